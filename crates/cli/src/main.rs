@@ -1,0 +1,3 @@
+//! The `mcp-tool-gateway` binary.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Arguments: parsing, repair, coercion, validation.

@@ -1,0 +1,220 @@
+//! Reading dialect files and resolving `extends`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::Dialect;
+
+macro_rules! builtin {
+    ($($name:literal),* $(,)?) => {
+        /// The embedded files, parents before children.
+        const BUILTIN: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../data/", $name, ".toml")))),*];
+    };
+}
+
+builtin![
+    "openai-chat",
+    "anthropic",
+    "anthropic-compat",
+    "anthropic-strict",
+    "argo",
+    "azure-openai",
+    "bedrock",
+    "cohere",
+    "deepseek",
+    "openai-chat-strict",
+    "deepseek-strict",
+    "dial",
+    "gemini",
+    "gemini-json",
+    "google-compat",
+    "groq",
+    "openai-compatible",
+    "llamacpp",
+    "lmstudio",
+    "mcp",
+    "mistral",
+    "moonshot",
+    "ollama",
+    "ollama-openai",
+    "openai-compat",
+    "openai-functions",
+    "openai-reasoning",
+    "openai-responses",
+    "openai-responses-strict",
+    "universal",
+    "vertex",
+    "vertex-json",
+    "vllm",
+    "xai",
+];
+
+/// A dialect or a layer could not be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DialectError {
+    /// No dialect has this name.
+    #[error("unknown dialect `{name}`; known: {}", known.join(", "))]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
+        /// The names that exist.
+        known: Vec<String>,
+    },
+    /// No dialect is known for this model.
+    #[error("no dialect is known for model `{model}`; name a dialect instead")]
+    UnknownModel {
+        /// The model id that was asked for.
+        model: String,
+    },
+    /// A file is not a dialect.
+    #[error("dialect file `{origin}`: {cause}")]
+    Malformed {
+        /// Where the text came from.
+        origin: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// `extends` names no dialect, or the chain bites its own tail.
+    #[error("dialect `{name}` extends `{parent}`, which {problem}")]
+    Parent {
+        /// The dialect.
+        name: String,
+        /// What it extends.
+        parent: String,
+        /// What is wrong with that.
+        problem: &'static str,
+    },
+}
+
+/// All known dialects.
+#[derive(Clone, Debug)]
+pub struct Dialects {
+    files: BTreeMap<String, Table>,
+    aliases: BTreeMap<String, String>,
+}
+
+impl Dialects {
+    /// The embedded dialects.
+    pub fn builtin() -> Self {
+        let mut dialects = Self { files: BTreeMap::new(), aliases: BTreeMap::new() };
+        for (name, text) in BUILTIN {
+            let added = dialects.add(name, text);
+            debug_assert!(added.is_ok(), "embedded dialect {name}: {added:?}");
+        }
+        dialects
+    }
+
+    /// Adds or replaces the dialect that `text` describes; `origin` is named in errors. Returns its name.
+    pub fn add(&mut self, origin: &str, text: &str) -> Result<String, DialectError> {
+        let malformed = |cause: String| DialectError::Malformed { origin: origin.to_owned(), cause };
+        let table: Table = text.parse().map_err(|error: toml::de::Error| malformed(error.to_string()))?;
+        let Some(Value::String(name)) = table.get("name") else {
+            return Err(malformed("`name` is missing or not a string".to_owned()));
+        };
+        let name = name.clone();
+        if let Some(Value::Array(aliases)) = table.get("aliases") {
+            for alias in aliases.iter().filter_map(Value::as_str) {
+                self.aliases.insert(alias.to_owned(), name.clone());
+            }
+        }
+        let previous = self.files.insert(name.clone(), table);
+        if let Err(error) = self.get(&name) {
+            match previous {
+                Some(table) => self.files.insert(name, table),
+                None => self.files.remove(&name),
+            };
+            return Err(match error {
+                DialectError::Malformed { cause, .. } => malformed(cause),
+                other => other,
+            });
+        }
+        Ok(name)
+    }
+
+    /// The names of all dialects and layers, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    /// The dialect called `name`, or that has it as an alias.
+    pub fn get(&self, name: &str) -> Result<Dialect, DialectError> {
+        let name = self.canonical(name)?;
+        self.build(name, self.resolved(name)?)
+    }
+
+    /// The dialect called `name` with the layer called `layer` on top.
+    pub fn layered(&self, name: &str, layer: &str) -> Result<Dialect, DialectError> {
+        let name = self.canonical(name)?;
+        let layer = self.canonical(layer)?;
+        let mut table = self.resolved(name)?;
+        let own = self.files.get(layer).cloned().unwrap_or_default();
+        let mut own = own;
+        for key in
+            ["name", "title", "aliases", "extends", "layer", "tool", "names", "keys", "ids", "messages"]
+        {
+            own.remove(key);
+        }
+        merge(&mut table, own);
+        let mut dialect = self.build(name, table)?;
+        dialect.name = format!("{name}+{layer}");
+        Ok(dialect)
+    }
+
+    fn canonical<'s>(&'s self, name: &'s str) -> Result<&'s str, DialectError> {
+        if self.files.contains_key(name) {
+            return Ok(name);
+        }
+        self.aliases.get(name).map(String::as_str).ok_or_else(|| DialectError::Unknown {
+            name: name.to_owned(),
+            known: self.files.keys().chain(self.aliases.keys()).cloned().collect(),
+        })
+    }
+
+    /// The file called `name` merged over everything that it extends.
+    fn resolved(&self, name: &str) -> Result<Table, DialectError> {
+        let mut chain = vec![name.to_owned()];
+        let mut current = self.files.get(name);
+        while let Some(parent) = current.and_then(|table| table.get("extends")).and_then(Value::as_str) {
+            let child = chain.last().cloned().unwrap_or_default();
+            let problem =
+                |problem| DialectError::Parent { name: child.clone(), parent: parent.to_owned(), problem };
+            let parent_name = self.canonical(parent).map_err(|_| problem("does not exist"))?;
+            if chain.iter().any(|seen| seen == parent_name) {
+                return Err(problem("extends it in turn"));
+            }
+            chain.push(parent_name.to_owned());
+            current = self.files.get(parent_name);
+        }
+        let mut table = Table::new();
+        for name in chain.iter().rev() {
+            let mut own = self.files.get(name).cloned().unwrap_or_default();
+            if chain.first() != Some(name) {
+                for key in ["aliases", "layer"] {
+                    own.remove(key);
+                }
+            }
+            merge(&mut table, own);
+        }
+        Ok(table)
+    }
+
+    fn build(&self, name: &str, table: Table) -> Result<Dialect, DialectError> {
+        Dialect::deserialize(Value::Table(table))
+            .map_err(|error| DialectError::Malformed { origin: name.to_owned(), cause: error.to_string() })
+    }
+}
+
+/// Puts `over` on top of `base`: tables merge, everything else is replaced.
+fn merge(base: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(inner)), Value::Table(value)) => merge(inner, value),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}

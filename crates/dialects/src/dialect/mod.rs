@@ -1,0 +1,51 @@
+//! Dialects: a provider's wire format and its rules, as data.
+
+mod file;
+mod messages;
+mod models;
+mod rules;
+
+pub use file::{DialectError, Dialects};
+pub use messages::MessageRules;
+pub use models::{Choice, Compat};
+pub use rules::{
+    Additional, AnyOfStyle, Anything, Defaults, EmptyObject, EmptyRequired, Formats, Limits, Lowering,
+    NameRule, NullStyle, PatternStyle, Protocol, RefStyle, SchemaRules, StrictField, TextStyle, ToolRules,
+    ToolShape, Verdict, Verdicts,
+};
+
+use serde::Deserialize;
+
+/// One provider's wire format and rules.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Dialect {
+    /// The name by which callers choose it.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Other names for it.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// The dialect that this one changes.
+    #[serde(default)]
+    pub extends: Option<String>,
+    /// Whether this is a layer: rules that can be put on top of any dialect.
+    #[serde(default)]
+    pub layer: bool,
+    /// How a tool definition is written.
+    pub tool: ToolRules,
+    /// Legal tool names.
+    pub names: NameRule,
+    /// Legal property keys.
+    pub keys: NameRule,
+    /// Legal call ids.
+    pub ids: NameRule,
+    /// Counts that the provider refuses to go beyond.
+    #[serde(default)]
+    pub limits: Limits,
+    /// The schema language.
+    pub schema: SchemaRules,
+    /// How calls and results travel.
+    pub messages: MessageRules,
+}

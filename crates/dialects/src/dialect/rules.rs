@@ -1,0 +1,468 @@
+//! What a dialect's data can say. Every field chooses among mechanisms that the engine implements.
+
+use serde::Deserialize;
+
+use crate::schema::{Keyword, Kind};
+
+/// How a tool definition is wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolShape {
+    /// `{"type":"function","function":{name, description, parameters}}`
+    Function,
+    /// `{"type":"function", name, description, parameters, strict}`
+    FlatFunction,
+    /// `{name, description, parameters}`
+    BareFunction,
+    /// `{name, description, <schema key>}`
+    Declaration,
+    /// `{"toolSpec":{name, description, inputSchema:{json}}}`
+    ToolSpec,
+    /// The MCP tool as it came.
+    Mcp,
+}
+
+/// Which API carries calls and results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// Chat Completions: `tool_calls` on an assistant message, `role: tool` answers.
+    Chat,
+    /// Responses: `function_call` and `function_call_output` items.
+    Responses,
+    /// Chat Completions before tools: one `function_call`, `role: function` answers.
+    Functions,
+    /// Messages: `tool_use` and `tool_result` blocks.
+    Messages,
+    /// `generateContent`: `functionCall` and `functionResponse` parts.
+    GenerateContent,
+    /// Converse: `toolUse` and `toolResult` blocks.
+    Converse,
+    /// Chat v2 with `tool_plan` and document content.
+    CohereChat,
+    /// `/api/chat`: `tool_calls` with object arguments and no ids.
+    OllamaChat,
+    /// `tools/call` requests and results.
+    Mcp,
+}
+
+/// What the `strict` member of a tool definition holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StrictField {
+    /// The definition has no such member.
+    #[default]
+    Absent,
+    /// `"strict": false`
+    False,
+    /// `"strict": true`
+    True,
+}
+
+/// How a tool definition is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ToolRules {
+    /// The wrapper.
+    pub shape: ToolShape,
+    /// The key that holds the schema, where the wrapper leaves it open.
+    #[serde(default = "parameters")]
+    pub schema_key: String,
+    /// The key under which a request carries the list.
+    #[serde(default = "tools")]
+    pub document: String,
+    /// The `strict` member.
+    #[serde(default)]
+    pub strict: StrictField,
+    /// Used when a tool has no description; `{name}` stands for the tool's name. Empty: no description.
+    #[serde(default)]
+    pub description_fallback: String,
+    /// Write `"description": ""` rather than nothing when there is none.
+    #[serde(default)]
+    pub empty_description: bool,
+    /// Leave the schema out when a tool takes no arguments.
+    #[serde(default)]
+    pub omit_empty_schema: bool,
+    /// What becomes of `required: []`.
+    #[serde(default)]
+    pub empty_required: EmptyRequired,
+    /// The dialect that carries the same tools with the provider's guarantee, for `strict = auto`.
+    #[serde(default)]
+    pub strict_dialect: Option<String>,
+}
+
+fn parameters() -> String {
+    "parameters".into()
+}
+
+fn tools() -> String {
+    "tools".into()
+}
+
+/// What becomes of `required: []`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmptyRequired {
+    /// As it came.
+    #[default]
+    Keep,
+    /// Left out.
+    Omit,
+    /// As it came, and added where the tool had no schema at all.
+    AddWhenSchemaMissing,
+    /// Always written at the root.
+    Add,
+}
+
+/// Which texts are legal names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct NameRule {
+    /// Legal characters besides letters and digits of ASCII; absent: any character is legal.
+    #[serde(default)]
+    pub punctuation: Option<String>,
+    /// Whether a digit or punctuation other than `_` may come first.
+    #[serde(default = "yes")]
+    pub any_start: bool,
+    /// Fewest characters.
+    #[serde(default)]
+    pub min: usize,
+    /// Most characters; 0: no limit.
+    #[serde(default)]
+    pub max: usize,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// Counts that a provider refuses to go beyond; 0 means no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Limits {
+    /// Tools per request.
+    pub tools: usize,
+    /// Characters of a tool's description.
+    pub description: usize,
+    /// Characters of a parameter's description.
+    pub parameter_description: usize,
+    /// Levels of objects and arrays, the root being one.
+    pub depth: usize,
+    /// Properties in one schema.
+    pub properties: usize,
+    /// Enum values in one schema.
+    pub enum_values: usize,
+    /// Characters of the strings of one enum that has more than 250 values.
+    pub long_enum_characters: usize,
+    /// Bytes of one lowered schema.
+    pub schema_bytes: usize,
+}
+
+/// How a schema is lowered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lowering {
+    /// The schema stays as it came.
+    None,
+    /// Keyword by keyword, structure and order kept: for dialects that read JSON Schema.
+    Edit,
+    /// Written anew from its meaning: for dialects with a schema language of their own.
+    Rebuild,
+}
+
+/// What happens to one keyword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The provider takes it and the model sees it.
+    Keep,
+    /// The provider takes it, and the description mentions it too.
+    Hint,
+    /// The provider rejects it or hides it from the model: it goes into the description.
+    Describe,
+    /// A pure annotation: it goes away.
+    Drop,
+}
+
+/// Verdicts for all keywords.
+#[derive(Clone, Debug)]
+pub struct Verdicts {
+    known: [Verdict; Keyword::COUNT],
+    /// Keywords that no specification knows.
+    pub unknown: Verdict,
+}
+
+impl Verdicts {
+    /// The verdict on a known keyword.
+    pub fn of(&self, keyword: Keyword) -> Verdict {
+        self.known.get(keyword as usize).copied().unwrap_or(Verdict::Keep)
+    }
+}
+
+impl<'de> Deserialize<'de> for Verdicts {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+
+        let table = std::collections::BTreeMap::<String, Verdict>::deserialize(deserializer)?;
+        let any = table.get("*").copied().unwrap_or(Verdict::Keep);
+        let annotations = table.get("annotations").copied().unwrap_or(any);
+        let mut verdicts =
+            Self { known: [any; Keyword::COUNT], unknown: table.get("unknown").copied().unwrap_or(any) };
+        for keyword in Keyword::ALL {
+            if keyword.kind() == Kind::Annotation
+                && let Some(slot) = verdicts.known.get_mut(*keyword as usize)
+            {
+                *slot = annotations;
+            }
+        }
+        for (name, verdict) in &table {
+            if matches!(name.as_str(), "*" | "annotations" | "unknown") {
+                continue;
+            }
+            let keyword = Keyword::parse(name)
+                .ok_or_else(|| D::Error::custom(format!("`{name}` is not a known schema keyword")))?;
+            if let Some(slot) = verdicts.known.get_mut(keyword as usize) {
+                *slot = *verdict;
+            }
+        }
+        Ok(verdicts)
+    }
+}
+
+/// How null is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NullStyle {
+    /// `"type": ["string", "null"]`, or a branch `{"type":"null"}` where there is no type.
+    #[default]
+    TypeList,
+    /// Always a branch `{"type":"null"}`.
+    Branch,
+    /// `"nullable": true`
+    Nullable,
+}
+
+/// How local references are said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RefStyle {
+    /// `$ref` with any siblings, anywhere.
+    #[default]
+    Keep,
+    /// `$ref` into the root's `$defs`, alone on its node or beside a description only where `ref-siblings` says so.
+    Defs,
+    /// Not at all: the target is written out.
+    Inline,
+}
+
+/// How `additionalProperties` may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Additional {
+    /// As in JSON Schema.
+    #[default]
+    Keep,
+    /// Every object must say `false`.
+    Closed,
+    /// The keyword does not exist, and the model writes only declared properties.
+    Declared,
+    /// The keyword is not read, and the model may write any property.
+    Open,
+}
+
+/// Which objects without properties are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmptyObject {
+    /// All.
+    #[default]
+    Keep,
+    /// The root only.
+    Root,
+    /// None.
+    Never,
+}
+
+/// What may stand beside `anyOf`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AnyOfStyle {
+    /// Anything.
+    #[default]
+    Free,
+    /// Annotations.
+    Annotated,
+    /// Nothing.
+    Alone,
+}
+
+/// Which regular expressions are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PatternStyle {
+    /// Any.
+    #[default]
+    Any,
+    /// Those that Python's `re` compiles.
+    Python,
+    /// Those without look-around.
+    NoLookaround,
+    /// Those without look-around, back-references and word boundaries.
+    Simple,
+}
+
+/// How an unrestricted value is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Anything {
+    /// `{}`
+    #[default]
+    Empty,
+    /// A union of all types with open containers.
+    Types,
+    /// Scalars as they are, arrays and objects as JSON text.
+    Scalars,
+    /// A recursive definition.
+    Definition,
+}
+
+/// The style of constraints in descriptions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TextStyle {
+    /// `Constraints: text must be at least 5 characters long; …`
+    #[default]
+    Constraints,
+    /// `IMPORTANT: minimum 5 characters, …`
+    Important,
+    /// `{"minLength":5}`
+    Json,
+    /// `. Use ISO 8601 date-time format`
+    Hints,
+}
+
+/// What becomes of `default`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Defaults {
+    /// Stays a keyword.
+    Keep,
+    /// Goes away.
+    Strip,
+    /// Becomes "(default: x)" in the description.
+    Describe,
+}
+
+/// Formats that a dialect takes, by type; absent: any.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Formats {
+    /// For strings.
+    pub string: Option<Vec<String>>,
+    /// For numbers and integers.
+    pub number: Option<Vec<String>>,
+    /// For integers alone, where it differs.
+    pub integer: Option<Vec<String>>,
+}
+
+/// A dialect's schema language.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SchemaRules {
+    /// The mechanism.
+    pub lowering: Lowering,
+    /// What happens to each keyword.
+    pub keywords: Verdicts,
+    /// What becomes of `default` unless an option says otherwise.
+    #[serde(default = "keep_defaults")]
+    pub defaults: Defaults,
+    /// The style of constraints in descriptions.
+    #[serde(default)]
+    pub text: TextStyle,
+    /// Whether a composition may stand at the root.
+    #[serde(default)]
+    pub root_unions: bool,
+    /// Whether `enum`, `const` and `not` may stand at the root.
+    #[serde(default)]
+    pub root_values: bool,
+    /// Whether every property of an object must be required.
+    #[serde(default)]
+    pub all_required: bool,
+    /// Whether every node needs a type.
+    #[serde(default)]
+    pub type_required: bool,
+    /// Whether a list of types is taken.
+    #[serde(default = "yes")]
+    pub type_lists: bool,
+    /// Whether a list of types may name object and array.
+    #[serde(default = "yes")]
+    pub container_type_lists: bool,
+    /// Whether `true` and `false` are taken as schemas.
+    #[serde(default = "yes")]
+    pub boolean_schemas: bool,
+    /// Whether an array must say what its items are.
+    #[serde(default)]
+    pub items_required: bool,
+    /// Whether the list form of `items` is taken.
+    #[serde(default)]
+    pub items_lists: bool,
+    /// Whether enum values may be other than strings.
+    #[serde(default = "yes")]
+    pub enum_any: bool,
+    /// Whether an enum may hold the empty string.
+    #[serde(default = "yes")]
+    pub enum_empty_text: bool,
+    /// Whether names in `required` that no property has are refused.
+    #[serde(default)]
+    pub required_known: bool,
+    /// Whether a schema that no value satisfies is refused.
+    #[serde(default)]
+    pub satisfiable: bool,
+    /// How null is said.
+    #[serde(default)]
+    pub null: NullStyle,
+    /// How references are said.
+    #[serde(default)]
+    pub refs: RefStyle,
+    /// Whether a description may stand beside a reference.
+    #[serde(default)]
+    pub ref_siblings: bool,
+    /// Whether a reference may stand inside `anyOf`.
+    #[serde(default = "yes")]
+    pub ref_in_union: bool,
+    /// Whether a definition may contain itself.
+    #[serde(default = "yes")]
+    pub recursion: bool,
+    /// Levels to which recursion is written out where it is not taken.
+    #[serde(default = "unroll")]
+    pub unroll: usize,
+    /// How `additionalProperties` may be used.
+    #[serde(default)]
+    pub additional: Additional,
+    /// Which objects without properties are taken.
+    #[serde(default)]
+    pub empty_object: EmptyObject,
+    /// What may stand beside `anyOf`.
+    #[serde(default)]
+    pub any_of: AnyOfStyle,
+    /// Which patterns are taken.
+    #[serde(default)]
+    pub patterns: PatternStyle,
+    /// Largest `minItems` that is taken; absent: any.
+    #[serde(default)]
+    pub min_items_up_to: Option<u64>,
+    /// How an unrestricted value is said.
+    #[serde(default)]
+    pub anything: Anything,
+    /// Formats that are taken.
+    #[serde(default)]
+    pub formats: Formats,
+}
+
+const fn keep_defaults() -> Defaults {
+    Defaults::Keep
+}
+
+const fn unroll() -> usize {
+    2
+}

@@ -1,0 +1,1 @@
+//! Whole conversations, to and from every dialect.

@@ -1,0 +1,129 @@
+//! A JSON tree that borrows from the schema it was made from.
+//!
+//! Lowering copies most of a schema unchanged. Holding those parts by reference, and objects as plain lists,
+//! makes a translated tool several times cheaper to build than a `serde_json::Value`.
+
+use std::borrow::Cow;
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Map, Number, Value};
+
+/// A JSON value, partly borrowed. Object entries keep their order.
+#[derive(Clone, Debug)]
+pub enum Json<'a> {
+    /// A part of the input, unchanged.
+    Same(&'a Value),
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A string.
+    Text(Cow<'a, str>),
+    /// An array.
+    Array(Vec<Json<'a>>),
+    /// An object, in order.
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+}
+
+impl<'a> Json<'a> {
+    /// A string that lives as long as the program.
+    pub const fn literal(text: &'static str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+
+    /// An object from `(key, value)` pairs.
+    pub fn object<const N: usize>(entries: [(&'static str, Json<'a>); N]) -> Self {
+        Self::Object(entries.into_iter().map(|(key, value)| (Cow::Borrowed(key), value)).collect())
+    }
+
+    /// An owned copy.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Same(value) => (*value).clone(),
+            Self::Null => Value::Null,
+            Self::Bool(flag) => Value::Bool(*flag),
+            Self::Number(number) => Value::Number(number.clone()),
+            Self::Text(text) => Value::String(text.clone().into_owned()),
+            Self::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+            Self::Object(entries) => {
+                let mut map = Map::with_capacity(entries.len());
+                for (key, value) in entries {
+                    map.insert(key.clone().into_owned(), value.to_value());
+                }
+                Value::Object(map)
+            }
+        }
+    }
+
+    /// The value under `key`, where this is an object of ours.
+    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
+        match self {
+            Self::Object(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The text, where this is a string.
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Same(Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl From<u64> for Json<'_> {
+    fn from(number: u64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<String> for Json<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(Cow::Owned(text))
+    }
+}
+
+impl From<Value> for Json<'_> {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(flag) => Self::Bool(flag),
+            Value::Number(number) => Self::Number(number),
+            Value::String(text) => Self::Text(Cow::Owned(text)),
+            Value::Array(items) => Self::Array(items.into_iter().map(Self::from).collect()),
+            Value::Object(map) => {
+                Self::Object(map.into_iter().map(|(key, value)| (Cow::Owned(key), value.into())).collect())
+            }
+        }
+    }
+}
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Same(value) => value.serialize(serializer),
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(flag) => serializer.serialize_bool(*flag),
+            Self::Number(number) => number.serialize(serializer),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Array(items) => {
+                let mut list = serializer.serialize_seq(Some(items.len()))?;
+                for item in items {
+                    list.serialize_element(item)?;
+                }
+                list.end()
+            }
+            Self::Object(entries) => {
+                let mut map = serializer.serialize_map(Some(entries.len()))?;
+                for (key, value) in entries {
+                    map.serialize_entry(key.as_ref(), value)?;
+                }
+                map.end()
+            }
+        }
+    }
+}

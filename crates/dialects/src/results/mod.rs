@@ -1,0 +1,1 @@
+//! Tool results as models read them.

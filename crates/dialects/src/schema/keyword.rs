@@ -1,0 +1,122 @@
+//! JSON Schema keywords as an enum, so that rules are table look-ups instead of string comparisons.
+
+macro_rules! keywords {
+    ($($variant:ident = $name:literal : $kind:ident,)*) => {
+        /// A keyword that some JSON Schema draft, OpenAPI or a provider gives a meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Keyword { $(#[doc = concat!("`", $name, "`")] $variant,)* }
+
+        impl Keyword {
+            /// Every keyword, in declaration order.
+            pub const ALL: &'static [Keyword] = &[$(Keyword::$variant,)*];
+
+            /// How many keywords there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// The keyword spelled `name`, if it is one.
+            pub fn parse(name: &str) -> Option<Self> {
+                match name { $($name => Some(Keyword::$variant),)* _ => None }
+            }
+
+            /// The spelling in a schema.
+            pub const fn name(self) -> &'static str {
+                match self { $(Keyword::$variant => $name,)* }
+            }
+
+            /// What sort of statement the keyword makes.
+            pub const fn kind(self) -> Kind {
+                match self { $(Keyword::$variant => Kind::$kind,)* }
+            }
+        }
+    };
+}
+
+/// What sort of statement a keyword makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Says nothing about values: losing it loses no rule (`title`, `$comment`).
+    Annotation,
+    /// Says nothing about validity, but the model should know it (`default`, `examples`).
+    Hint,
+    /// Holds in any type (`type`, `enum`, compositions, references).
+    Any,
+    /// Constrains strings.
+    String,
+    /// Constrains numbers.
+    Number,
+    /// Constrains arrays.
+    Array,
+    /// Constrains objects.
+    Object,
+}
+
+keywords! {
+    Type = "type": Any,
+    Description = "description": Hint,
+    Properties = "properties": Object,
+    Required = "required": Object,
+    Items = "items": Array,
+    Enum = "enum": Any,
+    Const = "const": Any,
+    Default = "default": Hint,
+    Title = "title": Annotation,
+    Format = "format": String,
+    Pattern = "pattern": String,
+    MinLength = "minLength": String,
+    MaxLength = "maxLength": String,
+    Minimum = "minimum": Number,
+    Maximum = "maximum": Number,
+    ExclusiveMinimum = "exclusiveMinimum": Number,
+    ExclusiveMaximum = "exclusiveMaximum": Number,
+    MultipleOf = "multipleOf": Number,
+    MinItems = "minItems": Array,
+    MaxItems = "maxItems": Array,
+    UniqueItems = "uniqueItems": Array,
+    PrefixItems = "prefixItems": Array,
+    AdditionalItems = "additionalItems": Array,
+    Contains = "contains": Array,
+    MinContains = "minContains": Array,
+    MaxContains = "maxContains": Array,
+    UnevaluatedItems = "unevaluatedItems": Array,
+    AdditionalProperties = "additionalProperties": Object,
+    PatternProperties = "patternProperties": Object,
+    PropertyNames = "propertyNames": Object,
+    MinProperties = "minProperties": Object,
+    MaxProperties = "maxProperties": Object,
+    DependentRequired = "dependentRequired": Object,
+    DependentSchemas = "dependentSchemas": Object,
+    Dependencies = "dependencies": Object,
+    UnevaluatedProperties = "unevaluatedProperties": Object,
+    AnyOf = "anyOf": Any,
+    OneOf = "oneOf": Any,
+    AllOf = "allOf": Any,
+    Not = "not": Any,
+    If = "if": Any,
+    Then = "then": Any,
+    Else = "else": Any,
+    Nullable = "nullable": Any,
+    Ref = "$ref": Any,
+    DynamicRef = "$dynamicRef": Any,
+    RecursiveRef = "$recursiveRef": Any,
+    Defs = "$defs": Annotation,
+    Definitions = "definitions": Annotation,
+    Schema = "$schema": Annotation,
+    Id = "$id": Annotation,
+    DraftFourId = "id": Annotation,
+    Anchor = "$anchor": Annotation,
+    DynamicAnchor = "$dynamicAnchor": Annotation,
+    RecursiveAnchor = "$recursiveAnchor": Annotation,
+    Vocabulary = "$vocabulary": Annotation,
+    Comment = "$comment": Annotation,
+    Deprecated = "deprecated": Annotation,
+    ReadOnly = "readOnly": Annotation,
+    WriteOnly = "writeOnly": Annotation,
+    Examples = "examples": Hint,
+    Example = "example": Hint,
+    ContentEncoding = "contentEncoding": Hint,
+    ContentMediaType = "contentMediaType": Hint,
+    ContentSchema = "contentSchema": Hint,
+    PropertyOrdering = "propertyOrdering": Annotation,
+    Discriminator = "discriminator": Annotation,
+}

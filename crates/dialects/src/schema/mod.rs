@@ -1,0 +1,7 @@
+//! Reading JSON Schema: keywords, types, references.
+
+mod keyword;
+mod types;
+
+pub use keyword::{Keyword, Kind};
+pub(crate) use types::TypeSet;

@@ -1,0 +1,1 @@
+//! Tool calls out of streamed replies.

@@ -1,0 +1,3 @@
+//! Behaviour of the crate, seen from outside.
+
+mod dialects;
