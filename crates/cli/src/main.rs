@@ -1,3 +1,60 @@
 //! The `mcp-tool-gateway` binary.
 
-fn main() {}
+mod commands;
+mod input;
+mod options;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Lets any LLM use any MCP server.
+#[derive(Debug, Parser)]
+#[command(name = "mcp-tool-gateway", version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Translate MCP tools into a provider's format.
+    Convert(commands::convert::Convert),
+    /// Turn arguments into a dialect's form, or back.
+    Arguments(commands::arguments::Arguments),
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Good,
+    /// The command did its work and found something that the caller should look at.
+    Findings,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.command {
+        Command::Convert(command) => command.run(),
+        Command::Arguments(command) => command.run(),
+    };
+    match outcome {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Findings) => ExitCode::from(1),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether the reader of our output went away, as `head` does.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

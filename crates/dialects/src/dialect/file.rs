@@ -6,6 +6,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Dialect;
+use super::models::Models;
 
 macro_rules! builtin {
     ($($name:literal),* $(,)?) => {
@@ -94,12 +95,19 @@ pub enum DialectError {
 pub struct Dialects {
     files: BTreeMap<String, Table>,
     aliases: BTreeMap<String, String>,
+    models: Models,
 }
 
 impl Dialects {
     /// The embedded dialects.
     pub fn builtin() -> Self {
-        let mut dialects = Self { files: BTreeMap::new(), aliases: BTreeMap::new() };
+        let models = Models::parse(include_str!("../../data/models.toml"));
+        debug_assert!(models.is_ok(), "embedded models: {models:?}");
+        let mut dialects = Self {
+            files: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            models: models.unwrap_or_else(|_| Models::empty()),
+        };
         for (name, text) in BUILTIN {
             let added = dialects.add(name, text);
             debug_assert!(added.is_ok(), "embedded dialect {name}: {added:?}");
@@ -132,6 +140,18 @@ impl Dialects {
             });
         }
         Ok(name)
+    }
+
+    /// Adds rules for model ids; they are asked before those that are there.
+    pub fn add_models(&mut self, origin: &str, text: &str) -> Result<(), DialectError> {
+        let models = Models::parse(text)
+            .map_err(|cause| DialectError::Malformed { origin: origin.to_owned(), cause })?;
+        self.models.prepend(models);
+        Ok(())
+    }
+
+    pub(crate) fn models(&self) -> &Models {
+        &self.models
     }
 
     /// The names of all dialects and layers, sorted.

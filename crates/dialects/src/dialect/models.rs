@@ -1,5 +1,9 @@
 //! Which dialect a model id asks for.
 
+use serde::Deserialize;
+
+use super::{Dialect, DialectError, Dialects};
+
 /// What a model id chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -19,4 +23,176 @@ pub enum Compat {
     Off,
     /// This one.
     Named(String),
+}
+
+/// The table of models.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Models {
+    #[serde(default)]
+    prefix: Vec<Prefix>,
+    #[serde(default)]
+    model: Vec<Rule>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Prefix {
+    starts: Vec<String>,
+    dialect: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    matches: Vec<String>,
+    dialect: String,
+    layer: Option<String>,
+}
+
+impl Models {
+    pub(crate) const fn empty() -> Self {
+        Self { prefix: Vec::new(), model: Vec::new() }
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// Puts the rules of `other` before these.
+    pub(crate) fn prepend(&mut self, other: Self) {
+        self.prefix.splice(0..0, other.prefix);
+        self.model.splice(0..0, other.model);
+    }
+
+    /// What `id` chooses.
+    fn choose(&self, id: &str) -> Option<Choice> {
+        let lower = id.trim().to_lowercase();
+        let mut rest = lower.as_str();
+        let mut route: Option<&str> = None;
+        // Routes can be nested: `openrouter/anthropic/claude-…`.
+        'prefixes: loop {
+            for prefix in &self.prefix {
+                for start in &prefix.starts {
+                    if let Some(inner) = rest.strip_prefix(start.as_str()).filter(|inner| !inner.is_empty()) {
+                        rest = inner;
+                        route = route.or(prefix.dialect.as_deref());
+                        continue 'prefixes;
+                    }
+                }
+            }
+            break;
+        }
+        let rule = self.model.iter().find(|rule| rule.matches.iter().any(|pattern| matches(pattern, rest)));
+        match (route, rule) {
+            (Some(route), rule) => {
+                Some(Choice { dialect: route.to_owned(), layer: rule.and_then(|rule| rule.layer.clone()) })
+            }
+            (None, Some(rule)) => Some(Choice { dialect: rule.dialect.clone(), layer: rule.layer.clone() }),
+            (None, None) => None,
+        }
+    }
+}
+
+impl Dialects {
+    /// The dialect and layer that a model id chooses.
+    pub fn for_model(&self, id: &str) -> Result<Choice, DialectError> {
+        self.models().choose(id).ok_or_else(|| DialectError::UnknownModel { model: id.to_owned() })
+    }
+
+    /// The dialect that a caller asks for by name, by model, or by both.
+    pub fn choose(
+        &self,
+        name: Option<&str>,
+        model: Option<&str>,
+        compat: &Compat,
+    ) -> Result<Dialect, DialectError> {
+        let choice = match (name, model) {
+            (Some(name), Some(model)) => Choice {
+                dialect: name.to_owned(),
+                layer: self.for_model(model).ok().and_then(|choice| choice.layer),
+            },
+            (Some(name), None) => Choice { dialect: name.to_owned(), layer: None },
+            (None, model) => self.for_model(model.unwrap_or_default())?,
+        };
+        let layer = match compat {
+            Compat::Auto => choice.layer,
+            Compat::Off => None,
+            Compat::Named(name) => Some(name.clone()),
+        };
+        match layer {
+            Some(layer) => self.layered(&choice.dialect, &layer),
+            None => self.get(&choice.dialect),
+        }
+    }
+}
+
+/// Whether `text` matches `pattern`, in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(middle) = last.replace(part) {
+            match rest.find(middle) {
+                Some(at) => rest = rest.get(at + middle.len()..).unwrap_or_default(),
+                None => return false,
+            }
+        }
+    }
+    match last {
+        None => rest.is_empty(),
+        Some(last) => rest.ends_with(last),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Choice, matches};
+    use crate::dialect::Dialects;
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        assert!(matches("gpt-5*", "gpt-5-mini"));
+        assert!(matches("*-davinci-*", "text-davinci-003"));
+        assert!(!matches("o1", "o1-mini"));
+        assert!(matches("*:*", "llama3.1:8b"));
+        assert!(!matches("o1-*", "proto1-x"));
+    }
+
+    #[track_caller]
+    fn check(id: &str, dialect: &str, layer: Option<&str>) {
+        let expected = Choice { dialect: dialect.to_owned(), layer: layer.map(str::to_owned) };
+        assert_eq!(Dialects::builtin().for_model(id).unwrap(), expected, "{id}");
+    }
+
+    #[test]
+    fn model_ids_choose_dialects() {
+        check("gpt-4", "openai-chat", None);
+        check("GPT-4o", "openai-chat", None);
+        check("gpt-5", "openai-chat", None);
+        check("gpt-3.5-turbo", "openai-chat", Some("openai-compat"));
+        check("o1", "openai-chat", Some("openai-reasoning"));
+        check("o3-mini", "openai-chat", Some("openai-reasoning"));
+        check("o4-mini", "openai-chat", Some("openai-reasoning"));
+        check("openai/o3-mini", "openai-chat", Some("openai-reasoning"));
+        check("claude-3", "anthropic", Some("anthropic-compat"));
+        check("gemini-pro", "gemini", Some("google-compat"));
+        check("gemini-3-pro", "gemini", Some("google-compat"));
+        check("models/gemini-2.5-flash", "gemini", Some("google-compat"));
+        check("grok-4", "xai", None);
+        check("qwen3", "openai-compatible", None);
+        check("llama3.1:8b", "ollama", None);
+        check("argo:gpt-4o", "argo", None);
+        check("openrouter/anthropic/claude-sonnet-4", "openai-chat", Some("anthropic-compat"));
+        check("us.anthropic.claude-3-haiku", "anthropic", Some("anthropic-compat"));
+    }
+
+    #[test]
+    fn unknown_ids_say_so() {
+        for id in ["", "proto1", "acme-large"] {
+            let error = Dialects::builtin().for_model(id).unwrap_err().to_string();
+            assert_eq!(error, format!("no dialect is known for model `{id}`; name a dialect instead"));
+        }
+    }
 }

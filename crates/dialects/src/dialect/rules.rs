@@ -80,6 +80,9 @@ pub struct ToolRules {
     /// Write `"description": ""` rather than nothing when there is none.
     #[serde(default)]
     pub empty_description: bool,
+    /// Whether a description may be an empty text.
+    #[serde(default = "yes")]
+    pub blank_description: bool,
     /// Leave the schema out when a tool takes no arguments.
     #[serde(default)]
     pub omit_empty_schema: bool,
@@ -318,8 +321,6 @@ pub enum Anything {
     /// `{}`
     #[default]
     Empty,
-    /// A union of all types with open containers.
-    Types,
     /// Scalars as they are, arrays and objects as JSON text.
     Scalars,
     /// A recursive definition.

@@ -1,0 +1,150 @@
+//! `convert`: MCP tools → the value of a provider's request field.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use gateway_dialects::{Changes, Json, Tokens, ToolTranslation};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::Outcome;
+use crate::input::{Lines, open, read_tools};
+use crate::options::{Target, TranslationFlags};
+
+/// Translate MCP tools into a provider's format.
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    flags: TranslationFlags,
+    /// Wrap the list as the request carries it, for example {"tools": […]}
+    #[arg(long)]
+    document: bool,
+    /// Read one MCP tool a line, each a list of its own, and write one result a line
+    #[arg(long, conflicts_with_all = ["document", "report"])]
+    jsonl: bool,
+    /// Write what happened to every tool as JSON into this file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// MCP tools: an array, {"tools": […]} or a tools/list reply; - for standard input
+    file: Option<PathBuf>,
+}
+
+/// What `--jsonl` and `--report` say about one tool.
+#[derive(Serialize)]
+struct Row<'t, 'a> {
+    name: Option<&'t str>,
+    tool: Option<&'t Json<'a>>,
+    quarantine: Option<&'t str>,
+    changes: &'t Changes<'a>,
+    tokens: Tokens,
+    strict: bool,
+}
+
+impl<'t, 'a> Row<'t, 'a> {
+    fn of(tool: &'t ToolTranslation<'a>) -> Self {
+        Self {
+            name: Some(tool.name),
+            tool: tool.definition.as_ref(),
+            quarantine: tool.quarantine.as_deref(),
+            changes: &tool.changes,
+            tokens: tool.tokens,
+            strict: tool.strict,
+        }
+    }
+}
+
+impl Convert {
+    pub(crate) fn run(&self) -> Result<Outcome> {
+        if self.jsonl { self.run_lines() } else { self.run_list() }
+    }
+
+    fn run_list(&self) -> Result<Outcome> {
+        let translator = self.flags.translator(&self.target)?;
+        let tools = read_tools(self.file.as_ref())?;
+        let translation = translator.translate(&tools);
+        let mut stderr = std::io::stderr().lock();
+        let mut outcome = Outcome::Good;
+        for tool in &translation.tools {
+            if let Some(reason) = &tool.quarantine {
+                outcome = Outcome::Findings;
+                writeln!(stderr, "left out `{}`: {reason}", tool.name)?;
+            }
+        }
+        if translation.over_limit > 0 {
+            outcome = Outcome::Findings;
+            let limit = translator.dialect().limits.tools;
+            writeln!(
+                stderr,
+                "{} tools more than the {limit} that one request takes",
+                translation.over_limit
+            )?;
+        }
+        if let Some(path) = &self.report {
+            let file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
+            let rows: Vec<_> = translation.tools.iter().map(Row::of).collect();
+            serde_json::to_writer_pretty(BufWriter::new(file), &rows)
+                .with_context(|| format!("writing {}", path.display()))?;
+        }
+        let list = translation.request_field();
+        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        if self.document {
+            let wrapped = std::collections::BTreeMap::from([(&translator.dialect().tool.document, &list)]);
+            write_json(&mut stdout, &wrapped)?;
+        } else {
+            write_json(&mut stdout, &list)?;
+        }
+        writeln!(stdout)?;
+        stdout.flush()?;
+        Ok(outcome)
+    }
+
+    fn run_lines(&self) -> Result<Outcome> {
+        let translator = self.flags.translator(&self.target)?;
+        let mut lines = Lines::new(open(self.file.as_deref())?);
+        let mut stdout = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        let mut outcome = Outcome::Good;
+        while let Some((number, line)) = lines.next()? {
+            match serde_json::from_slice::<Value>(line) {
+                Ok(tool) => {
+                    let translated = translator.translate_one(&tool);
+                    if translated.quarantine.is_some() {
+                        outcome = Outcome::Findings;
+                    }
+                    write_json(&mut stdout, &Row::of(&translated))?;
+                }
+                Err(error) => {
+                    outcome = Outcome::Findings;
+                    let reason = format!("line {number} is not JSON that can be read: {error}");
+                    let row = Row {
+                        name: None,
+                        tool: None,
+                        quarantine: Some(&reason),
+                        changes: &Changes::default(),
+                        tokens: Tokens::default(),
+                        strict: false,
+                    };
+                    write_json(&mut stdout, &row)?;
+                }
+            }
+            writeln!(stdout)?;
+        }
+        stdout.flush()?;
+        Ok(outcome)
+    }
+}
+
+/// Writes `value`, keeping I/O errors recognisable.
+pub(crate) fn write_json(writer: &mut impl std::io::Write, value: &impl Serialize) -> Result<()> {
+    serde_json::to_writer(writer, value).map_err(|error| {
+        if error.is_io() {
+            anyhow::Error::new(std::io::Error::from(error))
+        } else {
+            anyhow::Error::new(error)
+        }
+    })
+}

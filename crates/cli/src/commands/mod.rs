@@ -1,0 +1,4 @@
+//! One module for each command.
+
+pub(crate) mod arguments;
+pub(crate) mod convert;

@@ -1,0 +1,152 @@
+//! Flags that choose and tune a dialect, shared by commands.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use gateway_dialects::dialect::Compat;
+use gateway_dialects::{Dialect, Dialects, Options, Translator};
+
+/// Flags of the translation.
+#[derive(Debug, Args)]
+pub(crate) struct TranslationFlags {
+    /// What becomes of `default`
+    #[arg(long, value_enum)]
+    defaults: Option<Defaults>,
+    /// Which objects can carry properties that they do not declare
+    #[arg(long, value_enum, default_value = "declared")]
+    open: Open,
+    /// `auto`: strict for each tool where nothing is lost
+    #[arg(long, value_enum, default_value = "as-named")]
+    strict: Strict,
+    /// Whether the layer of the model's family applies: auto, off, or a layer's name
+    #[arg(long, default_value = "auto", value_name = "auto|off|LAYER")]
+    compat: String,
+    /// Hide a parameter from the model (repeatable)
+    #[arg(long, value_name = "NAME")]
+    hide: Vec<String>,
+    /// Hide a parameter and fill it in on the way back (repeatable)
+    #[arg(long, value_name = "NAME=JSON")]
+    inject: Vec<String>,
+    /// Description for tools without one; {name} stands for the tool's name
+    #[arg(long, value_name = "TEXT")]
+    description_fallback: Option<String>,
+    /// What becomes of `required: []`
+    #[arg(long, value_enum)]
+    empty_required: Option<EmptyRequired>,
+    /// Most levels of nested schemas
+    #[arg(long, value_name = "N")]
+    max_depth: Option<usize>,
+    /// Most schema nodes
+    #[arg(long, value_name = "N")]
+    max_nodes: Option<usize>,
+    /// Most bytes of a schema
+    #[arg(long, value_name = "N")]
+    max_bytes: Option<usize>,
+    /// A dialect file to add to the built-in ones (repeatable)
+    #[arg(long, value_name = "FILE")]
+    dialect_file: Vec<PathBuf>,
+}
+
+/// Which dialect is meant.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Target {
+    /// The dialect
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) to: Option<String>,
+    /// A model id that chooses the dialect
+    #[arg(long, value_name = "ID")]
+    pub(crate) model: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Defaults {
+    Keep,
+    Strip,
+    Describe,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Open {
+    Declared,
+    All,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Strict {
+    AsNamed,
+    Auto,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum EmptyRequired {
+    Keep,
+    Omit,
+    Add,
+}
+
+impl TranslationFlags {
+    /// The built-in dialects and those of the caller's files.
+    pub(crate) fn dialects(&self) -> Result<Dialects> {
+        let mut dialects = Dialects::builtin();
+        for path in &self.dialect_file {
+            let origin = path.display().to_string();
+            let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
+            dialects.add(&origin, &text)?;
+        }
+        Ok(dialects)
+    }
+
+    pub(crate) fn options(&self) -> Result<Options> {
+        let mut options = Options::default();
+        options.defaults = self.defaults.map(|defaults| match defaults {
+            Defaults::Keep => gateway_dialects::Defaults::Keep,
+            Defaults::Strip => gateway_dialects::Defaults::Strip,
+            Defaults::Describe => gateway_dialects::Defaults::Describe,
+        });
+        options.open = match self.open {
+            Open::Declared => gateway_dialects::Open::Declared,
+            Open::All => gateway_dialects::Open::All,
+        };
+        options.strict = match self.strict {
+            Strict::AsNamed => gateway_dialects::Strict::AsNamed,
+            Strict::Auto => gateway_dialects::Strict::Auto,
+        };
+        options.empty_required = self.empty_required.map(|policy| match policy {
+            EmptyRequired::Keep => gateway_dialects::EmptyRequired::Keep,
+            EmptyRequired::Omit => gateway_dialects::EmptyRequired::Omit,
+            EmptyRequired::Add => gateway_dialects::EmptyRequired::Add,
+        });
+        options.hidden.clone_from(&self.hide);
+        for pair in &self.inject {
+            let Some((name, json)) = pair.split_once('=') else {
+                bail!("--inject {pair}: expected NAME=JSON");
+            };
+            let value = serde_json::from_str(json)
+                .with_context(|| format!("--inject {pair}: reading the value as JSON"))?;
+            options.injected.insert(name.to_owned(), value);
+        }
+        options.description_fallback.clone_from(&self.description_fallback);
+        let budget = &mut options.budget;
+        budget.depth = self.max_depth.unwrap_or(budget.depth);
+        budget.nodes = self.max_nodes.unwrap_or(budget.nodes);
+        budget.bytes = self.max_bytes.unwrap_or(budget.bytes);
+        Ok(options)
+    }
+
+    pub(crate) fn translator(&self, target: &Target) -> Result<Translator> {
+        let dialects = self.dialects()?;
+        let dialect = self.dialect(&dialects, target)?;
+        Ok(Translator::with(&dialects, dialect, self.options()?)?)
+    }
+
+    fn dialect(&self, dialects: &Dialects, target: &Target) -> Result<Dialect> {
+        let compat = match self.compat.as_str() {
+            "auto" => Compat::Auto,
+            "off" => Compat::Off,
+            name => Compat::Named(name.to_owned()),
+        };
+        Ok(dialects.choose(target.to.as_deref(), target.model.as_deref(), &compat)?)
+    }
+}

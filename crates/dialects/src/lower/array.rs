@@ -1,0 +1,172 @@
+//! Lowering arrays: lists and tuples.
+
+use serde_json::Value;
+
+use super::node::ArrayNode;
+use super::position::{Lowered, Place};
+use super::view::{ArrayPart, View};
+use super::{Lowerer, Node};
+use crate::dialect::Verdict;
+use crate::json::Json;
+use crate::plan::{Codec, TupleCodec};
+use crate::report::Fate;
+use crate::schema::{Keyword, Source, TypeSet};
+use crate::text::Note;
+
+/// Positions that are lowered one by one; further ones share the last rule.
+const MOST_POSITIONS: usize = 64;
+
+impl<'a> Lowerer<'a, '_> {
+    pub(crate) fn lower_array(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+        if self.too_deep(place, 1) {
+            return self.hoist(view, place, Self::lower_array);
+        }
+        let parts = std::mem::take(&mut view.arrays);
+        let mut node = Node::of(TypeSet::ARRAY);
+        self.write_facets(view, TypeSet::ARRAY, &mut node);
+        let inside = place.deeper(1);
+        let length =
+            parts.iter().filter_map(|part| part.prefix).map(|(_, prefix)| prefix.len()).max().unwrap_or(0);
+        let rest = self.rest_sources(&parts);
+        let closed = parts
+            .iter()
+            .filter(|part| part.items.is_some_and(|(_, items)| items == &Value::Bool(false)))
+            .map(|part| part.prefix.map_or(0, |(_, prefix)| prefix.len()))
+            .min();
+        if let Some(most) = closed {
+            self.close_array(&parts, most, &mut node, view);
+        }
+        let rest = if closed.is_some() { None } else { Some(self.lower(&rest, inside)) };
+        let rest = rest.filter(|lowered| lowered.possible || length == 0);
+        if length == 0 {
+            let lowered = rest.unwrap_or_else(|| self.lower(&[], inside));
+            let unsaid = parts.iter().all(|part| part.items.is_none());
+            let write = !unsaid || self.rules.items_required;
+            if unsaid && write {
+                self.change(view.path, "items", None, Fate::Rewritten, "the dialect wants to know the items");
+            }
+            let codec = match lowered.codec {
+                Codec::Same => Codec::Same,
+                codec => Codec::List(Box::new(codec)),
+            };
+            node.array =
+                Some(Box::new(ArrayNode { prefix: Vec::new(), items: write.then_some(lowered.node) }));
+            return Lowered::new(node, codec);
+        }
+        self.lower_tuple(view, &parts, length.min(MOST_POSITIONS), rest, node, inside)
+    }
+
+    fn lower_tuple(
+        &mut self,
+        view: &mut View<'a>,
+        parts: &[ArrayPart<'a>],
+        length: usize,
+        rest: Option<Lowered<'a>>,
+        mut node: Node<'a>,
+        inside: Place,
+    ) -> Lowered<'a> {
+        let mut positions = Vec::with_capacity(length);
+        for index in 0..length {
+            let mut sources = Vec::with_capacity(parts.len());
+            for part in parts {
+                match part.prefix.and_then(|(name, prefix)| Some((name, prefix.get(index)?))) {
+                    Some((name, schema)) => {
+                        let list = self.step(part.path, name);
+                        let path = self.changes.paths.index(list, index);
+                        sources.push(Source { schema, path, resource: part.resource });
+                    }
+                    None => {
+                        if let Some((name, items)) = part.items {
+                            sources.push(self.source(items, part.path, name, part.resource));
+                        }
+                    }
+                }
+            }
+            positions.push(self.lower(&sources, inside));
+        }
+        let codecs: Vec<Codec> = positions.iter().map(|lowered| lowered.codec.clone()).collect();
+        let rest_codec = rest.as_ref().map_or(Codec::Same, |lowered| lowered.codec.clone());
+        let codec = if codecs.iter().all(|codec| *codec == Codec::Same) && rest_codec == Codec::Same {
+            Codec::Same
+        } else {
+            Codec::Tuple(Box::new(TupleCodec { positions: codecs, rest: rest_codec }))
+        };
+        if self.rules.keywords.of(Keyword::PrefixItems) == Verdict::Keep {
+            node.array = Some(Box::new(ArrayNode {
+                prefix: positions.into_iter().map(|lowered| lowered.node).collect(),
+                items: rest.map(|lowered| lowered.node),
+            }));
+            return Lowered::new(node, codec);
+        }
+        for part in parts {
+            if let Some((name, _)) = part.prefix
+                && let Some(original) = self.original_at(part.path, name)
+            {
+                self.describe(part.path, name, original, view, "positions share one rule here");
+            }
+        }
+        let mut nodes: Vec<Node<'a>> = positions
+            .into_iter()
+            .chain(rest)
+            .filter(|lowered| lowered.possible)
+            .map(|lowered| lowered.node)
+            .collect();
+        let items = if nodes.iter().any(|node| node.free) {
+            Node::anything()
+        } else if nodes.len() <= 1 {
+            nodes.pop().unwrap_or_else(Node::anything)
+        } else {
+            self.unite(nodes)
+        };
+        node.array = Some(Box::new(ArrayNode { prefix: Vec::new(), items: Some(items) }));
+        Lowered::new(node, codec)
+    }
+
+    fn rest_sources(&mut self, parts: &[ArrayPart<'a>]) -> Vec<Source<'a>> {
+        let mut sources = Vec::with_capacity(parts.len());
+        for part in parts {
+            if let Some((name, items)) = part.items {
+                sources.push(self.source(items, part.path, name, part.resource));
+            }
+        }
+        sources
+    }
+
+    /// No items beyond the first `most`.
+    fn close_array(
+        &mut self,
+        parts: &[ArrayPart<'a>],
+        most: usize,
+        node: &mut Node<'a>,
+        view: &mut View<'a>,
+    ) {
+        for part in parts {
+            if let Some((name, items)) = part.items
+                && items == &Value::Bool(false)
+            {
+                self.change(part.path, name, Some(items), Fate::Rewritten, "said by the number of items");
+            }
+        }
+        if self.rules.keywords.of(Keyword::MaxItems) != Verdict::Keep {
+            view.notes.push(Note::Sentence(format!("array must contain no more than {most} items").into()));
+            return;
+        }
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        match node.keywords.iter_mut().find(|(name, _)| *name == "maxItems") {
+            None => node.keywords.push(("maxItems", most.into())),
+            Some((_, value)) => {
+                let known = match &*value {
+                    Json::Same(Value::Number(number)) | Json::Number(number) => number.as_u64(),
+                    _ => None,
+                };
+                if known.is_none_or(|known| known > most) {
+                    *value = most.into();
+                }
+            }
+        }
+    }
+
+    pub(crate) fn original_at(&self, path: crate::report::PathId, keyword: &str) -> Option<&'a Value> {
+        self.root.pointer(&self.changes.paths.pointer(path)).and_then(|schema| schema.get(keyword))
+    }
+}

@@ -1,0 +1,140 @@
+//! Folding unions of objects into one object with words about the alternatives.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::Lowerer;
+use super::position::{Lowered, Place};
+use super::view::{ObjectPart, UnionPart, View};
+use crate::report::Fate;
+use crate::schema::{Keyword, Source, TypeSet};
+use crate::text::{Note, plain};
+
+impl<'a> Lowerer<'a, '_> {
+    /// Whether the unions of `view` only say which of its properties go together.
+    pub(crate) fn foldable(&mut self, view: &View<'a>) -> bool {
+        let declares =
+            view.objects.iter().any(|part| part.properties.is_some_and(|properties| !properties.is_empty()));
+        declares
+            && view.types == TypeSet::OBJECT
+            && view.unions.iter().all(|union| {
+                union.branches.iter().all(|branch| {
+                    branch.as_object().is_some_and(|map| {
+                        map.keys().all(|key| {
+                            matches!(
+                                Keyword::parse(key),
+                                Some(
+                                    Keyword::Required
+                                        | Keyword::Properties
+                                        | Keyword::Type
+                                        | Keyword::Title
+                                        | Keyword::Description
+                                        | Keyword::Not
+                                        | Keyword::AdditionalProperties
+                                )
+                            )
+                        })
+                    })
+                })
+            })
+    }
+
+    /// Turns unions into alternatives of one object.
+    pub(crate) fn fold(&mut self, unions: Vec<UnionPart<'a>>, view: &mut View<'a>) {
+        for union in unions {
+            let list = self.step(union.path, union.keyword.name());
+            let mut set: Vec<Vec<ObjectPart<'a>>> = Vec::with_capacity(union.branches.len());
+            let mut conditions = Vec::with_capacity(union.branches.len());
+            for (index, schema) in union.branches.iter().enumerate() {
+                let path = self.changes.paths.index(list, index);
+                let Some(parts) = self.fold_branch(Source { schema, path, resource: union.resource }, 4)
+                else {
+                    continue;
+                };
+                conditions.push(condition(&parts));
+                set.push(parts);
+            }
+            let rule = if union.keyword == Keyword::OneOf { "exactly one of" } else { "at least one of" };
+            let known: Vec<_> = conditions.iter().flatten().cloned().collect();
+            if known.len() == conditions.len() && !known.is_empty() {
+                view.notes.push(Note::Sentence(Cow::Owned(format!(
+                    "{rule} these must hold: {}",
+                    known.join(" | ")
+                ))));
+            }
+            self.change(
+                union.path,
+                union.keyword.name(),
+                Some(union.original),
+                Fate::Rewritten,
+                "properties of all alternatives together, their rules in the description",
+            );
+            view.alternatives.push(set);
+        }
+    }
+
+    /// The object parts of one alternative; `None` where it takes no object.
+    fn fold_branch(&mut self, source: Source<'a>, depth: usize) -> Option<Vec<ObjectPart<'a>>> {
+        let entries = self.changes.entries.len();
+        let mark = self.active.len();
+        let mut view = View::new(source.path);
+        self.gather(source, &mut view);
+        self.active.truncate(mark);
+        self.changes.entries.truncate(entries);
+        if view.impossible || !view.types.contains(TypeSet::OBJECT) {
+            return None;
+        }
+        let mut parts = std::mem::take(&mut view.objects);
+        if depth > 0 {
+            for union in std::mem::take(&mut view.unions) {
+                let list = self.step(union.path, union.keyword.name());
+                for (index, schema) in union.branches.iter().enumerate() {
+                    let path = self.changes.paths.index(list, index);
+                    let inner =
+                        self.fold_branch(Source { schema, path, resource: union.resource }, depth - 1);
+                    parts.extend(
+                        inner.into_iter().flatten().map(|part| ObjectPart { required: Vec::new(), ..part }),
+                    );
+                }
+            }
+        }
+        Some(parts)
+    }
+
+    /// Any of `kinds`, each described by all of its sources.
+    pub(crate) fn lower_any_of(&mut self, kinds: &[Vec<Source<'a>>], place: Place) -> Lowered<'a> {
+        let inside = Place { in_union: true, ..place };
+        let mut alternatives = Vec::with_capacity(kinds.len());
+        for sources in kinds {
+            let lowered = self.lower(sources, inside);
+            alternatives.push(super::union::Alternative::of_any(lowered));
+        }
+        self.join(alternatives)
+    }
+}
+
+/// What one alternative asks for, in words.
+fn condition(parts: &[ObjectPart<'_>]) -> Option<String> {
+    let mut words = Vec::new();
+    for part in parts {
+        for (name, schema) in part.properties.into_iter().flatten() {
+            let fixed = schema.get("const").or_else(|| match schema.get("enum") {
+                Some(Value::Array(values)) => values.first().filter(|_| values.len() == 1),
+                _ => None,
+            });
+            if let Some(value) = fixed {
+                words.push(format!("{name} = {}", plain(value)));
+            }
+        }
+    }
+    let required: Vec<&str> = parts
+        .iter()
+        .flat_map(|part| part.required.iter().copied())
+        .filter(|name| !words.iter().any(|word| word.starts_with(&format!("{name} = "))))
+        .collect();
+    if !required.is_empty() {
+        words.push(format!("required: {}", required.join(", ")));
+    }
+    (!words.is_empty()).then(|| words.join(", "))
+}

@@ -1,0 +1,154 @@
+//! Rewriting one schema into a dialect's subset, with a plan and a report.
+
+mod array;
+mod edit;
+mod fold;
+mod node;
+mod object;
+mod position;
+mod rename;
+mod scan;
+mod typed;
+mod union;
+mod values;
+mod view;
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::dialect::{Dialect, Limits, Lowering, SchemaRules};
+use crate::json::Json;
+use crate::names::KeyTable;
+use crate::options::{Defaults, Options};
+use crate::plan::{Codec, Plan};
+use crate::report::{Changes, Entry, Fate, PathId};
+use crate::schema::{Resolver, Source};
+use node::{Node, Writer};
+
+pub(crate) use scan::{Excess, Size, scan};
+
+/// A lowered input schema.
+pub(crate) struct LoweredSchema<'a> {
+    /// Absent where the tool takes no arguments and the dialect wants that unsaid.
+    pub(crate) schema: Option<Json<'a>>,
+    pub(crate) plan: Plan,
+    pub(crate) changes: Changes<'a>,
+    /// What could be said only in the tool's own description.
+    pub(crate) tool_notes: Vec<crate::text::Note<'a>>,
+}
+
+/// How a draft differs in what matters here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draft {
+    /// Keywords beside `$ref` say nothing.
+    pub(crate) ref_hides_siblings: bool,
+}
+
+impl Draft {
+    fn of(schema: &Value) -> Self {
+        let uri = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        Self {
+            ref_hides_siblings: ["draft-03", "draft-04", "draft-06", "draft-07"]
+                .iter()
+                .any(|old| uri.contains(old)),
+        }
+    }
+}
+
+/// The state of lowering one schema.
+pub(crate) struct Lowerer<'a, 'r> {
+    pub(crate) rules: &'r SchemaRules,
+    pub(crate) limits: &'r Limits,
+    pub(crate) options: &'r Options,
+    pub(crate) defaults: Defaults,
+    pub(crate) changes: Changes<'a>,
+    pub(crate) resolver: Resolver<'a>,
+    pub(crate) draft: Draft,
+    /// References that are being written out.
+    pub(crate) active: Vec<&'a Value>,
+    pub(crate) definitions: Vec<Definition<'a>>,
+    /// Nodes written so far.
+    pub(crate) nodes: usize,
+    pub(crate) keys: KeyTable<'a, 'r>,
+    root: &'a Value,
+}
+
+/// A definition that the lowered schema refers to.
+pub(crate) struct Definition<'a> {
+    /// What it was made from; absent for definitions of ours.
+    pub(crate) target: Option<&'a Value>,
+    pub(crate) name: String,
+    /// Absent while it is being made.
+    pub(crate) node: Option<Node<'a>>,
+    pub(crate) codec: Codec,
+}
+
+/// Lowers `schema`, whose size has been checked, for `dialect`.
+pub(crate) fn lower<'a>(
+    schema: &'a Value,
+    size: &Size,
+    dialect: &Dialect,
+    options: &Options,
+) -> LoweredSchema<'a> {
+    let mut changes = Changes::default();
+    let resolver = Resolver::new(schema, size.has_ids, &mut changes.paths);
+    let mut lowerer = Lowerer {
+        rules: &dialect.schema,
+        limits: &dialect.limits,
+        options,
+        defaults: options.defaults.unwrap_or(dialect.schema.defaults),
+        changes,
+        resolver,
+        draft: Draft::of(schema),
+        active: Vec::new(),
+        definitions: Vec::new(),
+        nodes: 0,
+        keys: KeyTable::new(&dialect.keys, schema),
+        root: schema,
+    };
+    match dialect.schema.lowering {
+        Lowering::None => LoweredSchema {
+            schema: Some(Json::Same(schema)),
+            plan: Plan::default(),
+            changes: lowerer.changes,
+            tool_notes: Vec::new(),
+        },
+        Lowering::Edit => lowerer.edit_root(),
+        Lowering::Rebuild => lowerer.rebuild_root(dialect.tool.omit_empty_schema),
+    }
+}
+
+impl<'a> Lowerer<'a, '_> {
+    /// Writes one entry into the report.
+    pub(crate) fn change(
+        &mut self,
+        path: PathId,
+        keyword: &'a str,
+        value: Option<&'a Value>,
+        fate: Fate,
+        reason: &'static str,
+    ) {
+        self.changes.entries.push(Entry {
+            path,
+            keyword: Cow::Borrowed(keyword),
+            value,
+            fate,
+            reason: Cow::Borrowed(reason),
+        });
+    }
+
+    pub(crate) fn step(&mut self, path: PathId, name: &'a str) -> PathId {
+        self.changes.paths.name(path, name)
+    }
+
+    pub(crate) fn source(
+        &mut self,
+        schema: &'a Value,
+        parent: PathId,
+        name: &'a str,
+        resource: usize,
+    ) -> Source<'a> {
+        Source { schema, path: self.step(parent, name), resource }
+    }
+}

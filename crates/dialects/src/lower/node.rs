@@ -1,0 +1,363 @@
+//! A lowered schema node before it is written in a dialect's spelling.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::dialect::{Additional, AnyOfStyle, NullStyle, SchemaRules};
+use crate::json::Json;
+use crate::plan::{Guard, NULL_TEXT};
+use crate::schema::TypeSet;
+
+/// One node of a lowered schema.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node<'a> {
+    /// Types of values besides those of `branches` and `reference`.
+    pub(crate) types: TypeSet,
+    /// Anything at all: `{}`.
+    pub(crate) free: bool,
+    pub(crate) description: Option<Cow<'a, str>>,
+    pub(crate) values: Option<Vec<Json<'a>>>,
+    /// Write a single value as `const`.
+    pub(crate) constant: bool,
+    /// Other keywords, in the order in which they are written.
+    pub(crate) keywords: Vec<(&'a str, Json<'a>)>,
+    pub(crate) object: Option<Box<ObjectNode<'a>>>,
+    pub(crate) array: Option<Box<ArrayNode<'a>>>,
+    pub(crate) branches: Vec<Node<'a>>,
+    pub(crate) reference: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ObjectNode<'a> {
+    pub(crate) properties: Vec<(Cow<'a, str>, Node<'a>)>,
+    pub(crate) required: Vec<Cow<'a, str>>,
+    pub(crate) additional: Rest<'a>,
+}
+
+/// What an object says about properties that it does not declare.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Rest<'a> {
+    /// Nothing.
+    #[default]
+    Unsaid,
+    /// Forbidden.
+    Closed,
+    /// Allowed, with any value.
+    Open,
+    /// Allowed, with such values.
+    Each(Box<Node<'a>>),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ArrayNode<'a> {
+    pub(crate) prefix: Vec<Node<'a>>,
+    pub(crate) items: Option<Node<'a>>,
+}
+
+impl<'a> Node<'a> {
+    pub(crate) fn of(types: TypeSet) -> Self {
+        Self { types, ..Self::default() }
+    }
+
+    /// Anything at all.
+    pub(crate) fn anything() -> Self {
+        Self { types: TypeSet::ALL, free: true, ..Self::default() }
+    }
+
+    /// Text with a description.
+    pub(crate) fn text(description: &'a str) -> Self {
+        Self { description: Some(Cow::Borrowed(description)), ..Self::of(TypeSet::STRING) }
+    }
+
+    /// Whether null is among the values.
+    pub(crate) fn takes_null(&self) -> bool {
+        self.free || self.types.contains(TypeSet::NULL) || self.branches.iter().any(Node::takes_null)
+    }
+
+    /// The same node, and null.
+    pub(crate) fn or_null(mut self) -> Self {
+        if !self.takes_null() {
+            self.types = self.types.or(TypeSet::NULL);
+        }
+        self
+    }
+
+    /// The same node, and the word for null.
+    pub(crate) fn or_spelled_null(mut self) -> Self {
+        let word = || Json::literal(NULL_TEXT);
+        if self.free {
+            return self;
+        }
+        if self.branches.is_empty()
+            && self.reference.is_none()
+            && self.types.without(TypeSet::NULL) == TypeSet::STRING
+        {
+            match &mut self.values {
+                Some(values) => {
+                    values.push(word());
+                    self.constant = false;
+                    return self;
+                }
+                None if self.keywords.iter().all(|(name, _)| matches!(*name, "title" | "default")) => {
+                    return self;
+                }
+                None => {}
+            }
+        }
+        let null = self.types.contains(TypeSet::NULL);
+        let spelled = Node { values: Some(vec![word()]), ..Node::of(TypeSet::STRING) };
+        if !self.branches.is_empty() {
+            self.branches.push(spelled);
+            return self;
+        }
+        self.types = self.types.without(TypeSet::NULL);
+        let description = self.description.take();
+        Node {
+            types: if null { TypeSet::NULL } else { TypeSet::NONE },
+            description,
+            branches: vec![self, spelled],
+            ..Node::default()
+        }
+    }
+
+    /// What values of this node look like.
+    pub(crate) fn guard(&self, definitions: &[Option<Node<'a>>], additional: Additional) -> Guard {
+        if self.free {
+            return Guard::of_types(TypeSet::ALL);
+        }
+        if let Some(index) = self.reference {
+            let mut guard = match definitions.get(index) {
+                Some(Some(node)) if node.reference.is_none() => node.guard(definitions, additional),
+                _ => Guard::of_types(TypeSet::ALL),
+            };
+            if self.types.contains(TypeSet::NULL) && !guard.types.contains(TypeSet::NULL) {
+                guard.types = guard.types.or(TypeSet::NULL);
+                guard.values = None;
+            }
+            return guard;
+        }
+        if !self.branches.is_empty() {
+            let types = self
+                .branches
+                .iter()
+                .fold(self.types, |types, branch| types.or(branch.guard(definitions, additional).types));
+            return Guard::of_types(types);
+        }
+        let mut guard = Guard::of_types(self.types);
+        if let Some(values) = &self.values {
+            let mut values: Vec<Value> = values.iter().map(Json::to_value).collect();
+            if self.types.contains(TypeSet::NULL) {
+                values.push(Value::Null);
+            }
+            guard.values = Some(values);
+        }
+        if let Some(object) = &self.object {
+            guard.required = object.required.iter().map(|name| Box::from(name.as_ref())).collect();
+            if matches!(additional, Additional::Closed | Additional::Declared)
+                || matches!(object.additional, Rest::Closed)
+            {
+                guard.keys =
+                    Some(object.properties.iter().map(|(name, _)| Box::from(name.as_ref())).collect());
+            }
+            guard.members = object
+                .properties
+                .iter()
+                .filter(|(_, node)| !node.free && node.reference.is_none())
+                .map(|(name, node)| {
+                    let mut member = node.guard(definitions, additional);
+                    member.members.clear();
+                    member.keys = None;
+                    (Box::from(name.as_ref()), member)
+                })
+                .collect();
+        }
+        guard
+    }
+}
+
+/// Writes nodes in a dialect's spelling.
+pub(crate) struct Writer<'r> {
+    pub(crate) rules: &'r SchemaRules,
+    /// Names of definitions.
+    pub(crate) names: &'r [String],
+}
+
+impl Writer<'_> {
+    pub(crate) fn write<'a>(&self, mut node: Node<'a>) -> Json<'a> {
+        let mut out: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(4 + node.keywords.len());
+        if node.free {
+            self.annotate(&mut out, &mut node);
+            return Json::Object(out);
+        }
+        if let Some(index) = node.reference {
+            return self.write_reference(node, index);
+        }
+        if !node.branches.is_empty() {
+            return self.write_union(node);
+        }
+        let null = node.types.contains(TypeSet::NULL);
+        let others = node.types.without(TypeSet::NULL);
+        if null && !others.is_empty() && self.null_needs_branch(&node, others) {
+            let description = node.description.take();
+            node.types = others;
+            let union = Node { types: TypeSet::NULL, description, branches: vec![node], ..Node::default() };
+            return self.write_union(union);
+        }
+        let nullable = null && self.rules.null == NullStyle::Nullable;
+        let written = if nullable && !others.is_empty() { others } else { node.types };
+        self.write_type(&mut out, written, node.values.is_some());
+        if nullable {
+            out.push((Cow::Borrowed("nullable"), Json::Bool(true)));
+        }
+        if let Some(description) = node.description.take() {
+            out.push((Cow::Borrowed("description"), Json::Text(description)));
+        }
+        if let Some(mut values) = node.values.take() {
+            if null && !nullable {
+                values.push(Json::Null);
+                node.constant = false;
+            }
+            if node.constant && values.len() == 1 {
+                out.extend(values.pop().map(|value| (Cow::Borrowed("const"), value)));
+            } else {
+                out.push((Cow::Borrowed("enum"), Json::Array(values)));
+            }
+        }
+        out.extend(node.keywords.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)));
+        if let Some(object) = node.object {
+            self.write_object(&mut out, *object);
+        }
+        if let Some(array) = node.array {
+            self.write_array(&mut out, *array);
+        }
+        Json::Object(out)
+    }
+
+    fn null_needs_branch(&self, node: &Node<'_>, others: TypeSet) -> bool {
+        match self.rules.null {
+            NullStyle::Nullable => false,
+            NullStyle::Branch => node.values.is_none() || self.rules.type_required,
+            NullStyle::TypeList => {
+                !self.rules.type_lists
+                    || (!self.rules.container_type_lists && others.meets(TypeSet::CONTAINERS))
+            }
+        }
+    }
+
+    fn write_type<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, types: TypeSet, has_values: bool) {
+        let mut names = types.names();
+        let (Some(first), second) = (names.next(), names.next()) else { return };
+        let json = match second {
+            None => Json::literal(first),
+            Some(_) if self.rules.type_lists => Json::Array(types.names().map(Json::literal).collect()),
+            // Values speak for themselves where a list of types is not taken.
+            Some(_) if has_values => return,
+            Some(_) => Json::literal(first),
+        };
+        out.push((Cow::Borrowed("type"), json));
+    }
+
+    fn annotate<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, node: &mut Node<'a>) {
+        if let Some(description) = node.description.take() {
+            out.push((Cow::Borrowed("description"), Json::Text(description)));
+        }
+        let keywords = std::mem::take(&mut node.keywords);
+        out.extend(keywords.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)));
+    }
+
+    fn write_reference<'a>(&self, mut node: Node<'a>, index: usize) -> Json<'a> {
+        let name = self.names.get(index).map_or("", String::as_str);
+        let target = (Cow::Borrowed("$ref"), Json::from(format!("#/$defs/{name}")));
+        let null = node.types.contains(TypeSet::NULL);
+        if !null && (node.description.is_none() || self.rules.ref_siblings) {
+            let mut out = vec![target];
+            if let Some(description) = node.description.take() {
+                out.push((Cow::Borrowed("description"), Json::Text(description)));
+            }
+            return Json::Object(out);
+        }
+        let mut out = Vec::with_capacity(2);
+        if let Some(description) = node.description.take() {
+            out.push((Cow::Borrowed("description"), Json::Text(description)));
+        }
+        let mut branches = vec![Json::Object(vec![target])];
+        if null {
+            branches.push(Json::object([("type", Json::literal("null"))]));
+        }
+        out.push((Cow::Borrowed("anyOf"), Json::Array(branches)));
+        Json::Object(out)
+    }
+
+    fn write_union<'a>(&self, mut node: Node<'a>) -> Json<'a> {
+        let mut out = Vec::with_capacity(2);
+        let null = node.types.contains(TypeSet::NULL);
+        if self.rules.any_of == AnyOfStyle::Alone {
+            push_down(&mut node);
+        } else {
+            self.annotate(&mut out, &mut node);
+        }
+        if null && self.rules.null == NullStyle::Nullable {
+            if let Some(first) = node.branches.first_mut() {
+                first.types = first.types.or(TypeSet::NULL);
+            }
+        }
+        let mut branches: Vec<_> = node.branches.into_iter().map(|branch| self.write(branch)).collect();
+        if null && self.rules.null != NullStyle::Nullable {
+            branches.push(Json::object([("type", Json::literal("null"))]));
+        }
+        out.push((Cow::Borrowed("anyOf"), Json::Array(branches)));
+        Json::Object(out)
+    }
+
+    fn write_object<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, object: ObjectNode<'a>) {
+        let properties = object.properties.into_iter().map(|(name, node)| (name, self.write(node))).collect();
+        out.push((Cow::Borrowed("properties"), Json::Object(properties)));
+        if !object.required.is_empty() || self.rules.all_required {
+            let names = object.required.into_iter().map(Json::Text).collect();
+            out.push((Cow::Borrowed("required"), Json::Array(names)));
+        }
+        let additional = match object.additional {
+            Rest::Unsaid => return,
+            Rest::Closed => Json::Bool(false),
+            Rest::Open => Json::Bool(true),
+            Rest::Each(node) => self.write(*node),
+        };
+        out.push((Cow::Borrowed("additionalProperties"), additional));
+    }
+
+    fn write_array<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, array: ArrayNode<'a>) {
+        if !array.prefix.is_empty() {
+            let prefix = array.prefix.into_iter().map(|node| self.write(node)).collect();
+            out.push((Cow::Borrowed("prefixItems"), Json::Array(prefix)));
+        }
+        if let Some(items) = array.items {
+            out.push((Cow::Borrowed("items"), self.write(items)));
+        }
+    }
+}
+
+/// Moves what stands beside `anyOf` into the branches.
+fn push_down(node: &mut Node<'_>) {
+    if let Some(description) = node.description.take() {
+        let mut placed = false;
+        for branch in &mut node.branches {
+            if branch.description.is_none() {
+                branch.description = Some(description.clone());
+                placed = true;
+            }
+        }
+        if !placed && let Some(first) = node.branches.first_mut() {
+            let own = first.description.take().unwrap_or_default();
+            first.description = Some(Cow::Owned(format!("{description}\n{own}")));
+        }
+    }
+    let keywords = std::mem::take(&mut node.keywords);
+    if let Some(first) = node.branches.first_mut() {
+        for (name, value) in keywords {
+            if !first.keywords.iter().any(|(known, _)| *known == name) {
+                first.keywords.push((name, value));
+            }
+        }
+    }
+}

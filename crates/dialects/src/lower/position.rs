@@ -1,0 +1,502 @@
+//! Lowering one position of a schema by writing it anew from its meaning.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::view::View;
+use super::{Definition, LoweredSchema, Lowerer, Node, Writer};
+use crate::dialect::{Additional, Anything, RefStyle, Verdict};
+use crate::json::Json;
+use crate::options::Defaults;
+use crate::plan::{Codec, Plan};
+use crate::report::{Fate, PathId};
+use crate::schema::{Keyword, Kind, Source, TypeSet};
+use crate::text::{Note, compose};
+
+/// A lowered position.
+#[derive(Clone, Debug)]
+pub(crate) struct Lowered<'a> {
+    pub(crate) node: Node<'a>,
+    pub(crate) codec: Codec,
+    /// Whether any value satisfies it.
+    pub(crate) possible: bool,
+    /// The schema calls itself required.
+    pub(crate) required: bool,
+}
+
+impl<'a> Lowered<'a> {
+    pub(crate) fn new(node: Node<'a>, codec: Codec) -> Self {
+        Self { node, codec, possible: true, required: false }
+    }
+
+    pub(crate) fn impossible() -> Self {
+        Self { node: Node::anything(), codec: Codec::Same, possible: false, required: false }
+    }
+}
+
+/// Where a position stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Levels of objects and arrays above it.
+    pub(crate) depth: usize,
+    pub(crate) root: bool,
+    pub(crate) in_union: bool,
+}
+
+impl Place {
+    pub(crate) const fn deeper(self, levels: usize) -> Self {
+        Self { depth: self.depth + levels, root: false, in_union: false }
+    }
+}
+
+const JSON_TEXT: &str = "JSON text";
+
+impl<'a> Lowerer<'a, '_> {
+    /// The whole schema.
+    pub(crate) fn rebuild_root(mut self, omit_empty: bool) -> LoweredSchema<'a> {
+        let place = Place { depth: 0, root: true, in_union: false };
+        let mut view = View::new(PathId::ROOT);
+        self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
+        if !view.types.contains(TypeSet::OBJECT) || view.types != TypeSet::OBJECT {
+            if self.root.get("type").and_then(Value::as_str) != Some("object") {
+                self.change(
+                    PathId::ROOT,
+                    "type",
+                    self.root.get("type"),
+                    Fate::Rewritten,
+                    "arguments are an object",
+                );
+            }
+            view.types = TypeSet::OBJECT;
+        }
+        view.cut = false;
+        view.impossible = false;
+        if view.values.take().is_some() {
+            for name in ["enum", "const"] {
+                if let Some(value) = self.root.get(name) {
+                    self.describe(PathId::ROOT, name, value, &mut view, "the root cannot list values");
+                }
+            }
+        }
+        let unions = std::mem::take(&mut view.unions);
+        self.fold(unions, &mut view);
+        let root_description = view.descriptions.first().cloned();
+        let mut lowered = self.lower_object(&mut view, place);
+        let mut tool_notes = Vec::new();
+        let takes_description = self.rules.additional != Additional::Open;
+        self.finish_words(&mut lowered, &mut view, takes_description, &mut tool_notes);
+        if !takes_description {
+            lowered.node.description = None;
+            if let Some(text) = root_description {
+                tool_notes.insert(0, Note::Sentence(text));
+                self.change(
+                    PathId::ROOT,
+                    "description",
+                    self.root.get("description"),
+                    Fate::Described,
+                    "said by the tool's description",
+                );
+            }
+        }
+        let empty = lowered.node.object.as_ref().is_none_or(|object| object.properties.is_empty());
+        let codec = std::mem::take(&mut lowered.codec);
+        let schema = if empty && omit_empty {
+            if let Some(text) = lowered.node.description.take() {
+                tool_notes.push(Note::Sentence(text));
+            }
+            None
+        } else {
+            Some(self.write(lowered.node))
+        };
+        let definitions = self.definitions.into_iter().map(|definition| definition.codec).collect();
+        LoweredSchema {
+            schema,
+            plan: Plan { root: codec, definitions, injected: Vec::new() }.simplified(),
+            changes: self.changes,
+            tool_notes,
+        }
+    }
+
+    /// Writes the root node and its definitions.
+    fn write(&mut self, node: Node<'a>) -> Json<'a> {
+        let names: Vec<String> = self.definitions.iter().map(|definition| definition.name.clone()).collect();
+        let writer = Writer { rules: self.rules, names: &names };
+        let mut json = writer.write(node);
+        if !self.definitions.is_empty()
+            && let Json::Object(entries) = &mut json
+        {
+            let definitions = self
+                .definitions
+                .iter_mut()
+                .filter_map(|definition| {
+                    let node = definition.node.take()?;
+                    Some((Cow::Owned(definition.name.clone()), writer.write(node)))
+                })
+                .collect();
+            entries.push((Cow::Borrowed("$defs"), Json::Object(definitions)));
+        }
+        json
+    }
+
+    /// One position, described by all of `sources` together.
+    pub(crate) fn lower(&mut self, sources: &[Source<'a>], place: Place) -> Lowered<'a> {
+        if let [source] = sources
+            && self.rules.refs == RefStyle::Defs
+            && let Some(lowered) = self.lower_reference(*source, place)
+        {
+            return lowered;
+        }
+        let mark = self.active.len();
+        let path = sources.first().map_or(PathId::ROOT, |source| source.path);
+        let mut view = View::new(path);
+        for source in sources {
+            self.gather(*source, &mut view);
+        }
+        let lowered = self.lower_view(&mut view, place);
+        self.active.truncate(mark);
+        lowered
+    }
+
+    /// One position, gathered.
+    pub(crate) fn lower_view(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+        self.nodes += 1;
+        let mut lowered = if view.cut {
+            Lowered::new(Node::text(JSON_TEXT), Codec::Text)
+        } else if self.nodes > self.options.budget.nodes {
+            self.change(
+                view.path,
+                "",
+                None,
+                Fate::Encoded,
+                "JSON text: the written-out schema would be too large",
+            );
+            Lowered::new(Node::text(JSON_TEXT), Codec::Text)
+        } else if view.impossible {
+            Lowered::impossible()
+        } else if let Some(values) = view.values.take() {
+            self.lower_values(view, values)
+        } else if !view.unions.is_empty() {
+            self.lower_union(view, place)
+        } else {
+            self.lower_types(view, place)
+        };
+        lowered.required |= view.required;
+        self.finish_words(&mut lowered, view, true, &mut Vec::new());
+        lowered
+    }
+
+    /// By type, where there are no unions left.
+    fn lower_types(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+        if view.types.is_empty() {
+            return Lowered::impossible();
+        }
+        if view.is_unconstrained() {
+            return self.lower_anything(view, place);
+        }
+        let null = view.types.contains(TypeSet::NULL);
+        let others = view.types.without(TypeSet::NULL);
+        if others.is_empty() {
+            return self.lower_null();
+        }
+        let mut lowered = if others.count() == 1 {
+            self.lower_typed(view, others, place)
+        } else if self.rules.type_lists && !others.meets(TypeSet::CONTAINERS) {
+            let mut node = Node::of(others);
+            self.write_facets(view, others, &mut node);
+            Lowered::new(node, Codec::Same)
+        } else {
+            return self.split_types(view, place);
+        };
+        if null && lowered.possible {
+            lowered.node = lowered.node.or_null();
+            lowered.codec = super::union::keep_null(lowered.codec);
+        }
+        lowered
+    }
+
+    /// Null alone.
+    pub(crate) fn lower_null(&mut self) -> Lowered<'a> {
+        if self.rules.null == crate::dialect::NullStyle::Nullable {
+            // There is no null type here: a label stands for it.
+            let node = Node { values: Some(vec![Json::literal("null")]), ..Node::of(TypeSet::STRING) };
+            return Lowered::new(node, Codec::Labels(vec![("null".into(), Value::Null)]));
+        }
+        Lowered::new(Node::of(TypeSet::NULL), Codec::Same)
+    }
+
+    /// A value without any rule.
+    pub(crate) fn lower_anything(&mut self, view: &View<'a>, place: Place) -> Lowered<'a> {
+        match self.rules.anything {
+            Anything::Empty => Lowered::new(Node::anything(), Codec::Same),
+            Anything::Scalars => {
+                self.change(
+                    view.path,
+                    "",
+                    None,
+                    Fate::Encoded,
+                    "arrays and objects of any kind travel as JSON text",
+                );
+                let note = Note::Sentence(Cow::Borrowed("arrays and objects as JSON text"));
+                let types = TypeSet::STRING.or(TypeSet::NUMBER).or(TypeSet::BOOLEAN);
+                let mut node = if self.rules.type_lists {
+                    Node::of(types)
+                } else {
+                    Node { branches: types.singles().map(Node::of).collect(), ..Node::default() }
+                };
+                node.types = node.types.or(TypeSet::NULL);
+                node.description = compose(self.rules.text, None, &[note]);
+                Lowered::new(node, Codec::Containers)
+            }
+            Anything::Definition => {
+                if place.in_union && !self.rules.ref_in_union {
+                    return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
+                }
+                let index = self.anything_definition();
+                let native = self.rules.additional == Additional::Keep;
+                if !native {
+                    self.change(
+                        view.path,
+                        "",
+                        None,
+                        Fate::Encoded,
+                        "objects of any kind travel as lists of entries",
+                    );
+                }
+                let codec = if native { Codec::Same } else { Codec::Anything };
+                Lowered::new(Node { reference: Some(index), ..Node::default() }, codec)
+            }
+        }
+    }
+
+    /// The recursive definition of any JSON value.
+    fn anything_definition(&mut self) -> usize {
+        if let Some(index) = self.definitions.iter().position(|definition| definition.name == "any_json") {
+            return index;
+        }
+        let index = self.definitions.len();
+        let itself = || Node { reference: Some(index), ..Node::default() };
+        let mut array = Node::of(TypeSet::ARRAY);
+        array.array = Some(Box::new(super::node::ArrayNode { items: Some(itself()), ..Default::default() }));
+        let object = if self.rules.additional == Additional::Keep {
+            Node::of(TypeSet::OBJECT)
+        } else {
+            self.entries_node(Node::of(TypeSet::STRING), itself(), true)
+        };
+        let mut branches: Vec<_> =
+            TypeSet::STRING.or(TypeSet::NUMBER).or(TypeSet::BOOLEAN).singles().map(Node::of).collect();
+        branches.push(array);
+        branches.push(object);
+        self.definitions.push(Definition {
+            target: None,
+            name: "any_json".to_owned(),
+            node: Some(Node { types: TypeSet::NULL, branches, ..Node::default() }),
+            codec: Codec::Same,
+        });
+        index
+    }
+
+    /// A reference that stays one; `None` where it has to be written out.
+    fn lower_reference(&mut self, source: Source<'a>, place: Place) -> Option<Lowered<'a>> {
+        let map = source.schema.as_object()?;
+        let Value::String(reference) = map.get("$ref")? else { return None };
+        let alone = map.keys().all(|name| {
+            name == "$ref"
+                || Keyword::parse(name).is_some_and(|keyword| {
+                    keyword == Keyword::Description || matches!(keyword.kind(), Kind::Annotation | Kind::Hint)
+                })
+        });
+        if !(alone || self.draft.ref_hides_siblings) || (place.in_union && !self.rules.ref_in_union) {
+            return None;
+        }
+        let resource = self.resolver.resource_of(source.schema, source.resource);
+        let target = self.resolver.resolve(reference, resource, &mut self.changes.paths)?;
+        let known = self
+            .definitions
+            .iter()
+            .position(|definition| definition.target.is_some_and(|known| std::ptr::eq(known, target.schema)));
+        let index = match known {
+            Some(index) => {
+                let unfinished =
+                    self.definitions.get(index).is_some_and(|definition| definition.node.is_none());
+                if unfinished && !self.rules.recursion {
+                    return None;
+                }
+                index
+            }
+            None => self.define(target)?,
+        };
+        let name = self.definitions.get(index).map_or("", |definition| definition.name.as_str());
+        if *reference != format!("#/$defs/{name}") {
+            self.change(
+                source.path,
+                "$ref",
+                map.get("$ref"),
+                Fate::Rewritten,
+                "refers to a definition at the root",
+            );
+        }
+        let mut view = View::new(source.path);
+        for (name, value) in map {
+            match Keyword::parse(name) {
+                Some(Keyword::Description) => {
+                    if let Value::String(text) = value {
+                        view.descriptions.push(Cow::Borrowed(text));
+                    }
+                }
+                Some(Keyword::Ref | Keyword::Defs | Keyword::Definitions) => {}
+                Some(keyword) if matches!(keyword.kind(), Kind::Annotation | Kind::Hint) => {
+                    view.hints.push((keyword, value, source.path));
+                }
+                _ => self.change(
+                    source.path,
+                    name,
+                    Some(value),
+                    Fate::Rewritten,
+                    "this draft ignores it beside $ref",
+                ),
+            }
+        }
+        let node = Node { reference: Some(index), ..Node::default() };
+        let mut lowered = Lowered::new(node, Codec::Definition(index));
+        self.finish_words(&mut lowered, &mut view, true, &mut Vec::new());
+        // Beside a reference only words can stand.
+        lowered.node.keywords.clear();
+        Some(lowered)
+    }
+
+    /// Makes a definition of `target`; `None` where it is only a reference to itself.
+    fn define(&mut self, target: Source<'a>) -> Option<usize> {
+        let index = self.definitions.len();
+        let name = self.definition_name(target.path);
+        self.definitions.push(Definition {
+            target: Some(target.schema),
+            name,
+            node: None,
+            codec: Codec::Same,
+        });
+        let place = Place { depth: 1, root: false, in_union: false };
+        let lowered = self.lower(&[target], place);
+        if lowered.node.reference == Some(index) {
+            self.definitions.truncate(index);
+            return None;
+        }
+        if let Some(definition) = self.definitions.get_mut(index) {
+            definition.node = Some(lowered.node);
+            definition.codec = lowered.codec;
+        }
+        Some(index)
+    }
+
+    /// A legal, unused name for the definition at `path`.
+    fn definition_name(&self, path: PathId) -> String {
+        let mut parts = Vec::new();
+        let mut at = path;
+        while let Some((parent, step)) = self.changes.paths.last(at) {
+            match step {
+                crate::report::Step::Name("$defs" | "definitions" | "properties") => {
+                    if !parts.is_empty() {
+                        break;
+                    }
+                }
+                crate::report::Step::Name(name) => parts.push(name.to_owned()),
+                crate::report::Step::Index(index) => parts.push(index.to_string()),
+            }
+            at = parent;
+        }
+        parts.reverse();
+        let mut name: String = parts
+            .join("_")
+            .chars()
+            .map(
+                |char| {
+                    if char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.') { char } else { '_' }
+                },
+            )
+            .take(60)
+            .collect();
+        if name.is_empty() {
+            "root".clone_into(&mut name);
+        }
+        let taken =
+            |name: &str| name == "any_json" || self.definitions.iter().any(|known| known.name == name);
+        if taken(&name) {
+            let number = (2..).find(|number| !taken(&format!("{name}_{number}"))).unwrap_or(0);
+            name = format!("{name}_{number}");
+        }
+        name
+    }
+
+    /// Writes descriptions, notes, defaults and other words onto a node.
+    pub(crate) fn finish_words(
+        &mut self,
+        lowered: &mut Lowered<'a>,
+        view: &mut View<'a>,
+        has_description: bool,
+        elsewhere: &mut Vec<Note<'a>>,
+    ) {
+        for (keyword, value, path) in std::mem::take(&mut view.hints) {
+            self.hint(keyword, value, path, lowered, view);
+        }
+        let own = lowered.node.description.take();
+        let outer = view.description();
+        let notes = std::mem::take(&mut view.notes);
+        if !has_description {
+            elsewhere.extend(notes);
+            return;
+        }
+        let description = match (outer, own) {
+            (Some(outer), Some(own)) if !outer.contains(own.as_ref()) => {
+                Some(Cow::Owned(if own.starts_with("Constraints: ") || own.starts_with("IMPORTANT: ") {
+                    format!("{outer}\n\n{own}")
+                } else {
+                    format!("{outer}\n{own}")
+                }))
+            }
+            (Some(outer), _) => Some(outer),
+            (None, own) => own,
+        };
+        lowered.node.description = compose(self.rules.text, description, &notes);
+    }
+
+    fn hint(
+        &mut self,
+        keyword: Keyword,
+        value: &'a Value,
+        path: PathId,
+        lowered: &mut Lowered<'a>,
+        view: &mut View<'a>,
+    ) {
+        let name = keyword.name();
+        match keyword {
+            Keyword::Default => match self.defaults {
+                Defaults::Keep if lowered.codec == Codec::Same && lowered.node.reference.is_none() => {
+                    lowered.node.keywords.push((name, Json::Same(value)));
+                }
+                Defaults::Keep | Defaults::Describe => {
+                    view.notes.push(Note::Default(value));
+                    self.change(path, name, Some(value), Fate::Described, "defaults cannot be said here");
+                }
+                Defaults::Strip => {
+                    self.change(path, name, Some(value), Fate::Dropped, "defaults are stripped");
+                }
+            },
+            _ => match self.rules.keywords.of(keyword) {
+                Verdict::Keep | Verdict::Hint => {
+                    if lowered.node.keywords.iter().any(|(known, _)| *known == name) {
+                        self.change(path, name, Some(value), Fate::Dropped, "another one stands there");
+                    } else {
+                        lowered.node.keywords.push((name, Json::Same(value)));
+                    }
+                }
+                Verdict::Describe if keyword.kind() == Kind::Hint && value.to_string().len() <= 400 => {
+                    view.notes.push(Note::Keyword(name, value));
+                    self.change(path, name, Some(value), Fate::Described, "not a keyword of this dialect");
+                }
+                Verdict::Describe | Verdict::Drop => {
+                    self.change(path, name, Some(value), Fate::Dropped, "an annotation");
+                }
+            },
+        }
+    }
+}

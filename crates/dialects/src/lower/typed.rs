@@ -1,0 +1,166 @@
+//! Lowering one type: facets, and the way to objects and arrays.
+
+use serde_json::{Number, Value};
+
+use super::position::{Lowered, Place};
+use super::view::{Facet, View};
+use super::{Lowerer, Node};
+use crate::dialect::Verdict;
+use crate::json::Json;
+use crate::plan::Codec;
+use crate::report::Fate;
+use crate::schema::{Keyword, Kind, TypeSet, pattern};
+use crate::text::{Note, has_hint};
+
+impl<'a> Lowerer<'a, '_> {
+    /// Values of one type only.
+    pub(crate) fn lower_typed(&mut self, view: &mut View<'a>, only: TypeSet, place: Place) -> Lowered<'a> {
+        if only == TypeSet::OBJECT {
+            return self.lower_object(view, place);
+        }
+        if only == TypeSet::ARRAY {
+            return self.lower_array(view, place);
+        }
+        let mut node = Node::of(only);
+        self.write_facets(view, only, &mut node);
+        Lowered::new(node, Codec::Same)
+    }
+
+    /// Writes the facets that speak of `types` onto `node`, or into its description.
+    pub(crate) fn write_facets(&mut self, view: &mut View<'a>, types: TypeSet, node: &mut Node<'a>) {
+        for facet in view.facets.clone() {
+            self.write_facet(facet, types, node, view);
+        }
+    }
+
+    fn write_facet(&mut self, facet: Facet<'a>, types: TypeSet, node: &mut Node<'a>, view: &mut View<'a>) {
+        let Facet { keyword, value, original, path } = facet;
+        let subject = match keyword.kind() {
+            Kind::String if keyword == Keyword::Format => TypeSet::STRING.or(TypeSet::NUMBER),
+            Kind::String => TypeSet::STRING,
+            Kind::Number => TypeSet::NUMBER,
+            Kind::Array => TypeSet::ARRAY,
+            Kind::Object => TypeSet::OBJECT,
+            Kind::Any | Kind::Annotation | Kind::Hint => TypeSet::ALL,
+        };
+        if !types.meets(subject) {
+            if !view.types.meets(subject) {
+                self.change(
+                    path,
+                    keyword.name(),
+                    Some(original),
+                    Fate::Rewritten,
+                    "says nothing about this type",
+                );
+            }
+            return;
+        }
+        if original == &Value::Bool(false) {
+            // `uniqueItems: false` asks for nothing.
+            if self.rules.keywords.of(keyword) == Verdict::Keep {
+                node.keywords.push((keyword.name(), value));
+            } else {
+                self.change(path, keyword.name(), Some(original), Fate::Rewritten, "asks for nothing");
+            }
+            return;
+        }
+        let mut verdict = self.rules.keywords.of(keyword);
+        if verdict == Verdict::Keep && !self.takes_facet(keyword, original, types) {
+            verdict = Verdict::Describe;
+        }
+        match verdict {
+            Verdict::Keep => node.keywords.push((keyword.name(), value)),
+            Verdict::Hint => {
+                if has_hint(keyword.name(), original) {
+                    view.notes.push(Note::Keyword(keyword.name(), original));
+                }
+                node.keywords.push((keyword.name(), value));
+            }
+            Verdict::Describe | Verdict::Drop => {
+                if self.rewrite_bound(keyword, original, types, node) {
+                    self.change(
+                        path,
+                        keyword.name(),
+                        Some(original),
+                        Fate::Rewritten,
+                        "an inclusive bound says the same",
+                    );
+                } else {
+                    self.describe(path, keyword.name(), original, view, "not a keyword of this dialect");
+                }
+            }
+        }
+    }
+
+    /// Whether the dialect takes this very value of a keyword that it knows.
+    fn takes_facet(&self, keyword: Keyword, value: &Value, types: TypeSet) -> bool {
+        match (keyword, value) {
+            (Keyword::Pattern, Value::String(text)) => pattern::takes(self.rules.patterns, text),
+            (Keyword::Format, Value::String(format)) => self.takes_format(format, types),
+            (Keyword::MinItems, value) => self
+                .rules
+                .min_items_up_to
+                .is_none_or(|most| value.as_u64().is_some_and(|count| count <= most)),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn takes_format(&self, format: &str, types: TypeSet) -> bool {
+        let formats = &self.rules.formats;
+        let list = if types.meets(TypeSet::STRING) {
+            &formats.string
+        } else if types == TypeSet::INTEGER && formats.integer.is_some() {
+            &formats.integer
+        } else {
+            &formats.number
+        };
+        list.as_ref().is_none_or(|list| list.iter().any(|known| known == format))
+    }
+
+    /// Exclusive bounds of integers as inclusive ones; exact, and therefore no loss.
+    fn rewrite_bound(
+        &mut self,
+        keyword: Keyword,
+        value: &Value,
+        types: TypeSet,
+        node: &mut Node<'a>,
+    ) -> bool {
+        let (inclusive, step) = match keyword {
+            Keyword::ExclusiveMinimum => (Keyword::Minimum, 1),
+            Keyword::ExclusiveMaximum => (Keyword::Maximum, -1),
+            _ => return false,
+        };
+        if self.rules.keywords.of(inclusive) != Verdict::Keep {
+            return false;
+        }
+        let exact = types.and(TypeSet::NUMBER) == TypeSet::INTEGER;
+        let bound = if exact { shifted(value, step) } else { value.as_number().cloned() };
+        let Some(bound) = bound else { return false };
+        let number = |value: &Json<'_>| match value {
+            Json::Same(Value::Number(number)) | Json::Number(number) => number.as_f64(),
+            _ => None,
+        };
+        let known = node.keywords.iter_mut().find(|(name, _)| *name == inclusive.name());
+        match known {
+            None => node.keywords.push((inclusive.name(), Json::Number(bound))),
+            Some((_, known)) => {
+                if let (Some(old), Some(new)) = (number(known), bound.as_f64())
+                    && ((step > 0 && new > old) || (step < 0 && new < old))
+                {
+                    *known = Json::Number(bound);
+                }
+            }
+        }
+        exact
+    }
+}
+
+/// The nearest integer beyond `value` in the direction of `step`.
+fn shifted(value: &Value, step: i64) -> Option<Number> {
+    if let Some(integer) = value.as_i64() {
+        return integer.checked_add(step).map(Number::from);
+    }
+    let float = value.as_f64()?;
+    let beyond = if step > 0 { float.floor() + 1.0 } else { float.ceil() - 1.0 };
+    format!("{beyond}").parse::<i64>().ok().map(Number::from)
+}

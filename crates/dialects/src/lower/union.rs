@@ -1,0 +1,391 @@
+//! Lowering unions: `anyOf`, `oneOf`, several types.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::Lowerer;
+use super::node::{Node, Writer};
+use super::position::{Lowered, Place};
+use super::view::View;
+use crate::plan::{Branch, Codec, Guard, agree, disjoint};
+use crate::report::Fate;
+use crate::schema::{Keyword, Source, TypeSet};
+use crate::text::Note;
+
+/// Branches that one position may have after all unions of it are multiplied.
+const MOST_BRANCHES: usize = 64;
+
+/// One alternative of a union.
+pub(crate) struct Alternative<'a> {
+    lowered: Lowered<'a>,
+    /// What MCP values of it look like.
+    mcp: Guard,
+}
+
+impl<'a> Alternative<'a> {
+    /// An alternative of which nothing is known but its lowered form.
+    pub(crate) fn of_any(lowered: Lowered<'a>) -> Self {
+        Self { lowered, mcp: Guard::of_types(TypeSet::ALL) }
+    }
+}
+
+impl<'a> Lowerer<'a, '_> {
+    /// The first union of `view`, multiplied with everything else that `view` says.
+    pub(crate) fn lower_union(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+        if self.foldable(view) {
+            let unions = std::mem::take(&mut view.unions);
+            self.fold(unions, view);
+            return self.lower_view_again(view, place);
+        }
+        let union = view.unions.remove(0);
+        if union.branches.len() > MOST_BRANCHES || view.unions.len() > 3 {
+            let (path, name) = (union.path, union.keyword.name());
+            self.describe(path, name, union.original, view, "too many alternatives to write out");
+            return self.lower_view_again(view, place);
+        }
+        let bare = view.types == TypeSet::ALL && view.is_unconstrained();
+        let inside = Place { in_union: true, root: false, ..place };
+        let list = self.step(union.path, union.keyword.name());
+        let mut alternatives = Vec::with_capacity(union.branches.len());
+        for (index, branch) in union.branches.iter().enumerate() {
+            let path = self.changes.paths.index(list, index);
+            let source = Source { schema: branch, path, resource: union.resource };
+            if bare && self.rules.refs == crate::dialect::RefStyle::Defs && branch.get("$ref").is_some() {
+                let lowered = self.lower(&[source], inside);
+                let mcp = Guard::of_types(self.types_behind(branch, union.resource));
+                alternatives.push(Alternative { lowered, mcp });
+                continue;
+            }
+            let mark = self.active.len();
+            let mut inner = if bare { View::new(path) } else { view.rules_only() };
+            inner.path = path;
+            self.gather(source, &mut inner);
+            let mcp = view_guard(&inner);
+            let lowered = self.lower_view(&mut inner, inside);
+            self.active.truncate(mark);
+            alternatives.push(Alternative { lowered, mcp });
+        }
+        if union.keyword == Keyword::OneOf {
+            let exclusive = alternatives.iter().enumerate().all(|(index, left)| {
+                alternatives.iter().skip(index + 1).all(|right| disjoint(&left.mcp, &right.mcp))
+            });
+            if !exclusive {
+                view.notes.push(Note::Sentence(Cow::Borrowed("exactly one of the alternatives must hold")));
+            }
+            self.change(
+                union.path,
+                "oneOf",
+                Some(union.original),
+                Fate::Rewritten,
+                "alternatives are said by anyOf",
+            );
+        }
+        self.join(alternatives)
+    }
+
+    fn lower_view_again(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+        self.nodes = self.nodes.saturating_sub(1);
+        self.lower_view(view, place)
+    }
+
+    /// One branch for each type.
+    pub(crate) fn split_types(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+        let inside = Place { in_union: true, ..place };
+        let mut alternatives = Vec::new();
+        let original = self.original_at(view.path, "type");
+        if original.is_some() {
+            self.change(view.path, "type", original, Fate::Rewritten, "one alternative for each type");
+        }
+        for only in view.types.singles() {
+            let mut inner = view.rules_only();
+            inner.types = only;
+            let mcp = view_guard(&inner);
+            let lowered = self.lower_view(&mut inner, inside);
+            alternatives.push(Alternative { lowered, mcp });
+        }
+        // What the branches said about their own keywords is said there.
+        view.facets.clear();
+        self.join(alternatives)
+    }
+
+    /// One node for all alternatives.
+    pub(crate) fn join(&mut self, alternatives: Vec<Alternative<'a>>) -> Lowered<'a> {
+        let mut null = false;
+        let mut kept: Vec<Alternative<'a>> = Vec::with_capacity(alternatives.len());
+        for alternative in alternatives.into_iter().filter(|alternative| alternative.lowered.possible) {
+            let lowered = &alternative.lowered;
+            if lowered.node.free {
+                // One alternative takes anything: so does the union.
+                return Lowered::new(Node::anything(), lowered.codec.clone());
+            }
+            let only_null = alternative.mcp.types == TypeSet::NULL && alternative.mcp.values.is_none();
+            if only_null
+                || (lowered.node.types == TypeSet::NULL
+                    && lowered.node.branches.is_empty()
+                    && lowered.node.reference.is_none())
+            {
+                null = true;
+                continue;
+            }
+            kept.push(alternative);
+        }
+        if kept.is_empty() {
+            return if null { self.lower_null() } else { Lowered::impossible() };
+        }
+        if kept.len() == 1
+            && let Some(single) = kept.pop()
+        {
+            let mut lowered = single.lowered;
+            if null && !lowered.node.takes_null() {
+                lowered.node = lowered.node.or_null();
+                lowered.codec = keep_null(lowered.codec);
+            }
+            return lowered;
+        }
+        if let Some(merged) = merge_values(&kept) {
+            let mut lowered = Lowered::new(merged, Codec::Same);
+            if null {
+                lowered.node = lowered.node.or_null();
+            }
+            return lowered;
+        }
+        let codec = self.union_codec(&mut kept);
+        let mut branches = Vec::with_capacity(kept.len());
+        for alternative in kept {
+            let node = alternative.lowered.node;
+            // A nested union without words of its own is part of this one.
+            if !node.branches.is_empty() && node.description.is_none() && node.keywords.is_empty() {
+                null |= node.types.contains(TypeSet::NULL);
+                branches.extend(node.branches);
+            } else {
+                branches.push(node);
+            }
+        }
+        let mut node = self.unite(branches);
+        if null {
+            node = node.or_null();
+        }
+        Lowered::new(node, if null { keep_null(codec) } else { codec })
+    }
+
+    /// Nodes as alternatives, each once.
+    pub(crate) fn unite(&self, nodes: Vec<Node<'a>>) -> Node<'a> {
+        let writer = Writer { rules: self.rules, names: &[] };
+        let mut written: Vec<String> = Vec::with_capacity(nodes.len());
+        let mut null = false;
+        let mut kept: Vec<Node<'a>> = Vec::with_capacity(nodes.len());
+        for mut node in nodes {
+            if node.types == TypeSet::NULL && node.branches.is_empty() && node.reference.is_none() {
+                null = true;
+                continue;
+            }
+            if !node.branches.is_empty() && node.description.is_none() && node.keywords.is_empty() {
+                null |= node.types.contains(TypeSet::NULL);
+                for branch in std::mem::take(&mut node.branches) {
+                    keep_once(&writer, branch, &mut written, &mut kept);
+                }
+                continue;
+            }
+            keep_once(&writer, node, &mut written, &mut kept);
+        }
+        let mut node = match kept.len() {
+            0 => return Node::of(TypeSet::NULL),
+            1 => kept.pop().unwrap_or_default(),
+            _ => Node { branches: kept, ..Node::default() },
+        };
+        if null {
+            node = node.or_null();
+        }
+        node
+    }
+
+    /// How values of the alternatives travel; alternatives that could be confused get a tag.
+    fn union_codec(&mut self, alternatives: &mut [Alternative<'a>]) -> Codec {
+        if alternatives.iter().all(|alternative| alternative.lowered.codec == Codec::Same) {
+            return Codec::Same;
+        }
+        let nodes: Vec<Option<Node<'a>>> =
+            self.definitions.iter().map(|definition| definition.node.clone()).collect();
+        let additional = self.rules.additional;
+        let mut branches: Vec<Branch> = alternatives
+            .iter()
+            .map(|alternative| Branch {
+                tag: None,
+                mcp: alternative.mcp.clone(),
+                wire: alternative.lowered.node.guard(&nodes, additional),
+                codec: alternative.lowered.codec.clone(),
+            })
+            .collect();
+        let mut confused = vec![false; branches.len()];
+        for (index, left) in branches.iter().enumerate() {
+            for (other, right) in branches.iter().enumerate().skip(index + 1) {
+                if !disjoint(&left.wire, &right.wire) && !agree(&left.codec, &right.codec) {
+                    for mark in [index, other] {
+                        if let Some(flag) = confused.get_mut(mark) {
+                            *flag = true;
+                        }
+                    }
+                }
+            }
+        }
+        for (index, confused) in confused.into_iter().enumerate() {
+            if confused
+                && let (Some(branch), Some(alternative)) =
+                    (branches.get_mut(index), alternatives.get_mut(index))
+            {
+                let tag = format!("option_{}", index + 1);
+                let inner = std::mem::take(&mut alternative.lowered.node);
+                alternative.lowered.node = self.tagged_node(&tag, inner);
+                branch.wire = alternative.lowered.node.guard(&nodes, additional);
+                branch.tag = Some(tag.into_boxed_str());
+            }
+        }
+        Codec::Union(branches)
+    }
+
+    /// An object with the value under `tag`.
+    fn tagged_node(&self, tag: &str, inner: Node<'a>) -> Node<'a> {
+        let mut node = Node::of(TypeSet::OBJECT);
+        node.object = Some(Box::new(super::node::ObjectNode {
+            properties: vec![(Cow::Owned(tag.to_owned()), inner)],
+            required: vec![Cow::Owned(tag.to_owned())],
+            additional: self.closed_rest(),
+        }));
+        node
+    }
+
+    /// The types that a referenced schema names, as far as that is quickly told.
+    fn types_behind(&mut self, schema: &'a Value, resource: usize) -> TypeSet {
+        let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return TypeSet::ALL };
+        let Some(target) = self.resolver.resolve(reference, resource, &mut self.changes.paths) else {
+            return TypeSet::ALL;
+        };
+        match target.schema.get("type") {
+            Some(Value::String(name)) => TypeSet::named(name).unwrap_or(TypeSet::ALL),
+            _ => TypeSet::ALL,
+        }
+    }
+}
+
+fn keep_once<'a>(writer: &Writer<'_>, node: Node<'a>, written: &mut Vec<String>, kept: &mut Vec<Node<'a>>) {
+    let text = match node.reference {
+        Some(index) => format!("{index} {:?}", node.description),
+        None => serde_json::to_string(&writer.write(node.clone())).unwrap_or_default(),
+    };
+    if !written.contains(&text) {
+        written.push(text);
+        kept.push(node);
+    }
+}
+
+/// A codec whose place now takes null as well.
+pub(super) fn keep_null(codec: Codec) -> Codec {
+    match codec {
+        Codec::Labels(mut labels) => {
+            if !labels.iter().any(|(_, value)| value.is_null()) {
+                labels.push(("null".into(), Value::Null));
+            }
+            nullable_labels(labels)
+        }
+        Codec::Union(mut branches) => {
+            let null = Guard::of_types(TypeSet::NULL);
+            branches.push(Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same });
+            Codec::Union(branches)
+        }
+        Codec::Text => {
+            let null = Guard::of_types(TypeSet::NULL);
+            let text = Guard::of_types(TypeSet::STRING);
+            let others = Guard::of_types(TypeSet::ALL.without(TypeSet::NULL));
+            Codec::Union(vec![
+                Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same },
+                Branch { tag: None, mcp: others, wire: text, codec: Codec::Text },
+            ])
+        }
+        other => other,
+    }
+}
+
+/// Labels beside a null that travels as null.
+fn nullable_labels(mut labels: Vec<(Box<str>, Value)>) -> Codec {
+    labels.retain(|(_, value)| !value.is_null());
+    let null = Guard::of_types(TypeSet::NULL);
+    let mcp = Guard {
+        values: Some(labels.iter().map(|(_, value)| value.clone()).collect()),
+        ..Guard::of_types(TypeSet::ALL)
+    };
+    let wire = Guard::of_types(TypeSet::ALL.without(TypeSet::NULL));
+    Codec::Union(vec![
+        Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same },
+        Branch { tag: None, mcp, wire, codec: Codec::Labels(labels) },
+    ])
+}
+
+/// String constants with a description each, as one list with "value: meaning" lines.
+fn merge_values<'a>(alternatives: &[Alternative<'a>]) -> Option<Node<'a>> {
+    let mut values = Vec::new();
+    let mut lines = String::new();
+    for alternative in alternatives {
+        let node = &alternative.lowered.node;
+        let own = node.values.as_ref()?;
+        let plain = node.types == TypeSet::STRING && node.keywords.iter().all(|(name, _)| *name == "title");
+        if !plain || alternative.lowered.codec != Codec::Same {
+            return None;
+        }
+        for value in own {
+            if values.iter().any(|known: &crate::json::Json<'a>| known.as_str() == value.as_str()) {
+                return None;
+            }
+            values.push(value.clone());
+        }
+        if let Some(description) = &node.description {
+            let names: Vec<&str> = own.iter().filter_map(|value| value.as_str()).collect();
+            if !lines.is_empty() {
+                lines.push('\n');
+            }
+            lines.push_str(&format!("{}: {description}", names.join(", ")));
+        }
+    }
+    let description = (!lines.is_empty()).then_some(Cow::Owned(lines));
+    Some(Node { values: Some(values), description, ..Node::of(TypeSet::STRING) })
+}
+
+/// What MCP values of a view look like.
+fn view_guard(view: &View<'_>) -> Guard {
+    let mut guard = Guard::of_types(view.types);
+    if let Some(values) = &view.values {
+        guard.values = Some(values.iter().map(|value| (*value).clone()).collect());
+    }
+    for part in &view.objects {
+        guard.required.extend(part.required.iter().map(|name| Box::from(*name)));
+        let Some(properties) = part.properties else { continue };
+        if part.additional == Some(&Value::Bool(false)) && part.patterns.is_none() && guard.keys.is_none() {
+            guard.keys = Some(properties.keys().map(|key| Box::from(key.as_str())).collect());
+        }
+        for (key, schema) in properties {
+            if let Some(member) = member_guard(schema) {
+                guard.members.push((Box::from(key.as_str()), member));
+            }
+        }
+    }
+    // Only objects that must be objects are told apart by their properties.
+    guard
+}
+
+/// What a property says about itself at first sight.
+fn member_guard(schema: &Value) -> Option<Guard> {
+    let types = match schema.get("type") {
+        Some(Value::String(name)) => TypeSet::named(name)?,
+        _ => TypeSet::ALL,
+    };
+    let nullable = schema.get("nullable").is_some();
+    let values = match (schema.get("const"), schema.get("enum")) {
+        (Some(value), _) => Some(vec![value.clone()]),
+        (None, Some(Value::Array(values))) if !values.is_empty() => Some(values.clone()),
+        _ => None,
+    };
+    if nullable || (values.is_none() && types == TypeSet::ALL) || schema.get("$ref").is_some() {
+        return None;
+    }
+    Some(Guard { values, ..Guard::of_types(types) })
+}

@@ -1,0 +1,204 @@
+//! Lowering `enum` and `const`.
+
+use serde_json::Value;
+
+use super::position::Lowered;
+use super::view::View;
+use super::{Lowerer, Node};
+use crate::dialect::Verdict;
+use crate::json::Json;
+use crate::plan::{Codec, equal};
+use crate::report::Fate;
+use crate::schema::{Keyword, TypeSet};
+use crate::text::Note;
+
+impl<'a> Lowerer<'a, '_> {
+    /// One of a few values.
+    pub(crate) fn lower_values(&mut self, view: &mut View<'a>, values: Vec<&'a Value>) -> Lowered<'a> {
+        let keyword = if view.constant { "const" } else { "enum" };
+        let mut kept: Vec<&'a Value> = Vec::with_capacity(values.len());
+        let mut null = false;
+        let total = values.len();
+        let mut seen = std::collections::HashSet::new();
+        for value in values {
+            if !view.types.contains(TypeSet::of(value)) {
+                continue;
+            }
+            match value {
+                Value::Null => null = true,
+                Value::String(text) => {
+                    if seen.insert(text.as_str()) {
+                        kept.push(value);
+                    }
+                }
+                other => {
+                    if kept.len() > 512 || !kept.iter().any(|known| equal(known, other)) {
+                        kept.push(other);
+                    }
+                }
+            }
+        }
+        if kept.len() + usize::from(null) < total {
+            self.change(
+                view.path,
+                keyword,
+                self.original(view, keyword),
+                Fate::Rewritten,
+                "values twice or of another type left out",
+            );
+        }
+        for union in std::mem::take(&mut view.unions) {
+            view.notes.push(Note::Keyword(union.keyword.name(), union.original));
+            self.change(
+                union.path,
+                union.keyword.name(),
+                Some(union.original),
+                Fate::Described,
+                "the values are listed already",
+            );
+        }
+        if kept.is_empty() {
+            return if null { self.lower_null() } else { Lowered::impossible() };
+        }
+        let mut lowered = self.lower_listed(view, &kept, keyword);
+        if null {
+            lowered.node = lowered.node.or_null();
+            lowered.codec = super::union::keep_null(lowered.codec);
+            if self.rules.null == crate::dialect::NullStyle::Nullable {
+                self.change(
+                    view.path,
+                    keyword,
+                    self.original(view, keyword),
+                    Fate::Rewritten,
+                    "null is said by nullable",
+                );
+            }
+        }
+        lowered
+    }
+
+    fn original(&self, view: &View<'a>, keyword: &str) -> Option<&'a Value> {
+        self.original_at(view.path, keyword)
+    }
+
+    fn lower_listed(
+        &mut self,
+        view: &mut View<'a>,
+        values: &[&'a Value],
+        keyword: &'static str,
+    ) -> Lowered<'a> {
+        let types = values.iter().fold(TypeSet::NONE, |types, value| types.or(TypeSet::of(value)));
+        let booleans = types == TypeSet::BOOLEAN && values.len() == 2;
+        if booleans {
+            self.change(
+                view.path,
+                keyword,
+                self.original(view, keyword),
+                Fate::Rewritten,
+                "true and false are all booleans",
+            );
+            return Lowered::new(Node::of(TypeSet::BOOLEAN), Codec::Same);
+        }
+        if self.too_many(values) {
+            if let Some(original) = self.original(view, keyword) {
+                self.describe(view.path, keyword, original, view, "more values than the dialect takes");
+            }
+            let mut node = Node::of(types);
+            self.write_facets(view, types, &mut node);
+            if types.count() == 1 && !types.meets(TypeSet::CONTAINERS) {
+                return Lowered::new(node, Codec::Same);
+            }
+        }
+        let strings = types == TypeSet::STRING;
+        let empty_text = values.iter().any(|value| value.as_str() == Some(""));
+        let native = !types.meets(TypeSet::CONTAINERS)
+            && (strings || self.rules.enum_any)
+            && (!empty_text || self.rules.enum_empty_text);
+        if native {
+            let mut node = Node::of(types);
+            let verdict = self.rules.keywords.of(Keyword::Const);
+            node.constant = view.constant && values.len() == 1 && verdict == Verdict::Keep;
+            if view.constant && !node.constant {
+                self.change(
+                    view.path,
+                    keyword,
+                    self.original(view, keyword),
+                    Fate::Rewritten,
+                    "a list of one value",
+                );
+            }
+            self.write_facets(view, types, &mut node);
+            node.values = Some(values.iter().map(|value| Json::Same(value)).collect());
+            return Lowered::new(node, Codec::Same);
+        }
+        self.change(
+            view.path,
+            keyword,
+            self.original(view, keyword),
+            Fate::Encoded,
+            "values travel as labels",
+        );
+        for facet in view.facets.clone() {
+            self.change(
+                facet.path,
+                facet.keyword.name(),
+                Some(facet.original),
+                Fate::Rewritten,
+                "the values are listed",
+            );
+        }
+        let labels = labels(values);
+        let node = Node {
+            values: Some(labels.iter().map(|(label, _)| Json::from(label.to_string())).collect()),
+            ..Node::of(TypeSet::STRING)
+        };
+        Lowered::new(node, Codec::Labels(labels))
+    }
+
+    fn too_many(&self, values: &[&'a Value]) -> bool {
+        let limit = self.limits.enum_values;
+        let characters = self.limits.long_enum_characters;
+        (limit > 0 && values.len() > limit)
+            || (characters > 0
+                && values.len() > 250
+                && values
+                    .iter()
+                    .filter_map(|value| value.as_str())
+                    .map(|text| text.chars().count())
+                    .sum::<usize>()
+                    > characters)
+    }
+}
+
+/// A distinct, non-empty word for each value.
+fn labels(values: &[&Value]) -> Vec<(Box<str>, Value)> {
+    let mut labels: Vec<(Box<str>, Value)> = Vec::with_capacity(values.len());
+    // Strings come first so that they keep their own spelling.
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by_key(|index| !values.get(*index).is_some_and(|value| value.is_string()));
+    let mut words: Vec<(usize, String)> = Vec::with_capacity(values.len());
+    let mut taken = std::collections::HashSet::new();
+    for index in order {
+        let Some(value) = values.get(index) else { continue };
+        let mut word = match value {
+            Value::String(text) if text.is_empty() => "(empty)".to_owned(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if taken.contains(&word) {
+            word = format!("{word} ({})", TypeSet::of(value).names().next().unwrap_or("other"));
+        }
+        while taken.contains(&word) {
+            word.push('\'');
+        }
+        taken.insert(word.clone());
+        words.push((index, word));
+    }
+    words.sort_unstable();
+    for (index, word) in words {
+        if let Some(value) = values.get(index) {
+            labels.push((word.into_boxed_str(), (*value).clone()));
+        }
+    }
+    labels
+}

@@ -1,0 +1,67 @@
+//! What a caller may ask of a translation.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+pub use crate::dialect::{Defaults, EmptyRequired};
+
+/// Options of a translation. The default asks for a dialect's best form.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// What becomes of `default`; absent: as the dialect says.
+    pub defaults: Option<Defaults>,
+    /// Which objects can carry properties that they do not declare.
+    pub open: Open,
+    /// Whether strict forms are used.
+    pub strict: Strict,
+    /// Parameters that the model does not see, by name, at the root.
+    pub hidden: Vec<String>,
+    /// Parameters that are filled in on the way back; they are hidden too.
+    pub injected: BTreeMap<String, Value>,
+    /// Used when a tool has no description; `{name}` stands for its name. Absent: as the dialect says.
+    pub description_fallback: Option<String>,
+    /// What becomes of `required: []`; absent: as the dialect says.
+    pub empty_required: Option<EmptyRequired>,
+    /// How large a schema may be.
+    pub budget: Budget,
+}
+
+/// Which objects can carry properties that they do not declare, in dialects that must close objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Open {
+    /// Those whose schema invites them: `additionalProperties`, `patternProperties`, no properties at all.
+    #[default]
+    Declared,
+    /// All that do not forbid them.
+    All,
+}
+
+/// Whether strict forms are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strict {
+    /// As the dialect's name says.
+    #[default]
+    AsNamed,
+    /// Tool by tool: strict where nothing is lost.
+    Auto,
+}
+
+/// How large a schema may be before its tool is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Levels of nested schemas.
+    pub depth: usize,
+    /// Schema nodes, before and after references are written out.
+    pub nodes: usize,
+    /// Bytes of text in the schema.
+    pub bytes: usize,
+}
+
+impl Default for Budget {
+    /// Room for several times the largest tool known (730 properties, 88 kB), and for little else.
+    fn default() -> Self {
+        Self { depth: 32, nodes: 8192, bytes: 512 * 1024 }
+    }
+}

@@ -1,0 +1,174 @@
+//! Dialect → MCP. What is not in the dialect's form is passed on as it is: validation against the original
+//! schema judges it.
+
+use serde_json::{Map, Value};
+
+use super::{Branch, Codec, Entries, ObjectCodec, Plan, PlanError, Rest, equal, text};
+
+impl Plan {
+    pub(super) fn decode_with(&self, codec: &Codec, value: &Value) -> Result<Value, PlanError> {
+        match codec {
+            Codec::Same => Ok(value.clone()),
+            Codec::Object(object) => match value {
+                Value::Object(map) => self.decode_object(object, map),
+                other => Ok(other.clone()),
+            },
+            Codec::List(item) => match value {
+                Value::Array(items) => self.decode_items(items, |_| item),
+                other => Ok(other.clone()),
+            },
+            Codec::Tuple(tuple) => match value {
+                Value::Array(items) => {
+                    self.decode_items(items, |index| tuple.positions.get(index).unwrap_or(&tuple.rest))
+                }
+                other => Ok(other.clone()),
+            },
+            Codec::Entries(entries) => self.decode_entries(entries, value),
+            Codec::Labels(labels) => decode_label(labels, value),
+            Codec::Text => Ok(match value {
+                Value::String(json) => serde_json::from_str(json).unwrap_or_else(|_| value.clone()),
+                other => other.clone(),
+            }),
+            Codec::Containers => Ok(text::decode_container(value)),
+            Codec::Anything => Ok(decode_anything(value)),
+            Codec::SpelledNull(inner) => match text::unescape_null(value) {
+                None => Ok(Value::Null),
+                Some(value) => self.decode_with(inner, &value),
+            },
+            Codec::Union(branches) => self.decode_union(branches, value),
+            Codec::Definition(index) => self.decode_with(self.definition(*index)?, value),
+        }
+    }
+
+    fn decode_items<'p>(
+        &'p self,
+        items: &[Value],
+        codec: impl Fn(usize) -> &'p Codec,
+    ) -> Result<Value, PlanError> {
+        let mut decoded = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let item =
+                self.decode_with(codec(index), item).map_err(|error| error.under(&index.to_string()))?;
+            decoded.push(item);
+        }
+        Ok(Value::Array(decoded))
+    }
+
+    fn decode_object(&self, codec: &ObjectCodec, map: &Map<String, Value>) -> Result<Value, PlanError> {
+        let mut decoded = Map::with_capacity(map.len());
+        for (key, value) in map {
+            if let Some(property) = codec.properties.iter().find(|property| *property.wire == **key) {
+                if !(property.null_is_absent && value.is_null()) {
+                    let value = self.decode_with(&property.codec, value).map_err(|error| error.under(key))?;
+                    decoded.insert(property.mcp.to_string(), value);
+                }
+                continue;
+            }
+            match &codec.rest {
+                Rest::Carrier { wire, entries, null_is_absent } if **wire == **key => {
+                    if *null_is_absent && value.is_null() {
+                        continue;
+                    }
+                    match self.decode_entries(entries, value).map_err(|error| error.under(key))? {
+                        Value::Object(others) => decoded.extend(others),
+                        other => {
+                            decoded.insert(key.clone(), other);
+                        }
+                    }
+                }
+                Rest::Each(each) => {
+                    let value = self.decode_with(each, value).map_err(|error| error.under(key))?;
+                    decoded.insert(key.clone(), value);
+                }
+                Rest::Same | Rest::Carrier { .. } => {
+                    decoded.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        Ok(Value::Object(decoded))
+    }
+
+    /// Entries as an object; an object in place of the list is taken as it is meant.
+    fn decode_entries(&self, entries: &Entries, value: &Value) -> Result<Value, PlanError> {
+        let list = match value {
+            Value::Object(map) if entries.wrapped && map.len() == 1 => map.get("entries").unwrap_or(value),
+            other => other,
+        };
+        let mut decoded = Map::new();
+        match list {
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    let Some(key) = item.get("key").and_then(Value::as_str) else {
+                        return Ok(value.clone());
+                    };
+                    let inner = item.get("value").unwrap_or(&Value::Null);
+                    let inner = self
+                        .decode_with(&entries.value, inner)
+                        .map_err(|error| error.under("value").under(&index.to_string()))?;
+                    if decoded.insert(key.to_owned(), inner).is_some() {
+                        return Err(
+                            PlanError::new(format!("key `{key}` is given twice")).under(&index.to_string())
+                        );
+                    }
+                }
+            }
+            Value::Object(map) => {
+                for (key, inner) in map {
+                    let inner = self.decode_with(&entries.value, inner).map_err(|error| error.under(key))?;
+                    decoded.insert(key.clone(), inner);
+                }
+            }
+            _ => return Ok(value.clone()),
+        }
+        Ok(Value::Object(decoded))
+    }
+
+    pub(super) fn decode_union(&self, branches: &[Branch], value: &Value) -> Result<Value, PlanError> {
+        for branch in branches {
+            if let Some(tag) = &branch.tag {
+                if let Value::Object(map) = value
+                    && map.len() == 1
+                    && let Some(inner) = map.get(tag.as_ref())
+                {
+                    return self.decode_with(&branch.codec, inner).map_err(|error| error.under(tag));
+                }
+            } else if branch.wire.accepts(value) {
+                return self.decode_with(&branch.codec, value);
+            }
+        }
+        Ok(value.clone())
+    }
+}
+
+fn decode_label(labels: &[(Box<str>, Value)], value: &Value) -> Result<Value, PlanError> {
+    let by_label = labels.iter().find(|(label, _)| value.as_str() == Some(label));
+    let found = by_label.or_else(|| labels.iter().find(|(_, known)| equal(known, value)));
+    found.map(|(_, known)| known.clone()).ok_or_else(|| {
+        let allowed: Vec<_> = labels.iter().map(|(label, _)| label.as_ref()).collect();
+        PlanError::new(format!("got {value}, expected one of: {}", allowed.join(", ")))
+    })
+}
+
+fn decode_anything(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            if map.len() == 1
+                && let Some(Value::Array(items)) = map.get("entries")
+                && items.iter().all(|item| item.get("key").is_some_and(Value::is_string))
+            {
+                return Value::Object(
+                    items
+                        .iter()
+                        .filter_map(|item| {
+                            let key = item.get("key")?.as_str()?.to_owned();
+                            Some((key, decode_anything(item.get("value").unwrap_or(&Value::Null))))
+                        })
+                        .collect(),
+                );
+            }
+            Value::Object(map.iter().map(|(key, value)| (key.clone(), decode_anything(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(decode_anything).collect()),
+        scalar => scalar.clone(),
+    }
+}

@@ -1,0 +1,153 @@
+//! MCP → dialect.
+
+use serde_json::{Map, Value, json};
+
+use super::{Branch, Codec, Entries, ObjectCodec, Plan, PlanError, Rest, equal, text};
+
+impl Plan {
+    pub(super) fn encode_with(&self, codec: &Codec, value: &Value) -> Result<Value, PlanError> {
+        match codec {
+            Codec::Same => Ok(value.clone()),
+            Codec::Object(object) => match value {
+                Value::Object(map) => self.encode_object(object, map),
+                other => Ok(other.clone()),
+            },
+            Codec::List(item) => match value {
+                Value::Array(items) => self.encode_items(items, |_| item),
+                other => Ok(other.clone()),
+            },
+            Codec::Tuple(tuple) => match value {
+                Value::Array(items) => {
+                    self.encode_items(items, |index| tuple.positions.get(index).unwrap_or(&tuple.rest))
+                }
+                other => Ok(other.clone()),
+            },
+            Codec::Entries(entries) => match value {
+                Value::Object(map) => {
+                    let list = self.encode_entries(entries, map)?;
+                    Ok(if entries.wrapped { json!({ "entries": list }) } else { list })
+                }
+                other => Ok(other.clone()),
+            },
+            Codec::Labels(labels) => labels
+                .iter()
+                .find(|(_, known)| equal(known, value))
+                .map(|(label, _)| Value::String(label.to_string()))
+                .ok_or_else(|| PlanError::new(format!("{value} is not one of the allowed values"))),
+            Codec::Text => Ok(Value::String(value.to_string())),
+            Codec::Containers => Ok(text::encode_container(value)),
+            Codec::Anything => Ok(encode_anything(value)),
+            Codec::SpelledNull(inner) => {
+                if value.is_null() {
+                    return Ok(Value::String(text::NULL_TEXT.to_owned()));
+                }
+                Ok(text::escape_null(self.encode_with(inner, value)?))
+            }
+            Codec::Union(branches) => self.encode_union(branches, value),
+            Codec::Definition(index) => self.encode_with(self.definition(*index)?, value),
+        }
+    }
+
+    fn encode_items<'p>(
+        &'p self,
+        items: &[Value],
+        codec: impl Fn(usize) -> &'p Codec,
+    ) -> Result<Value, PlanError> {
+        let mut encoded = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let item =
+                self.encode_with(codec(index), item).map_err(|error| error.under(&index.to_string()))?;
+            encoded.push(item);
+        }
+        Ok(Value::Array(encoded))
+    }
+
+    fn encode_object(&self, codec: &ObjectCodec, map: &Map<String, Value>) -> Result<Value, PlanError> {
+        let mut encoded = Map::with_capacity(codec.properties.len());
+        let mut undeclared = Map::new();
+        for (key, value) in map {
+            if let Some(property) = codec.properties.iter().find(|property| *property.mcp == **key) {
+                let value = self.encode_with(&property.codec, value).map_err(|error| error.under(key))?;
+                encoded.insert(property.wire.to_string(), value);
+                continue;
+            }
+            match &codec.rest {
+                Rest::Same | Rest::Each(_)
+                    if codec.properties.iter().any(|property| *property.wire == **key) =>
+                {
+                    return Err(PlanError::new(format!("`{key}` is the name of another parameter here")));
+                }
+                Rest::Same => {
+                    encoded.insert(key.clone(), value.clone());
+                }
+                Rest::Each(each) => {
+                    let value = self.encode_with(each, value).map_err(|error| error.under(key))?;
+                    encoded.insert(key.clone(), value);
+                }
+                Rest::Carrier { .. } => {
+                    undeclared.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        if let Rest::Carrier { wire, entries, null_is_absent } = &codec.rest {
+            if !undeclared.is_empty() {
+                encoded.insert(wire.to_string(), self.encode_entries(entries, &undeclared)?);
+            } else if *null_is_absent {
+                encoded.insert(wire.to_string(), Value::Null);
+            }
+        }
+        for property in &codec.properties {
+            if property.null_is_absent && !encoded.contains_key(property.wire.as_ref()) {
+                encoded.insert(property.wire.to_string(), Value::Null);
+            }
+        }
+        Ok(Value::Object(encoded))
+    }
+
+    fn encode_entries(&self, entries: &Entries, map: &Map<String, Value>) -> Result<Value, PlanError> {
+        let mut list = Vec::with_capacity(map.len());
+        for (key, value) in map {
+            let value = self.encode_with(&entries.value, value).map_err(|error| error.under(key))?;
+            list.push(json!({ "key": key, "value": value }));
+        }
+        Ok(Value::Array(list))
+    }
+
+    /// The first alternative that carries `value` there and back.
+    fn encode_union(&self, branches: &[Branch], value: &Value) -> Result<Value, PlanError> {
+        let mut reason = None;
+        for branch in branches.iter().filter(|branch| branch.mcp.accepts(value)) {
+            let encoded = match self.encode_with(&branch.codec, value) {
+                Ok(encoded) => encoded,
+                Err(error) => {
+                    reason.get_or_insert(error);
+                    continue;
+                }
+            };
+            let encoded = match &branch.tag {
+                Some(tag) => json!({ tag.as_ref(): encoded }),
+                None => encoded,
+            };
+            if branch.wire.accepts(&encoded)
+                && self.decode_union(branches, &encoded).is_ok_and(|decoded| equal(&decoded, value))
+            {
+                return Ok(encoded);
+            }
+        }
+        Err(reason.unwrap_or_else(|| PlanError::new("the value fits none of the alternatives")))
+    }
+}
+
+fn encode_anything(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let entries: Vec<_> = map
+                .iter()
+                .map(|(key, value)| json!({ "key": key, "value": encode_anything(value) }))
+                .collect();
+            json!({ "entries": entries })
+        }
+        Value::Array(items) => Value::Array(items.iter().map(encode_anything).collect()),
+        scalar => scalar.clone(),
+    }
+}

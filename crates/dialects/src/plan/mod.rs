@@ -1,0 +1,106 @@
+//! The recipe that turns arguments into a dialect's form and back.
+
+mod codec;
+mod decode;
+mod encode;
+mod guard;
+mod names;
+mod simplify;
+mod text;
+
+pub(crate) use codec::{Branch, Codec, Entries, ObjectCodec, PropertyCodec, Rest, TupleCodec, agree};
+pub(crate) use guard::{Guard, disjoint};
+pub(crate) use text::NULL_TEXT;
+
+use serde_json::{Map, Value};
+
+/// How the arguments of one tool travel: `encode` and `decode` are each other's inverse.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    pub(crate) root: Codec,
+    pub(crate) definitions: Vec<Codec>,
+    pub(crate) injected: Vec<(String, Value)>,
+}
+
+/// Arguments that the dialect's form cannot carry, or that are not in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", if path.is_empty() { String::new() } else { format!("at {path}: ") })]
+#[non_exhaustive]
+pub struct PlanError {
+    /// JSON Pointer to the offending value, in the form that was given.
+    pub path: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl PlanError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { path: String::new(), message: message.into() }
+    }
+
+    pub(crate) fn under(mut self, step: &str) -> Self {
+        let step = step.replace('~', "~0").replace('/', "~1");
+        self.path = format!("/{step}{}", self.path);
+        self
+    }
+}
+
+impl Plan {
+    /// Whether arguments travel as they are.
+    pub fn is_identity(&self) -> bool {
+        self.root == Codec::Same && self.injected.is_empty()
+    }
+
+    /// MCP arguments in the dialect's form.
+    pub fn encode(&self, arguments: &Value) -> Result<Value, PlanError> {
+        if self.injected.is_empty() {
+            return self.encode_with(&self.root, arguments);
+        }
+        let mut visible = arguments.clone();
+        if let Value::Object(map) = &mut visible {
+            for (name, value) in &self.injected {
+                if map.get(name).is_some_and(|given| equal(given, value)) {
+                    map.shift_remove(name);
+                }
+            }
+        }
+        self.encode_with(&self.root, &visible)
+    }
+
+    /// The dialect's arguments as the MCP server wants them.
+    pub fn decode(&self, arguments: &Value) -> Result<Value, PlanError> {
+        let mut decoded = self.decode_with(&self.root, arguments)?;
+        if !self.injected.is_empty() {
+            if decoded.is_null() {
+                decoded = Value::Object(Map::new());
+            }
+            if let Value::Object(map) = &mut decoded {
+                for (name, value) in &self.injected {
+                    map.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        Ok(decoded)
+    }
+
+    fn definition(&self, index: usize) -> Result<&Codec, PlanError> {
+        self.definitions.get(index).ok_or_else(|| PlanError::new("the plan names a definition that it lacks"))
+    }
+}
+
+/// Equality of JSON values in the sense of JSON Schema: 1 and 1.0 are the same number.
+pub(crate) fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => {
+            left == right || ((left.is_f64() || right.is_f64()) && left.as_f64() == right.as_f64())
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, left)| right.get(key).is_some_and(|right| equal(left, right)))
+        }
+        _ => left == right,
+    }
+}

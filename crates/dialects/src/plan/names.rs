@@ -1,0 +1,56 @@
+//! The names that the model saw.
+
+use super::{Codec, Plan, Rest};
+
+impl Plan {
+    /// A pointer into MCP arguments as a pointer into the dialect's arguments.
+    pub fn wire_pointer(&self, pointer: &str) -> String {
+        let mut shown = String::new();
+        let mut codec = &self.root;
+        for step in pointer.split('/').skip(1) {
+            let name = step.replace("~1", "/").replace("~0", "~");
+            let (wire, inner) = self.step(codec, &name);
+            shown.push('/');
+            shown.push_str(&wire.replace('~', "~0").replace('/', "~1"));
+            codec = inner;
+        }
+        shown
+    }
+
+    fn step<'p>(&'p self, codec: &'p Codec, name: &str) -> (String, &'p Codec) {
+        match codec {
+            Codec::Object(object) => match object.properties.iter().find(|property| *property.mcp == *name) {
+                Some(property) => (property.wire.to_string(), &property.codec),
+                None => match &object.rest {
+                    Rest::Carrier { wire, entries, .. } => (format!("{wire}/{name}"), &entries.value),
+                    Rest::Each(each) => (name.to_owned(), each),
+                    Rest::Same => (name.to_owned(), &Codec::Same),
+                },
+            },
+            Codec::List(item) => (name.to_owned(), item),
+            Codec::Tuple(tuple) => {
+                let position = name.parse::<usize>().ok().and_then(|index| tuple.positions.get(index));
+                (name.to_owned(), position.unwrap_or(&tuple.rest))
+            }
+            Codec::Entries(entries) => (name.to_owned(), &entries.value),
+            Codec::SpelledNull(inner) => self.step(inner, name),
+            Codec::Definition(index) => match self.definitions.get(*index) {
+                Some(codec) => self.step(codec, name),
+                None => (name.to_owned(), &Codec::Same),
+            },
+            Codec::Union(branches) => {
+                // The names of all alternatives agree wherever they share a key.
+                let named = branches.iter().find_map(|branch| match &branch.codec {
+                    Codec::Object(object) => object.properties.iter().find(|property| *property.mcp == *name),
+                    _ => None,
+                });
+                named.map_or((name.to_owned(), &Codec::Same), |property| {
+                    (property.wire.to_string(), &property.codec)
+                })
+            }
+            Codec::Same | Codec::Labels(_) | Codec::Text | Codec::Containers | Codec::Anything => {
+                (name.to_owned(), &Codec::Same)
+            }
+        }
+    }
+}

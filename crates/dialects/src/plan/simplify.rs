@@ -1,0 +1,99 @@
+//! Finding the parts of a plan that do nothing.
+
+use super::{Codec, Plan, Rest};
+
+impl Plan {
+    /// The same plan without definitions that change nothing.
+    pub(crate) fn simplified(mut self) -> Self {
+        if self.definitions.is_empty() {
+            return self;
+        }
+        // Definitions refer to each other: all are innocent until one is shown to do something.
+        let mut innocent = vec![true; self.definitions.len()];
+        loop {
+            let next: Vec<bool> = self
+                .definitions
+                .iter()
+                .zip(&innocent)
+                .map(|(codec, was)| *was && does_nothing(codec, &innocent))
+                .collect();
+            if next == innocent {
+                break;
+            }
+            innocent = next;
+        }
+        clean(&mut self.root, &innocent);
+        for codec in &mut self.definitions {
+            clean(codec, &innocent);
+        }
+        self
+    }
+}
+
+fn does_nothing(codec: &Codec, innocent: &[bool]) -> bool {
+    match codec {
+        Codec::Same => true,
+        Codec::Definition(index) => innocent.get(*index).copied().unwrap_or(false),
+        Codec::List(item) => does_nothing(item, innocent),
+        Codec::Tuple(tuple) => {
+            tuple.positions.iter().chain([&tuple.rest]).all(|codec| does_nothing(codec, innocent))
+        }
+        Codec::Object(object) => {
+            object.properties.iter().all(|property| {
+                property.mcp == property.wire
+                    && !property.null_is_absent
+                    && does_nothing(&property.codec, innocent)
+            }) && match &object.rest {
+                Rest::Same => true,
+                Rest::Each(codec) => does_nothing(codec, innocent),
+                Rest::Carrier { .. } => false,
+            }
+        }
+        Codec::Union(branches) => {
+            branches.iter().all(|branch| branch.tag.is_none() && does_nothing(&branch.codec, innocent))
+        }
+        Codec::Entries(_)
+        | Codec::Labels(_)
+        | Codec::Text
+        | Codec::Containers
+        | Codec::Anything
+        | Codec::SpelledNull(_) => false,
+    }
+}
+
+fn clean(codec: &mut Codec, innocent: &[bool]) {
+    if does_nothing(codec, innocent) {
+        *codec = Codec::Same;
+        return;
+    }
+    match codec {
+        Codec::List(item) | Codec::SpelledNull(item) => clean(item, innocent),
+        Codec::Tuple(tuple) => {
+            for codec in tuple.positions.iter_mut().chain([&mut tuple.rest]) {
+                clean(codec, innocent);
+            }
+        }
+        Codec::Object(object) => {
+            for property in &mut object.properties {
+                clean(&mut property.codec, innocent);
+            }
+            match &mut object.rest {
+                Rest::Same => {}
+                Rest::Each(codec) => clean(codec, innocent),
+                Rest::Carrier { entries, .. } => clean(&mut entries.value, innocent),
+            }
+        }
+        Codec::Entries(entries) => clean(&mut entries.value, innocent),
+        Codec::Union(branches) => {
+            for branch in branches {
+                clean(&mut branch.codec, innocent);
+            }
+        }
+        Codec::Same
+        | Codec::Labels(_)
+        | Codec::Text
+        | Codec::Containers
+        | Codec::Anything
+        | Codec::Definition(_) => {}
+    }
+}

@@ -1,0 +1,177 @@
+//! What happened to every keyword.
+
+use std::borrow::Cow;
+
+use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
+use serde_json::Value;
+
+/// What became of a keyword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fate {
+    /// It says the same in another place.
+    Kept,
+    /// It is said in another way, with the same meaning.
+    Rewritten,
+    /// Values travel in another form, and the plan turns them back.
+    Encoded,
+    /// A description says it.
+    Described,
+    /// A pure annotation that went away.
+    Dropped,
+}
+
+impl Fate {
+    /// The word in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Rewritten => "rewritten",
+            Self::Encoded => "encoded",
+            Self::Described => "described",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+/// A place in the original schema, cheap to copy and extend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct PathId(u32);
+
+impl PathId {
+    pub(crate) const ROOT: Self = Self(0);
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step<'a> {
+    Name(&'a str),
+    Index(usize),
+}
+
+/// All places seen so far, each as a step from its parent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Paths<'a> {
+    steps: Vec<(PathId, Step<'a>)>,
+}
+
+impl<'a> Paths<'a> {
+    pub(crate) fn name(&mut self, parent: PathId, name: &'a str) -> PathId {
+        self.push(parent, Step::Name(name))
+    }
+
+    pub(crate) fn index(&mut self, parent: PathId, index: usize) -> PathId {
+        self.push(parent, Step::Index(index))
+    }
+
+    fn push(&mut self, parent: PathId, step: Step<'a>) -> PathId {
+        self.steps.push((parent, step));
+        PathId(u32::try_from(self.steps.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The last step of `path`.
+    pub(crate) fn last(&self, path: PathId) -> Option<(PathId, Step<'a>)> {
+        self.steps.get((path.0 as usize).checked_sub(1)?).copied()
+    }
+
+    /// The JSON Pointer of `path`.
+    pub(crate) fn pointer(&self, path: PathId) -> String {
+        let mut steps = Vec::new();
+        let mut at = path;
+        while let Some((parent, step)) = self.last(at) {
+            steps.push(step);
+            at = parent;
+        }
+        let mut pointer = String::new();
+        for step in steps.iter().rev() {
+            pointer.push('/');
+            match step {
+                Step::Name(name) if name.contains(['~', '/']) => {
+                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                }
+                Step::Name(name) => pointer.push_str(name),
+                Step::Index(index) => pointer.push_str(&index.to_string()),
+            }
+        }
+        pointer
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) path: PathId,
+    pub(crate) keyword: Cow<'a, str>,
+    pub(crate) value: Option<&'a Value>,
+    pub(crate) fate: Fate,
+    pub(crate) reason: Cow<'static, str>,
+}
+
+/// The changes of one tool.
+#[derive(Clone, Debug, Default)]
+pub struct Changes<'a> {
+    pub(crate) paths: Paths<'a>,
+    pub(crate) entries: Vec<Entry<'a>>,
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change<'c> {
+    /// JSON Pointer into the original input schema, to the node that had the keyword.
+    pub path: String,
+    /// The keyword.
+    pub keyword: &'c str,
+    /// Its value in the original, if it was there.
+    pub value: Option<&'c Value>,
+    /// What became of it.
+    pub fate: Fate,
+    /// Why.
+    pub reason: &'c str,
+}
+
+impl Serialize for Change<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Change", 5)?;
+        fields.serialize_field("path", &self.path)?;
+        fields.serialize_field("keyword", self.keyword)?;
+        fields.serialize_field("value", &self.value)?;
+        fields.serialize_field("fate", self.fate.name())?;
+        fields.serialize_field("reason", self.reason)?;
+        fields.end()
+    }
+}
+
+impl Changes<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// All changes, in the order in which they were made.
+    pub fn iter(&self) -> impl Iterator<Item = Change<'_>> {
+        self.entries.iter().map(|entry| Change {
+            path: self.paths.pointer(entry.path),
+            keyword: &entry.keyword,
+            value: entry.value,
+            fate: entry.fate,
+            reason: &entry.reason,
+        })
+    }
+
+    /// How many changes have this fate.
+    pub fn count(&self, fate: Fate) -> usize {
+        self.entries.iter().filter(|entry| entry.fate == fate).count()
+    }
+}
+
+impl Serialize for Changes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.len()))?;
+        for change in self.iter() {
+            list.serialize_element(&change)?;
+        }
+        list.end()
+    }
+}

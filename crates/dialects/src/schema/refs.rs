@@ -1,0 +1,256 @@
+//! Finding what a reference names inside one document.
+
+use serde_json::Value;
+
+use crate::report::{PathId, Paths};
+
+/// A schema and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) schema: &'a Value,
+    pub(crate) path: PathId,
+    /// Which resource (`$id`) of the document it belongs to; 0 is the document itself.
+    pub(crate) resource: usize,
+}
+
+/// A resource of the document: the root, or a sub-schema with an `$id`.
+#[derive(Debug)]
+struct Resource<'a> {
+    uri: String,
+    schema: &'a Value,
+    path: PathId,
+}
+
+#[derive(Debug)]
+struct Anchor<'a> {
+    resource: usize,
+    name: &'a str,
+    schema: &'a Value,
+    path: PathId,
+}
+
+/// Resolves references of one document.
+#[derive(Debug)]
+pub(crate) struct Resolver<'a> {
+    resources: Vec<Resource<'a>>,
+    anchors: Vec<Anchor<'a>>,
+}
+
+impl<'a> Resolver<'a> {
+    /// `indexed` says whether the document has ids or anchors below its root.
+    pub(crate) fn new(root: &'a Value, indexed: bool, paths: &mut Paths<'a>) -> Self {
+        let uri = root.get("$id").or_else(|| root.get("id")).and_then(Value::as_str).unwrap_or_default();
+        let mut resolver = Self {
+            resources: vec![Resource {
+                uri: without_fragment(uri).to_owned(),
+                schema: root,
+                path: PathId::ROOT,
+            }],
+            anchors: Vec::new(),
+        };
+        if indexed {
+            resolver.index(root, PathId::ROOT, 0, paths);
+        }
+        resolver
+    }
+
+    /// The resource to which `schema` belongs, given that of its parent.
+    pub(crate) fn resource_of(&self, schema: &Value, parent: usize) -> usize {
+        if self.resources.len() == 1 {
+            return parent;
+        }
+        self.resources.iter().position(|resource| std::ptr::eq(resource.schema, schema)).unwrap_or(parent)
+    }
+
+    /// What `reference` names when it is read inside `from`.
+    pub(crate) fn resolve(&self, reference: &str, from: usize, paths: &mut Paths<'a>) -> Option<Source<'a>> {
+        let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let resource = if uri.is_empty() {
+            from
+        } else {
+            let base = self.resources.get(from).map_or("", |resource| resource.uri.as_str());
+            let absolute = join(base, uri);
+            self.resources.iter().position(|resource| {
+                !resource.uri.is_empty() && (resource.uri == absolute || resource.uri == uri)
+            })?
+        };
+        let start = self.resources.get(resource)?;
+        let fragment = percent_decoded(fragment);
+        if fragment.is_empty() {
+            return Some(Source { schema: start.schema, path: start.path, resource });
+        }
+        let Some(pointer) = fragment.strip_prefix('/') else {
+            return self
+                .anchors
+                .iter()
+                .find(|anchor| anchor.resource == resource && anchor.name == fragment)
+                .map(|anchor| Source { schema: anchor.schema, path: anchor.path, resource });
+        };
+        let mut found = Source { schema: start.schema, path: start.path, resource };
+        for step in pointer.split('/') {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            found = match found.schema {
+                Value::Object(map) => {
+                    let (name, schema) = map.get_key_value(step.as_str())?;
+                    let resource = self.resource_of(schema, found.resource);
+                    Source { schema, path: paths.name(found.path, name), resource }
+                }
+                Value::Array(items) => {
+                    let index: usize = step.parse().ok()?;
+                    let schema = items.get(index)?;
+                    let resource = self.resource_of(schema, found.resource);
+                    Source { schema, path: paths.index(found.path, index), resource }
+                }
+                _ => return None,
+            };
+        }
+        (found.schema.is_object() || found.schema.is_boolean()).then_some(found)
+    }
+
+    /// Collects ids and anchors below `schema`. Depth is bounded by the budget, which is checked first.
+    fn index(&mut self, schema: &'a Value, path: PathId, resource: usize, paths: &mut Paths<'a>) {
+        match schema {
+            Value::Object(map) => {
+                let mut resource = resource;
+                let id = map.get("$id").or_else(|| map.get("id")).and_then(Value::as_str);
+                if let Some(id) = id {
+                    if let Some(name) = id.strip_prefix('#') {
+                        self.anchors.push(Anchor { resource, name, schema, path });
+                    } else if path != PathId::ROOT {
+                        let base = self.resources.get(resource).map_or("", |resource| resource.uri.as_str());
+                        let uri = join(base, without_fragment(id));
+                        self.resources.push(Resource { uri, schema, path });
+                        resource = self.resources.len() - 1;
+                    }
+                }
+                for keyword in ["$anchor", "$dynamicAnchor"] {
+                    if let Some(name) = map.get(keyword).and_then(Value::as_str) {
+                        self.anchors.push(Anchor { resource, name, schema, path });
+                    }
+                }
+                for (name, child) in map {
+                    // Data, not schemas: an `$id` in there names nothing.
+                    if !matches!(name.as_str(), "enum" | "const" | "default" | "examples" | "example")
+                        && (child.is_object() || child.is_array())
+                    {
+                        let path = paths.name(path, name);
+                        self.index(child, path, resource, paths);
+                    }
+                }
+            }
+            Value::Array(items) => {
+                for (index, child) in items.iter().enumerate() {
+                    let path = paths.index(path, index);
+                    self.index(child, path, resource, paths);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn without_fragment(uri: &str) -> &str {
+    uri.split_once('#').map_or(uri, |(uri, _)| uri)
+}
+
+/// `reference` read relative to `base`, as far as ids inside one document need it.
+fn join(base: &str, reference: &str) -> String {
+    if reference.contains("://") || reference.starts_with("urn:") || base.is_empty() {
+        return reference.to_owned();
+    }
+    let (scheme_end, path_start) = match base.find("://") {
+        Some(at) => (
+            at + 3,
+            base.get(at + 3..).and_then(|rest| rest.find('/')).map_or(base.len(), |slash| at + 3 + slash),
+        ),
+        None => (0, 0),
+    };
+    let origin = base.get(..path_start.max(scheme_end)).unwrap_or_default();
+    if reference.starts_with('/') {
+        return format!("{origin}{reference}");
+    }
+    let path = base.get(path_start..).unwrap_or_default();
+    let folder = path.rfind('/').map_or("/", |slash| path.get(..=slash).unwrap_or("/"));
+    let mut segments: Vec<&str> = Vec::new();
+    let joined = format!("{folder}{reference}");
+    for segment in joined.split('/') {
+        match segment {
+            "." => {}
+            ".." => {
+                segments.pop();
+            }
+            other => segments.push(other),
+        }
+    }
+    format!("{origin}{}", segments.join("/"))
+}
+
+fn percent_decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let mut ahead = rest.clone();
+            let digits = (ahead.next(), ahead.next());
+            if let (Some(high), Some(low)) = digits
+                && let (Some(high), Some(low)) = (char::from(high).to_digit(16), char::from(low).to_digit(16))
+            {
+                bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+                rest = ahead;
+                continue;
+            }
+        }
+        bytes.push(byte);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Resolver;
+    use crate::report::Paths;
+
+    #[track_caller]
+    fn check(root: &Value, reference: &str, expected: Option<(&str, &Value)>) {
+        let mut paths = Paths::default();
+        let resolver = Resolver::new(root, true, &mut paths);
+        let found = resolver.resolve(reference, 0, &mut paths);
+        let found = found.map(|source| (paths.pointer(source.path), source.schema));
+        assert_eq!(found.as_ref().map(|(path, schema)| (path.as_str(), *schema)), expected);
+    }
+
+    #[test]
+    fn pointers_decode_percent_and_tilde() {
+        let root = json!({"$defs": {"a/b": {"type": "string"}, "c~d": {"type": "null"}, "e%f": {"type": "array"}, "g h": true}});
+        check(&root, "#/$defs/a~1b", Some(("/$defs/a~1b", &json!({"type": "string"}))));
+        check(&root, "#/%24defs/c~0d", Some(("/$defs/c~0d", &json!({"type": "null"}))));
+        check(&root, "#/$defs/e%25f", Some(("/$defs/e%f", &json!({"type": "array"}))));
+        check(&root, "#/$defs/g%20h", Some(("/$defs/g h", &json!(true))));
+    }
+
+    #[test]
+    fn any_location_can_be_named() {
+        let root = json!({"properties": {"a": {"anyOf": [{"type": "null"}, {"type": "string"}]}}});
+        check(&root, "#/properties/a/anyOf/1", Some(("/properties/a/anyOf/1", &json!({"type": "string"}))));
+        check(&root, "#", Some(("", &root)));
+        check(&root, "#/properties/a/anyOf/2", None);
+        check(&root, "#/properties/a/anyOf", None);
+        check(&root, "http://elsewhere.example/schema", None);
+    }
+
+    #[test]
+    fn anchors_and_ids_are_found() {
+        let root = json!({
+            "$id": "http://example.com/root.json",
+            "$defs": {"a": {"$anchor": "here", "type": "string"}, "b": {"$id": "item.json", "$defs": {"c": {"type": "null"}}}}
+        });
+        check(&root, "#here", Some(("/$defs/a", &json!({"$anchor": "here", "type": "string"}))));
+        check(&root, "item.json#/$defs/c", Some(("/$defs/b/$defs/c", &json!({"type": "null"}))));
+        check(&root, "http://example.com/root.json#/$defs/a/type", None);
+    }
+}

@@ -1,0 +1,279 @@
+//! Constraints as words in a description.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::dialect::TextStyle;
+use crate::schema::Keyword;
+
+/// Something that the schema can no longer say.
+#[derive(Clone, Debug)]
+pub(crate) enum Note<'a> {
+    /// A keyword of the original.
+    Keyword(&'a str, &'a Value),
+    /// A sentence of ours, without a full stop.
+    Sentence(Cow<'a, str>),
+    /// A default value.
+    Default(&'a Value),
+}
+
+/// `description` with `notes` after it, in `style`; each note once, and none that the text says already.
+pub(crate) fn compose<'a>(
+    style: TextStyle,
+    description: Option<Cow<'a, str>>,
+    notes: &[Note<'a>],
+) -> Option<Cow<'a, str>> {
+    if notes.is_empty() {
+        return description;
+    }
+    let mut text = description.unwrap_or_default().into_owned();
+    let mut sentences: Vec<String> = Vec::new();
+    let mut members: Vec<(&str, &Value)> = Vec::new();
+    let mut asides = String::new();
+    for note in notes {
+        match note {
+            Note::Keyword(name, value) if style == TextStyle::Json => members.push((name, value)),
+            Note::Keyword(name, value) => {
+                let sentence = sentence(style, name, value);
+                if !text.contains(&sentence) && !sentences.contains(&sentence) {
+                    sentences.push(sentence);
+                }
+            }
+            Note::Sentence(sentence) => {
+                if !text.contains(sentence.as_ref()) && !sentences.iter().any(|known| known == sentence) {
+                    sentences.push(sentence.clone().into_owned());
+                }
+            }
+            Note::Default(value) => {
+                let aside = format!("(default: {})", plain(value));
+                if !text.contains(&aside) && !asides.contains(&aside) {
+                    if !asides.is_empty() {
+                        asides.push(' ');
+                    }
+                    asides.push_str(&aside);
+                }
+            }
+        }
+    }
+    if !asides.is_empty() {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&asides);
+    }
+    if !members.is_empty() {
+        let json = compact_object(&members);
+        if !text.contains(&json) {
+            append(&mut text, "\n", &json);
+        }
+    }
+    match style {
+        TextStyle::Constraints if !sentences.is_empty() => {
+            append(&mut text, "\n\n", &format!("Constraints: {}", sentences.join("; ")));
+        }
+        TextStyle::Important if !sentences.is_empty() => {
+            append(&mut text, "\n\n", &format!("IMPORTANT: {}", sentences.join(", ")));
+        }
+        TextStyle::Hints | TextStyle::Json | TextStyle::Constraints | TextStyle::Important => {
+            for sentence in &sentences {
+                let separator = if text.ends_with(['.', '!', '?']) { " " } else { ". " };
+                append(&mut text, separator, sentence);
+            }
+        }
+    }
+    if text.is_empty() { None } else { Some(Cow::Owned(text)) }
+}
+
+fn append(text: &mut String, separator: &str, more: &str) {
+    if !text.is_empty() {
+        text.push_str(separator);
+    }
+    text.push_str(more);
+}
+
+fn compact_object(members: &[(&str, &Value)]) -> String {
+    let mut json = String::from("{");
+    for (index, (name, value)) in members.iter().enumerate() {
+        if index > 0 {
+            json.push(',');
+        }
+        let _ = write!(json, "{}:{value}", Value::from(*name));
+    }
+    json.push('}');
+    json
+}
+
+/// A value as a person would write it: strings bare, the rest as JSON.
+pub(crate) fn plain(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+fn listed(value: &Value) -> String {
+    match value {
+        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
+        other => plain(other).into_owned(),
+    }
+}
+
+/// The sentence that says `name: value`.
+fn sentence(style: TextStyle, name: &str, value: &Value) -> String {
+    let words = Keyword::parse(name).and_then(|keyword| match style {
+        TextStyle::Constraints => verbose(keyword, value),
+        TextStyle::Important => terse(keyword, value),
+        TextStyle::Hints => hint(keyword, value),
+        TextStyle::Json => None,
+    });
+    // A rule without a sentence of its own is still said.
+    words.unwrap_or_else(|| format!("{name}: {}", plain(value)))
+}
+
+fn verbose(keyword: Keyword, value: &Value) -> Option<String> {
+    let text = plain(value);
+    Some(match keyword {
+        Keyword::MinLength => format!("text must be at least {text} characters long"),
+        Keyword::MaxLength => format!("text must be no more than {text} characters long"),
+        Keyword::Pattern => format!("must match the regular expression pattern: {text}"),
+        Keyword::Format => match value.as_str()? {
+            "email" => "must be a valid email address".to_owned(),
+            "uri" | "url" => "must be a valid URL starting with http:// or https://".to_owned(),
+            "uuid" => "must be a valid UUID in the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx".to_owned(),
+            "date-time" => "must be a valid ISO 8601 date-time, for example 2024-01-15T10:30:00Z".to_owned(),
+            _ => return None,
+        },
+        Keyword::Enum => format!("must be exactly one of these values: {}", listed(value)),
+        Keyword::Const => format!("must be exactly: {text}"),
+        Keyword::Minimum => format!("number must be >= {text}"),
+        Keyword::Maximum => format!("number must be <= {text}"),
+        Keyword::ExclusiveMinimum => format!("number must be > {text}"),
+        Keyword::ExclusiveMaximum => format!("number must be < {text}"),
+        Keyword::MultipleOf => format!("number must be a multiple of {text}"),
+        Keyword::MinItems => format!("array must contain at least {text} items"),
+        Keyword::MaxItems => format!("array must contain no more than {text} items"),
+        Keyword::UniqueItems if value == &Value::Bool(true) => {
+            "array items must all be unique (no duplicates)".to_owned()
+        }
+        Keyword::MinProperties => format!("object must have at least {text} properties"),
+        Keyword::MaxProperties => format!("object must have no more than {text} properties"),
+        Keyword::AdditionalProperties if value == &Value::Bool(false) => {
+            "object must only contain the specified properties, no additional properties allowed".to_owned()
+        }
+        _ => return None,
+    })
+}
+
+fn terse(keyword: Keyword, value: &Value) -> Option<String> {
+    let text = plain(value);
+    Some(match keyword {
+        Keyword::MinLength => format!("minimum {text} characters"),
+        Keyword::MaxLength => format!("maximum {text} characters"),
+        Keyword::Pattern => format!("must match pattern: {text}"),
+        Keyword::Format => match value.as_str()? {
+            "email" => "must be a valid email address".to_owned(),
+            "uri" | "url" => "must be a valid URL".to_owned(),
+            "uuid" => "must be a valid UUID".to_owned(),
+            _ => return None,
+        },
+        Keyword::Enum => format!("must be one of: {}", listed(value)),
+        Keyword::Minimum => format!("must be >= {text}"),
+        Keyword::Maximum => format!("must be <= {text}"),
+        Keyword::ExclusiveMinimum => format!("must be > {text}"),
+        Keyword::ExclusiveMaximum => format!("must be < {text}"),
+        Keyword::MultipleOf => format!("must be a multiple of {text}"),
+        Keyword::MinItems => format!("array must have at least {text} items"),
+        Keyword::MaxItems => format!("array must have at most {text} items"),
+        Keyword::UniqueItems if value == &Value::Bool(true) => "array items must be unique".to_owned(),
+        Keyword::MinProperties => format!("object must have at least {text} properties"),
+        Keyword::MaxProperties => format!("object must have at most {text} properties"),
+        Keyword::AdditionalProperties if value == &Value::Bool(false) => {
+            "additional properties are not allowed".to_owned()
+        }
+        _ => return None,
+    })
+}
+
+fn hint(keyword: Keyword, value: &Value) -> Option<String> {
+    Some(match keyword {
+        Keyword::AdditionalProperties if value == &Value::Bool(false) => {
+            "Only use the specified properties".to_owned()
+        }
+        Keyword::Format if value == "date-time" => "Use ISO 8601 date-time format".to_owned(),
+        Keyword::Pattern => format!("Must match the pattern: {}", plain(value)),
+        _ => return None,
+    })
+}
+
+/// Whether the light style says anything about `name: value` where the keyword stays.
+pub(crate) fn has_hint(name: &str, value: &Value) -> bool {
+    Keyword::parse(name).is_some_and(|keyword| hint(keyword, value).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use serde_json::{Value, json};
+
+    use super::{Note, compose};
+    use crate::dialect::TextStyle;
+
+    #[track_caller]
+    fn check(style: TextStyle, description: Option<&str>, schema: &Value, expected: &str) {
+        let notes: Vec<_> = schema.as_object().unwrap().iter().map(|(k, v)| Note::Keyword(k, v)).collect();
+        let text = compose(style, description.map(Cow::Borrowed), &notes);
+        assert_eq!(text.as_deref(), Some(expected));
+        let again = compose(style, text.clone(), &notes);
+        assert_eq!(again, text, "a second run adds nothing");
+    }
+
+    #[test]
+    fn seed_sentences() {
+        let email = json!({"minLength": 5, "format": "email"});
+        check(
+            TextStyle::Json,
+            None,
+            &json!({"format": "uri", "minLength": 5}),
+            r#"{"format":"uri","minLength":5}"#,
+        );
+        check(TextStyle::Json, Some("Mail"), &email, "Mail\n{\"minLength\":5,\"format\":\"email\"}");
+        check(
+            TextStyle::Important,
+            None,
+            &email,
+            "IMPORTANT: minimum 5 characters, must be a valid email address",
+        );
+        check(
+            TextStyle::Constraints,
+            None,
+            &json!({"minLength": 5, "minimum": 0}),
+            "Constraints: text must be at least 5 characters long; number must be >= 0",
+        );
+        check(
+            TextStyle::Hints,
+            Some("A"),
+            &json!({"additionalProperties": false}),
+            "A. Only use the specified properties",
+        );
+    }
+
+    #[test]
+    fn zero_bounds_and_unknown_formats_are_said() {
+        check(TextStyle::Important, None, &json!({"maxLength": 0}), "IMPORTANT: maximum 0 characters");
+        check(
+            TextStyle::Important,
+            None,
+            &json!({"format": "hostname", "minLength": 1}),
+            "IMPORTANT: format: hostname, minimum 1 characters",
+        );
+        check(
+            TextStyle::Constraints,
+            None,
+            &json!({"maxItems": 0}),
+            "Constraints: array must contain no more than 0 items",
+        );
+    }
+}

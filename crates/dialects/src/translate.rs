@@ -1,0 +1,404 @@
+//! Tool definitions, MCP → dialect.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use crate::dialect::{Dialect, DialectError, Dialects, EmptyRequired, StrictField, ToolShape};
+use crate::json::Json;
+use crate::lower::{Excess, LoweredSchema, lower, scan};
+use crate::names::legal_names;
+use crate::options::{Options, Strict};
+use crate::plan::Plan;
+use crate::report::{Changes, Fate};
+use crate::text::compose;
+use crate::tokens::{Tokens, estimate, json_bytes, value_bytes};
+
+/// Translates tools into one dialect.
+///
+/// ```
+/// use gateway_dialects::{Dialects, Options, Translator};
+/// use serde_json::json;
+///
+/// let tools = [json!({"name": "add", "inputSchema": {"type": "object", "properties": {"a": {"type": "number"}}}})];
+/// let translator = Translator::new(&Dialects::builtin(), "gemini", Options::default())?;
+/// let translated = translator.translate(&tools);
+/// assert_eq!(translated.tools[0].wire_name, "add");
+/// # Ok::<(), gateway_dialects::DialectError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Translator {
+    dialect: Dialect,
+    /// The dialect with the provider's guarantee, for `strict = auto`.
+    strict: Option<Dialect>,
+    options: Options,
+}
+
+/// A translated list.
+#[derive(Clone, Debug)]
+pub struct Translation<'a> {
+    /// One entry for each tool that was given, in order.
+    pub tools: Vec<ToolTranslation<'a>>,
+    /// How many more tools there are than the provider takes in one request.
+    pub over_limit: usize,
+}
+
+/// One translated tool.
+#[derive(Clone, Debug)]
+pub struct ToolTranslation<'a> {
+    /// The MCP name; empty where the tool has none.
+    pub name: &'a str,
+    /// The name that the provider sees.
+    pub wire_name: String,
+    /// The definition; absent where the tool is quarantined.
+    pub definition: Option<Json<'a>>,
+    /// Why the tool was left out.
+    pub quarantine: Option<String>,
+    /// How arguments travel.
+    pub plan: Plan,
+    /// What happened to every keyword.
+    pub changes: Changes<'a>,
+    /// Estimated tokens.
+    pub tokens: Tokens,
+    /// Whether the definition is strict.
+    pub strict: bool,
+}
+
+static NO_SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::json!({"type": "object", "properties": {}}));
+
+impl Translator {
+    /// A translator into the dialect called `name`.
+    pub fn new(dialects: &Dialects, name: &str, options: Options) -> Result<Self, DialectError> {
+        Self::with(dialects, dialects.get(name)?, options)
+    }
+
+    /// A translator into `dialect`, which may be layered.
+    pub fn with(dialects: &Dialects, dialect: Dialect, options: Options) -> Result<Self, DialectError> {
+        let strict = match (options.strict, &dialect.tool.strict_dialect) {
+            (Strict::Auto, Some(name)) if dialect.tool.strict != StrictField::True => {
+                Some(dialects.get(name)?)
+            }
+            _ => None,
+        };
+        Ok(Self { dialect, strict, options })
+    }
+
+    /// The dialect.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    /// Translates a list of MCP tools.
+    pub fn translate<'a>(&self, tools: &'a [Value]) -> Translation<'a> {
+        let names: Vec<&'a str> =
+            tools.iter().map(|tool| tool.get("name").and_then(Value::as_str).unwrap_or_default()).collect();
+        let wire = self.wire_names(&names);
+        let mut seen = HashSet::with_capacity(names.len());
+        let tools: Vec<_> = tools
+            .iter()
+            .zip(names)
+            .map(|(tool, name)| {
+                if !name.is_empty() && !seen.insert(name) {
+                    return ToolTranslation::quarantined(name, format!("another tool is called `{name}`"));
+                }
+                let wire = wire.get(name).map_or(name, Cow::as_ref);
+                self.translate_named(tool, name, wire)
+            })
+            .collect();
+        let sent = tools.iter().filter(|tool| tool.definition.is_some()).count();
+        let over_limit = match self.dialect.limits.tools {
+            0 => 0,
+            limit => sent.saturating_sub(limit),
+        };
+        Translation { tools, over_limit }
+    }
+
+    /// Translates one tool as a list of its own.
+    pub fn translate_one<'a>(&self, tool: &'a Value) -> ToolTranslation<'a> {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        if self.dialect.names.allows(name) {
+            return self.translate_named(tool, name, name);
+        }
+        let wire = legal_names(&self.dialect.names, &[name]);
+        self.translate_named(tool, name, wire.first().map_or(name, Cow::as_ref))
+    }
+
+    fn wire_names<'a>(&self, names: &[&'a str]) -> HashMap<&'a str, Cow<'a, str>> {
+        if names.iter().all(|name| self.dialect.names.allows(name)) {
+            return HashMap::new();
+        }
+        let mut distinct: Vec<&'a str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let legal = legal_names(&self.dialect.names, &distinct);
+        distinct.into_iter().zip(legal).collect()
+    }
+
+    fn translate_named<'a>(&self, tool: &'a Value, name: &'a str, wire_name: &str) -> ToolTranslation<'a> {
+        let Value::Object(members) = tool else {
+            return ToolTranslation::quarantined(name, "the tool is not a JSON object".to_owned());
+        };
+        if name.is_empty() {
+            return ToolTranslation::quarantined(name, "the tool has no name".to_owned());
+        }
+        if self.dialect.tool.shape == ToolShape::Mcp {
+            let bytes = estimate(value_bytes(tool));
+            return ToolTranslation {
+                name,
+                wire_name: name.to_owned(),
+                definition: Some(Json::Same(tool)),
+                quarantine: None,
+                plan: Plan::default(),
+                changes: Changes::default(),
+                tokens: Tokens { before: bytes, after: bytes },
+                strict: false,
+            };
+        }
+        let given = ["inputSchema", "parameters", "schema"]
+            .iter()
+            .find_map(|key| members.get(*key))
+            .filter(|schema| !matches!(schema, Value::Null | Value::Bool(true)));
+        let schema = given.unwrap_or(&NO_SCHEMA);
+        if let Some(reason) = unusable_root(schema) {
+            return ToolTranslation::quarantined(name, reason);
+        }
+        let size = match scan(schema, &self.options.budget) {
+            Ok(size) => size,
+            Err(excess) => return ToolTranslation::quarantined(name, excess.reason(&self.options)),
+        };
+        let before = estimate(size.bytes + name.len() + description_of(members).map_or(0, str::len) + 40);
+        let write = |dialect: &Dialect, lowered: LoweredSchema<'a>| {
+            self.finish(dialect, members, name, wire_name, given.is_some(), lowered, before)
+        };
+        if let Some(strict) = &self.strict {
+            let lowered = lower(schema, &size, strict, &self.options);
+            if lowered.changes.entries.iter().all(|entry| entry.fate != Fate::Described) {
+                return write(strict, lowered);
+            }
+        }
+        write(&self.dialect, lower(schema, &size, &self.dialect, &self.options))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one definition")]
+    fn finish<'a>(
+        &self,
+        dialect: &Dialect,
+        members: &'a Map<String, Value>,
+        name: &'a str,
+        wire_name: &str,
+        has_schema: bool,
+        lowered: LoweredSchema<'a>,
+        before: usize,
+    ) -> ToolTranslation<'a> {
+        let LoweredSchema { schema, mut plan, changes, tool_notes } = lowered;
+        plan.injected =
+            self.options.injected.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let description = self.description(dialect, members, name, &tool_notes);
+        let schema = schema.map(|schema| self.empty_required(dialect, schema, has_schema));
+        let definition = wrap(dialect, wire_name, description, schema);
+        let tokens = Tokens { before, after: estimate(json_bytes(&definition)) };
+        ToolTranslation {
+            name,
+            wire_name: wire_name.to_owned(),
+            definition: Some(definition),
+            quarantine: None,
+            plan,
+            changes,
+            tokens,
+            strict: dialect.tool.strict == StrictField::True,
+        }
+    }
+
+    fn description<'a>(
+        &self,
+        dialect: &Dialect,
+        members: &'a Map<String, Value>,
+        name: &str,
+        notes: &[crate::text::Note<'a>],
+    ) -> Option<Cow<'a, str>> {
+        let own = description_of(members).filter(|text| !text.is_empty() || dialect.tool.blank_description);
+        let title = || {
+            let annotated = members.get("annotations").and_then(|annotations| annotations.get("title"));
+            members.get("title").or(annotated).and_then(Value::as_str).filter(|title| !title.is_empty())
+        };
+        let base = own.or_else(title).map(Cow::Borrowed).or_else(|| {
+            let template =
+                self.options.description_fallback.as_ref().unwrap_or(&dialect.tool.description_fallback);
+            (!template.is_empty()).then(|| Cow::Owned(template.replace("{name}", name)))
+        });
+        let limit = dialect.limits.description;
+        let composed = compose(dialect.schema.text, base.clone(), notes);
+        let text = match composed {
+            Some(text) if limit > 0 && text.chars().count() > limit => {
+                Some(shortened(base, &text, notes, limit, dialect))
+            }
+            other => other,
+        };
+        text.or_else(|| dialect.tool.empty_description.then_some(Cow::Borrowed("")))
+    }
+
+    fn empty_required<'a>(&self, dialect: &Dialect, schema: Json<'a>, has_schema: bool) -> Json<'a> {
+        let policy = self.options.empty_required.unwrap_or(dialect.tool.empty_required);
+        let current = match &schema {
+            Json::Same(value) => {
+                value.get("required").map(|names| names.as_array().is_some_and(Vec::is_empty))
+            }
+            other => other.get("required").map(|names| match names {
+                Json::Array(names) => names.is_empty(),
+                Json::Same(Value::Array(names)) => names.is_empty(),
+                _ => false,
+            }),
+        };
+        let (remove, add) = match policy {
+            EmptyRequired::Keep => (false, false),
+            EmptyRequired::Omit => (current == Some(true), false),
+            EmptyRequired::AddWhenSchemaMissing => (false, current.is_none() && !has_schema),
+            EmptyRequired::Add => (false, current.is_none()),
+        };
+        if !remove && !add {
+            return schema;
+        }
+        let mut entries = match schema {
+            Json::Object(entries) => entries,
+            Json::Same(Value::Object(map)) => {
+                map.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), Json::Same(value))).collect()
+            }
+            other => return other,
+        };
+        if remove {
+            entries.retain(|(key, _)| key != "required");
+        } else {
+            entries.push((Cow::Borrowed("required"), Json::Array(Vec::new())));
+        }
+        Json::Object(entries)
+    }
+}
+
+impl<'a> Translation<'a> {
+    /// The value of the provider's request field for tools.
+    pub fn request_field(&self) -> Json<'a> {
+        Json::Array(self.tools.iter().filter_map(|tool| tool.definition.clone()).collect())
+    }
+
+    /// The tool that the provider calls `wire_name`.
+    pub fn by_wire_name(&self, wire_name: &str) -> Option<&ToolTranslation<'a>> {
+        self.tools.iter().find(|tool| tool.definition.is_some() && tool.wire_name == wire_name)
+    }
+}
+
+impl<'a> ToolTranslation<'a> {
+    fn quarantined(name: &'a str, reason: String) -> Self {
+        Self {
+            name,
+            wire_name: name.to_owned(),
+            definition: None,
+            quarantine: Some(reason),
+            plan: Plan::default(),
+            changes: Changes::default(),
+            tokens: Tokens::default(),
+            strict: false,
+        }
+    }
+}
+
+fn description_of(members: &Map<String, Value>) -> Option<&str> {
+    members.get("description").and_then(Value::as_str)
+}
+
+/// Why a schema cannot describe arguments at all.
+fn unusable_root(schema: &Value) -> Option<String> {
+    match schema {
+        Value::Object(map) => match map.get("type") {
+            Some(Value::String(name))
+                if crate::schema::repair::type_alias(name).is_some_and(|name| name != "object") =>
+            {
+                Some(format!("the input schema describes type `{name}`, but arguments are always an object"))
+            }
+            Some(Value::Array(names)) if !names.is_empty() && !names.iter().any(|name| name == "object") => {
+                Some("the input schema allows no object, but arguments are always an object".to_owned())
+            }
+            _ => None,
+        },
+        Value::Bool(_) => Some("the input schema is `false`: no arguments satisfy it".to_owned()),
+        other => Some(format!("the input schema is not an object but {other}")),
+    }
+}
+
+impl Excess {
+    fn reason(self, options: &Options) -> String {
+        let budget = &options.budget;
+        match self {
+            Self::Depth => format!(
+                "MCP_TOOL_SCHEMA_UNBOUNDED: the schema is nested more than {} levels deep",
+                budget.depth
+            ),
+            Self::Nodes => {
+                format!("MCP_TOOL_SCHEMA_UNBOUNDED: the schema has more than {} nodes", budget.nodes)
+            }
+            Self::Bytes => {
+                format!("MCP_TOOL_SCHEMA_UNBOUNDED: the schema has more than {} bytes", budget.bytes)
+            }
+        }
+    }
+}
+
+/// Cuts the server's own words first and the constraints last.
+fn shortened<'a>(
+    base: Option<Cow<'a, str>>,
+    composed: &str,
+    notes: &[crate::text::Note<'a>],
+    limit: usize,
+    dialect: &Dialect,
+) -> Cow<'a, str> {
+    let length = composed.chars().count();
+    let base = base.unwrap_or_default();
+    let base_length = base.chars().count();
+    let room = base_length.saturating_sub(length - limit + 1);
+    let text = if room == 0 {
+        composed.to_owned()
+    } else {
+        let cut: String = base.chars().take(room).collect();
+        let cut = format!("{}…", cut.trim_end());
+        compose(dialect.schema.text, Some(Cow::Owned(cut)), notes).unwrap_or_default().into_owned()
+    };
+    Cow::Owned(text.chars().take(limit).collect())
+}
+
+/// The definition in the dialect's shape.
+fn wrap<'a>(
+    dialect: &Dialect,
+    name: &str,
+    description: Option<Cow<'a, str>>,
+    schema: Option<Json<'a>>,
+) -> Json<'a> {
+    let rules = &dialect.tool;
+    let mut members: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(5);
+    if rules.shape == ToolShape::FlatFunction {
+        members.push((Cow::Borrowed("type"), Json::literal("function")));
+    }
+    members.push((Cow::Borrowed("name"), Json::from(name.to_owned())));
+    if let Some(description) = description {
+        members.push((Cow::Borrowed("description"), Json::Text(description)));
+    }
+    if let Some(schema) = schema {
+        let schema =
+            if rules.shape == ToolShape::ToolSpec { Json::object([("json", schema)]) } else { schema };
+        members.push((Cow::Owned(rules.schema_key.clone()), schema));
+    }
+    match rules.strict {
+        StrictField::Absent => {}
+        StrictField::False => members.push((Cow::Borrowed("strict"), Json::Bool(false))),
+        StrictField::True => members.push((Cow::Borrowed("strict"), Json::Bool(true))),
+    }
+    match rules.shape {
+        ToolShape::Function => {
+            Json::object([("type", Json::literal("function")), ("function", Json::Object(members))])
+        }
+        ToolShape::ToolSpec => Json::object([("toolSpec", Json::Object(members))]),
+        ToolShape::FlatFunction | ToolShape::BareFunction | ToolShape::Declaration | ToolShape::Mcp => {
+            Json::Object(members)
+        }
+    }
+}
