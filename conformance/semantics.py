@@ -99,11 +99,6 @@ def _plain(node: Any, rule: dict, root: bool, whole: bool) -> Any:
         else:
             out["anyOf"] = one
     if not openapi:
-        modern = "draft-0" not in str(node.get("$schema", ""))
-        if isinstance(out.get("items"), list) and modern:
-            out["prefixItems"] = out.pop("items")
-            if "additionalItems" in out:
-                out["items"] = out.pop("additionalItems")
         return _readable(out)
     return _google(out, rule)
 
@@ -132,7 +127,7 @@ def _readable(out: dict) -> dict:
         out.pop("pattern")
     named = out.get("patternProperties")
     if isinstance(named, dict):
-        out["patternProperties"] = {k: v for k, v in named.items() if _compiles(k)}
+        out["patternProperties"] = {k if _compiles(k) else "": v if _compiles(k) else True for k, v in named.items()}
     return out
 
 
@@ -145,16 +140,38 @@ def _compiles(pattern: str) -> bool:
     return True
 
 
+@functools.cache
+def _modern():
+    """2020-12, with draft 7's list form of `items` understood wherever it stands (Mistral's own validator is draft 7)."""
+    import jsonschema
+
+    plain = jsonschema.Draft202012Validator.VALIDATORS["items"]
+
+    def items(checker, wanted, value, schema):
+        if not isinstance(wanted, list):
+            yield from plain(checker, wanted, value, schema)
+        elif checker.is_type(value, "array"):
+            for i, (sub, item) in enumerate(zip(wanted, value)):
+                yield from checker.descend(item, sub, path=i, schema_path=i)
+
+    def additional(checker, wanted, value, schema):
+        if isinstance(schema.get("items"), list) and checker.is_type(value, "array"):
+            for i, item in enumerate(value[len(schema["items"]):], len(schema["items"])):
+                yield from checker.descend(item, wanted, path=i)
+
+    return jsonschema.validators.extend(jsonschema.Draft202012Validator, {"items": items, "additionalItems": additional})
+
+
 def validator(schema: Any):
-    """An independent validator (python-jsonschema) that fetches nothing."""
+    """An independent validator (python-jsonschema) that fetches nothing; the draft is the schema's own, 2020-12 by default."""
     import jsonschema
     from referencing import Registry
 
-    cls = jsonschema.Draft202012Validator
-    if isinstance(schema, dict) and "$schema" in schema:
+    cls = _modern()
+    if isinstance(schema, dict) and isinstance(schema.get("$schema"), str) and "2020-12" not in schema["$schema"]:
         cls = jsonschema.validators.validator_for(schema, default=cls)
-        if schema["$schema"] not in cls.META_SCHEMA.get("$id", cls.META_SCHEMA.get("id", "")):
-            schema = {k: v for k, v in schema.items() if k != "$schema"} if cls is jsonschema.Draft202012Validator else schema
+        if cls is _modern():
+            schema = {k: v for k, v in schema.items() if k != "$schema"}
     return cls(schema, registry=Registry())
 
 
