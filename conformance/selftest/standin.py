@@ -45,7 +45,8 @@ def wrap(dialect: str, tool: dict) -> dict:
 def spoil(schema: dict) -> None:
     if FAULT == "force" and isinstance(schema.get("properties"), dict):
         schema["required"] = list(schema["properties"])
-    for child in (schema.get("properties") or {}).values():
+    props = schema.get("properties")
+    for child in props.values() if isinstance(props, dict) else ():
         if isinstance(child, dict):
             if FAULT == "drop":
                 for key in ("minimum", "maximum", "minLength", "maxLength", "pattern", "format", "enum", "default"):
@@ -73,7 +74,7 @@ def main() -> int:
             out.append({"name": item["name"], "tool": wrap(args.to, item), "quarantine": None, "changes": [],
                         "tokens": {"before": 1, "after": 1}})
         elif args.rest == ["decode"] and FAULT != "mute":
-            ok, why = semantics.accepts(semantics.validator(item["tool"]["inputSchema"]), item["arguments"])
+            ok, why = semantics.accepts(semantics.validator(item["tool"].get("inputSchema", True)), item["arguments"])
             out.append({"arguments": item["arguments"]} if ok else {"error": {"message": why}})
         else:
             out.append({"arguments": item["arguments"]})
