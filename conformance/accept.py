@@ -131,7 +131,6 @@ def pointer(path: str) -> str:
 def share(job) -> dict:
     """All dialects over one slice of the corpus; the slices run in processes of their own."""
     pairs, rows, wanted = job
-    kit.quiet_stderr()
     out = {}
     for dialect in wanted:
         seen = {"tools": 0, "valid": 0, "quarantined": [], "invalid": [], "limits": [], "fates": collections.Counter(),
@@ -181,7 +180,7 @@ def run(binary: str, pairs: list, wanted: list[str], jobs: int) -> dict[str, dic
     if jobs == 1:
         parts = [share(work[0])]
     else:
-        with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        with multiprocessing.get_context("fork").Pool(jobs, kit.quiet_stderr) as pool:
             parts = pool.map(share, work, chunksize=1)
     return {d: merged(parts, d) for d in wanted}
 

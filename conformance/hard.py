@@ -117,7 +117,6 @@ def as_list(binary: str, dialect: str, name: str, case: dict, seen: dict) -> Non
 
 def work(job) -> dict[str, dict | str]:
     binary, wanted, held = job
-    kit.quiet_stderr()
     out: dict = {}
     for dialect in wanted:
         try:
@@ -164,7 +163,7 @@ def main(argv=None) -> int:
     if jobs == 1:
         parts = [work(shares[0])]
     else:
-        with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        with multiprocessing.get_context("fork").Pool(jobs, kit.quiet_stderr) as pool:
             parts = pool.map(work, shares, chunksize=1)
     done = {d: r for part in parts for d, r in part.items()}
     broken = [f"{d}: {r}" for d, r in done.items() if isinstance(r, str)]
