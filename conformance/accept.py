@@ -21,7 +21,7 @@ import semantics
 QUARANTINE_LIMIT = 3
 TEXT_LIMIT = 0.02
 SHARED_LIMITS = re.compile(r"optional parameters over all strict tools|union parameters over all strict tools")
-JSON_TEXT = re.compile(r"JSON[ -](text|string|encoded|value)|(as|to|in|of|holds?|carries) JSON\b|stringified", re.I)
+JSON_TEXT = re.compile(r"JSON[ -](text|string|encoded|value)|(as|to|in|of|holds?|carries) JSON\b(?! ?schema)|stringified", re.I)
 
 
 @functools.cache

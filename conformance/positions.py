@@ -335,7 +335,10 @@ def plain(key: str) -> str:
 
 
 def renamed_key(name: str, mine: dict, theirs: dict) -> str | None:
-    """The key that stands for one the dialect cannot spell: alike in its legal characters, else alike in its place."""
+    """The key that stands for one the dialect cannot spell: alike in its legal characters, else alike in its place. A key that
+    every dialect can spell is never renamed; if it is not there, it is gone."""
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name):
+        return None
     lost = [k for k in mine if k not in theirs]
     new = [k for k in theirs if k not in mine]
     want = plain(name)

@@ -113,6 +113,12 @@ class Accept(unittest.TestCase):
         for keyword, allowed in [("$schema", True), ("x-order", True), ("minimum", False), ("description", False), ("default", False)]:
             self.assertEqual(accept.may_drop(keyword), allowed, keyword)
 
+    def test_kinds_of_encoding(self):
+        for reason, kind in [("carried as JSON text", "JSON text"), ("the value is a JSON string", "JSON text"),
+                             ("map said as key/value pairs; not in JSON Schema's subset", "map said as key/value pairs"),
+                             ("enum of 3 numbers as strings", "enum of … numbers as strings")]:
+            self.assertEqual(accept.encoding(reason), kind)
+
     def test_property_called_properties(self):
         self.assertEqual(accept.property_paths(obj({"properties": obj({"x": {}})})),
                          ["/properties/properties", "/properties/properties/properties/x"])
@@ -199,6 +205,11 @@ class Lossless(unittest.TestCase):
         deep = obj({"o": obj({"x": {"type": "integer"}, "y": {"type": "integer"}}, ["x"])}, ["o"])
         self.check(deep, obj({"o": obj({"x": {"type": "integer"}, "y": {"type": "integer"}}, ["x", "y"])}, ["o"]), forced=1,
                    changes=[change("/properties/o", "required", "rewritten")])
+
+    def test_required_in_a_branch_is_not_forced(self):
+        branches = [{"properties": {"id": {"type": "integer"}}, "required": ["id"]}, {"properties": {"n": {"type": "string"}}, "required": ["n"]}]
+        original = obj({"t": {"type": "object", "properties": {"note": {"type": "string"}}, "anyOf": branches}})
+        self.check(original, original)
 
     def test_required_by_allof_is_not_forced(self):
         original = {"type": "object", "allOf": [obj({"a": {"type": "string"}}), {"required": ["a"]}]}
