@@ -185,7 +185,7 @@ def run(binary: str, pairs: list, wanted: list[str], jobs: int) -> dict[str, dic
     return {d: merged(parts, d) for d in wanted}
 
 
-def verdict(results: dict[str, dict], show: int) -> int:
+def verdict(results: dict[str, dict], show: int, whole: bool = False) -> int:
     excepted = {(e["dialect"], e["server"], e["tool"]): e["reason"] for e in kit.load_toml("exceptions.toml").get("exception", [])}
     faults: list[str] = []
     rows = []
@@ -194,6 +194,8 @@ def verdict(results: dict[str, dict], show: int) -> int:
         rows.append([dialect, seen["tools"], seen["valid"], len(seen["quarantined"]), len(invalid),
                      len(seen["invalid"]) - len(invalid), len(seen["limits"])])
         seen["judged"] = invalid
+        stale = {k for k in excepted if k[0] == dialect} - {(dialect, i[0], i[1]) for i in seen["invalid"]}
+        faults += [f"{dialect}: exception for {k[1]} / {k[2]} is no longer needed" for k in sorted(stale) if whole]
         if invalid:
             faults.append(f"{dialect}: {len(invalid)} invalid tools")
         if len(seen["quarantined"]) > QUARANTINE_LIMIT:
@@ -242,7 +244,7 @@ def main(argv=None) -> int:
     wanted = kit.dialects_of(args.dialect)
     pairs = kit.corpus(kit.shared_dir(args.shared), args.sample)
     try:
-        return verdict(run(args.bin, pairs, wanted, args.jobs), args.show)
+        return verdict(run(args.bin, pairs, wanted, args.jobs), args.show, whole=not args.sample)
     except kit.Fault as fault:
         print(f"accept: {fault}", file=sys.stderr)
         return 2

@@ -95,9 +95,12 @@ def lines(binary: str, args: list[str], items: Iterable[Any]) -> list[Any]:
             stdin.write(json.dumps(item) + "\n")
             count += 1
         stdin.seek(0)
-        done = subprocess.run(command(binary) + args, stdin=stdin, stdout=stdout, stderr=stderr, check=False)
-        stdout.seek(0)
-        out = [json.loads(line) for line in stdout if line.strip()]
+        try:
+            done = subprocess.run(command(binary) + args, stdin=stdin, stdout=stdout, stderr=stderr, check=False)
+            stdout.seek(0)
+            out = [json.loads(line) for line in stdout if line.strip()]
+        except (OSError, ValueError) as exc:
+            raise Fault(f"{' '.join(args)}: {type(exc).__name__}: {exc}") from exc
         stderr.seek(0)
         said = stderr.read()[-400:].strip()
     if done.returncode not in (0, 1):
