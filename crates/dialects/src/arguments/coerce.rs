@@ -1,0 +1,265 @@
+//! Types mended by the schema.
+
+use serde_json::{Map, Number, Value};
+
+use super::{
+    kinds::{Kinds, accepted_kinds, resolve},
+    validate::Validator,
+};
+
+/// Schema nodes entered one inside the other.
+const MAX_DEPTH: u32 = 96;
+
+/// What was done to one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CoercionRule {
+    /// `"5"` became `5`.
+    TextToNumber,
+    /// `"true"` became `true`.
+    TextToBoolean,
+    /// `"null"` became `null`.
+    TextToNull,
+    /// `120000.0` became `120000`.
+    WholeNumber,
+    /// JSON text became the object or array in it.
+    TextToJson,
+    /// One value became a list of one.
+    SingleToList,
+    /// `null` for an optional parameter was taken away.
+    NullRemoved,
+}
+
+impl CoercionRule {
+    /// The name under which the coercion is reported.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TextToNumber => "text-to-number",
+            Self::TextToBoolean => "text-to-boolean",
+            Self::TextToNull => "text-to-null",
+            Self::WholeNumber => "whole-number",
+            Self::TextToJson => "text-to-json",
+            Self::SingleToList => "single-to-list",
+            Self::NullRemoved => "null-removed",
+        }
+    }
+}
+
+/// One value that was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coercion {
+    /// Where in the arguments, as a JSON Pointer.
+    pub path: String,
+    /// What was done.
+    pub rule: CoercionRule,
+}
+
+/// Mends the types of `value` by `schema`. All or nothing: when the outcome does not validate, `value` comes
+/// back as it was.
+pub fn coerce(schema: &Value, value: &Value) -> (Value, Vec<Coercion>) {
+    Validator::new(schema).coerce(value)
+}
+
+pub(super) fn coerce_with(validator: &Validator, value: &Value) -> (Value, Vec<Coercion>) {
+    let mut walk = Walk { root: validator.schema(), done: Vec::new() };
+    let mended = walk.mend(validator.schema(), value, "", 0);
+    if walk.done.is_empty() || !validator.is_valid(&mended) {
+        return (value.clone(), Vec::new());
+    }
+    (mended, walk.done)
+}
+
+struct Walk<'a> {
+    root: &'a Value,
+    done: Vec<Coercion>,
+}
+
+impl<'a> Walk<'a> {
+    fn note(&mut self, path: &str, rule: CoercionRule) {
+        self.done.push(Coercion { path: path.to_owned(), rule });
+    }
+
+    fn mend(&mut self, schema: &'a Value, value: &Value, path: &str, depth: u32) -> Value {
+        let schema = resolve(self.root, schema);
+        if depth > MAX_DEPTH || !schema.is_object() {
+            return value.clone();
+        }
+        let kinds = accepted_kinds(self.root, schema);
+        if kinds.has(Kinds::of(value)) {
+            return self.descend(schema, value, path, depth);
+        }
+        if let Value::String(text) = value {
+            if let Some(inner) = self.from_text(text, kinds, path) {
+                return self.descend(schema, &inner, path, depth);
+            }
+        }
+        if let Some(whole) = value.as_f64().filter(|_| kinds.has(Kinds::INTEGER)).and_then(whole_number) {
+            self.note(path, CoercionRule::WholeNumber);
+            return whole;
+        }
+        if kinds.has(Kinds::ARRAY) && !value.is_null() {
+            self.note(path, CoercionRule::SingleToList);
+            let item = match self.items_of(schema, 0) {
+                Some(items) => self.mend(items, value, &format!("{path}/0"), depth + 1),
+                None => value.clone(),
+            };
+            return Value::Array(vec![item]);
+        }
+        value.clone()
+    }
+
+    /// What the text says, when the schema wants that and not text.
+    fn from_text(&mut self, text: &str, kinds: Kinds, path: &str) -> Option<Value> {
+        let word = text.trim();
+        let (value, rule) = match word {
+            "true" | "True" if kinds.has(Kinds::BOOLEAN) => (Value::Bool(true), CoercionRule::TextToBoolean),
+            "false" | "False" if kinds.has(Kinds::BOOLEAN) => {
+                (Value::Bool(false), CoercionRule::TextToBoolean)
+            }
+            "null" if kinds.has(Kinds::NULL) => (Value::Null, CoercionRule::TextToNull),
+            _ => match json_in(word)? {
+                number @ Value::Number(_) if kinds.has(Kinds::of(&number)) => {
+                    (number, CoercionRule::TextToNumber)
+                }
+                Value::Number(number) if kinds.has(Kinds::INTEGER) => {
+                    (number.as_f64().and_then(whole_number)?, CoercionRule::TextToNumber)
+                }
+                inner @ (Value::Object(_) | Value::Array(_)) if kinds.has(Kinds::of(&inner)) => {
+                    (inner, CoercionRule::TextToJson)
+                }
+                _ => return None,
+            },
+        };
+        self.note(path, rule);
+        Some(value)
+    }
+
+    /// Mends the members of a value that is itself of the right kind.
+    fn descend(&mut self, schema: &'a Value, value: &Value, path: &str, depth: u32) -> Value {
+        match value {
+            Value::Object(map) => self.members(schema, map, path, depth),
+            Value::Array(items) => {
+                let mended = items.iter().enumerate().map(|(at, item)| match self.items_of(schema, at) {
+                    Some(inner) => self.mend(inner, item, &format!("{path}/{at}"), depth + 1),
+                    None => item.clone(),
+                });
+                Value::Array(mended.collect())
+            }
+            _ => value.clone(),
+        }
+    }
+
+    fn members(&mut self, schema: &'a Value, map: &Map<String, Value>, path: &str, depth: u32) -> Value {
+        let mut out = Map::with_capacity(map.len());
+        for (name, value) in map {
+            let below = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let Some(inner) = self.property_of(schema, name, map, 0) else {
+                out.insert(name.clone(), value.clone());
+                continue;
+            };
+            let nullable = accepted_kinds(self.root, inner).has(Kinds::NULL);
+            if value.is_null() && !nullable && !self.requires(schema, name, 0) {
+                self.note(&below, CoercionRule::NullRemoved);
+                continue;
+            }
+            let mended = self.mend(inner, value, &below, depth + 1);
+            out.insert(name.clone(), mended);
+        }
+        Value::Object(out)
+    }
+
+    /// The schema of one property: its own, one of a part, or that of the branch that fits best.
+    fn property_of(
+        &self,
+        schema: &'a Value,
+        name: &str,
+        instance: &Map<String, Value>,
+        depth: u32,
+    ) -> Option<&'a Value> {
+        let schema = resolve(self.root, schema);
+        if depth > 8 {
+            return None;
+        }
+        if let Some(own) = schema.get("properties").and_then(|properties| properties.get(name)) {
+            return Some(own);
+        }
+        let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+        let branches = ["anyOf", "oneOf"]
+            .into_iter()
+            .filter_map(|keyword| schema.get(keyword)?.as_array())
+            .flat_map(|branches| self.by_fit(branches, instance));
+        parts
+            .chain(branches)
+            .find_map(|part| self.property_of(part, name, instance, depth + 1))
+            .or_else(|| schema.get("additionalProperties").filter(|schema| schema.is_object()))
+    }
+
+    /// Branches whose constant members agree with the instance, then the others.
+    fn by_fit(&self, branches: &'a [Value], instance: &Map<String, Value>) -> Vec<&'a Value> {
+        let mut ordered: Vec<&Value> = branches.iter().collect();
+        ordered.sort_by_key(|branch| {
+            let Some(properties) = resolve(self.root, branch).get("properties").and_then(Value::as_object)
+            else {
+                return 2;
+            };
+            let agrees =
+                properties.iter().all(|(name, schema)| match (schema.get("const"), instance.get(name)) {
+                    (Some(constant), Some(value)) => constant == value,
+                    _ => true,
+                });
+            u8::from(!agrees)
+        });
+        ordered
+    }
+
+    fn requires(&self, schema: &'a Value, name: &str, depth: u32) -> bool {
+        let schema = resolve(self.root, schema);
+        let listed = |schema: &Value| {
+            schema
+                .get("required")
+                .and_then(Value::as_array)
+                .is_some_and(|names| names.iter().any(|required| required == name))
+        };
+        let mut parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+        listed(schema) || (depth < 8 && parts.any(|part| self.requires(part, name, depth + 1)))
+    }
+
+    /// The schema of one item.
+    fn items_of(&self, schema: &'a Value, at: usize) -> Option<&'a Value> {
+        let schema = resolve(self.root, schema);
+        let by_position =
+            |keyword: &str| schema.get(keyword).and_then(Value::as_array).and_then(|list| list.get(at));
+        if let Some(position) = by_position("prefixItems").or_else(|| by_position("items")) {
+            return Some(position);
+        }
+        if let Some(items) = schema.get("items").filter(|items| items.is_object()) {
+            return Some(items);
+        }
+        let branches =
+            ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
+        branches
+            .flatten()
+            .map(|branch| resolve(self.root, branch))
+            .find_map(|branch| branch.get("items").filter(|items| items.is_object()))
+    }
+}
+
+/// The same number without its `.0`, where that is exact.
+fn whole_number(number: f64) -> Option<Value> {
+    // Beyond 2^53 a double no longer names one integer.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() != 0.0 || number.abs() > EXACT {
+        return None;
+    }
+    let text = format!("{number:.0}");
+    let plain = if text == "-0" { "0" } else { &text };
+    plain.parse::<i64>().ok().map(|whole| Value::Number(Number::from(whole)))
+}
+
+/// The JSON in a text, looked for twice: some models encode it twice.
+fn json_in(text: &str) -> Option<Value> {
+    match serde_json::from_str(text).ok()? {
+        Value::String(inner) => serde_json::from_str(&inner).ok(),
+        value => Some(value),
+    }
+}
