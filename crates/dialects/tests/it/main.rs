@@ -1,3 +1,6 @@
 //! Behaviour of the crate, seen from outside.
 
+mod arguments;
+mod calls;
+mod calls_text;
 mod dialects;
