@@ -9,6 +9,8 @@ use super::{
 
 /// Schema nodes entered one inside the other.
 const MAX_DEPTH: u32 = 96;
+/// Parts of one object's schema looked at: references can make a short schema endless.
+const MAX_PARTS: usize = 64;
 
 /// What was done to one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -150,15 +152,21 @@ impl<'a> Walk<'a> {
     }
 
     fn members(&mut self, schema: &'a Value, map: &Map<String, Value>, path: &str, depth: u32) -> Value {
+        let mut parts = Vec::new();
+        self.gather(schema, Applies::Always, map, &mut parts);
         let mut out = Map::with_capacity(map.len());
         for (name, value) in map {
             let below = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
-            let Some(inner) = self.property_of(schema, name, map, 0) else {
+            let own = parts.iter().find_map(|(part, _)| part.get("properties")?.get(name));
+            let others = || {
+                parts.iter().find_map(|(part, _)| part.get("additionalProperties").filter(|s| s.is_object()))
+            };
+            let Some(inner) = own.or_else(others) else {
                 out.insert(name.clone(), value.clone());
                 continue;
             };
             let nullable = accepted_kinds(self.root, inner).has(Kinds::NULL);
-            if value.is_null() && !nullable && !self.requires(schema, name, 0) {
+            if value.is_null() && !nullable && !requires(&parts, name) {
                 self.note(&below, CoercionRule::NullRemoved);
                 continue;
             }
@@ -168,30 +176,29 @@ impl<'a> Walk<'a> {
         Value::Object(out)
     }
 
-    /// The schema of one property: its own, one of a part, or that of the branch that fits best.
-    fn property_of(
+    /// The schema and its parts, the likeliest branches first, as many as may be looked at.
+    fn gather(
         &self,
         schema: &'a Value,
-        name: &str,
+        applies: Applies,
         instance: &Map<String, Value>,
-        depth: u32,
-    ) -> Option<&'a Value> {
+        parts: &mut Vec<(&'a Value, Applies)>,
+    ) {
+        if parts.len() >= MAX_PARTS {
+            return;
+        }
         let schema = resolve(self.root, schema);
-        if depth > 8 {
-            return None;
+        parts.push((schema, applies));
+        for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            self.gather(part, applies, instance, parts);
         }
-        if let Some(own) = schema.get("properties").and_then(|properties| properties.get(name)) {
-            return Some(own);
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(branches) = schema.get(keyword).and_then(Value::as_array) {
+                for branch in self.by_fit(branches, instance) {
+                    self.gather(branch, Applies::Perhaps, instance, parts);
+                }
+            }
         }
-        let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
-        let branches = ["anyOf", "oneOf"]
-            .into_iter()
-            .filter_map(|keyword| schema.get(keyword)?.as_array())
-            .flat_map(|branches| self.by_fit(branches, instance));
-        parts
-            .chain(branches)
-            .find_map(|part| self.property_of(part, name, instance, depth + 1))
-            .or_else(|| schema.get("additionalProperties").filter(|schema| schema.is_object()))
     }
 
     /// Branches whose constant members agree with the instance, then the others.
@@ -212,18 +219,6 @@ impl<'a> Walk<'a> {
         ordered
     }
 
-    fn requires(&self, schema: &'a Value, name: &str, depth: u32) -> bool {
-        let schema = resolve(self.root, schema);
-        let listed = |schema: &Value| {
-            schema
-                .get("required")
-                .and_then(Value::as_array)
-                .is_some_and(|names| names.iter().any(|required| required == name))
-        };
-        let mut parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
-        listed(schema) || (depth < 8 && parts.any(|part| self.requires(part, name, depth + 1)))
-    }
-
     /// The schema of one item.
     fn items_of(&self, schema: &'a Value, at: usize) -> Option<&'a Value> {
         let schema = resolve(self.root, schema);
@@ -242,6 +237,21 @@ impl<'a> Walk<'a> {
             .map(|branch| resolve(self.root, branch))
             .find_map(|branch| branch.get("items").filter(|items| items.is_object()))
     }
+}
+
+/// Whether a part of an object's schema holds in any case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Applies {
+    Always,
+    Perhaps,
+}
+
+fn requires(parts: &[(&Value, Applies)], name: &str) -> bool {
+    let certain = parts.iter().filter(|(_, applies)| *applies == Applies::Always);
+    certain
+        .filter_map(|(part, _)| part.get("required")?.as_array())
+        .flatten()
+        .any(|required| required == name)
 }
 
 /// The same number without its `.0`, where that is exact.

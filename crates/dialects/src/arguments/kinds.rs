@@ -4,8 +4,8 @@ use serde_json::Value;
 
 /// References followed in a row before giving up.
 const MAX_HOPS: u32 = 16;
-/// Applicators looked into before taking a schema to accept everything.
-const MAX_DEPTH: u32 = 16;
+/// Schemas looked at before one is taken to accept everything: references can make a short schema endless.
+const MAX_VISITS: u32 = 256;
 
 /// A set of JSON types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +65,14 @@ impl Kinds {
 
 /// The kinds that `schema` accepts; everything when it does not say.
 pub(crate) fn accepted_kinds(root: &Value, schema: &Value) -> Kinds {
-    accepted(root, schema, 0)
+    accepted(root, schema, &mut MAX_VISITS.clone())
 }
 
-fn accepted(root: &Value, schema: &Value, depth: u32) -> Kinds {
-    if depth > MAX_DEPTH {
+fn accepted(root: &Value, schema: &Value, visits: &mut u32) -> Kinds {
+    if *visits == 0 {
         return Kinds::ALL;
     }
+    *visits -= 1;
     let schema = resolve(root, schema);
     let map = match schema {
         Value::Object(map) => map,
@@ -97,13 +98,12 @@ fn accepted(root: &Value, schema: &Value, depth: u32) -> Kinds {
     }
     for keyword in ["anyOf", "oneOf"] {
         if let Some(Value::Array(branches)) = map.get(keyword) {
-            let any =
-                branches.iter().fold(Kinds::NONE, |all, branch| all.or(accepted(root, branch, depth + 1)));
+            let any = branches.iter().fold(Kinds::NONE, |all, branch| all.or(accepted(root, branch, visits)));
             kinds = kinds.and(any);
         }
     }
     if let Some(Value::Array(parts)) = map.get("allOf") {
-        kinds = parts.iter().fold(kinds, |all, part| all.and(accepted(root, part, depth + 1)));
+        kinds = parts.iter().fold(kinds, |all, part| all.and(accepted(root, part, visits)));
     }
     if map.get("nullable") == Some(&Value::Bool(true)) {
         kinds = kinds.or(Kinds::NULL);

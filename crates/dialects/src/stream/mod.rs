@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    calls::{Ids, RawCall, TextScan, ToolCall},
+    calls::{Ids, RawCall, TextScan, ToolCall, text::Found},
     dialect::Protocol,
 };
 use generate::Partial;
@@ -195,8 +195,17 @@ impl State {
     }
 
     fn text(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
-        for call in self.text.push(text, out) {
-            self.whole(call, out);
+        let found = self.text.push(text);
+        self.found(found, out);
+    }
+
+    fn found(&mut self, found: Vec<Found>, out: &mut Vec<StreamEvent>) {
+        for piece in found {
+            match piece {
+                Found::Text(text) => out.push(StreamEvent::Text(text)),
+                Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
+                Found::Call(call, _) => self.whole(call, out),
+            }
         }
     }
 
@@ -252,9 +261,8 @@ impl State {
     }
 
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
-        for call in self.text.finish(out) {
-            self.whole(call, out);
-        }
+        let found = self.text.finish();
+        self.found(found, out);
         for call in self.open.iter_mut() {
             // Without a word from the provider only a whole object is surely all there is.
             let outcome = if call.arguments.is_whole() { Outcome::Complete } else { Outcome::Unfinished };

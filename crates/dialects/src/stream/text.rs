@@ -2,7 +2,7 @@
 
 use super::{Outcome, StreamEvent, StreamOptions, open::OpenCall};
 use crate::calls::{
-    Ids, RawCall, TextScan,
+    Ids, TextScan,
     text::{Found, Scanner, Tags},
 };
 
@@ -23,7 +23,7 @@ impl TextStream {
     /// Takes the next piece.
     pub fn push(&mut self, text: &str) -> Vec<StreamEvent> {
         let mut out = Vec::new();
-        let found = self.reader.scanner.push(text);
+        let found = self.reader.push(text);
         self.give(found, &mut out);
         out
     }
@@ -31,7 +31,7 @@ impl TextStream {
     /// Ends the reply. Tool use that was not over is text.
     pub fn finish(&mut self) -> Vec<StreamEvent> {
         let mut out = Vec::new();
-        let found = self.reader.scanner.finish();
+        let found = self.reader.finish();
         self.give(found, &mut out);
         out
     }
@@ -86,26 +86,11 @@ impl TextReader {
         Self { scanner: Scanner::new(tags, calls).with_limit(options.argument_limit) }
     }
 
-    /// Text and reasoning go to `out`; calls come back.
-    pub(super) fn push(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Vec<RawCall> {
-        let found = self.scanner.push(text);
-        sort_out(found, out)
+    pub(super) fn push(&mut self, text: &str) -> Vec<Found> {
+        self.scanner.push(text)
     }
 
-    pub(super) fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Vec<RawCall> {
-        let found = self.scanner.finish();
-        sort_out(found, out)
+    pub(super) fn finish(&mut self) -> Vec<Found> {
+        self.scanner.finish()
     }
-}
-
-fn sort_out(found: Vec<Found>, out: &mut Vec<StreamEvent>) -> Vec<RawCall> {
-    let mut calls = Vec::new();
-    for piece in found {
-        match piece {
-            Found::Text(text) => out.push(StreamEvent::Text(text)),
-            Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
-            Found::Call(call, _) => calls.push(call),
-        }
-    }
-    calls
 }

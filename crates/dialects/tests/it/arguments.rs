@@ -294,6 +294,8 @@ fn recursive_schemas_end() {
         json!({"allOf": [{"$ref": "#"}]}),
         json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
         json!({"properties": {"a": {"anyOf": [{"$ref": "#/properties/a"}]}}}),
+        json!({"anyOf": vec![json!({"$ref": "#"}); 10], "type": "object"}),
+        json!({"properties": {"a": {"allOf": vec![json!({"$ref": "#/properties/a"}); 10], "type": "integer"}}}),
     ] {
         let validator = Validator::new(&endless);
         let _ = validator.validate(&json!({"a": 1}));

@@ -199,7 +199,7 @@ fn content_is_searched_only_without_native_calls() {
 #[test]
 fn hostile_text_ends_soon() {
     for piece in ["{\"type\":", "<a>", "<a ", "{", "<a><![CDATA[", "</a>", "&#", "<think>"] {
-        let text = piece.repeat(40_000);
+        let text = piece.repeat(400_000);
         let reply = read(&text, TextScan::Any);
         assert!(reply.calls.is_empty(), "{piece}");
     }

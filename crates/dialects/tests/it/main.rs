@@ -4,3 +4,5 @@ mod arguments;
 mod calls;
 mod calls_text;
 mod dialects;
+mod stream;
+mod stream_properties;

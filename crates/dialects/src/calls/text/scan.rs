@@ -53,6 +53,8 @@ pub(crate) struct Scanner {
     calls: bool,
     limit: usize,
     held: String,
+    /// Bytes of `held` that have been given already; taken off once per push, not once per piece.
+    given: usize,
     state: State,
     retries: u32,
 }
@@ -79,7 +81,7 @@ enum Step {
 impl Scanner {
     /// Looks for `tags`, and for JSON tool use if `calls`; for reasoning always.
     pub(crate) fn new(tags: Tags, calls: bool) -> Self {
-        Self { tags, calls, limit: LIMIT, held: String::new(), state: State::Text, retries: 0 }
+        Self { tags, calls, limit: LIMIT, held: String::new(), given: 0, state: State::Text, retries: 0 }
     }
 
     /// Holds back at most `limit` bytes.
@@ -91,6 +93,8 @@ impl Scanner {
         self.held.push_str(text);
         let mut out = Vec::new();
         while self.step(&mut out, false) == Step::Again {}
+        self.held.drain(..self.given);
+        self.given = 0;
         out
     }
 
@@ -98,18 +102,25 @@ impl Scanner {
         let mut out = Vec::new();
         loop {
             while self.step(&mut out, true) == Step::Again {}
-            if self.held.is_empty() {
+            if self.rest().is_empty() {
                 break;
             }
             // What never ended was text, but something whole may stand inside it.
             self.retries += 1;
             let all = self.retries > MAX_RETRIES;
-            self.emit_text(if all { self.held.len() } else { 1 }, &mut out);
+            self.emit_text(if all { self.rest().len() } else { 1 }, &mut out);
             self.state = State::Text;
         }
+        self.held.clear();
+        self.given = 0;
         self.state = State::Text;
         self.retries = 0;
         out
+    }
+
+    /// What is still held back.
+    fn rest(&self) -> &str {
+        self.held.get(self.given..).unwrap_or_default()
     }
 
     fn step(&mut self, out: &mut Vec<Found>, end: bool) -> Step {
@@ -132,17 +143,20 @@ impl Scanner {
     }
 
     fn take(&mut self, count: usize) -> String {
-        let end = self.held.floor_char_boundary(count);
-        self.held.drain(..end).collect()
+        let rest = self.rest();
+        let text = rest.get(..rest.floor_char_boundary(count)).unwrap_or_default().to_owned();
+        self.given += text.len();
+        text
     }
 
     fn step_text(&mut self, out: &mut Vec<Found>, end: bool) -> Step {
-        let Some(start) = self.held.find(['<', '{']) else {
-            self.emit_text(self.held.len(), out);
+        let Some(start) = self.rest().find(['<', '{']) else {
+            self.emit_text(self.rest().len(), out);
             return Step::MoreText;
         };
         self.emit_text(start, out);
-        let verdict = if self.held.starts_with('<') { self.begins_tag() } else { begins_object(&self.held) };
+        let verdict =
+            if self.rest().starts_with('<') { self.begins_tag() } else { begins_object(self.rest()) };
         match verdict {
             Verdict::Yes(State::Thinking) => {
                 self.take(THINK.len());
@@ -162,16 +176,16 @@ impl Scanner {
     }
 
     fn begins_tag(&self) -> Verdict<State> {
-        if self.held.starts_with(THINK) {
+        if self.rest().starts_with(THINK) {
             return Verdict::Yes(State::Thinking);
         }
-        if THINK.starts_with(self.held.as_str()) {
+        if THINK.starts_with(self.rest()) {
             return Verdict::Perhaps;
         }
         if matches!(self.tags, Tags::None) {
             return Verdict::No;
         }
-        let (name, body) = match opening_tag(&self.held, MAX_TAG) {
+        let (name, body) = match opening_tag(self.rest(), MAX_TAG) {
             Verdict::Yes(tag) => tag,
             Verdict::Perhaps => return Verdict::Perhaps,
             Verdict::No => return Verdict::No,
@@ -189,10 +203,10 @@ impl Scanner {
     }
 
     fn step_thinking(&mut self, out: &mut Vec<Found>, end: bool) -> Step {
-        let (thought, closed) = match self.held.find(THINK_END) {
+        let (thought, closed) = match self.rest().find(THINK_END) {
             Some(at) => (at, true),
-            None if end => (self.held.len(), false),
-            None => (self.held.len() - partial_suffix(&self.held, THINK_END), false),
+            None if end => (self.rest().len(), false),
+            None => (self.rest().len() - partial_suffix(self.rest(), THINK_END), false),
         };
         let text = self.take(thought);
         if let Some(Found::Reasoning(last)) = out.last_mut() {
@@ -210,7 +224,7 @@ impl Scanner {
 
     fn step_object(&mut self, out: &mut Vec<Found>) -> Step {
         let State::Object { at, depth, string, escape } = &mut self.state else { return Step::MoreText };
-        let bytes = self.held.as_bytes();
+        let bytes = self.held.as_bytes().get(self.given..).unwrap_or_default();
         let mut whole = false;
         while let Some(byte) = bytes.get(*at).filter(|_| *at < self.limit) {
             *at += 1;
@@ -235,7 +249,7 @@ impl Scanner {
             return Step::MoreText;
         }
         self.state = State::Text;
-        let found = self.held.get(..at).filter(|_| whole).and_then(|text| read_object(text, self.calls));
+        let found = self.rest().get(..at).filter(|_| whole).and_then(|text| read_object(text, self.calls));
         match found {
             Some(found) => {
                 self.take(at);
@@ -250,13 +264,17 @@ impl Scanner {
         let State::Element { name, body, finder } = &mut self.state else { return Step::MoreText };
         let body = *body;
         // An empty element is over where its opening tag is.
-        let closed_at_once = self.held.get(..body).is_some_and(|tag| tag.ends_with("/>"));
+        let closed_at_once =
+            self.held.get(self.given..self.given + body).is_some_and(|tag| tag.ends_with("/>"));
         let (inner_end, end) = if closed_at_once {
             (body, body)
         } else {
-            match finder.find(&self.held).filter(|(_, end)| *end <= self.limit) {
+            match finder
+                .find(self.held.get(self.given..).unwrap_or_default())
+                .filter(|(_, end)| *end <= self.limit)
+            {
                 Some(found) => found,
-                None if self.held.len() > self.limit => {
+                None if self.held.len() - self.given > self.limit => {
                     self.state = State::Text;
                     self.emit_text(self.limit, out);
                     return Step::Again;
@@ -266,7 +284,7 @@ impl Scanner {
         };
         let name = std::mem::take(name);
         self.state = State::Text;
-        let inner = self.held.get(body..inner_end).unwrap_or_default();
+        let inner = self.rest().get(body..inner_end).unwrap_or_default();
         let arguments = match &self.tags {
             _ if RESERVED.contains(&name.as_str()) => None,
             Tags::Known(tools) => Some(element_arguments(inner, tools.get(&name)).unwrap_or_default()),
