@@ -90,10 +90,10 @@ impl<'a> Walk<'a> {
         if kinds.has(Kinds::of(value)) {
             return self.descend(schema, value, path, depth);
         }
-        if let Value::String(text) = value {
-            if let Some(inner) = self.from_text(text, kinds, path) {
-                return self.descend(schema, &inner, path, depth);
-            }
+        if let Value::String(text) = value
+            && let Some(inner) = self.read_text(text, kinds, path)
+        {
+            return self.descend(schema, &inner, path, depth);
         }
         if let Some(whole) = value.as_f64().filter(|_| kinds.has(Kinds::INTEGER)).and_then(whole_number) {
             self.note(path, CoercionRule::WholeNumber);
@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What the text says, when the schema wants that and not text.
-    fn from_text(&mut self, text: &str, kinds: Kinds, path: &str) -> Option<Value> {
+    fn read_text(&mut self, text: &str, kinds: Kinds, path: &str) -> Option<Value> {
         let word = text.trim();
         let (value, rule) = match word {
             "true" | "True" if kinds.has(Kinds::BOOLEAN) => (Value::Bool(true), CoercionRule::TextToBoolean),

@@ -43,7 +43,7 @@ pub fn render_issues(issues: &[Issue], rename: &dyn Fn(&str) -> String) -> Strin
         if issue.path.is_empty() {
             text.push_str("the arguments");
         } else {
-            text.push_str(&format!("`{}`", rename(&issue.path)));
+            text.extend(["`", &rename(&issue.path), "`"]);
         }
         text.push_str(": ");
         text.push_str(&issue.message);
@@ -106,7 +106,9 @@ fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32) -> Vec<Is
         Kind::MaxLength { limit } => one(format!("at most {}", counted(*limit, "character"))),
         Kind::MinItems { limit } => one(format!("at least {}", counted(*limit, "item"))),
         Kind::MaxItems { limit } => one(format!("at most {}", counted(*limit, "item"))),
-        Kind::AdditionalItems { limit } => one(format!("at most {}", counted(*limit as u64, "item"))),
+        Kind::AdditionalItems { limit } => {
+            one(format!("at most {}", counted(u64::try_from(*limit).unwrap_or(u64::MAX), "item")))
+        }
         Kind::MinProperties { limit } => one(format!("at least {}", counted(*limit, "entry"))),
         Kind::MaxProperties { limit } => one(format!("at most {}", counted(*limit, "entry"))),
         Kind::Pattern { pattern } => one(format!("text that matches the pattern {pattern}")),
@@ -227,8 +229,13 @@ const WRONG_KIND: u8 = 2;
 fn misfit(path: &str, error: &ValidationError<'_>) -> u8 {
     let here = error.instance_path().as_str() == path;
     match error.kind() {
-        ValidationErrorKind::Type { .. } if here => WRONG_KIND,
-        ValidationErrorKind::Enum { .. } | ValidationErrorKind::Constant { .. } if here => WRONG_KIND,
+        ValidationErrorKind::Type { .. }
+        | ValidationErrorKind::Enum { .. }
+        | ValidationErrorKind::Constant { .. }
+            if here =>
+        {
+            WRONG_KIND
+        }
         // A member that tells branches apart.
         ValidationErrorKind::Constant { .. } => 1,
         _ => 0,

@@ -65,7 +65,8 @@ impl Kinds {
 
 /// The kinds that `schema` accepts; everything when it does not say.
 pub(crate) fn accepted_kinds(root: &Value, schema: &Value) -> Kinds {
-    accepted(root, schema, &mut MAX_VISITS.clone())
+    let mut visits = MAX_VISITS;
+    accepted(root, schema, &mut visits)
 }
 
 fn accepted(root: &Value, schema: &Value, visits: &mut u32) -> Kinds {

@@ -24,12 +24,13 @@ fn parse_layer(text: &str, layer: u32) -> Option<(Map<String, Value>, BTreeSet<R
     if let Ok(Value::Object(object)) = serde_json::from_str(text) {
         return Some((object, BTreeSet::new()));
     }
-    if layer < MAX_LAYERS && text.trim_start().starts_with('"') {
-        if let Ok(inner) = serde_json::from_str::<String>(text) {
-            let (object, mut repairs) = parse_layer(&inner, layer + 1)?;
-            repairs.insert(Repair::TwiceEncoded);
-            return Some((object, repairs));
-        }
+    if layer < MAX_LAYERS
+        && text.trim_start().starts_with('"')
+        && let Ok(inner) = serde_json::from_str::<String>(text)
+    {
+        let (object, mut repairs) = parse_layer(&inner, layer + 1)?;
+        repairs.insert(Repair::TwiceEncoded);
+        return Some((object, repairs));
     }
     text.match_indices('{').take(MAX_STARTS).find_map(|(start, _)| {
         let (before, rest) = text.split_at_checked(start)?;
@@ -64,6 +65,13 @@ fn is_fence_or_blank(text: &str) -> bool {
         None => text.trim().is_empty(),
         Some(language) => language.chars().all(|c| c.is_ascii_alphanumeric()),
     }
+}
+
+/// What stood where a value should be.
+enum Read {
+    Value(Value),
+    /// The text ended before it began.
+    Nothing,
 }
 
 /// A place in the text. `None` from a method means that even leniency does not help.
@@ -145,7 +153,7 @@ impl<'a> Reader<'a> {
                 Some(':') => self.bump(),
                 Some(_) => return None,
             };
-            if let Some(value) = self.value()? {
+            if let Read::Value(value) = self.value()? {
                 map.insert(key, value);
             }
             comma = false;
@@ -177,7 +185,9 @@ impl<'a> Reader<'a> {
                 }
                 Some(_) => {}
             }
-            items.extend(self.value()?);
+            if let Read::Value(value) = self.value()? {
+                items.push(value);
+            }
             comma = false;
             match self.next_token() {
                 None => break,
@@ -200,19 +210,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One value; `Some(None)` when the text ends before it has begun.
-    fn value(&mut self) -> Option<Option<Value>> {
+    fn value(&mut self) -> Option<Read> {
         match self.next_token() {
-            None => Some(None),
-            Some('{') => self.object().map(|object| Some(Value::Object(object))),
-            Some('[') => self.array().map(|items| Some(Value::Array(items))),
-            Some('"' | '\'') => self.string().map(|text| Some(Value::String(text))),
+            None => Some(Read::Nothing),
+            Some('{') => self.object().map(|object| Read::Value(Value::Object(object))),
+            Some('[') => self.array().map(|items| Read::Value(Value::Array(items))),
+            Some('"' | '\'') => self.string().map(|text| Read::Value(Value::String(text))),
             Some(first) if first == '-' || first.is_ascii_digit() => self.number(),
             Some(_) => self.literal(),
         }
     }
 
-    fn number(&mut self) -> Option<Option<Value>> {
+    fn number(&mut self) -> Option<Read> {
         let rest = self.rest();
         let end = rest
             .find(|c: char| !(c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E')))
@@ -223,13 +232,13 @@ impl<'a> Reader<'a> {
             self.truncated = true;
             digits = digits.trim_end_matches(['-', '+', '.', 'e', 'E']);
             if digits.is_empty() {
-                return Some(None);
+                return Some(Read::Nothing);
             }
         }
-        serde_json::from_str::<Value>(digits).ok().map(Some)
+        serde_json::from_str::<Value>(digits).ok().map(Read::Value)
     }
 
-    fn literal(&mut self) -> Option<Option<Value>> {
+    fn literal(&mut self) -> Option<Read> {
         const LITERALS: [(&str, Value, bool); 6] = [
             ("true", Value::Bool(true), false),
             ("false", Value::Bool(false), false),
@@ -247,7 +256,7 @@ impl<'a> Reader<'a> {
             self.used.insert(Repair::PythonLiterals);
         }
         self.truncated |= cut;
-        Some(Some(value))
+        Some(Read::Value(value))
     }
 
     fn word(&mut self) -> &'a str {

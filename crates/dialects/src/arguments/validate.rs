@@ -113,6 +113,7 @@ fn compile_in_part(schema: &Value, omissions: &mut Vec<Omission>) -> Option<json
             Ok(compiled) => return Some(compiled),
             Err(fault) => fault,
         };
+        take_unevaluated(&mut rest, omissions);
         if let Some(path) = relax(&mut rest, &fault.path) {
             omissions.push(Omission { path, reason: fault.reason });
         } else if let Some(path) = take_bad_reference(&mut rest, schema) {
@@ -163,26 +164,39 @@ fn relax(schema: &mut Value, pointer: &str) -> Option<String> {
     Some(path)
 }
 
-/// Replaces one reference that leads out of the document or nowhere.
+/// Takes out one reference that leads out of the document or nowhere.
 fn take_bad_reference(schema: &mut Value, root: &Value) -> Option<String> {
-    let path = find_bad_reference(schema, root, String::new())?;
+    let path = find_keyword(schema, "", &|key, value| {
+        let reference = matches!(key, "$ref" | "$dynamicRef" | "$recursiveRef");
+        let local =
+            |target: &str| target.strip_prefix('#').is_some_and(|pointer| root.pointer(pointer).is_some());
+        reference && value.as_str().is_some_and(|target| !local(target))
+    })?;
     relax(schema, &path)
 }
 
-fn find_bad_reference(node: &Value, root: &Value, path: String) -> Option<String> {
+/// Takes out what counts on every other keyword having been looked at.
+fn take_unevaluated(schema: &mut Value, omissions: &mut Vec<Omission>) {
+    let unevaluated = |key: &str, _: &Value| matches!(key, "unevaluatedProperties" | "unevaluatedItems");
+    for _ in 0..MAX_OMISSIONS {
+        let Some(path) = find_keyword(schema, "", &unevaluated).and_then(|path| relax(schema, &path)) else {
+            return;
+        };
+        omissions.push(Omission { path, reason: "means nothing beside a part that is left out".to_owned() });
+    }
+}
+
+/// The first member that `wanted` picks.
+fn find_keyword(node: &Value, path: &str, wanted: &dyn Fn(&str, &Value) -> bool) -> Option<String> {
     match node {
         Value::Object(map) => map.iter().find_map(|(key, value)| {
             let below = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
-            if let ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(target)) = (key.as_str(), value) {
-                let local = target.strip_prefix('#').is_some_and(|pointer| root.pointer(pointer).is_some());
-                return (!local).then_some(below);
-            }
-            find_bad_reference(value, root, below)
+            if wanted(key, value) { Some(below) } else { find_keyword(value, &below, wanted) }
         }),
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .find_map(|(at, value)| find_bad_reference(value, root, format!("{path}/{at}"))),
+            .find_map(|(at, value)| find_keyword(value, &format!("{path}/{at}"), wanted)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }

@@ -269,7 +269,7 @@ impl<'a> Collector<'a> {
         let text_at = |key: &str| map.get(key).and_then(Value::as_str);
         match text_at("type") {
             Some("text" | "output_text" | "input_text") => {
-                self.text.push_str(text_at("text").unwrap_or_default())
+                self.text.push_str(text_at("text").unwrap_or_default());
             }
             Some("thinking") => {
                 let thought = text_at("thinking").or_else(|| text_at("content")).unwrap_or_default();
@@ -355,15 +355,22 @@ impl<'a> Collector<'a> {
                 Found::Reasoning(text) => self.reasoning.push_str(&text),
                 Found::Call(call, notation) => {
                     self.written.get_or_insert(notation);
-                    self.calls.push(call);
+                    self.calls.push(*call);
                 }
             }
         }
     }
 
     fn protocol(&self) -> Result<Option<Protocol>, CallError> {
-        if let Some(protocol) = self.options.protocol.or(self.envelope) {
+        if let Some(protocol) = self.options.protocol {
             return Ok(Some(protocol));
+        }
+        if let Some(envelope) = self.envelope {
+            // The same envelope carries the calls from before there were tools.
+            let legacy = !self.calls.is_empty()
+                && self.calls.iter().all(|call| call.candidates == [Protocol::Functions]);
+            let older = legacy && envelope == Protocol::Chat;
+            return Ok(Some(if older { Protocol::Functions } else { envelope }));
         }
         if self.written.is_some() {
             return Ok(None);
@@ -380,11 +387,11 @@ impl<'a> Collector<'a> {
             [one] => Ok(Some(*one)),
             [] => {
                 let mut unique = Vec::new();
-                all.into_iter().for_each(|protocol| {
+                for protocol in all {
                     if !unique.contains(&protocol) {
                         unique.push(protocol);
                     }
-                });
+                }
                 Err(CallError::Ambiguous { candidates: unique })
             }
             _ => Err(CallError::Ambiguous { candidates: common }),

@@ -18,15 +18,12 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
             state.text(text_at("/content/text"), out);
         }
         "tool-plan-delta" => State::reasoning(text_at("/tool_plan"), out),
-        "tool-call-start" => {
-            if state.admit(out) {
-                let mut call = OpenCall::new(index, state.options.argument_limit);
-                call.set_id(Some(text_at("/tool_calls/id")));
-                call.set_name(Some(text_at("/tool_calls/function/name")));
-                call.arguments
-                    .add(message.and_then(|message| message.pointer("/tool_calls/function/arguments")));
-                state.open.push(call);
-            }
+        "tool-call-start" if state.admit(out) => {
+            let mut call = OpenCall::new(index, state.options.argument_limit);
+            call.set_id(Some(text_at("/tool_calls/id")));
+            call.set_name(Some(text_at("/tool_calls/function/name")));
+            call.arguments.add(message.and_then(|message| message.pointer("/tool_calls/function/arguments")));
+            state.open.push(call);
         }
         "tool-call-delta" => {
             if let Some(call) = state.open.get(&index).filter(|call| !call.given()) {

@@ -1,4 +1,4 @@
-//! Events of ConverseStream.
+//! Events of `ConverseStream`.
 
 use serde_json::{Value, json};
 
@@ -10,15 +10,14 @@ use super::{
 pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let index =
         |body: &Value| Key::Index(body.get("contentBlockIndex").and_then(Value::as_u64).unwrap_or_default());
-    if let Some(start) = event.get("contentBlockStart") {
-        if let Some(tool) = start.pointer("/start/toolUse") {
-            if state.admit(out) {
-                let mut call = OpenCall::new(index(start), state.options.argument_limit);
-                call.set_id(tool.get("toolUseId").and_then(Value::as_str));
-                call.set_name(tool.get("name").and_then(Value::as_str));
-                state.open.push(call);
-            }
-        }
+    if let Some(start) = event.get("contentBlockStart")
+        && let Some(tool) = start.pointer("/start/toolUse")
+        && state.admit(out)
+    {
+        let mut call = OpenCall::new(index(start), state.options.argument_limit);
+        call.set_id(tool.get("toolUseId").and_then(Value::as_str));
+        call.set_name(tool.get("name").and_then(Value::as_str));
+        state.open.push(call);
     }
     if let Some(body) = event.get("contentBlockDelta") {
         let key = index(body);
@@ -47,10 +46,10 @@ fn continue_block(state: &mut State, key: Key, delta: &Value, out: &mut Vec<Stre
     if let Some(text) = delta.get("text").and_then(Value::as_str) {
         state.text(text, out);
     }
-    if let Some(piece) = delta.pointer("/toolUse/input") {
-        if let Some(call) = state.open.get(&key).filter(|call| !call.given()) {
-            call.arguments.add(Some(piece).filter(|piece| *piece != ""));
-        }
+    if let Some(piece) = delta.pointer("/toolUse/input")
+        && let Some(call) = state.open.get(&key).filter(|call| !call.given())
+    {
+        call.arguments.add(Some(piece).filter(|piece| *piece != ""));
     }
     if let Some(thought) = delta.get("reasoningContent") {
         if !state.thought.is_open() {

@@ -204,7 +204,7 @@ impl State {
             match piece {
                 Found::Text(text) => out.push(StreamEvent::Text(text)),
                 Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
-                Found::Call(call, _) => self.whole(call, out),
+                Found::Call(call, _) => self.whole(*call, out),
             }
         }
     }

@@ -12,7 +12,7 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
     match event.get("type").and_then(Value::as_str).unwrap_or_default() {
         "response.output_text.delta" | "response.refusal.delta" => state.text(delta, out),
         "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-            State::reasoning(delta, out)
+            State::reasoning(delta, out);
         }
         "response.output_item.added" => {
             if let Some(item) = event.get("item").filter(|item| is_call(item)) {
@@ -49,10 +49,10 @@ fn is_call(item: &Value) -> bool {
 fn find<'a>(state: &'a mut State, event: &Value, item: Option<&Value>) -> Option<&'a mut OpenCall> {
     let id = item.and_then(|item| item.get("id")).or_else(|| event.get("item_id")).and_then(Value::as_str);
     let index = event.get("output_index").and_then(Value::as_u64);
-    if let Some(id) = id.filter(|id| !id.is_empty()) {
-        if state.open.iter_mut().any(|call| call.item_id.as_deref() == Some(id)) {
-            return state.open.iter_mut().find(|call| call.item_id.as_deref() == Some(id));
-        }
+    if let Some(id) = id.filter(|id| !id.is_empty())
+        && state.open.iter_mut().any(|call| call.item_id.as_deref() == Some(id))
+    {
+        return state.open.iter_mut().find(|call| call.item_id.as_deref() == Some(id));
     }
     state.open.get(&Key::Index(index?))
 }

@@ -47,7 +47,7 @@ impl TextStream {
                 Found::Text(text) => out.push(StreamEvent::Text(text)),
                 Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
                 Found::Call(call, _) => {
-                    let mut open = OpenCall::from_call(call, self.options.argument_limit);
+                    let mut open = OpenCall::from_call(*call, self.options.argument_limit);
                     out.extend(open.give(Outcome::Complete, &mut self.ids));
                 }
             }

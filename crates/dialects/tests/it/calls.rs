@@ -3,8 +3,8 @@
 use gateway_dialects::{
     Protocol,
     calls::{
-        Arguments, CallError, CallId, ReadOptions, Reply, RouteFormat, ToolCall, parse_reply, parse_route,
-        render_route_error, render_route_result, route_format, text::Notation,
+        Arguments, CallError, CallId, ReadOptions, Reply, RouteFormat, TextScan, ToolCall, parse_reply,
+        parse_route, render_route_error, render_route_result, route_format, text::Notation,
     },
 };
 use proptest::prelude::*;
@@ -88,8 +88,7 @@ fn legacy_function_call() {
     check(&json!({"function_call": inner}), &expected);
     check(&json!({"role": "assistant", "content": null, "function_call": inner}), &expected);
     let response = json!({"choices": [{"message": {"role": "assistant", "content": null, "function_call": inner}, "finish_reason": "function_call"}]});
-    let got = parse_reply(&response, &ReadOptions::default()).unwrap();
-    assert_eq!((got.calls, got.stop.as_deref()), (expected.calls, Some("function_call")));
+    check(&response, &Reply { stop: Some("function_call".into()), ..expected });
 }
 
 #[test]
@@ -377,12 +376,13 @@ fn route_formats() {
 fn routes_answer_in_kind() {
     let input = || Arguments::Json(json!({"x": "a<b>c"}));
     let request = json!("{\"name\":\"a\",\"input\":{\"x\":\"a<b>c\"}}");
-    let got = parse_route(&request, RouteFormat::Json, Default::default()).unwrap();
+    let got = parse_route(&request, RouteFormat::Json, TextScan::default()).unwrap();
     assert_eq!(got.calls, [call(None, "a", input())]);
     let error =
-        parse_route(&json!({"id": "1", "input": {}}), RouteFormat::Json, Default::default()).unwrap_err();
+        parse_route(&json!({"id": "1", "input": {}}), RouteFormat::Json, TextScan::default()).unwrap_err();
     assert!(error.to_string().starts_with("Failed to convert JSON to MCP format: "), "{error}");
-    let xml = parse_route(&json!("<a><x>a&lt;b&gt;c</x></a>"), RouteFormat::Xml, Default::default()).unwrap();
+    let xml =
+        parse_route(&json!("<a><x>a&lt;b&gt;c</x></a>"), RouteFormat::Xml, TextScan::default()).unwrap();
     assert_eq!((xml.calls, xml.written), (vec![call(None, "a", input())], Some(Notation::Xml)));
 
     let result = json!({"tool_use_id": "t1", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "2 < 3"}], "status": "success"});

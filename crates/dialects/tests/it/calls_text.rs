@@ -9,12 +9,15 @@ use gateway_dialects::calls::{
 use serde_json::{Value, json};
 
 fn read(text: &str, scan: TextScan) -> Reply {
-    parse_reply(&Value::String(text.to_owned()), &ReadOptions { text: scan, ..ReadOptions::default() })
-        .unwrap()
+    let options = ReadOptions { text: scan, ..ReadOptions::default() };
+    match parse_reply(&Value::String(text.to_owned()), &options) {
+        Ok(reply) => reply,
+        Err(error) => unreachable!("without a protocol any text is a reply: {error}"),
+    }
 }
 
 fn known(tools: Value) -> TextScan {
-    let Value::Object(tools) = tools else { panic!("tools by name") };
+    let Value::Object(tools) = tools else { unreachable!("tools by name") };
     TextScan::Known(Arc::new(tools.into_iter().collect::<BTreeMap<_, _>>()))
 }
 

@@ -54,15 +54,16 @@ fn check(protocol: Protocol, chunks: &[Value], events: &[StreamEvent]) {
     assert_eq!(run(protocol, chunks), events);
     // Once more with the same assembler gives the same, but for ids that count on.
     let mut assembler = Assembler::new(protocol, StreamOptions::default());
-    chunks.iter().for_each(|chunk| {
+    for chunk in chunks {
         assembler.push(chunk);
-    });
+    }
     assembler.reset();
     let again: usize = chunks.iter().map(|chunk| assembler.push(chunk).len()).sum();
     assert_eq!(again + assembler.finish().len(), events.len());
 }
 
 /// A chat chunk with these tool call fragments.
+#[expect(clippy::needless_pass_by_value, reason = "cases read better by value")]
 fn delta(fragments: Value) -> Value {
     json!({"choices": [{"index": 0, "delta": {"tool_calls": fragments}, "finish_reason": null}]})
 }
@@ -421,7 +422,7 @@ fn messages() {
     );
     let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     assert_eq!(
-        run(Protocol::Messages, &[overloaded.clone()]),
+        run(Protocol::Messages, std::slice::from_ref(&overloaded)),
         [StreamEvent::Error(overloaded["error"].clone())]
     );
 }

@@ -11,10 +11,14 @@ use serde_json::{Value, json};
 fn joined(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
     let mut out: Vec<StreamEvent> = Vec::new();
     for event in events {
-        match (out.last_mut(), event) {
-            (Some(StreamEvent::Text(last)), StreamEvent::Text(more)) => last.push_str(&more),
-            (Some(StreamEvent::Reasoning(last)), StreamEvent::Reasoning(more)) => last.push_str(&more),
-            (_, event) => out.push(event),
+        let more = match (out.last_mut(), &event) {
+            (Some(StreamEvent::Text(last)), StreamEvent::Text(more))
+            | (Some(StreamEvent::Reasoning(last)), StreamEvent::Reasoning(more)) => Some((last, more)),
+            _ => None,
+        };
+        match more {
+            Some((last, more)) => last.push_str(more),
+            None => out.push(event),
         }
     }
     out
@@ -65,7 +69,7 @@ fn chunks(protocol: Protocol, pieces: &[&str]) -> Vec<Value> {
             |piece| json!({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": piece}}}}),
             json!({"contentBlockStop": {"contentBlockIndex": 0}}),
         ),
-        other => panic!("{other:?} does not stream argument text here"),
+        other => unreachable!("{other:?} does not stream argument text here"),
     };
     std::iter::once(first).chain(pieces.iter().map(|piece| middle(piece))).chain([last]).collect()
 }

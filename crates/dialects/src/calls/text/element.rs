@@ -36,17 +36,13 @@ impl CloseFinder {
         loop {
             let rest = text.get(self.at..)?;
             if self.cdata {
-                match rest.find(CDATA_END) {
-                    Some(end) => {
-                        self.at += end + CDATA_END.len();
-                        self.cdata = false;
-                        continue;
-                    }
-                    None => {
-                        self.at = text.floor_char_boundary(text.len().saturating_sub(2).max(self.at));
-                        return None;
-                    }
-                }
+                let Some(end) = rest.find(CDATA_END) else {
+                    self.at = text.floor_char_boundary(text.len().saturating_sub(2).max(self.at));
+                    return None;
+                };
+                self.at += end + CDATA_END.len();
+                self.cdata = false;
+                continue;
             }
             let Some(start) = rest.find('<') else {
                 self.at = text.len();
@@ -92,6 +88,7 @@ impl CloseFinder {
         };
         let trimmed = after.trim_start();
         match (closing.is_some(), trimmed.chars().next()) {
+            (_, None) if after.len() > MAX_TAG => OwnTag::Other,
             (_, None) => OwnTag::Unclear,
             (true, Some('>')) => OwnTag::Close(tag.len() - trimmed.len() + 1),
             (false, Some('>')) => OwnTag::Open,

@@ -43,7 +43,7 @@ pub(crate) enum Tags {
 pub(crate) enum Found {
     Text(String),
     Reasoning(String),
-    Call(RawCall, Notation),
+    Call(Box<RawCall>, Notation),
 }
 
 /// Reads text piece by piece.
@@ -295,7 +295,7 @@ impl Scanner {
         match arguments {
             Some(arguments) => {
                 self.take(end);
-                out.push(Found::Call(written_call(name, arguments), Notation::Xml));
+                out.push(Found::Call(Box::new(written_call(name, arguments)), Notation::Xml));
             }
             None => self.emit_text(end, out),
         }
@@ -326,9 +326,8 @@ fn begins_object(text: &str) -> Verdict<State> {
         Some((key, _)) if FIRST_KEYS.contains(&key) => {
             Verdict::Yes(State::Object { at: 0, depth: 0, string: false, escape: false })
         }
-        Some(_) => Verdict::No,
         None if FIRST_KEYS.iter().any(|known| known.starts_with(key)) => Verdict::Perhaps,
-        None => Verdict::No,
+        Some(_) | None => Verdict::No,
     }
 }
 
@@ -341,7 +340,7 @@ fn read_object(text: &str, calls: bool) -> Option<Found> {
         }
         "tool_use" if calls => {
             let call = read_call(&map, None, "").ok()??;
-            Some(Found::Call(call, Notation::Json))
+            Some(Found::Call(Box::new(call), Notation::Json))
         }
         _ => None,
     }
