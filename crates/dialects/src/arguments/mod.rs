@@ -1,1 +1,21 @@
 //! Arguments: parsing, repair, coercion, validation.
+//!
+//! The way of one call's arguments: [`parse_arguments`] makes an object of what the model wrote, the plan decodes
+//! it, [`Validator::coerce`] mends types by the original schema where that was asked for, and
+//! [`Validator::validate`] lists everything that is still wrong, for [`render_issues`] to tell the model.
+
+mod coerce;
+mod issues;
+mod kinds;
+mod lenient;
+mod names;
+mod parse;
+mod validate;
+
+pub use coerce::{Coercion, CoercionRule, coerce};
+pub use issues::{Issue, render_issues};
+pub use names::{nearest_names, unknown_tool_text};
+pub use parse::{ArgumentError, BadArguments, Parsed, Repair, parse_arguments};
+pub use validate::{Omission, Validator};
+
+pub(crate) use kinds::{Kinds, accepted_kinds, resolve};

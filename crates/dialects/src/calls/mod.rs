@@ -1,1 +1,120 @@
 //! Tool calls as models send them.
+//!
+//! [`parse_reply`] takes a single call, a list of calls, a message or a whole response, as JSON, as JSON text or
+//! as plain text with tool use in it, of any provider, and gives the calls in one form.
+
+mod collect;
+mod error;
+mod ids;
+mod route;
+mod shape;
+pub mod text;
+
+pub use error::CallError;
+pub use ids::CallId;
+pub use route::{RouteFormat, parse_route, render_route_error, render_route_result, route_format};
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Map, Value};
+
+use crate::dialect::Protocol;
+
+pub(crate) use ids::Ids;
+pub(crate) use shape::{RawCall, part_signature, read_call};
+
+use collect::Collector;
+
+/// One tool call of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// The id under which the result is returned.
+    pub id: CallId,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// The arguments as they came.
+    pub arguments: Arguments,
+    /// The id of the item around the call, where the provider gives it one of its own.
+    pub item_id: Option<String>,
+    /// The thought signature that has to be replayed with the call, byte for byte.
+    pub signature: Option<String>,
+    /// Members of the call that are none of the above, as they came.
+    pub extra: Map<String, Value>,
+}
+
+/// Arguments as they came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Arguments {
+    /// There were none.
+    #[default]
+    Missing,
+    /// JSON text, not looked at yet.
+    Text(String),
+    /// JSON, an object where all is well.
+    Json(Value),
+}
+
+/// What a model said in one turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    /// The calls, in order.
+    pub calls: Vec<ToolCall>,
+    /// What it said besides.
+    pub text: String,
+    /// What it thought, where that is told.
+    pub reasoning: String,
+    /// Reasoning items as they came: some providers want them replayed unchanged.
+    pub reasoning_items: Vec<Value>,
+    /// A thought signature that came beside the calls.
+    pub signature: Option<String>,
+    /// The protocol that was given or detected; none for plain text.
+    pub protocol: Option<Protocol>,
+    /// How tool use was written, where it was found in plain text.
+    pub written: Option<text::Notation>,
+    /// Why the model stopped, in the provider's word.
+    pub stop: Option<String>,
+}
+
+/// Tools by name with their input schemas, for tool use in plain text.
+pub type KnownTools = Arc<BTreeMap<String, Value>>;
+
+/// Whether tool use is looked for in plain text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum TextScan {
+    /// Never: text is text.
+    Off,
+    /// Any tag may be a tool. Inside a message only JSON tool use is looked for, because any HTML would match.
+    #[default]
+    Any,
+    /// Only these tools, typed by their schemas.
+    Known(KnownTools),
+}
+
+/// How a reply is to be read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions<'a> {
+    /// The protocol, when it is known. It decides between shapes that look alike.
+    pub protocol: Option<Protocol>,
+    /// The provider's name in error texts; may be empty.
+    pub label: &'a str,
+    /// Tool use in plain text.
+    pub text: TextScan,
+    /// Generated ids count on from here, so that a conversation can keep them apart.
+    pub ids_after: u64,
+}
+
+/// Reads the calls, and what else was said, out of anything a model or its provider returns.
+///
+/// ```
+/// use gateway_dialects::calls::{ReadOptions, parse_reply};
+///
+/// let value = serde_json::json!({"type": "tool_use", "id": "tu_1", "name": "add", "input": {"a": 1}});
+/// let reply = parse_reply(&value, &ReadOptions::default())?;
+/// assert_eq!(reply.calls.first().map(|call| call.name.as_str()), Some("add"));
+/// # Ok::<(), gateway_dialects::calls::CallError>(())
+/// ```
+pub fn parse_reply(value: &Value, options: &ReadOptions<'_>) -> Result<Reply, CallError> {
+    let mut collector = Collector::new(options);
+    collector.read(value)?;
+    collector.finish()
+}

@@ -1,0 +1,277 @@
+//! What is wrong with arguments, in words that let a model correct itself.
+
+use jsonschema::{
+    ValidationError,
+    error::{TypeKind, ValidationErrorKind},
+};
+use serde_json::Value;
+
+use super::kinds::kind_name;
+
+/// Issues reported at once.
+pub(super) const MAX_ISSUES: usize = 100;
+/// Characters of a value shown.
+const MAX_SHOWN: usize = 80;
+/// Known parameters named beside an unknown one.
+const MAX_SIBLINGS: usize = 30;
+/// Unions inside unions that are looked into.
+const MAX_NESTED: u32 = 8;
+
+/// One thing that is wrong with the arguments.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Issue {
+    /// Where in the arguments, as a JSON Pointer.
+    pub path: String,
+    /// What the schema wants there.
+    pub expected: String,
+    /// What is there.
+    pub got: String,
+    /// The only values that would do, where the schema lists them.
+    pub allowed: Option<Vec<Value>>,
+    /// Pointers of the parameters that do exist, beside one that does not.
+    pub siblings: Vec<String>,
+    /// All of that as one clause without the path.
+    pub message: String,
+}
+
+/// One text for the model. `rename` turns a JSON Pointer into the name that the model saw.
+pub fn render_issues(issues: &[Issue], rename: &dyn Fn(&str) -> String) -> String {
+    let mut text =
+        String::from("The arguments do not fit the tool's parameters. Correct this and call it again:");
+    for issue in issues {
+        text.push_str("\n- ");
+        if issue.path.is_empty() {
+            text.push_str("the arguments");
+        } else {
+            text.extend(["`", &rename(&issue.path), "`"]);
+        }
+        text.push_str(": ");
+        text.push_str(&issue.message);
+        if !issue.siblings.is_empty() {
+            let known: Vec<String> =
+                issue.siblings.iter().map(|path| format!("`{}`", rename(path))).collect();
+            text.push_str("; known here: ");
+            text.push_str(&known.join(", "));
+        }
+    }
+    if issues.len() >= MAX_ISSUES {
+        text.push_str("\n- and more");
+    }
+    text
+}
+
+/// Adds what `error` says, leaving out what has been said.
+pub(super) fn collect_issues(schema: &Value, error: &ValidationError<'_>, issues: &mut Vec<Issue>) {
+    for issue in issues_of(schema, error, 0) {
+        if !issues.contains(&issue) {
+            issues.push(issue);
+        }
+    }
+}
+
+fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32) -> Vec<Issue> {
+    use ValidationErrorKind as Kind;
+    let path = error.instance_path().as_str();
+    let got = shown(error.instance());
+    let one = |expected: String| vec![issue(path, expected, got.clone())];
+    match error.kind() {
+        Kind::Type { kind } => one(type_names(kind)),
+        Kind::Enum { options } => {
+            let values = match options.as_ref() {
+                Value::Array(values) => values.clone(),
+                other => vec![other.clone()],
+            };
+            vec![listed(path, values, got)]
+        }
+        Kind::Constant { expected_value } => vec![listed(path, vec![expected_value.as_ref().clone()], got)],
+        Kind::Required { property } => vec![missing(schema, error, property.as_str().unwrap_or_default())],
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            let siblings = known_siblings(schema, error);
+            unexpected.iter().map(|name| unknown_parameter(error, name, &siblings)).collect()
+        }
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+            if nested < MAX_NESTED {
+                nearest_branch(schema, path, context, nested).unwrap_or_else(|| one(error.to_string()))
+            } else {
+                one("one of the alternatives in the schema".to_owned())
+            }
+        }
+        Kind::OneOfMultipleValid { .. } => one("exactly one of the alternatives, but several fit".to_owned()),
+        Kind::Minimum { limit } => one(format!("at least {limit}")),
+        Kind::Maximum { limit } => one(format!("at most {limit}")),
+        Kind::ExclusiveMinimum { limit } => one(format!("more than {limit}")),
+        Kind::ExclusiveMaximum { limit } => one(format!("less than {limit}")),
+        Kind::MultipleOf { multiple_of } => one(format!("a multiple of {multiple_of}")),
+        Kind::MinLength { limit } => one(format!("at least {}", counted(*limit, "character"))),
+        Kind::MaxLength { limit } => one(format!("at most {}", counted(*limit, "character"))),
+        Kind::MinItems { limit } => one(format!("at least {}", counted(*limit, "item"))),
+        Kind::MaxItems { limit } => one(format!("at most {}", counted(*limit, "item"))),
+        Kind::AdditionalItems { limit } => {
+            one(format!("at most {}", counted(u64::try_from(*limit).unwrap_or(u64::MAX), "item")))
+        }
+        Kind::MinProperties { limit } => one(format!("at least {}", counted(*limit, "entry"))),
+        Kind::MaxProperties { limit } => one(format!("at most {}", counted(*limit, "entry"))),
+        Kind::Pattern { pattern } => one(format!("text that matches the pattern {pattern}")),
+        Kind::UniqueItems => one("no item twice".to_owned()),
+        Kind::Contains => one("an item of the kind that the schema asks for".to_owned()),
+        Kind::Not { schema } => one(format!("anything but {}", cut(&schema.to_string()))),
+        Kind::PropertyNames { error: inner } => {
+            let key = shown(inner.instance());
+            let wanted = issues_of(schema, inner, nested + 1);
+            let expected =
+                wanted.first().map_or_else(|| "other keys".to_owned(), |issue| issue.expected.clone());
+            vec![issue(path, format!("keys to be {expected}"), format!("the key {key}"))]
+        }
+        Kind::FalseSchema => one("nothing here".to_owned()),
+        _ => one(format!("something else: {}", cut(&error.masked().to_string()))),
+    }
+}
+
+fn issue(path: &str, expected: String, got: String) -> Issue {
+    let message = format!("expected {expected}, got {got}");
+    Issue { path: path.to_owned(), expected, got, message, ..Issue::default() }
+}
+
+fn listed(path: &str, values: Vec<Value>, got: String) -> Issue {
+    let names: Vec<String> = values.iter().map(Value::to_string).collect();
+    let expected = match names.as_slice() {
+        [only] => only.clone(),
+        several => format!("one of {}", several.join(", ")),
+    };
+    Issue { allowed: Some(values), ..issue(path, expected, got) }
+}
+
+fn missing(schema: &Value, error: &ValidationError<'_>, name: &str) -> Issue {
+    let declared = owner(schema, error).and_then(|owner| owner.get("properties")?.get(name)?.get("type"));
+    let expected = match declared {
+        Some(Value::String(kind)) => kind.clone(),
+        _ => "a value".to_owned(),
+    };
+    Issue {
+        path: child(error.instance_path().as_str(), name),
+        message: format!("required but missing, expected {expected}"),
+        expected,
+        got: "nothing".to_owned(),
+        ..Issue::default()
+    }
+}
+
+fn unknown_parameter(error: &ValidationError<'_>, name: &str, siblings: &[String]) -> Issue {
+    Issue {
+        path: child(error.instance_path().as_str(), name),
+        expected: "nothing here".to_owned(),
+        got: error.instance().get(name).map_or_else(String::new, shown),
+        siblings: siblings.to_vec(),
+        message: "no such parameter, leave it out".to_owned(),
+        allowed: None,
+    }
+}
+
+fn known_siblings(schema: &Value, error: &ValidationError<'_>) -> Vec<String> {
+    let properties = owner(schema, error).and_then(|owner| owner.get("properties")?.as_object());
+    let base = error.instance_path().as_str();
+    properties
+        .map_or_else(Vec::new, |map| map.keys().take(MAX_SIBLINGS).map(|name| child(base, name)).collect())
+}
+
+/// The schema object whose keyword failed.
+fn owner<'a>(schema: &'a Value, error: &ValidationError<'_>) -> Option<&'a Value> {
+    let (owner, _) = error.schema_path().as_str().rsplit_once('/')?;
+    schema.pointer(owner)
+}
+
+fn child(path: &str, name: &str) -> String {
+    format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The issues of the branch that was most likely meant; one merged issue when the value fits none in kind.
+fn nearest_branch(
+    schema: &Value,
+    path: &str,
+    branches: &[Vec<ValidationError<'static>>],
+    nested: u32,
+) -> Option<Vec<Issue>> {
+    let rank = |errors: &[ValidationError<'static>]| {
+        let misfit = errors.iter().map(|error| misfit(path, error)).max().unwrap_or(0);
+        (misfit, errors.len())
+    };
+    let (best, errors) =
+        branches.iter().map(|errors| (rank(errors), errors)).min_by_key(|(rank, _)| *rank)?;
+    if best.0 < WRONG_KIND {
+        return Some(errors.iter().flat_map(|error| issues_of(schema, error, nested + 1)).collect());
+    }
+    let merged = branches.iter().flatten().filter(|error| misfit(path, error) == WRONG_KIND);
+    let issues: Vec<Issue> = merged.flat_map(|error| issues_of(schema, error, nested + 1)).collect();
+    let got = issues.first()?.got.clone();
+    if issues.iter().all(|issue| issue.allowed.is_some()) {
+        let values = issues.into_iter().filter_map(|issue| issue.allowed).flatten();
+        let mut unique = Vec::new();
+        values.for_each(|value| {
+            if !unique.contains(&value) {
+                unique.push(value);
+            }
+        });
+        return Some(vec![listed(path, unique, got)]);
+    }
+    let mut wanted: Vec<String> = Vec::new();
+    for issue in issues {
+        if !wanted.contains(&issue.expected) {
+            wanted.push(issue.expected);
+        }
+    }
+    Some(vec![issue(path, wanted.join(" or "), got)])
+}
+
+/// The value is of another kind than the branch wants.
+const WRONG_KIND: u8 = 2;
+
+/// How far one error speaks against its branch.
+fn misfit(path: &str, error: &ValidationError<'_>) -> u8 {
+    let here = error.instance_path().as_str() == path;
+    match error.kind() {
+        ValidationErrorKind::Type { .. }
+        | ValidationErrorKind::Enum { .. }
+        | ValidationErrorKind::Constant { .. }
+            if here =>
+        {
+            WRONG_KIND
+        }
+        // A member that tells branches apart.
+        ValidationErrorKind::Constant { .. } => 1,
+        _ => 0,
+    }
+}
+
+fn type_names(kind: &TypeKind) -> String {
+    match kind {
+        TypeKind::Single(single) => single.to_string(),
+        TypeKind::Multiple(set) => {
+            set.into_iter().map(|single| single.to_string()).collect::<Vec<_>>().join(" or ")
+        }
+    }
+}
+
+fn counted(count: u64, thing: &str) -> String {
+    match (count, thing) {
+        (1, _) => format!("1 {thing}"),
+        (_, "entry") => format!("{count} entries"),
+        (_, _) => format!("{count} {thing}s"),
+    }
+}
+
+/// The kind of a value and as much of it as helps.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null | Value::Bool(_) => value.to_string(),
+        Value::Array(items) if items.is_empty() => "an empty array".to_owned(),
+        Value::Object(map) if map.is_empty() => "an empty object".to_owned(),
+        _ => format!("{} {}", kind_name(value), cut(&value.to_string())),
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}

@@ -1,0 +1,137 @@
+//! From what the model wrote to an arguments object.
+
+use serde_json::{Map, Value};
+
+use super::{kinds::kind_name, lenient::parse_lenient};
+use crate::calls::Arguments;
+
+/// What to do with arguments that are not a JSON object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BadArguments {
+    /// Refuse them.
+    #[default]
+    Error,
+    /// Hand them on as `{"raw": text}`.
+    Raw,
+    /// Mend them, and refuse what cannot be mended.
+    Repair,
+}
+
+/// One way in which arguments were mended, in the order of the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Repair {
+    /// Raw control characters inside strings.
+    ControlCharacters,
+    /// A backslash before a character that needs none.
+    InvalidEscapes,
+    /// Markdown fences around the JSON.
+    CodeFences,
+    /// Other text around the JSON.
+    SurroundingText,
+    /// A comma before a closing bracket.
+    TrailingCommas,
+    /// Strings in single quotes.
+    SingleQuotes,
+    /// `True`, `False`, `None`.
+    PythonLiterals,
+    /// Keys without quotes.
+    UnquotedKeys,
+    /// `//`, `/* */` or `#` comments.
+    Comments,
+    /// An end that never came.
+    TruncatedTail,
+    /// JSON text inside a JSON string.
+    TwiceEncoded,
+}
+
+impl Repair {
+    /// The name under which the repair is reported.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ControlCharacters => "control-characters",
+            Self::InvalidEscapes => "invalid-escapes",
+            Self::CodeFences => "code-fences",
+            Self::SurroundingText => "surrounding-text",
+            Self::TrailingCommas => "trailing-commas",
+            Self::SingleQuotes => "single-quotes",
+            Self::PythonLiterals => "python-literals",
+            Self::UnquotedKeys => "unquoted-keys",
+            Self::Comments => "comments",
+            Self::TruncatedTail => "truncated-tail",
+            Self::TwiceEncoded => "twice-encoded",
+        }
+    }
+}
+
+/// Arguments as an object, and what it took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parsed {
+    /// The arguments.
+    pub object: Map<String, Value>,
+    /// What was mended, in the order of the ladder; empty when nothing was.
+    pub repairs: Vec<Repair>,
+    /// Whether `object` is `{"raw": text}` because the text was no object.
+    pub raw: bool,
+}
+
+/// Arguments that are no JSON object.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArgumentError {
+    /// The text is not JSON.
+    #[error("arguments field is not valid JSON: {cause}")]
+    NotJson {
+        /// What the JSON parser says.
+        cause: String,
+    },
+    /// The JSON is not an object.
+    #[error("arguments field must be a JSON object, got {got}")]
+    NotObject {
+        /// What it is instead.
+        got: &'static str,
+    },
+}
+
+/// Makes an object of a call's arguments. Absent, null and blank arguments mean none.
+pub fn parse_arguments(arguments: &Arguments, bad: BadArguments) -> Result<Parsed, ArgumentError> {
+    match arguments {
+        Arguments::Missing | Arguments::Json(Value::Null) => Ok(Parsed::default()),
+        Arguments::Json(Value::Object(object)) => Ok(Parsed { object: object.clone(), ..Parsed::default() }),
+        Arguments::Text(text) | Arguments::Json(Value::String(text)) => parse_text(text, bad),
+        Arguments::Json(other) => match bad {
+            BadArguments::Raw => Ok(raw(other.to_string())),
+            BadArguments::Error | BadArguments::Repair => {
+                Err(ArgumentError::NotObject { got: kind_name(other) })
+            }
+        },
+    }
+}
+
+fn parse_text(text: &str, bad: BadArguments) -> Result<Parsed, ArgumentError> {
+    if text.trim().is_empty() {
+        return Ok(Parsed::default());
+    }
+    let problem = match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(object)) => return Ok(Parsed { object, ..Parsed::default() }),
+        Ok(Value::Null) => return Ok(Parsed::default()),
+        Ok(other) => ArgumentError::NotObject { got: kind_name(&other) },
+        Err(cause) => ArgumentError::NotJson { cause: cause.to_string() },
+    };
+    match bad {
+        BadArguments::Error => Err(problem),
+        BadArguments::Raw => Ok(raw(text.to_owned())),
+        BadArguments::Repair => match parse_lenient(text) {
+            Some((object, repairs)) => {
+                Ok(Parsed { object, repairs: repairs.into_iter().collect(), raw: false })
+            }
+            None => Err(problem),
+        },
+    }
+}
+
+fn raw(text: String) -> Parsed {
+    let mut object = Map::new();
+    object.insert("raw".to_owned(), Value::String(text));
+    Parsed { object, repairs: Vec::new(), raw: true }
+}

@@ -1,0 +1,202 @@
+//! Validation against a tool's original schema.
+
+use jsonschema::Draft;
+use serde_json::Value;
+
+use super::{
+    coerce::{Coercion, coerce_with},
+    issues::{Issue, MAX_ISSUES, collect_issues},
+};
+
+/// Parts of a broken schema taken out before it is given up.
+const MAX_OMISSIONS: usize = 64;
+
+/// A part of the schema that could not be used, so that arguments are not checked against it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Omission {
+    /// Where it stands in the schema, as a JSON Pointer; empty for the whole schema.
+    pub path: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// A tool's original schema, ready to check arguments.
+///
+/// References are followed only inside the schema, `format` is not asserted. A schema that is broken in places
+/// checks what can be checked; [`Validator::omissions`] says what cannot.
+#[derive(Debug)]
+pub struct Validator {
+    schema: Value,
+    compiled: Option<jsonschema::Validator>,
+    omissions: Vec<Omission>,
+}
+
+impl Validator {
+    /// Compiles `schema`: the draft that `$schema` names, 2020-12 without one.
+    pub fn new(schema: &Value) -> Self {
+        let mut omissions = Vec::new();
+        let compiled = compile(schema, &mut omissions);
+        Self { schema: schema.clone(), compiled, omissions }
+    }
+
+    /// The parts of the schema that are not checked.
+    pub fn omissions(&self) -> &[Omission] {
+        &self.omissions
+    }
+
+    /// The schema as it came.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// Whether `value` is valid.
+    pub fn is_valid(&self, value: &Value) -> bool {
+        self.compiled.as_ref().is_none_or(|compiled| compiled.is_valid(value))
+    }
+
+    /// Everything that is wrong with `value`, at most a hundred entries.
+    pub fn validate(&self, value: &Value) -> Vec<Issue> {
+        let mut issues = Vec::new();
+        if let Some(compiled) = &self.compiled {
+            for error in compiled.iter_errors(value) {
+                collect_issues(&self.schema, &error, &mut issues);
+                if issues.len() >= MAX_ISSUES {
+                    issues.truncate(MAX_ISSUES);
+                    break;
+                }
+            }
+        }
+        issues
+    }
+
+    /// Mends types by the schema; see [`super::coerce`].
+    pub fn coerce(&self, value: &Value) -> (Value, Vec<Coercion>) {
+        coerce_with(self, value)
+    }
+}
+
+fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<jsonschema::Validator> {
+    let first = match build(schema, None) {
+        Ok(compiled) => return Some(compiled),
+        Err(fault) => fault,
+    };
+    if schema.get("$schema").is_none() {
+        // Many servers write draft-07 without saying so.
+        for (draft, name) in [(Draft::Draft7, "draft-07"), (Draft::Draft4, "draft-04")] {
+            if let Ok(compiled) = build(schema, Some(draft)) {
+                let reason = format!("read as {name}, because it is not valid 2020-12: {}", first.reason);
+                omissions.push(Omission { path: first.path, reason });
+                return Some(compiled);
+            }
+        }
+    }
+    compile_in_part(schema, omissions)
+}
+
+fn build(schema: &Value, draft: Option<Draft>) -> Result<jsonschema::Validator, Omission> {
+    let mut options = jsonschema::options().offline().should_validate_formats(false);
+    if let Some(draft) = draft {
+        options = options.with_draft(draft);
+    }
+    options.build(schema).map_err(|error| Omission {
+        path: error.instance_path().as_str().to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// Takes out what does not compile, bit by bit. Only ever relaxes.
+fn compile_in_part(schema: &Value, omissions: &mut Vec<Omission>) -> Option<jsonschema::Validator> {
+    let mut rest = schema.clone();
+    let unknown_draft = rest.get("$schema").is_some() && build(&Value::Bool(true), None).is_ok();
+    for _ in 0..MAX_OMISSIONS {
+        let fault = match build(&rest, None) {
+            Ok(compiled) => return Some(compiled),
+            Err(fault) => fault,
+        };
+        take_unevaluated(&mut rest, omissions);
+        if let Some(path) = relax(&mut rest, &fault.path) {
+            omissions.push(Omission { path, reason: fault.reason });
+        } else if let Some(path) = take_bad_reference(&mut rest, schema) {
+            omissions.push(Omission { path, reason: fault.reason });
+        } else if unknown_draft && rest.as_object_mut().and_then(|map| map.shift_remove("$schema")).is_some()
+        {
+            omissions.push(Omission { path: "/$schema".to_owned(), reason: fault.reason });
+        } else {
+            omissions.push(Omission { path: String::new(), reason: fault.reason });
+            return None;
+        }
+    }
+    omissions.push(Omission { path: String::new(), reason: "too much of the schema is broken".to_owned() });
+    None
+}
+
+/// Removes what stands at `pointer`; climbs out of keywords in which less would mean stricter.
+fn relax(schema: &mut Value, pointer: &str) -> Option<String> {
+    let segments: Vec<&str> = pointer.split('/').skip(1).collect();
+    if segments.is_empty() {
+        return None;
+    }
+    let strict = segments.iter().position(|name| matches!(*name, "not" | "if" | "oneOf" | "contains"));
+    let kept = strict.map_or(segments.len(), |at| at + 1);
+    let path: String = segments.iter().take(kept).flat_map(|name| ["/", name]).collect();
+    let (parent, last) = path.rsplit_once('/')?;
+    let owner = parent.rsplit('/').next().unwrap_or_default().to_owned();
+    match schema.pointer_mut(parent)? {
+        Value::Object(map) => {
+            map.shift_remove(&last.replace("~1", "/").replace("~0", "~"))?;
+        }
+        Value::Array(items) => {
+            let at: usize = last.parse().ok()?;
+            if matches!(owner.as_str(), "anyOf" | "allOf" | "prefixItems" | "items") {
+                let item = items.get_mut(at)?;
+                if *item == Value::Bool(true) {
+                    return None;
+                }
+                *item = Value::Bool(true);
+            } else if at < items.len() {
+                items.remove(at);
+            } else {
+                return None;
+            }
+        }
+        _ => return None,
+    }
+    Some(path)
+}
+
+/// Takes out one reference that leads out of the document or nowhere.
+fn take_bad_reference(schema: &mut Value, root: &Value) -> Option<String> {
+    let path = find_keyword(schema, "", &|key, value| {
+        let reference = matches!(key, "$ref" | "$dynamicRef" | "$recursiveRef");
+        let local =
+            |target: &str| target.strip_prefix('#').is_some_and(|pointer| root.pointer(pointer).is_some());
+        reference && value.as_str().is_some_and(|target| !local(target))
+    })?;
+    relax(schema, &path)
+}
+
+/// Takes out what counts on every other keyword having been looked at.
+fn take_unevaluated(schema: &mut Value, omissions: &mut Vec<Omission>) {
+    let unevaluated = |key: &str, _: &Value| matches!(key, "unevaluatedProperties" | "unevaluatedItems");
+    for _ in 0..MAX_OMISSIONS {
+        let Some(path) = find_keyword(schema, "", &unevaluated).and_then(|path| relax(schema, &path)) else {
+            return;
+        };
+        omissions.push(Omission { path, reason: "means nothing beside a part that is left out".to_owned() });
+    }
+}
+
+/// The first member that `wanted` picks.
+fn find_keyword(node: &Value, path: &str, wanted: &dyn Fn(&str, &Value) -> bool) -> Option<String> {
+    match node {
+        Value::Object(map) => map.iter().find_map(|(key, value)| {
+            let below = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+            if wanted(key, value) { Some(below) } else { find_keyword(value, &below, wanted) }
+        }),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, value)| find_keyword(value, &format!("{path}/{at}"), wanted)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
