@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::piece::{Answer, Media, MediaKind, Piece, Source};
 use super::{ResultFate, ResultOptions, limit, note};
 use crate::dialect::{
-    EmptyStyle, ErrorStyle, MessageRules, Placement, Placements, ResourceStyle, StructuredStyle,
+    EmptyStyle, ErrorStyle, MessageRules, Placement, Placements, Protocol, ResourceStyle, StructuredStyle,
 };
 
 /// What a result says, in forms that the dialect takes.
@@ -161,8 +161,14 @@ fn structured_part<'a>(
     fits.then_some(Part::Data(value))
 }
 
+/// Says in the text that the call failed, unless the API has, and the dialect uses, a better place.
 fn mark_failure(rules: &MessageRules, arranged: &mut Arranged<'_>) {
-    if !arranged.failed || rules.errors != ErrorStyle::Prefix {
+    let marked_elsewhere = match rules.errors {
+        ErrorStyle::Prefix => false,
+        ErrorStyle::Flag => matches!(rules.protocol, Protocol::Messages | Protocol::Converse),
+        ErrorStyle::Key => rules.protocol == Protocol::GenerateContent,
+    };
+    if !arranged.failed || marked_elsewhere {
         return;
     }
     let first = arranged.parts.iter_mut().find_map(|part| match part {

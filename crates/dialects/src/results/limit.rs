@@ -23,7 +23,7 @@ pub(crate) fn cut(parts: &mut Vec<Part<'_>>, most: usize) -> Option<usize> {
         let whole = end <= gap.start || start >= gap.end;
         match part {
             Part::Media(_) => kept.push(part),
-            _ if whole && size > 0 => kept.push(part),
+            Part::Text(_) | Part::Document { .. } | Part::Data(_) if whole && size > 0 => kept.push(part),
             Part::Data(value) => {
                 let text = note::json_text(value);
                 kept.extend(shorten(&text, start, &gap, &line, &mut marked).map(Part::Text));

@@ -87,11 +87,17 @@ fn responses_part(media: &Media<'_>) -> Value {
 }
 
 fn messages_part(media: &Media<'_>) -> Value {
-    let kind = if media.kind == MediaKind::Image { "image" } else { "document" };
-    json!({"type": kind, "source": match &media.source {
+    let source = match &media.source {
         Source::Data(data) => json!({"type": "base64", "media_type": media.mime, "data": data}),
         Source::Url(url) => json!({"type": "url", "url": url}),
-    }})
+    };
+    match (media.kind, media.uri.filter(|uri| !uri.is_empty())) {
+        (MediaKind::Image, _) => json!({"type": "image", "source": source}),
+        (MediaKind::Audio | MediaKind::File, Some(uri)) => {
+            json!({"type": "document", "source": source, "title": uri})
+        }
+        (MediaKind::Audio | MediaKind::File, None) => json!({"type": "document", "source": source}),
+    }
 }
 
 fn converse_part(media: &Media<'_>, number: usize) -> Value {

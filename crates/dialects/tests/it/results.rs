@@ -239,7 +239,7 @@ fn resources_are_text_documents_or_notes() {
             (
                 "anthropic",
                 json!([{"type": "document", "source": {
-                "type": "base64", "media_type": "application/pdf", "data": PDF}}]),
+                "type": "base64", "media_type": "application/pdf", "data": PDF}, "title": "file:///q_1!.pdf"}]),
             ),
             ("bedrock", json!([{"document": {"format": "pdf", "name": "q 1", "source": {"bytes": PDF}}}])),
             ("cohere", json!(note)),
@@ -487,6 +487,37 @@ fn neutral_results_keep_blocks() {
             {"type": "text", "text": "a"},
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}, link],
             "status": "error", "structuredContent": {"k": 1}})
+    );
+}
+
+#[test]
+fn a_new_endpoint_chooses_by_data_alone() {
+    let mut dialects = Dialects::builtin();
+    let name = dialects
+        .add(
+            "test",
+            r#"
+            name = "house"
+            title = "A server of our own"
+            extends = "openai-chat"
+            [messages]
+            images = "result"
+            errors = "flag"
+            empty = "text"
+            tool-name-field = "tool"
+            call-signature-field = "extra_content.house.thought_signature"
+            "#,
+        )
+        .unwrap();
+    let house = dialects.get(&name).unwrap();
+    let result =
+        json!({"content": [{"type": "image", "data": PNG, "mimeType": "image/png"}], "isError": true});
+    let outcome = Outcome { call_id: Some("a"), wire_name: "shot", result: &result, kept: None };
+    assert_eq!(
+        render_results(&house, &[outcome], &ResultOptions::default()).messages,
+        [json!({"role": "tool", "tool_call_id": "a", "tool": "shot", "content": [
+            {"type": "text", "text": "Error: the tool failed and gave no message"},
+            {"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{PNG}")}}]})]
     );
 }
 
