@@ -32,9 +32,10 @@ pub(super) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<
 }
 
 fn block(reader: &mut Reader<'_>, given: &Value) -> Block {
-    let known = match reader.protocol {
-        Protocol::Converse => converse_block(reader, given),
-        _ => messages_block(reader, given),
+    let known = if reader.protocol == Protocol::Converse {
+        converse_block(reader, given)
+    } else {
+        messages_block(reader, given)
     };
     known.unwrap_or_else(|| reader.opaque(given))
 }

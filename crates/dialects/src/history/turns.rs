@@ -79,7 +79,13 @@ fn call_ids(message: &Message) -> impl Iterator<Item = &str> + Clone {
     blocks.iter().filter_map(|block| match block {
         Block::ToolUse(call) => Some(call.id.as_str()),
         Block::ToolResult(result) => Some(result.tool_use_id.as_str()),
-        _ => None,
+        Block::Text(_)
+        | Block::Image(_)
+        | Block::Audio(_)
+        | Block::Resource(_)
+        | Block::Thinking(_)
+        | Block::Opaque(_)
+        | Block::Other(_) => None,
     })
 }
 

@@ -41,10 +41,9 @@ pub(super) fn write(writer: &mut Writer<'_>, turns: &[Turn]) -> Conversation {
         }
     }
     let text = system.join("\n\n");
-    let system = (!text.is_empty()).then(|| match writer.rules().protocol {
-        Protocol::Converse => json!([{"text": text}]),
-        _ => Value::String(text),
-    });
+    let converse = writer.rules().protocol == Protocol::Converse;
+    let system =
+        (!text.is_empty()).then(|| if converse { json!([{"text": text}]) } else { Value::String(text) });
     Conversation { system, messages }
 }
 

@@ -167,12 +167,11 @@ fn keeps_reasoning(writer: &mut Writer<'_>, message: usize, thought: &ThinkingBl
 
 fn tool_call(writer: &Writer<'_>, call: &Call) -> Value {
     let rules = writer.rules();
-    let mut written = match rules.protocol {
-        Protocol::OllamaChat => {
-            json!({"id": call.id, "function": {"name": call.name, "arguments": call.arguments}})
-        }
-        _ => json!({"id": call.id, "type": "function",
-            "function": {"name": call.name, "arguments": call.arguments.to_string()}}),
+    let mut written = if rules.protocol == Protocol::OllamaChat {
+        json!({"id": call.id, "function": {"name": call.name, "arguments": call.arguments}})
+    } else {
+        json!({"id": call.id, "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments.to_string()}})
     };
     if let (Some(path), Some(signature)) = (&rules.call_signature_field, &call.signature) {
         let mut place = &mut written;

@@ -462,6 +462,124 @@ fn what_only_one_api_knows_goes_back_unchanged() {
 }
 
 #[test]
+fn each_api_carries_back_all_that_it_can() {
+    let image =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}});
+    let audio =
+        json!({"type": "audio", "source": {"type": "base64", "media_type": "audio/wav", "data": "UklGRgA="}});
+    let pdf = |uri: &str| {
+        json!({"type": "resource", "resource": {
+        "uri": uri, "mimeType": "application/pdf", "blob": "JVBERi0="}})
+    };
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let thought =
+        |origin: &str| json!({"type": "thinking", "thinking": "hm", "signature": "c2ln", "origin": origin});
+    let talk = |user: Value, before: Value, result: Value, status: Option<&str>| {
+        let mut answer = json!({"type": "tool_result", "tool_use_id": "a", "content": result});
+        if let Some(status) = status {
+            answer["status"] = json!(status);
+        }
+        let mut own = before.as_array().unwrap().clone();
+        own.push(json!({"type": "tool_use", "id": "a", "name": "f", "input": {"k": [1, {"n": null}]}, "signature": "c2ln"}));
+        neutral(json!([
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": user},
+            {"role": "assistant", "content": own},
+            {"role": "tool", "content": [answer]},
+            {"role": "assistant", "content": "done"},
+        ]))
+    };
+    for (name, signed, messages) in [
+        (
+            "anthropic",
+            false,
+            talk(
+                json!([text("x"), image, pdf("file:///a.pdf")]),
+                json!([thought("messages"), text("y")]),
+                json!([text("r"), image, pdf("file:///a.pdf")]),
+                Some("error"),
+            ),
+        ),
+        (
+            "bedrock",
+            false,
+            talk(
+                json!([text("x"), image, pdf("a")]),
+                json!([thought("converse"), text("y")]),
+                json!([text("r"), image, pdf("a")]),
+                Some("error"),
+            ),
+        ),
+        (
+            "gemini",
+            true,
+            talk(
+                json!([text("x"), image, audio]),
+                json!([thought("generate-content"), text("y")]),
+                json!([text("r")]),
+                Some("error"),
+            ),
+        ),
+        (
+            "openai-responses",
+            false,
+            talk(
+                json!([text("x"), image, pdf("a.pdf")]),
+                json!([text("y"), text("z")]),
+                json!([text("r"), image, pdf("a.pdf")]),
+                None,
+            ),
+        ),
+        (
+            "openai-chat",
+            false,
+            talk(json!([text("x"), image, audio]), json!([text("y")]), json!([text("r")]), None),
+        ),
+        (
+            "ollama",
+            false,
+            talk(
+                json!([text("x"), image]),
+                json!([{"type": "thinking", "thinking": "hm", "origin": "ollama-chat"}, text("y")]),
+                json!([text("r")]),
+                None,
+            ),
+        ),
+        (
+            "deepseek",
+            false,
+            talk(
+                json!("x"),
+                json!([{"type": "thinking", "thinking": "hm", "origin": "chat"}, text("y")]),
+                json!([text("r")]),
+                None,
+            ),
+        ),
+    ] {
+        let dialect = Dialects::builtin().get(name).unwrap();
+        let mut ids = IdMap::new(&dialect);
+        let (conversation, warnings) =
+            to_dialect(&messages, &dialect, &SameArguments, &mut ids, &HistoryOptions::default());
+        assert_eq!(warnings, [], "{name}");
+        let (back, warnings) = from_dialect(&conversation, dialect.messages.protocol, &SameArguments, &ids);
+        assert_eq!(warnings, [], "{name}");
+        let mut expected = flat(&messages);
+        let mut given = flat(&back);
+        for (_, block) in expected.iter_mut().chain(&mut given) {
+            match block {
+                // A signature of another API goes nowhere.
+                Block::ToolUse(call) if !signed => call.signature = None,
+                // The part is kept beside what it says.
+                Block::Thinking(thought) => thought.payload = None,
+                Block::ToolResult(result) => result.content = Content::Blocks(result.content.blocks()),
+                _ => {}
+            }
+        }
+        assert_eq!(given, expected, "{name}");
+    }
+}
+
+#[test]
 fn the_codec_is_asked_in_both_directions() {
     struct Upper;
     impl ArgumentCodec for Upper {
