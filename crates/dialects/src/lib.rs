@@ -4,6 +4,7 @@
 
 pub mod arguments;
 pub mod calls;
+pub mod context;
 pub mod dialect;
 pub mod history;
 mod json;

@@ -6,7 +6,10 @@ mod models;
 mod rules;
 
 pub use file::{DialectError, Dialects};
-pub use messages::MessageRules;
+pub use messages::{
+    EmptyStyle, ErrorStyle, MediaVariant, MessageRules, Placement, Placements, ReasoningScope, ResourceStyle,
+    SilentContent, StructuredStyle,
+};
 pub use models::{Choice, Compat};
 pub use rules::{
     Additional, AnyOfStyle, Anything, Defaults, EmptyObject, EmptyRequired, Formats, Limits, Lowering,

@@ -3,6 +3,9 @@
 mod arguments;
 mod calls;
 mod calls_text;
+mod context;
 mod dialects;
+mod history;
+mod results;
 mod stream;
 mod stream_properties;

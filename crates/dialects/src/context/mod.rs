@@ -1,0 +1,111 @@
+//! Tool lists as text for a prompt.
+//!
+//! ```
+//! use gateway_dialects::context::{Detail, render_context};
+//! use serde_json::json;
+//!
+//! let tool = json!({"name": "add", "description": "Adds numbers.", "inputSchema": {
+//!     "type": "object",
+//!     "properties": {"a": {"type": "number", "description": "First"}},
+//!     "required": ["a"],
+//! }});
+//! assert_eq!(
+//!     render_context(&[&tool], Detail::Standard),
+//!     "# Available Tools\n\n\
+//!      1. **add**\nAdds numbers.\n  - a*: number - First\n\n\
+//!      *Parameters marked with * are required."
+//! );
+//! ```
+
+mod choose;
+mod parameters;
+
+pub use choose::{ToolFilter, group_by};
+
+use serde_json::Value;
+
+use parameters::Parameters;
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// One line per tool: its signature and the first sentence of its description.
+    Concise,
+    /// Name, description and the top-level parameters.
+    #[default]
+    Standard,
+    /// Also nested parameters, allowed values, constraints and defaults.
+    Detailed,
+}
+
+const NONE: &str = "No tools available.";
+const FOOTER: &str = "*Parameters marked with * are required.";
+
+/// Describes `tools`, which are tools of MCP.
+pub fn render_context(tools: &[&Value], detail: Detail) -> String {
+    render_groups(&[(String::new(), tools.to_vec())], detail)
+}
+
+/// Describes tools below a heading per group; the numbers run on from group to group.
+pub fn render_groups(groups: &[(String, Vec<&Value>)], detail: Detail) -> String {
+    if groups.iter().all(|(_, tools)| tools.is_empty()) {
+        return NONE.to_owned();
+    }
+    let mut sections = vec!["# Available Tools".to_owned()];
+    let mut number = 0;
+    for (title, tools) in groups.iter().filter(|(_, tools)| !tools.is_empty()) {
+        if !title.is_empty() {
+            sections.push(format!("## {title}"));
+        }
+        let mut lines = Vec::with_capacity(tools.len());
+        for tool in tools {
+            number += 1;
+            match detail {
+                Detail::Concise => lines.push(concise(number, tool)),
+                Detail::Standard | Detail::Detailed => sections.push(entry(number, tool, detail)),
+            }
+        }
+        if !lines.is_empty() {
+            sections.push(lines.join("\n"));
+        }
+    }
+    sections.push(FOOTER.to_owned());
+    sections.join("\n\n")
+}
+
+fn name(tool: &Value) -> &str {
+    tool.get("name").and_then(Value::as_str).unwrap_or("unnamed")
+}
+
+fn description(tool: &Value) -> String {
+    let given = tool.get("description").and_then(Value::as_str).map(str::trim).unwrap_or_default();
+    if given.is_empty() { format!("Tool: {}", name(tool)) } else { given.to_owned() }
+}
+
+fn schema(tool: &Value) -> &Value {
+    tool.get("inputSchema").unwrap_or(&Value::Null)
+}
+
+fn entry(number: usize, tool: &Value, detail: Detail) -> String {
+    let mut lines = vec![format!("{number}. **{}**", name(tool)), description(tool)];
+    let parameters = Parameters::of(schema(tool));
+    let before = lines.len();
+    match detail {
+        Detail::Detailed => parameters.tell_all(&mut lines),
+        Detail::Standard | Detail::Concise => parameters.tell(&mut lines),
+    }
+    if lines.len() == before {
+        lines.push("  (no parameters)".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn concise(number: usize, tool: &Value) -> String {
+    let signature = Parameters::of(schema(tool)).signature();
+    format!("{number}. {}({signature}) - {}", name(tool), first_sentence(&description(tool)))
+}
+
+fn first_sentence(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default().trim();
+    line.split_once(". ").map_or(line, |(sentence, _)| sentence).trim_end_matches('.')
+}

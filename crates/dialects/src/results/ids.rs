@@ -1,0 +1,164 @@
+//! Call ids that a dialect accepts, mapped back by table.
+
+use std::collections::HashMap;
+
+use crate::dialect::{Dialect, NameRule};
+
+/// The length of a derived id where the dialect leaves it open.
+const DERIVED_LENGTH: usize = 24;
+
+/// How often an id is derived anew before it may be longer than the dialect likes.
+const PATIENCE: u64 = 1000;
+
+const ALPHABET: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+const LETTERS: u64 = 52;
+
+/// The call ids of one conversation in one dialect.
+///
+/// An id that the dialect accepts stays as it is. Any other is replaced by one that is derived from it, the same
+/// in every run; no two ids are ever given the same replacement.
+#[derive(Clone, Debug)]
+pub struct IdMap {
+    rule: NameRule,
+    wire: HashMap<String, String>,
+    original: HashMap<String, String>,
+}
+
+impl IdMap {
+    /// An empty table for `dialect`.
+    pub fn new(dialect: &Dialect) -> Self {
+        Self::with_rule(dialect.ids.clone())
+    }
+
+    /// An empty table for ids that follow `rule`.
+    pub fn with_rule(rule: NameRule) -> Self {
+        Self { rule, wire: HashMap::new(), original: HashMap::new() }
+    }
+
+    /// Whether the dialect accepts `id` as it is.
+    pub fn accepts(&self, id: &str) -> bool {
+        is_legal(&self.rule, id)
+    }
+
+    /// Enters `ids`, those that may stay as they are first, so that no derived id takes the place of one of them.
+    pub fn reserve<'a>(&mut self, ids: impl Iterator<Item = &'a str> + Clone) {
+        for id in ids.clone() {
+            if self.accepts(id) {
+                self.wire(id);
+            }
+        }
+        for id in ids {
+            self.wire(id);
+        }
+    }
+
+    /// The id that stands for `original` in this dialect.
+    pub fn wire(&mut self, original: &str) -> String {
+        if let Some(known) = self.wire.get(original) {
+            return known.clone();
+        }
+        let mut wire = original.to_owned();
+        let mut attempt = 0;
+        while attempt == 0 && !self.accepts(&wire) || self.original.contains_key(&wire) {
+            wire = derive(&self.rule, original, attempt);
+            attempt += 1;
+        }
+        self.wire.insert(original.to_owned(), wire.clone());
+        self.original.insert(wire.clone(), original.to_owned());
+        wire
+    }
+
+    /// The id that `wire` stands for; itself when the table does not know it.
+    pub fn original<'a>(&'a self, wire: &'a str) -> &'a str {
+        self.original.get(wire).map_or(wire, String::as_str)
+    }
+}
+
+fn is_legal(rule: &NameRule, id: &str) -> bool {
+    let length = id.chars().count();
+    if length < rule.min.max(1) || (rule.max > 0 && length > rule.max) {
+        return false;
+    }
+    if let Some(punctuation) = &rule.punctuation
+        && !id.chars().all(|c| c.is_ascii_alphanumeric() || punctuation.contains(c))
+    {
+        return false;
+    }
+    rule.any_start || id.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// Letters and digits from a hash of `original`; a letter comes first. When no id of the right length seems to be
+/// left, a longer one is better than none.
+fn derive(rule: &NameRule, original: &str, attempt: u64) -> String {
+    let longest = if rule.max == 0 { DERIVED_LENGTH } else { rule.max };
+    let longer = usize::try_from(attempt / PATIENCE).unwrap_or_default();
+    let length = DERIVED_LENGTH.min(longest).max(rule.min) + longer;
+    let mut state = attempt;
+    for byte in original.bytes() {
+        state = (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(29);
+    }
+    (0..length)
+        .map(|position| {
+            // SplitMix64: one well-mixed number per character.
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mut mixed = state;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            mixed ^= mixed >> 31;
+            let choices = if position == 0 { LETTERS } else { 62 };
+            let index = usize::try_from(mixed % choices).unwrap_or_default();
+            char::from(ALPHABET.get(index).copied().unwrap_or(b'a'))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(punctuation: Option<&str>, min: usize, max: usize) -> NameRule {
+        NameRule { punctuation: punctuation.map(str::to_owned), any_start: true, min, max }
+    }
+
+    #[test]
+    fn legal_ids_stay() {
+        let mut ids = IdMap::with_rule(rule(Some(""), 9, 9));
+        assert_eq!(ids.wire("abcDEF123"), "abcDEF123");
+    }
+
+    #[test]
+    fn illegal_ids_are_derived_and_come_back() {
+        for (rule, id) in [
+            (rule(Some(""), 9, 9), "call_1"),
+            (rule(Some("_-"), 1, 64), "functions.add:0"),
+            (rule(None, 0, 40), "x".repeat(41).as_str()),
+            (rule(None, 0, 0), ""),
+        ] {
+            let mut ids = IdMap::with_rule(rule.clone());
+            let wire = ids.wire(id);
+            assert!(is_legal(&rule, &wire), "{wire}");
+            assert_eq!(ids.original(&wire), id);
+            assert_eq!(IdMap::with_rule(rule).wire(id), wire, "same in every run");
+        }
+    }
+
+    #[test]
+    fn a_rule_with_too_few_ids_ends() {
+        let mut ids = IdMap::with_rule(rule(Some(""), 1, 1));
+        let wires: std::collections::HashSet<String> =
+            (0..100).map(|n| ids.wire(&format!("id {n}"))).collect();
+        assert_eq!(wires.len(), 100);
+    }
+
+    #[test]
+    fn a_legal_id_that_looks_derived_keeps_its_place() {
+        let rule = rule(Some(""), 9, 9);
+        let derived = IdMap::with_rule(rule.clone()).wire("call_1");
+        let mut ids = IdMap::with_rule(rule);
+        ids.reserve(["call_1", derived.as_str()].into_iter());
+        assert_eq!(ids.wire(&derived), derived);
+        let other = ids.wire("call_1");
+        assert_ne!(other, derived);
+        assert_eq!(ids.original(&other), "call_1");
+    }
+}
