@@ -47,7 +47,10 @@ pub(crate) fn compose<'a>(
                 }
             }
             Note::Default(value) => {
-                let aside = format!("(default: {})", plain(value));
+                let aside = match value {
+                    Value::String(text) if !text.trim().is_empty() => format!("(default: {text})"),
+                    other => format!("(default: {other})"),
+                };
                 if !text.contains(&aside) && !asides.contains(&aside) {
                     if !asides.is_empty() {
                         asides.push(' ');

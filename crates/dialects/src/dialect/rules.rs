@@ -265,6 +265,8 @@ pub enum Additional {
     /// As in JSON Schema.
     #[default]
     Keep,
+    /// As in JSON Schema, but an object that does not say it takes declared properties only.
+    Explicit,
     /// Every object must say `false`.
     Closed,
     /// The keyword does not exist, and the model writes only declared properties.
@@ -419,6 +421,12 @@ pub struct SchemaRules {
     /// Whether a schema that no value satisfies is refused.
     #[serde(default)]
     pub satisfiable: bool,
+    /// Whether bounds of integers must be whole numbers.
+    #[serde(default)]
+    pub whole_bounds: bool,
+    /// Whether a pattern may not stand beside bounds on the length.
+    #[serde(default)]
+    pub pattern_alone: bool,
     /// How null is said.
     #[serde(default)]
     pub null: NullStyle,

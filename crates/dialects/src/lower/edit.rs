@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::view::View;
-use super::{LoweredSchema, Lowerer};
-use crate::dialect::{Defaults, Verdict};
+use super::{Definition, LoweredSchema, Lowerer};
+use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
-use crate::plan::Plan;
+use crate::plan::{Codec, Plan};
 use crate::report::{Fate, PathId};
 use crate::schema::repair::{Checked, check, type_alias};
 use crate::schema::{Keyword, Kind, Source, TypeSet, pattern};
@@ -39,7 +39,31 @@ struct Draft<'a> {
 impl<'a> Lowerer<'a, '_> {
     /// The whole schema.
     pub(crate) fn edit_root(mut self) -> LoweredSchema<'a> {
-        let schema = if self.root_needs_folding() { self.fold_root() } else { self.edit_plain_root() };
+        let mut schema = if self.root_needs_folding() { self.fold_root() } else { self.edit_plain_root() };
+        if !self.definitions.is_empty() {
+            let mut entries = into_entries(schema);
+            let definitions = std::mem::take(&mut self.definitions);
+            let written = definitions
+                .into_iter()
+                .filter_map(|definition| Some((Cow::Owned(definition.name), definition.json?)))
+                .collect();
+            entries.push((Cow::Borrowed("$defs"), Json::Object(written)));
+            schema = Json::Object(entries);
+        }
+        if self.modern && self.root.get("$schema").is_some() {
+            let mut entries = into_entries(schema);
+            if entries.iter().any(|(name, _)| name == "$schema") {
+                entries.retain(|(name, _)| name != "$schema");
+                self.change(
+                    PathId::ROOT,
+                    "$schema",
+                    self.root.get("$schema"),
+                    Fate::Dropped,
+                    "positions are said as in 2020-12",
+                );
+            }
+            schema = Json::Object(entries);
+        }
         let (codec, definitions) = self.rename_codec();
         LoweredSchema {
             schema: Some(schema),
@@ -194,8 +218,10 @@ impl<'a> Lowerer<'a, '_> {
         if properties.closed {
             out.push((Cow::Borrowed("additionalProperties"), Json::Bool(false)));
         }
-        for table in ["$defs", "definitions"] {
-            if let Some(Value::Object(definitions)) = self.root.get(table) {
+        let tables: &[&'static str] =
+            if self.rules.refs == RefStyle::Defs { &[] } else { &["$defs", "definitions"] };
+        for table in tables {
+            if let Some(Value::Object(definitions)) = self.root.get(*table) {
                 let list = self.step(PathId::ROOT, table);
                 let mut written = Vec::with_capacity(definitions.len());
                 for (name, schema) in definitions {
@@ -203,7 +229,7 @@ impl<'a> Lowerer<'a, '_> {
                     let edited = self.edit(Source { schema, path, resource: 0 });
                     written.push((Cow::Borrowed(name.as_str()), edited.json));
                 }
-                out.push((Cow::Borrowed(table), Json::Object(written)));
+                out.push((Cow::Borrowed(*table), Json::Object(written)));
             }
         }
         Json::Object(out)
@@ -286,7 +312,7 @@ impl<'a> Lowerer<'a, '_> {
             return;
         };
         if self.draft.ref_hides_siblings
-            && keyword != Keyword::Ref
+            && !matches!(keyword, Keyword::Ref | Keyword::Defs | Keyword::Definitions)
             && !matches!(keyword.kind(), Kind::Annotation | Kind::Hint)
             && draft.map.contains_key("$ref")
         {
@@ -325,6 +351,9 @@ impl<'a> Lowerer<'a, '_> {
                     self.change(draft.path, name, Some(value), Fate::Rewritten, "keys are text anyway");
                     return;
                 }
+                if keyword == Keyword::OneOf {
+                    return self.edit_list(keyword, name, value, draft);
+                }
                 draft.patterns_gone |= keyword == Keyword::PatternProperties;
                 return self.remove(name, value, draft, "not a keyword of this dialect");
             }
@@ -332,6 +361,25 @@ impl<'a> Lowerer<'a, '_> {
             Verdict::Keep | Verdict::Hint => {}
         }
         match keyword {
+            Keyword::Defs | Keyword::Definitions if self.rules.refs == RefStyle::Defs => {
+                draft.changed = true;
+                self.change(
+                    draft.path,
+                    name,
+                    Some(value),
+                    Fate::Rewritten,
+                    "what is used stands at the root",
+                );
+            }
+            Keyword::Id | Keyword::DraftFourId if draft.path != PathId::ROOT && value.is_string() => {
+                // References no longer need it: they are written as pointers.
+                self.drop_keyword(name, value, draft, "an annotation");
+            }
+            Keyword::Minimum | Keyword::Maximum | Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum
+                if self.rules.whole_bounds && draft.types == TypeSet::INTEGER =>
+            {
+                self.edit_whole_bound(keyword, value, draft);
+            }
             Keyword::Properties => self.edit_properties(name, value, draft),
             Keyword::PatternProperties | Keyword::Defs | Keyword::Definitions | Keyword::DependentSchemas => {
                 self.edit_table(name, value, draft);
@@ -358,6 +406,12 @@ impl<'a> Lowerer<'a, '_> {
                 self.edit_list(keyword, name, value, draft);
             }
             Keyword::Ref => self.edit_reference(name, value, draft),
+            Keyword::DynamicRef if self.has_ids => {
+                self.remove(name, value, draft, "it depends on ids, which are gone");
+            }
+            Keyword::DependentRequired | Keyword::Dependencies if self.mentions_renamed(value) => {
+                self.remove(name, value, draft, "keys travel under other names");
+            }
             Keyword::Default => match self.defaults {
                 Defaults::Keep => draft.out.push((Cow::Borrowed(name), Json::Same(value))),
                 Defaults::Strip => self.drop_keyword(name, value, draft, "defaults are stripped"),
@@ -523,6 +577,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         draft.changed = true;
         self.change(draft.path, name, Some(value), Fate::Rewritten, "a list of items means positions");
+        self.modern = true;
         self.edit_list(Keyword::PrefixItems, name, value, draft);
         if let Some((written, _)) = draft.out.last_mut() {
             *written = Cow::Borrowed("prefixItems");
@@ -570,7 +625,8 @@ impl<'a> Lowerer<'a, '_> {
             written.push(edited.json);
         }
         draft.exact &= exact;
-        if keyword == Keyword::OneOf && !exact {
+        if keyword == Keyword::OneOf && (!exact || self.rules.keywords.of(keyword) == Verdict::Describe) {
+            draft.exact = false;
             draft.changed = true;
             self.change(
                 draft.path,
@@ -595,14 +651,36 @@ impl<'a> Lowerer<'a, '_> {
         let Some(target) = self.resolver.resolve(reference, draft.resource, &mut self.changes.paths) else {
             return self.remove(name, value, draft, "names nothing in this schema");
         };
-        // Inside a renamed path the pointer follows the new names.
-        let pointer = self.changes.paths.pointer(target.path);
-        if reference.starts_with("#/") && !self.keys.is_free() {
-            let renamed = self.renamed_pointer(&pointer);
-            if renamed != pointer {
+        if self.rules.refs == RefStyle::Defs {
+            let written = match self.edit_definition(target) {
+                Some(definition) => format!("#/$defs/{definition}"),
+                None => "#".to_owned(),
+            };
+            if written == *reference {
+                draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+            } else {
                 draft.changed = true;
-                self.change(draft.path, name, Some(value), Fate::Rewritten, "keys travel under other names");
-                draft.out.push((Cow::Borrowed(name), Json::from(format!("#{renamed}"))));
+                self.change(
+                    draft.path,
+                    name,
+                    Some(value),
+                    Fate::Rewritten,
+                    "refers to a definition at the root",
+                );
+                draft.out.push((Cow::Borrowed(name), Json::from(written)));
+            }
+            return;
+        }
+        // Other documents and renamed keys: the pointer from the root says the same.
+        let local = reference.starts_with("#/") || reference == "#";
+        let moved = !self.rules.items_lists && reference.contains("tems/");
+        if !local || draft.resource != 0 || moved || !self.keys.is_free() {
+            let pointer = self.changes.paths.pointer(target.path);
+            let renamed = self.renamed_pointer(&pointer);
+            if !local || draft.resource != 0 || renamed != pointer {
+                draft.changed = true;
+                self.change(draft.path, name, Some(value), Fate::Rewritten, "the same place, from the root");
+                draft.out.push((Cow::Borrowed(name), Json::from(format!("#{}", percent_encoded(&renamed)))));
                 return;
             }
         }
@@ -612,11 +690,17 @@ impl<'a> Lowerer<'a, '_> {
     fn renamed_pointer(&self, pointer: &str) -> String {
         let mut renamed = String::new();
         let mut after_properties = false;
-        for step in pointer.split('/').skip(1) {
+        let steps: Vec<&str> = pointer.split('/').skip(1).collect();
+        for (index, step) in steps.iter().copied().enumerate() {
             renamed.push('/');
             let key = step.replace("~1", "/").replace("~0", "~");
-            match self.root_key(&key).filter(|_| after_properties) {
+            let next_is_index =
+                steps.get(index + 1).is_some_and(|next| next.bytes().all(|byte| byte.is_ascii_digit()));
+            match self.keys.borrowed(&key).filter(|_| after_properties) {
                 Some(key) => renamed.push_str(&self.keys.wire(key).replace('~', "~0").replace('/', "~1")),
+                None if step == "items" && next_is_index && !after_properties && !self.rules.items_lists => {
+                    renamed.push_str("prefixItems");
+                }
                 None => renamed.push_str(step),
             }
             after_properties = !after_properties && step == "properties";
@@ -624,9 +708,73 @@ impl<'a> Lowerer<'a, '_> {
         renamed
     }
 
-    /// `key` as it is borrowed from the schema, if it is illegal in the dialect.
-    fn root_key(&self, key: &str) -> Option<&'a str> {
-        self.keys.borrowed(key)
+    /// Whether a table of dependencies names a key that travels under another name.
+    fn mentions_renamed(&self, table: &'a Value) -> bool {
+        let renamed = |key: &'a str| self.keys.wire(key) != key;
+        !self.keys.is_free()
+            && table.as_object().is_some_and(|table| {
+                table.iter().any(|(key, names)| {
+                    renamed(key)
+                        || names
+                            .as_array()
+                            .is_some_and(|names| names.iter().filter_map(Value::as_str).any(renamed))
+                })
+            })
+    }
+
+    /// The name of the definition made from `target`; `None` for the root itself.
+    fn edit_definition(&mut self, target: Source<'a>) -> Option<String> {
+        if std::ptr::eq(target.schema, self.root) {
+            return None;
+        }
+        let known = self
+            .definitions
+            .iter()
+            .find(|definition| definition.target.is_some_and(|known| std::ptr::eq(known, target.schema)));
+        if let Some(definition) = known {
+            return Some(definition.name.clone());
+        }
+        let name = self.definition_name(target.path);
+        let index = self.definitions.len();
+        self.definitions.push(Definition {
+            target: Some(target.schema),
+            name: name.clone(),
+            node: None,
+            codec: Codec::Same,
+            json: None,
+        });
+        let edited = self.edit(target);
+        if let Some(definition) = self.definitions.get_mut(index) {
+            definition.json = Some(edited.json);
+        }
+        Some(name)
+    }
+
+    /// A bound of integers as a whole number: what lies between two integers bounds nothing else.
+    fn edit_whole_bound(&mut self, keyword: Keyword, value: &'a Value, draft: &mut Draft<'a>) {
+        let name = keyword.name();
+        let fraction = value.as_f64().filter(|bound| bound.fract() != 0.0);
+        let Some(bound) = fraction else {
+            draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+            return;
+        };
+        let (inclusive, whole) = match keyword {
+            Keyword::Minimum | Keyword::ExclusiveMinimum => ("minimum", bound.ceil()),
+            _ => ("maximum", bound.floor()),
+        };
+        draft.changed = true;
+        self.change(
+            draft.path,
+            name,
+            Some(value),
+            Fate::Rewritten,
+            "the nearest whole number bounds the same",
+        );
+        if let Ok(whole) = format!("{whole}").parse::<i64>()
+            && !draft.out.iter().any(|(known, _)| known == inclusive)
+        {
+            draft.out.push((Cow::Borrowed(inclusive), Json::Number(whole.into())));
+        }
     }
 
     /// Values that the type forbids make a schema that some compilers refuse.
@@ -642,6 +790,25 @@ impl<'a> Lowerer<'a, '_> {
         self.change(draft.path, name, Some(value), Fate::Rewritten, "values that nothing can have left out");
         if !kept.is_empty() {
             draft.out.push((Cow::Borrowed(name), Json::Array(kept.into_iter().map(Json::Same).collect())));
+        }
+    }
+
+    /// Bounds that no value satisfies make a schema that some compilers refuse.
+    fn drop_contradictions(&mut self, draft: &mut Draft<'a>) {
+        for (low, high) in [("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")] {
+            let bound = |name: &str| draft.map.get(name).and_then(Value::as_f64);
+            if let (Some(least), Some(most)) = (bound(low), bound(high))
+                && least > most
+            {
+                for name in [low, high] {
+                    if let Some(value) =
+                        draft.map.get(name).filter(|_| draft.out.iter().any(|(known, _)| known == name))
+                    {
+                        draft.out.retain(|(known, _)| known != name);
+                        self.remove(name, value, draft, "the bounds contradict each other");
+                    }
+                }
+            }
         }
     }
 
@@ -671,6 +838,17 @@ impl<'a> Lowerer<'a, '_> {
         {
             draft.out.retain(|(name, _)| name != "additionalProperties");
             self.remove("additionalProperties", value, draft, "it speaks of what the patterns leave");
+        }
+        if self.rules.satisfiable {
+            self.drop_contradictions(draft);
+        }
+        if self.rules.pattern_alone && has(&draft.out, "pattern") {
+            for name in ["minLength", "maxLength"] {
+                if let Some(value) = draft.map.get(name).filter(|_| has(&draft.out, name)) {
+                    draft.out.retain(|(known, _)| known != name);
+                    self.remove(name, value, draft, "not taken beside a pattern");
+                }
+            }
         }
         if !draft.exact {
             for name in ["unevaluatedProperties", "unevaluatedItems"] {
@@ -720,6 +898,20 @@ impl<'a> Draft<'a> {
         self.changed |= changed;
         self.out.push((Cow::Borrowed(name), if changed { json() } else { Json::Same(value) }));
     }
+}
+
+/// A pointer as a fragment of a URI.
+fn percent_encoded(pointer: &str) -> String {
+    let mut encoded = String::with_capacity(pointer.len());
+    for char in pointer.chars() {
+        match char {
+            '%' => encoded.push_str("%25"),
+            ' ' => encoded.push_str("%20"),
+            '"' => encoded.push_str("%22"),
+            other => encoded.push(other),
+        }
+    }
+    encoded
 }
 
 fn into_entries(json: Json<'_>) -> Entries<'_> {

@@ -71,6 +71,10 @@ pub(crate) struct Lowerer<'a, 'r> {
     /// Nodes written so far.
     pub(crate) nodes: usize,
     pub(crate) keys: KeyTable<'a, 'r>,
+    /// Whether there are ids or anchors below the root.
+    pub(crate) has_ids: bool,
+    /// Whether the result uses what only 2020-12 knows.
+    pub(crate) modern: bool,
     root: &'a Value,
 }
 
@@ -82,6 +86,8 @@ pub(crate) struct Definition<'a> {
     /// Absent while it is being made.
     pub(crate) node: Option<Node<'a>>,
     pub(crate) codec: Codec,
+    /// The definition where schemas are edited.
+    pub(crate) json: Option<Json<'a>>,
 }
 
 /// Lowers `schema`, whose size has been checked, for `dialect`.
@@ -92,19 +98,22 @@ pub(crate) fn lower<'a>(
     options: &Options,
 ) -> LoweredSchema<'a> {
     let mut changes = Changes::default();
-    let resolver = Resolver::new(schema, size.has_ids, &mut changes.paths);
-    let mut lowerer = Lowerer {
+    let draft = Draft::of(schema);
+    let resolver = Resolver::new(schema, size.has_ids, draft.ref_hides_siblings, &mut changes.paths);
+    let lowerer = Lowerer {
         rules: &dialect.schema,
         limits: &dialect.limits,
         options,
         defaults: options.defaults.unwrap_or(dialect.schema.defaults),
         changes,
         resolver,
-        draft: Draft::of(schema),
+        draft,
         active: Vec::new(),
         definitions: Vec::new(),
         nodes: 0,
         keys: KeyTable::new(&dialect.keys, schema),
+        has_ids: size.has_ids,
+        modern: false,
         root: schema,
     };
     match dialect.schema.lowering {

@@ -89,20 +89,28 @@ impl<'a> Node<'a> {
         if self.free {
             return self;
         }
-        if self.branches.is_empty()
-            && self.reference.is_none()
-            && self.types.without(TypeSet::NULL) == TypeSet::STRING
-        {
+        if self.branches.is_empty() && self.reference.is_none() {
+            let others = self.types.without(TypeSet::NULL);
+            if others.is_empty() {
+                self.types = TypeSet::STRING.or(TypeSet::NULL);
+                self.values = Some(vec![word()]);
+                return self;
+            }
             match &mut self.values {
-                Some(values) => {
+                Some(values) if others == TypeSet::STRING => {
                     values.push(word());
                     self.constant = false;
                     return self;
                 }
-                None if self.keywords.iter().all(|(name, _)| matches!(*name, "title" | "default")) => {
+                // Free text takes the word as it is.
+                None if others.contains(TypeSet::STRING)
+                    && self.keywords.iter().all(|(name, _)| {
+                        !matches!(*name, "pattern" | "minLength" | "maxLength" | "format")
+                    }) =>
+                {
                     return self;
                 }
-                None => {}
+                _ => {}
             }
         }
         let null = self.types.contains(TypeSet::NULL);
@@ -123,12 +131,22 @@ impl<'a> Node<'a> {
 
     /// What values of this node look like.
     pub(crate) fn guard(&self, definitions: &[Option<Node<'a>>], additional: Additional) -> Guard {
+        self.guard_to(3, definitions, additional)
+    }
+
+    /// The same, looking only so deep: recursive definitions have no end.
+    fn guard_to(&self, depth: usize, definitions: &[Option<Node<'a>>], additional: Additional) -> Guard {
+        if depth == 0 {
+            return Guard::of_types(TypeSet::ALL);
+        }
         if self.free {
             return Guard::of_types(TypeSet::ALL);
         }
         if let Some(index) = self.reference {
             let mut guard = match definitions.get(index) {
-                Some(Some(node)) if node.reference.is_none() => node.guard(definitions, additional),
+                Some(Some(node)) if node.reference.is_none() => {
+                    node.guard_to(depth - 1, definitions, additional)
+                }
                 _ => Guard::of_types(TypeSet::ALL),
             };
             if self.types.contains(TypeSet::NULL) && !guard.types.contains(TypeSet::NULL) {
@@ -138,10 +156,9 @@ impl<'a> Node<'a> {
             return guard;
         }
         if !self.branches.is_empty() {
-            let types = self
-                .branches
-                .iter()
-                .fold(self.types, |types, branch| types.or(branch.guard(definitions, additional).types));
+            let types = self.branches.iter().fold(self.types, |types, branch| {
+                types.or(branch.guard_to(depth - 1, definitions, additional).types)
+            });
             return Guard::of_types(types);
         }
         let mut guard = Guard::of_types(self.types);
@@ -151,6 +168,14 @@ impl<'a> Node<'a> {
                 values.push(Value::Null);
             }
             guard.values = Some(values);
+        }
+        if let Some(array) = &self.array
+            && array.prefix.is_empty()
+        {
+            guard.items = array
+                .items
+                .as_ref()
+                .map(|items| Box::new(items.guard_to(depth - 1, definitions, additional)));
         }
         if let Some(object) = &self.object {
             guard.required = object.required.iter().map(|name| Box::from(name.as_ref())).collect();
@@ -165,7 +190,7 @@ impl<'a> Node<'a> {
                 .iter()
                 .filter(|(_, node)| !node.free && node.reference.is_none())
                 .map(|(name, node)| {
-                    let mut member = node.guard(definitions, additional);
+                    let mut member = node.guard_to(depth - 1, definitions, additional);
                     member.members.clear();
                     member.keys = None;
                     (Box::from(name.as_ref()), member)

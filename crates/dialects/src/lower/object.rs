@@ -79,18 +79,23 @@ impl<'a> Lowerer<'a, '_> {
                 EmptyObject::Root | EmptyObject::Never => true,
             };
             if empty && !open {
-                self.change(
-                    view.path,
-                    "type",
-                    None,
-                    Fate::Encoded,
-                    "an object that must be empty travels as a label",
-                );
+                for name in ["type", "properties", "additionalProperties"] {
+                    let original = self.original_at(view.path, name);
+                    if original.is_some() || name == "type" {
+                        self.change(
+                            view.path,
+                            name,
+                            original,
+                            Fate::Encoded,
+                            "an object that must be empty travels as a label",
+                        );
+                    }
+                }
                 let node = Node { values: Some(vec![Json::literal("{}")]), ..Node::of(TypeSet::STRING) };
                 return Lowered::new(node, Codec::Labels(vec![("{}".into(), json!({}))]));
             }
         }
-        self.lower_declared(view, &parts, &alternatives, properties, undeclared, carried, place)
+        self.lower_declared(view, &parts, &alternatives, properties, undeclared, open, place)
     }
 
     #[expect(clippy::too_many_arguments, reason = "one object's parts, taken apart only once")]
@@ -101,9 +106,10 @@ impl<'a> Lowerer<'a, '_> {
         alternatives: &[Vec<Vec<ObjectPart<'a>>>],
         properties: Vec<Property<'a>>,
         undeclared: Undeclared<'a>,
-        carried: bool,
+        open: bool,
         place: Place,
     ) -> Lowered<'a> {
+        let carried = open && matches!(self.rules.additional, Additional::Closed | Additional::Declared);
         let required = required_names(parts, alternatives);
         let mut object = ObjectNode::default();
         let mut codecs: Vec<PropertyCodec> = Vec::new();
@@ -157,7 +163,7 @@ impl<'a> Lowerer<'a, '_> {
             identity = false;
             self.add_carrier(&mut object, &names, parts, undeclared, inside, view)
         } else {
-            self.say_undeclared(&mut object, parts, undeclared, inside, view)
+            self.say_undeclared(&mut object, parts, undeclared, open, inside, view)
         };
         identity &= matches!(rest, Rest::Same);
         let mut node = Node::of(TypeSet::OBJECT);
@@ -211,14 +217,19 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
         }
-        if parts.iter().all(|part| part.additional.is_none()) {
-            self.change(
-                view.path,
-                "type",
-                self.original_at(view.path, "type"),
-                Fate::Encoded,
-                "a list of entries",
-            );
+        self.change(
+            view.path,
+            "type",
+            self.original_at(view.path, "type"),
+            Fate::Encoded,
+            "a list of entries",
+        );
+        for part in parts.iter().filter(|part| part.properties.is_some() || !part.required.is_empty()) {
+            for name in ["properties", "required"] {
+                if let Some(original) = self.original_at(part.path, name) {
+                    self.change(part.path, name, Some(original), Fate::Encoded, "a list of entries");
+                }
+            }
         }
         let inside = place.deeper(levels);
         let key = self.key_node(parts, inside, view);
@@ -289,7 +300,7 @@ impl<'a> Lowerer<'a, '_> {
     /// What an object of ours says about other properties.
     pub(crate) fn closed_rest(&self) -> RestNode<'a> {
         match self.rules.additional {
-            Additional::Closed | Additional::Keep => RestNode::Closed,
+            Additional::Closed | Additional::Keep | Additional::Explicit => RestNode::Closed,
             Additional::Declared | Additional::Open => RestNode::Unsaid,
         }
     }
@@ -386,6 +397,10 @@ impl<'a> Lowerer<'a, '_> {
         let key = self.key_node(parts, inside.deeper(2), view);
         let value = self.lower_undeclared(undeclared, inside.deeper(2));
         let mut node = self.entries_node(key, value.node, false);
+        if self.too_deep(inside, 2) && self.rules.refs == RefStyle::Defs {
+            let index = self.add_part(node);
+            node = Node { reference: Some(index), ..Node::default() };
+        }
         node.description = Some(Cow::Borrowed("Properties that are not declared"));
         let optional = self.rules.all_required;
         if optional {
@@ -410,10 +425,10 @@ impl<'a> Lowerer<'a, '_> {
         object: &mut ObjectNode<'a>,
         parts: &[ObjectPart<'a>],
         undeclared: Undeclared<'a>,
+        open: bool,
         inside: Place,
         view: &mut View<'a>,
     ) -> Rest {
-        let keep = self.rules.additional == Additional::Keep;
         for part in parts {
             if let Some(names) = part.names {
                 let trivial =
@@ -438,7 +453,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         let merged = parts.len() > 1;
         match self.rules.additional {
-            Additional::Keep => {}
+            Additional::Keep | Additional::Explicit => {}
             Additional::Closed => {
                 object.additional = RestNode::Closed;
                 if !matches!(undeclared, Undeclared::Forbidden) {
@@ -493,9 +508,20 @@ impl<'a> Lowerer<'a, '_> {
                 return Rest::Same;
             }
         }
-        debug_assert!(keep);
         match undeclared {
-            Undeclared::Unsaid => Rest::Same,
+            Undeclared::Unsaid => {
+                if open && self.rules.additional == Additional::Explicit {
+                    object.additional = RestNode::Open;
+                    self.change(
+                        view.path,
+                        "additionalProperties",
+                        None,
+                        Fate::Rewritten,
+                        "open: said where it is needed",
+                    );
+                }
+                Rest::Same
+            }
             Undeclared::Forbidden => {
                 object.additional = RestNode::Closed;
                 if merged {
@@ -506,6 +532,21 @@ impl<'a> Lowerer<'a, '_> {
                         Fate::Rewritten,
                         "one of the merged parts forbids others",
                     );
+                }
+                Rest::Same
+            }
+            Undeclared::Allowed(kinds) if kinds.iter().all(|kind| kind.iter().all(says_nothing)) => {
+                object.additional = RestNode::Open;
+                for part in parts {
+                    if let Some(additional @ Value::Object(_)) = part.additional {
+                        self.change(
+                            part.path,
+                            "additionalProperties",
+                            Some(additional),
+                            Fate::Rewritten,
+                            "any value: said by true",
+                        );
+                    }
                 }
                 Rest::Same
             }
@@ -553,6 +594,11 @@ impl<'a> Lowerer<'a, '_> {
             );
         } else {
             let node = std::mem::take(&mut lowered.node);
+            if node.constant
+                && let Some(value) = self.original_at(path, "const")
+            {
+                self.change(path, "const", Some(value), Fate::Rewritten, "null means absent");
+            }
             lowered.node = node.or_null();
             lowered.codec = keep_null(std::mem::take(&mut lowered.codec));
             self.change(path, "type", original, Fate::Rewritten, "null means absent");
@@ -706,7 +752,10 @@ impl<'a> Lowerer<'a, '_> {
         }
         let mut optional: Vec<Vec<Vec<ObjectPart<'a>>>> = alternatives.to_vec();
         if !conditional.is_empty() {
-            let branches = conditional.iter().map(|source| self.discover(*source, 4)).collect();
+            let mut branches: Vec<Vec<ObjectPart<'a>>> =
+                conditional.iter().map(|source| self.discover(*source, 4)).collect();
+            // Where no condition holds, nothing is said.
+            branches.push(Vec::new());
             optional.push(branches);
         }
         for set in &optional {
@@ -826,6 +875,20 @@ impl<'a> Lowerer<'a, '_> {
         parts
     }
 
+    /// Makes a definition of ours.
+    fn add_part(&mut self, node: Node<'a>) -> usize {
+        let taken = |name: &str| self.definitions.iter().any(|definition| definition.name == name);
+        let name = (1..).map(|number| format!("part_{number}")).find(|name| !taken(name));
+        self.definitions.push(Definition {
+            target: None,
+            name: name.unwrap_or_default(),
+            node: Some(node),
+            codec: Codec::Same,
+            json: None,
+        });
+        self.definitions.len() - 1
+    }
+
     pub(crate) fn too_deep(&self, place: Place, levels: usize) -> bool {
         self.limits.depth > 0 && place.depth + levels > self.limits.depth
     }
@@ -844,16 +907,7 @@ impl<'a> Lowerer<'a, '_> {
             view.arrays.clear();
             return Lowered::new(Node::text("JSON text"), Codec::Text);
         }
-        let index = self.definitions.len();
-        let name = (1..)
-            .map(|n| format!("part_{n}"))
-            .find(|name| !self.definitions.iter().any(|definition| definition.name == *name));
-        self.definitions.push(Definition {
-            target: None,
-            name: name.unwrap_or_default(),
-            node: None,
-            codec: Codec::Same,
-        });
+        let index = self.add_part(Node::default());
         self.change(
             view.path,
             "",
@@ -866,6 +920,14 @@ impl<'a> Lowerer<'a, '_> {
             definition.node = Some(lowered.node);
         }
         Lowered::new(Node { reference: Some(index), ..Node::default() }, lowered.codec)
+    }
+}
+
+fn says_nothing(source: &Source<'_>) -> bool {
+    match source.schema {
+        Value::Bool(flag) => *flag,
+        Value::Object(map) => map.is_empty(),
+        _ => false,
     }
 }
 

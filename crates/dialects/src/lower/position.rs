@@ -99,11 +99,28 @@ impl<'a> Lowerer<'a, '_> {
                 );
             }
         }
-        let empty = lowered.node.object.as_ref().is_none_or(|object| object.properties.is_empty());
+        let empty = lowered.node.object.as_ref().is_none_or(|object| {
+            object.properties.is_empty()
+                && matches!(object.additional, super::node::Rest::Unsaid | super::node::Rest::Closed)
+        });
         let codec = std::mem::take(&mut lowered.codec);
         let schema = if empty && omit_empty {
             if let Some(text) = lowered.node.description.take() {
                 tool_notes.push(Note::Sentence(text));
+            }
+            for (name, _) in &lowered.node.keywords {
+                self.change(
+                    PathId::ROOT,
+                    name,
+                    self.root.get(*name),
+                    Fate::Dropped,
+                    "no arguments, no schema",
+                );
+            }
+            for name in ["type", "properties", "additionalProperties", "required"] {
+                if let Some(value) = self.root.get(name) {
+                    self.change(PathId::ROOT, name, Some(value), Fate::Rewritten, "no arguments, no schema");
+                }
             }
             None
         } else {
@@ -237,15 +254,21 @@ impl<'a> Lowerer<'a, '_> {
                     Fate::Encoded,
                     "arrays and objects of any kind travel as JSON text",
                 );
-                let note = Note::Sentence(Cow::Borrowed("arrays and objects as JSON text"));
+                const WORDS: &str = "Text; arrays and objects as JSON text";
                 let types = TypeSet::STRING.or(TypeSet::NUMBER).or(TypeSet::BOOLEAN);
                 let mut node = if self.rules.type_lists {
-                    Node::of(types)
+                    Node {
+                        description: Some(Cow::Borrowed("Arrays and objects as JSON text")),
+                        ..Node::of(types)
+                    }
                 } else {
-                    Node { branches: types.singles().map(Node::of).collect(), ..Node::default() }
+                    let mut branches: Vec<_> = types.singles().map(Node::of).collect();
+                    if let Some(text) = branches.first_mut() {
+                        text.description = Some(Cow::Borrowed(WORDS));
+                    }
+                    Node { branches, ..Node::default() }
                 };
                 node.types = node.types.or(TypeSet::NULL);
-                node.description = compose(self.rules.text, None, &[note]);
                 Lowered::new(node, Codec::Containers)
             }
             Anything::Definition => {
@@ -253,7 +276,7 @@ impl<'a> Lowerer<'a, '_> {
                     return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
                 }
                 let index = self.anything_definition();
-                let native = self.rules.additional == Additional::Keep;
+                let native = matches!(self.rules.additional, Additional::Keep | Additional::Explicit);
                 if !native {
                     self.change(
                         view.path,
@@ -278,7 +301,7 @@ impl<'a> Lowerer<'a, '_> {
         let itself = || Node { reference: Some(index), ..Node::default() };
         let mut array = Node::of(TypeSet::ARRAY);
         array.array = Some(Box::new(super::node::ArrayNode { items: Some(itself()), ..Default::default() }));
-        let object = if self.rules.additional == Additional::Keep {
+        let object = if matches!(self.rules.additional, Additional::Keep | Additional::Explicit) {
             Node::of(TypeSet::OBJECT)
         } else {
             self.entries_node(Node::of(TypeSet::STRING), itself(), true)
@@ -292,6 +315,7 @@ impl<'a> Lowerer<'a, '_> {
             name: "any_json".to_owned(),
             node: Some(Node { types: TypeSet::NULL, branches, ..Node::default() }),
             codec: Codec::Same,
+            json: None,
         });
         index
     }
@@ -301,7 +325,7 @@ impl<'a> Lowerer<'a, '_> {
         let map = source.schema.as_object()?;
         let Value::String(reference) = map.get("$ref")? else { return None };
         let alone = map.keys().all(|name| {
-            name == "$ref"
+            matches!(name.as_str(), "$ref" | "$defs" | "definitions")
                 || Keyword::parse(name).is_some_and(|keyword| {
                     keyword == Keyword::Description || matches!(keyword.kind(), Kind::Annotation | Kind::Hint)
                 })
@@ -374,6 +398,7 @@ impl<'a> Lowerer<'a, '_> {
             name,
             node: None,
             codec: Codec::Same,
+            json: None,
         });
         let place = Place { depth: 1, root: false, in_union: false };
         let lowered = self.lower(&[target], place);
@@ -389,7 +414,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// A legal, unused name for the definition at `path`.
-    fn definition_name(&self, path: PathId) -> String {
+    pub(crate) fn definition_name(&self, path: PathId) -> String {
         let mut parts = Vec::new();
         let mut at = path;
         while let Some((parent, step)) = self.changes.paths.last(at) {
@@ -489,7 +514,7 @@ impl<'a> Lowerer<'a, '_> {
                         lowered.node.keywords.push((name, Json::Same(value)));
                     }
                 }
-                Verdict::Describe if keyword.kind() == Kind::Hint && value.to_string().len() <= 400 => {
+                Verdict::Describe if keyword.kind() == Kind::Hint => {
                     view.notes.push(Note::Keyword(name, value));
                     self.change(path, name, Some(value), Fate::Described, "not a keyword of this dialect");
                 }

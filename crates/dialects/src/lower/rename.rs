@@ -85,6 +85,15 @@ impl<'a> Lowerer<'a, '_> {
                     }
                 }
             }
+            // Required, but declared nowhere: renamed all the same.
+            for key in source.schema.get("required").and_then(Value::as_array).into_iter().flatten() {
+                if let Value::String(key) = key
+                    && self.keys.wire(key) != key.as_str()
+                    && !names.contains(&key.as_str())
+                {
+                    names.push(key);
+                }
+            }
         }
         let mut properties = Vec::new();
         for name in names {

@@ -7,7 +7,7 @@ use crate::options::Budget;
 /// What was found.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Size {
-    /// Objects and arrays.
+    /// Schemas, and objects inside data.
     pub(crate) nodes: usize,
     /// Characters of all strings and keys, and a few for every value: close to the compact JSON.
     pub(crate) bytes: usize,
@@ -26,45 +26,57 @@ pub(crate) enum Excess {
 /// Measures `schema`, and stops where the budget ends.
 pub(crate) fn scan(schema: &Value, budget: &Budget) -> Result<Size, Excess> {
     let mut size = Size::default();
-    // A schema level is at most three JSON levels: `properties`, the name, the schema.
-    visit(schema, budget.depth.saturating_mul(3).min(384), budget, &mut size)?;
+    visit(schema, Seen::Schema, budget.depth + 1, budget, &mut size)?;
     Ok(size)
 }
 
-fn visit(value: &Value, levels: usize, budget: &Budget, size: &mut Size) -> Result<(), Excess> {
+/// What an object in a schema document is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// A schema: one level.
+    Schema,
+    /// A table of schemas by name: no level of its own.
+    Table,
+}
+
+fn visit(value: &Value, seen: Seen, levels: usize, budget: &Budget, size: &mut Size) -> Result<(), Excess> {
     match value {
         Value::Object(map) => {
-            enter(levels, budget, size)?;
+            let levels = if seen == Seen::Schema {
+                size.nodes += 1;
+                if size.nodes > budget.nodes {
+                    return Err(Excess::Nodes);
+                }
+                levels.checked_sub(1).filter(|left| *left > 0).ok_or(Excess::Depth)?
+            } else {
+                levels
+            };
             for (key, child) in map {
                 size.bytes += key.len() + 4;
-                if key.starts_with('$') || key == "id" {
-                    size.has_ids |= matches!(key.as_str(), "$id" | "id" | "$anchor" | "$dynamicAnchor")
-                        && child.is_string();
+                let mut inner = Seen::Schema;
+                if seen == Seen::Schema {
+                    match key.as_str() {
+                        "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                            inner = Seen::Table;
+                        }
+                        "$id" | "id" | "$anchor" | "$dynamicAnchor" => size.has_ids |= child.is_string(),
+                        _ => {}
+                    }
                 }
-                visit(child, levels - 1, budget, size)?;
+                visit(child, inner, levels, budget, size)?;
             }
         }
         Value::Array(items) => {
-            enter(levels, budget, size)?;
+            // Data may nest arrays in arrays without end.
+            let levels =
+                levels.checked_sub(usize::from(items.iter().any(Value::is_array))).filter(|left| *left > 0);
             for child in items {
                 size.bytes += 1;
-                visit(child, levels - 1, budget, size)?;
+                visit(child, Seen::Schema, levels.ok_or(Excess::Depth)?, budget, size)?;
             }
         }
         Value::String(text) => size.bytes += text.len() + 2,
         Value::Number(_) | Value::Bool(_) | Value::Null => size.bytes += 4,
     }
     if size.bytes > budget.bytes { Err(Excess::Bytes) } else { Ok(()) }
-}
-
-fn enter(levels: usize, budget: &Budget, size: &mut Size) -> Result<(), Excess> {
-    size.nodes += 1;
-    if levels == 0 {
-        return Err(Excess::Depth);
-    }
-    // Each schema node brings an object of its own and often one for its properties.
-    if size.nodes > budget.nodes.saturating_mul(3) {
-        return Err(Excess::Nodes);
-    }
-    Ok(())
 }

@@ -66,6 +66,7 @@ impl<'a> Lowerer<'a, '_> {
             self.active.truncate(mark);
             alternatives.push(Alternative { lowered, mcp });
         }
+        let count = alternatives.len();
         if union.keyword == Keyword::OneOf {
             let exclusive = alternatives.iter().enumerate().all(|(index, left)| {
                 alternatives.iter().skip(index + 1).all(|right| disjoint(&left.mcp, &right.mcp))
@@ -81,7 +82,17 @@ impl<'a> Lowerer<'a, '_> {
                 "alternatives are said by anyOf",
             );
         }
-        self.join(alternatives)
+        let lowered = self.join(alternatives);
+        if union.keyword == Keyword::AnyOf && (lowered.node.branches.len() != count || !bare) {
+            self.change(
+                union.path,
+                "anyOf",
+                Some(union.original),
+                Fate::Rewritten,
+                "alternatives are said in another form",
+            );
+        }
+        lowered
     }
 
     fn lower_view_again(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
@@ -96,6 +107,17 @@ impl<'a> Lowerer<'a, '_> {
         let original = self.original_at(view.path, "type");
         if original.is_some() {
             self.change(view.path, "type", original, Fate::Rewritten, "one alternative for each type");
+        }
+        for name in ["properties", "required", "additionalProperties", "items", "prefixItems"] {
+            if let Some(value) = self.original_at(view.path, name) {
+                self.change(
+                    view.path,
+                    name,
+                    Some(value),
+                    Fate::Rewritten,
+                    "said in the alternative for its type",
+                );
+            }
         }
         for only in view.types.singles() {
             let mut inner = view.rules_only();
@@ -151,18 +173,8 @@ impl<'a> Lowerer<'a, '_> {
             return lowered;
         }
         let codec = self.union_codec(&mut kept);
-        let mut branches = Vec::with_capacity(kept.len());
-        for alternative in kept {
-            let node = alternative.lowered.node;
-            // A nested union without words of its own is part of this one.
-            if !node.branches.is_empty() && node.description.is_none() && node.keywords.is_empty() {
-                null |= node.types.contains(TypeSet::NULL);
-                branches.extend(node.branches);
-            } else {
-                branches.push(node);
-            }
-        }
-        let mut node = self.unite(branches);
+        let branches = kept.into_iter().map(|alternative| alternative.lowered.node).collect();
+        let mut node = Node { branches, ..Node::default() };
         if null {
             node = node.or_null();
         }
@@ -368,7 +380,12 @@ fn view_guard(view: &View<'_>) -> Guard {
             }
         }
     }
-    // Only objects that must be objects are told apart by their properties.
+    if let [part] = view.arrays.as_slice()
+        && part.prefix.is_none()
+        && let Some((_, items)) = part.items
+    {
+        guard.items = member_guard(items).map(Box::new);
+    }
     guard
 }
 

@@ -87,7 +87,10 @@ impl<'a> Lowerer<'a, '_> {
         values: &[&'a Value],
         keyword: &'static str,
     ) -> Lowered<'a> {
-        let types = values.iter().fold(TypeSet::NONE, |types, value| types.or(TypeSet::of(value)));
+        let mut types = values.iter().fold(TypeSet::NONE, |types, value| types.or(TypeSet::of(value)));
+        if types == TypeSet::INTEGER && view.types.without(TypeSet::NULL) == TypeSet::NUMBER {
+            types = TypeSet::NUMBER;
+        }
         let booleans = types == TypeSet::BOOLEAN && values.len() == 2;
         if booleans {
             self.change(
@@ -138,6 +141,11 @@ impl<'a> Lowerer<'a, '_> {
             Fate::Encoded,
             "values travel as labels",
         );
+        if types != TypeSet::STRING
+            && let Some(original) = self.original(view, "type")
+        {
+            self.change(view.path, "type", Some(original), Fate::Encoded, "values travel as labels");
+        }
         for facet in view.facets.clone() {
             self.change(
                 facet.path,

@@ -27,6 +27,8 @@ impl Plan {
                     let list = self.encode_entries(entries, map)?;
                     Ok(if entries.wrapped { json!({ "entries": list }) } else { list })
                 }
+                // An array would be read as entries on the way back.
+                Value::Array(_) => Err(PlanError::new("an array cannot stand for an object here")),
                 other => Ok(other.clone()),
             },
             Codec::Labels(labels) => labels
@@ -67,6 +69,12 @@ impl Plan {
         let mut undeclared = Map::new();
         for (key, value) in map {
             if let Some(property) = codec.properties.iter().find(|property| *property.mcp == **key) {
+                if value.is_null()
+                    && property.null_is_absent
+                    && !matches!(property.codec, Codec::SpelledNull(_))
+                {
+                    return Err(PlanError::new("null is not among the values").under(key));
+                }
                 let value = self.encode_with(&property.codec, value).map_err(|error| error.under(key))?;
                 encoded.insert(property.wire.to_string(), value);
                 continue;

@@ -17,6 +17,8 @@ pub(crate) struct Guard {
     pub(crate) keys: Option<Vec<Box<str>>>,
     /// Properties with few values, or of certain types.
     pub(crate) members: Vec<(Box<str>, Guard)>,
+    /// What the items of an array look like.
+    pub(crate) items: Option<Box<Guard>>,
 }
 
 impl Guard {
@@ -31,7 +33,13 @@ impl Guard {
         if let Some(values) = &self.values {
             return values.iter().any(|known| equal(known, value));
         }
-        let Value::Object(map) = value else { return true };
+        let map = match value {
+            Value::Object(map) => map,
+            Value::Array(items) => {
+                return self.items.as_ref().is_none_or(|guard| items.iter().all(|item| guard.accepts(item)));
+            }
+            _ => return true,
+        };
         self.required.iter().all(|key| map.contains_key(key.as_ref()))
             && self
                 .keys

@@ -34,11 +34,18 @@ struct Anchor<'a> {
 pub(crate) struct Resolver<'a> {
     resources: Vec<Resource<'a>>,
     anchors: Vec<Anchor<'a>>,
+    /// Old drafts: an `$id` beside `$ref` says nothing.
+    ref_hides_siblings: bool,
 }
 
 impl<'a> Resolver<'a> {
     /// `indexed` says whether the document has ids or anchors below its root.
-    pub(crate) fn new(root: &'a Value, indexed: bool, paths: &mut Paths<'a>) -> Self {
+    pub(crate) fn new(
+        root: &'a Value,
+        indexed: bool,
+        ref_hides_siblings: bool,
+        paths: &mut Paths<'a>,
+    ) -> Self {
         let uri = root.get("$id").or_else(|| root.get("id")).and_then(Value::as_str).unwrap_or_default();
         let mut resolver = Self {
             resources: vec![Resource {
@@ -47,6 +54,7 @@ impl<'a> Resolver<'a> {
                 path: PathId::ROOT,
             }],
             anchors: Vec::new(),
+            ref_hides_siblings,
         };
         if indexed {
             resolver.index(root, PathId::ROOT, 0, paths);
@@ -113,7 +121,8 @@ impl<'a> Resolver<'a> {
             Value::Object(map) => {
                 let mut resource = resource;
                 let id = map.get("$id").or_else(|| map.get("id")).and_then(Value::as_str);
-                if let Some(id) = id {
+                let hidden = self.ref_hides_siblings && map.contains_key("$ref");
+                if let Some(id) = id.filter(|_| !hidden) {
                     if let Some(name) = id.strip_prefix('#') {
                         self.anchors.push(Anchor { resource, name, schema, path });
                     } else if path != PathId::ROOT {
@@ -218,7 +227,7 @@ mod tests {
     #[track_caller]
     fn check(root: &Value, reference: &str, expected: Option<(&str, &Value)>) {
         let mut paths = Paths::default();
-        let resolver = Resolver::new(root, true, &mut paths);
+        let resolver = Resolver::new(root, true, false, &mut paths);
         let found = resolver.resolve(reference, 0, &mut paths);
         let found = found.map(|source| (paths.pointer(source.path), source.schema));
         assert_eq!(found.as_ref().map(|(path, schema)| (path.as_str(), *schema)), expected);
