@@ -297,10 +297,25 @@ class Positions:
                     out.append(Alt(f"{view.path}/items", view.node["items"]))
         return out, renamed
 
+    def unwrapped(self, alt: Alt) -> Alt:
+        """The node behind references and behind unions of one branch, which carry only a description or a null."""
+        for _ in range(4):
+            target = self.follow(alt)
+            if target is not None:
+                alt = target
+                continue
+            held = alt.node if isinstance(alt.node, dict) else {}
+            spelled = next((u for u in UNIONS if isinstance(held.get(u), list)), None)
+            real = [(i, b) for i, b in enumerate(held[spelled]) if not is_null(b)] if spelled else []
+            if len(real) != 1:
+                break
+            alt = Alt(f"{alt.path}/{spelled}/{real[0][0]}", real[0][1])
+        return alt
+
     def branches(self, node: dict, key: str, index: int, child: Any, raw: list[Alt]) -> list[Alt]:
         mine = [b for b in node[key] if not is_null(b)]
         out = []
-        for alt in [self.follow(a) or a for a in raw]:
+        for alt in [self.unwrapped(a) for a in raw]:
             held = alt.node if isinstance(alt.node, dict) else {}
             spelled = key if isinstance(held.get(key), list) else next((u for u in UNIONS if isinstance(held.get(u), list)), None)
             if spelled is None or is_null(child):

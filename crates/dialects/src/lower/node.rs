@@ -156,10 +156,8 @@ impl<'a> Node<'a> {
             return guard;
         }
         if !self.branches.is_empty() {
-            let types = self.branches.iter().fold(self.types, |types, branch| {
-                types.or(branch.guard_to(depth - 1, definitions, additional).types)
-            });
-            return Guard::of_types(types);
+            let guards = self.branches.iter().map(|branch| branch.guard_to(depth, definitions, additional));
+            return guards.fold(Guard::of_types(self.types), either);
         }
         let mut guard = Guard::of_types(self.types);
         if let Some(values) = &self.values {
@@ -199,6 +197,25 @@ impl<'a> Node<'a> {
         }
         guard
     }
+}
+
+/// What values of either of two nodes look like.
+fn either(left: Guard, right: Guard) -> Guard {
+    let objects = (left.types.meets(TypeSet::OBJECT), right.types.meets(TypeSet::OBJECT));
+    let types = left.types.or(right.types);
+    let (required, keys) = match objects {
+        (true, true) => {
+            let required = left.required.into_iter().filter(|key| right.required.contains(key)).collect();
+            let keys = left.keys.zip(right.keys).map(|(mut left, right)| {
+                left.extend(right);
+                left
+            });
+            (required, keys)
+        }
+        (true, false) => (left.required, left.keys),
+        (false, _) => (right.required, right.keys),
+    };
+    Guard { types, required, keys, ..Guard::default() }
 }
 
 /// Writes nodes in a dialect's spelling.

@@ -79,7 +79,7 @@ impl<'a> Lowerer<'a, '_> {
                 EmptyObject::Root | EmptyObject::Never => true,
             };
             if empty && !open {
-                for name in ["type", "properties", "additionalProperties"] {
+                for name in ["type", "properties", "additionalProperties", "propertyNames", "required"] {
                     let original = self.original_at(view.path, name);
                     if original.is_some() || name == "type" {
                         self.change(
@@ -113,6 +113,7 @@ impl<'a> Lowerer<'a, '_> {
         let required = required_names(parts, alternatives);
         let mut object = ObjectNode::default();
         let mut codecs: Vec<PropertyCodec> = Vec::new();
+        let list_all = carried || matches!(undeclared, Undeclared::Allowed(_));
         let mut identity = true;
         let inside = place.deeper(1);
         object.properties.reserve(properties.len());
@@ -146,8 +147,8 @@ impl<'a> Lowerer<'a, '_> {
             }
             let plain = lowered.codec == Codec::Same && !absent_as_null && wire == property.name;
             identity &= plain;
-            // A carrier has to know every declared property; otherwise the plain ones go without saying.
-            if carried || !plain {
+            // What else may come has to be told from what is declared; otherwise plain ones go without saying.
+            if list_all || !plain {
                 codecs.push(PropertyCodec {
                     mcp: Box::from(property.name),
                     wire: Box::from(wire.as_ref()),
@@ -355,6 +356,7 @@ impl<'a> Lowerer<'a, '_> {
         match kinds {
             [] => self.lower(&[], inside),
             [only] => self.lower(only, inside),
+            several if several.iter().any(|kind| kind.iter().all(says_nothing)) => self.lower(&[], inside),
             several => self.lower_any_of(several, inside),
         }
     }

@@ -211,6 +211,7 @@ impl<'a> Lowerer<'a, '_> {
         if view.is_unconstrained() {
             return self.lower_anything(view, place);
         }
+        self.describe_idle_parts(view);
         let null = view.types.contains(TypeSet::NULL);
         let others = view.types.without(TypeSet::NULL);
         if others.is_empty() {
@@ -230,6 +231,28 @@ impl<'a> Lowerer<'a, '_> {
             lowered.codec = super::union::keep_null(lowered.codec);
         }
         lowered
+    }
+
+    /// Rules for arrays or objects where neither can come: they bind nothing, but somebody meant something by them.
+    fn describe_idle_parts(&mut self, view: &mut View<'a>) {
+        let mut idle: Vec<(PathId, &'static str)> = Vec::new();
+        if !view.types.meets(TypeSet::ARRAY) {
+            for part in std::mem::take(&mut view.arrays) {
+                idle.extend(["items", "prefixItems", "additionalItems"].map(|name| (part.path, name)));
+            }
+        }
+        if !view.types.meets(TypeSet::OBJECT) {
+            let names =
+                ["properties", "required", "additionalProperties", "patternProperties", "propertyNames"];
+            for part in std::mem::take(&mut view.objects) {
+                idle.extend(names.map(|name| (part.path, name)));
+            }
+        }
+        for (path, name) in idle {
+            if let Some(value) = self.original_at(path, name) {
+                self.describe(path, name, value, view, "says nothing about this type");
+            }
+        }
     }
 
     /// Null alone.
@@ -384,8 +407,6 @@ impl<'a> Lowerer<'a, '_> {
         let node = Node { reference: Some(index), ..Node::default() };
         let mut lowered = Lowered::new(node, Codec::Definition(index));
         self.finish_words(&mut lowered, &mut view, true, &mut Vec::new());
-        // Beside a reference only words can stand.
-        lowered.node.keywords.clear();
         Some(lowered)
     }
 
@@ -484,6 +505,17 @@ impl<'a> Lowerer<'a, '_> {
         lowered.node.description = compose(self.rules.text, description, &notes);
     }
 
+    /// Beside a reference only a description can stand.
+    fn word_verdict(&self, keyword: Keyword, lowered: &Lowered<'a>) -> Verdict {
+        match (self.rules.keywords.of(keyword), keyword.kind()) {
+            (Verdict::Keep | Verdict::Hint, Kind::Annotation) if lowered.node.reference.is_some() => {
+                Verdict::Drop
+            }
+            (Verdict::Keep | Verdict::Hint, _) if lowered.node.reference.is_some() => Verdict::Describe,
+            (verdict, _) => verdict,
+        }
+    }
+
     fn hint(
         &mut self,
         keyword: Keyword,
@@ -506,7 +538,7 @@ impl<'a> Lowerer<'a, '_> {
                     self.change(path, name, Some(value), Fate::Dropped, "defaults are stripped");
                 }
             },
-            _ => match self.rules.keywords.of(keyword) {
+            _ => match self.word_verdict(keyword, lowered) {
                 Verdict::Keep | Verdict::Hint => {
                     if lowered.node.keywords.iter().any(|(known, _)| *known == name) {
                         self.change(path, name, Some(value), Fate::Dropped, "another one stands there");

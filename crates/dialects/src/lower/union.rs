@@ -83,7 +83,20 @@ impl<'a> Lowerer<'a, '_> {
             );
         }
         let lowered = self.join(alternatives);
-        if union.keyword == Keyword::AnyOf && (lowered.node.branches.len() != count || !bare) {
+        if matches!(&lowered.codec, Codec::Union(branches) if branches.iter().any(|branch| branch.tag.is_some()))
+        {
+            let name = union.keyword.name();
+            self.change(
+                union.path,
+                name,
+                Some(union.original),
+                Fate::Encoded,
+                "alternatives travel under a tag",
+            );
+        }
+        if union.keyword == Keyword::AnyOf
+            && (lowered.node.branches.len() != count || !bare || place.in_union)
+        {
             self.change(
                 union.path,
                 "anyOf",
@@ -134,6 +147,7 @@ impl<'a> Lowerer<'a, '_> {
     /// One node for all alternatives.
     pub(crate) fn join(&mut self, alternatives: Vec<Alternative<'a>>) -> Lowered<'a> {
         let mut null = false;
+        let mut null_words: Option<String> = None;
         let mut kept: Vec<Alternative<'a>> = Vec::with_capacity(alternatives.len());
         for alternative in alternatives.into_iter().filter(|alternative| alternative.lowered.possible) {
             let lowered = &alternative.lowered;
@@ -142,6 +156,9 @@ impl<'a> Lowerer<'a, '_> {
                 return Lowered::new(Node::anything(), lowered.codec.clone());
             }
             let only_null = alternative.mcp.types == TypeSet::NULL && alternative.mcp.values.is_none();
+            if let Some(words) = lowered.node.description.as_ref().filter(|_| only_null) {
+                null_words = Some(format!("null: {words}"));
+            }
             if only_null
                 || (lowered.node.types == TypeSet::NULL
                     && lowered.node.branches.is_empty()
@@ -163,6 +180,7 @@ impl<'a> Lowerer<'a, '_> {
                 lowered.node = lowered.node.or_null();
                 lowered.codec = keep_null(lowered.codec);
             }
+            add_words(&mut lowered.node, null_words);
             return lowered;
         }
         if let Some(merged) = merge_values(&kept) {
@@ -178,6 +196,7 @@ impl<'a> Lowerer<'a, '_> {
         if null {
             node = node.or_null();
         }
+        add_words(&mut node, null_words);
         Lowered::new(node, if null { keep_null(codec) } else { codec })
     }
 
@@ -226,13 +245,15 @@ impl<'a> Lowerer<'a, '_> {
                 tag: None,
                 mcp: alternative.mcp.clone(),
                 wire: alternative.lowered.node.guard(&nodes, additional),
-                codec: alternative.lowered.codec.clone(),
+                codec: self.settled(alternative.lowered.codec.clone()),
             })
             .collect();
         let mut confused = vec![false; branches.len()];
         for (index, left) in branches.iter().enumerate() {
             for (other, right) in branches.iter().enumerate().skip(index + 1) {
-                if !disjoint(&left.wire, &right.wire) && !agree(&left.codec, &right.codec) {
+                if !disjoint(&left.wire, &right.wire)
+                    && !agree((&left.codec, &left.wire), (&right.codec, &right.wire))
+                {
                     for mark in [index, other] {
                         if let Some(flag) = confused.get_mut(mark) {
                             *flag = true;
@@ -256,6 +277,19 @@ impl<'a> Lowerer<'a, '_> {
         Codec::Union(branches)
     }
 
+    /// A codec without references to definitions that are finished.
+    fn settled(&self, codec: Codec) -> Codec {
+        let mut codec = codec;
+        for _ in 0..8 {
+            let Codec::Definition(index) = codec else { break };
+            match self.definitions.get(index) {
+                Some(definition) if definition.node.is_some() => codec = definition.codec.clone(),
+                _ => break,
+            }
+        }
+        codec
+    }
+
     /// An object with the value under `tag`.
     fn tagged_node(&self, tag: &str, inner: Node<'a>) -> Node<'a> {
         let mut node = Node::of(TypeSet::OBJECT);
@@ -277,6 +311,15 @@ impl<'a> Lowerer<'a, '_> {
             Some(Value::String(name)) => TypeSet::named(name).unwrap_or(TypeSet::ALL),
             _ => TypeSet::ALL,
         }
+    }
+}
+
+fn add_words(node: &mut Node<'_>, words: Option<String>) {
+    if let Some(words) = words {
+        node.description = Some(match node.description.take() {
+            Some(own) => Cow::Owned(format!("{own}\n{words}")),
+            None => Cow::Owned(words),
+        });
     }
 }
 

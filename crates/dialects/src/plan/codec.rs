@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::Guard;
+use super::{Guard, disjoint};
+use crate::schema::TypeSet;
 
 /// How one value travels.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -84,37 +85,84 @@ pub(crate) struct Entries {
     pub(crate) wrapped: bool,
 }
 
-/// Whether both codecs read every value that both could have written in the same way.
-pub(crate) fn agree(left: &Codec, right: &Codec) -> bool {
-    match (left, right) {
-        (Codec::List(left), Codec::List(right)) => agree(left, right),
-        (Codec::List(inner), Codec::Same) | (Codec::Same, Codec::List(inner)) => agree(inner, &Codec::Same),
-        (Codec::Object(left), Codec::Object(right)) => {
-            left.properties.iter().all(|property| {
-                right.properties.iter().find(|other| other.wire == property.wire).is_none_or(|other| {
-                    other.mcp == property.mcp
-                        && other.null_is_absent == property.null_is_absent
-                        && agree(&other.codec, &property.codec)
-                })
-            }) && rests_agree(&left.rest, &right.rest)
+/// Whether both codecs read in the same way every value that both guards accept.
+pub(crate) fn agree(left: (&Codec, &Guard), right: (&Codec, &Guard)) -> bool {
+    match (left.0, right.0) {
+        (Codec::Same, Codec::Same) => true,
+        (Codec::List(_), Codec::List(_) | Codec::Same) | (Codec::Same, Codec::List(_)) => {
+            let any = Guard::of_types(TypeSet::ALL);
+            let item = |(codec, guard): (&'_ Codec, &'_ Guard)| match codec {
+                Codec::List(item) => ((**item).clone(), guard.items.clone()),
+                _ => (Codec::Same, guard.items.clone()),
+            };
+            let ((left, left_items), (right, right_items)) = (item(left), item(right));
+            agree(
+                (&left, left_items.as_deref().unwrap_or(&any)),
+                (&right, right_items.as_deref().unwrap_or(&any)),
+            )
         }
-        (Codec::Union(left), right) => {
-            left.iter().all(|branch| branch.tag.is_none() && agree(&branch.codec, right))
+        (Codec::Object(_), Codec::Object(_) | Codec::Same) | (Codec::Same, Codec::Object(_)) => {
+            objects_agree(left, right)
         }
-        (left, Codec::Union(right)) => {
-            right.iter().all(|branch| branch.tag.is_none() && agree(left, &branch.codec))
-        }
-        _ => left == right,
+        (Codec::Union(branches), _) => branches.iter().all(|branch| {
+            disjoint(&branch.wire, right.1)
+                || (branch.tag.is_none() && agree((&branch.codec, &branch.wire), right))
+        }),
+        (_, Codec::Union(branches)) => branches.iter().all(|branch| {
+            disjoint(&branch.wire, left.1)
+                || (branch.tag.is_none() && agree(left, (&branch.codec, &branch.wire)))
+        }),
+        (left, right) => left == right,
     }
 }
 
-fn rests_agree(left: &Rest, right: &Rest) -> bool {
+/// Objects agree where every key that both may have is read alike.
+fn objects_agree(left: (&Codec, &Guard), right: (&Codec, &Guard)) -> bool {
+    let common = |key: &str| {
+        let allows =
+            |guard: &Guard| guard.keys.as_ref().is_none_or(|keys| keys.iter().any(|known| **known == *key));
+        allows(left.1) && allows(right.1)
+    };
+    let empty: &[PropertyCodec] = &[];
+    let parts = |codec: &'_ Codec| match codec {
+        Codec::Object(object) => Some(object.clone()),
+        _ => None,
+    };
+    let (left_object, right_object) = (parts(left.0), parts(right.0));
+    let left_properties = left_object.as_ref().map_or(empty, |object| &object.properties);
+    let right_properties = right_object.as_ref().map_or(empty, |object| &object.properties);
+    let one_way = |mine: &[PropertyCodec], theirs: &[PropertyCodec]| {
+        mine.iter().filter(|property| common(&property.wire)).all(|property| {
+            match theirs.iter().find(|other| other.wire == property.wire) {
+                Some(other) => {
+                    let any = Guard::of_types(TypeSet::ALL);
+                    other.mcp == property.mcp
+                        && other.null_is_absent == property.null_is_absent
+                        && agree((&property.codec, &any), (&other.codec, &any))
+                }
+                None => {
+                    property.mcp == property.wire && !property.null_is_absent && property.codec == Codec::Same
+                }
+            }
+        })
+    };
+    one_way(left_properties, right_properties)
+        && one_way(right_properties, left_properties)
+        && rests_agree(
+            left_object.as_ref().map_or(&Rest::Same, |object| &object.rest),
+            right_object.as_ref().map_or(&Rest::Same, |object| &object.rest),
+            &common,
+        )
+}
+
+fn rests_agree(left: &Rest, right: &Rest, common: &dyn Fn(&str) -> bool) -> bool {
+    let carried = |rest: &Rest| matches!(rest, Rest::Carrier { wire, .. } if common(wire));
     match (left, right) {
-        (Rest::Carrier { .. }, Rest::Carrier { .. }) => left == right,
-        (Rest::Each(left), Rest::Each(right)) => agree(left, right),
+        (Rest::Each(left), Rest::Each(right)) => left == right,
         (Rest::Each(codec), Rest::Same) | (Rest::Same, Rest::Each(codec)) => *codec == Codec::Same,
-        (Rest::Carrier { .. }, Rest::Same | Rest::Each(_))
-        | (Rest::Same | Rest::Each(_), Rest::Carrier { .. }) => false,
+        (Rest::Carrier { .. }, Rest::Carrier { .. }) => left == right || !(carried(left) || carried(right)),
+        (Rest::Carrier { .. }, _) => !carried(left),
+        (_, Rest::Carrier { .. }) => !carried(right),
         (Rest::Same, Rest::Same) => true,
     }
 }
