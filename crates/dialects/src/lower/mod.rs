@@ -65,6 +65,10 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) changes: Changes<'a>,
     pub(crate) resolver: Resolver<'a>,
     pub(crate) draft: Draft,
+    /// Nodes after which the rest travels as JSON text.
+    pub(crate) node_limit: usize,
+    /// How often a definition may contain itself.
+    pub(crate) unroll: usize,
     /// References that are being written out.
     pub(crate) active: Vec<&'a Value>,
     pub(crate) definitions: Vec<Definition<'a>>,
@@ -97,6 +101,26 @@ pub(crate) fn lower<'a>(
     dialect: &Dialect,
     options: &Options,
 ) -> LoweredSchema<'a> {
+    // Recursion that branches grows quickly: it is written out only as far as that stays in proportion.
+    let room = 256 + 4 * size.nodes;
+    let mut unroll = dialect.schema.unroll;
+    loop {
+        let (lowered, nodes) = lower_once(schema, size, dialect, options, unroll, room);
+        if nodes <= room || unroll == 0 {
+            return lowered;
+        }
+        unroll -= 1;
+    }
+}
+
+fn lower_once<'a>(
+    schema: &'a Value,
+    size: &Size,
+    dialect: &Dialect,
+    options: &Options,
+    unroll: usize,
+    room: usize,
+) -> (LoweredSchema<'a>, usize) {
     let mut changes = Changes::default();
     let draft = Draft::of(schema);
     let resolver = Resolver::new(schema, size.has_ids, draft.ref_hides_siblings, &mut changes.paths);
@@ -108,6 +132,8 @@ pub(crate) fn lower<'a>(
         changes,
         resolver,
         draft,
+        node_limit: options.budget.nodes.min(if unroll == 0 { room } else { usize::MAX }),
+        unroll,
         active: Vec::new(),
         definitions: Vec::new(),
         nodes: 0,
@@ -117,13 +143,16 @@ pub(crate) fn lower<'a>(
         root: schema,
     };
     match dialect.schema.lowering {
-        Lowering::None => LoweredSchema {
-            schema: Some(Json::Same(schema)),
-            plan: Plan::default(),
-            changes: lowerer.changes,
-            tool_notes: Vec::new(),
-        },
-        Lowering::Edit => lowerer.edit_root(),
+        Lowering::None => {
+            let lowered = LoweredSchema {
+                schema: Some(Json::Same(schema)),
+                plan: Plan::default(),
+                changes: lowerer.changes,
+                tool_notes: Vec::new(),
+            };
+            (lowered, 0)
+        }
+        Lowering::Edit => (lowerer.edit_root(), 0),
         Lowering::Rebuild => lowerer.rebuild_root(dialect.tool.omit_empty_schema),
     }
 }

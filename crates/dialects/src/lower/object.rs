@@ -159,13 +159,13 @@ impl<'a> Lowerer<'a, '_> {
             names.push(wire.clone());
             object.properties.push((wire, lowered.node));
         }
-        self.report_required(view, parts, &object);
         let rest = if carried {
             identity = false;
             self.add_carrier(&mut object, &names, parts, undeclared, inside, view)
         } else {
             self.say_undeclared(&mut object, parts, undeclared, open, inside, view)
         };
+        self.report_required(view, parts, &object);
         identity &= matches!(rest, Rest::Same);
         let mut node = Node::of(TypeSet::OBJECT);
         if identity {
@@ -903,7 +903,7 @@ impl<'a> Lowerer<'a, '_> {
         lower: fn(&mut Self, &mut View<'a>, Place) -> Lowered<'a>,
     ) -> Lowered<'a> {
         if self.rules.refs != RefStyle::Defs || (place.in_union && !self.rules.ref_in_union) || place.root {
-            self.change(view.path, "", None, Fate::Encoded, "JSON text: deeper than the dialect takes");
+            self.encode_whole(view.path, "JSON text: deeper than the dialect takes");
             view.facets.clear();
             view.objects.clear();
             view.arrays.clear();

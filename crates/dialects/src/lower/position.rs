@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::view::View;
 use super::{Definition, LoweredSchema, Lowerer, Node, Writer};
-use crate::dialect::{Additional, Anything, RefStyle, Verdict};
+use crate::dialect::{Additional, AnyOfStyle, Anything, RefStyle, Verdict};
 use crate::json::Json;
 use crate::options::Defaults;
 use crate::plan::{Codec, Plan};
@@ -54,7 +54,7 @@ const JSON_TEXT: &str = "JSON text";
 
 impl<'a> Lowerer<'a, '_> {
     /// The whole schema.
-    pub(crate) fn rebuild_root(mut self, omit_empty: bool) -> LoweredSchema<'a> {
+    pub(crate) fn rebuild_root(mut self, omit_empty: bool) -> (LoweredSchema<'a>, usize) {
         let place = Place { depth: 0, root: true, in_union: false };
         let mut view = View::new(PathId::ROOT);
         self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
@@ -127,12 +127,13 @@ impl<'a> Lowerer<'a, '_> {
             Some(self.write(lowered.node))
         };
         let definitions = self.definitions.into_iter().map(|definition| definition.codec).collect();
-        LoweredSchema {
+        let lowered = LoweredSchema {
             schema,
             plan: Plan { root: codec, definitions, injected: Vec::new() }.simplified(),
             changes: self.changes,
             tool_notes,
-        }
+        };
+        (lowered, self.nodes)
     }
 
     /// Writes the root node and its definitions.
@@ -180,14 +181,8 @@ impl<'a> Lowerer<'a, '_> {
         self.nodes += 1;
         let mut lowered = if view.cut {
             Lowered::new(Node::text(JSON_TEXT), Codec::Text)
-        } else if self.nodes > self.options.budget.nodes {
-            self.change(
-                view.path,
-                "",
-                None,
-                Fate::Encoded,
-                "JSON text: the written-out schema would be too large",
-            );
+        } else if self.nodes > self.node_limit {
+            self.encode_whole(view.path, "JSON text: the written-out schema would be too large");
             Lowered::new(Node::text(JSON_TEXT), Codec::Text)
         } else if view.impossible {
             Lowered::impossible()
@@ -201,6 +196,16 @@ impl<'a> Lowerer<'a, '_> {
         lowered.required |= view.required;
         self.finish_words(&mut lowered, view, true, &mut Vec::new());
         lowered
+    }
+
+    /// Reports that everything at `path` travels as JSON text.
+    pub(crate) fn encode_whole(&mut self, path: PathId, reason: &'static str) {
+        let schema = self.root.pointer(&self.changes.paths.pointer(path));
+        for (name, value) in schema.and_then(Value::as_object).into_iter().flatten() {
+            if name != "description" {
+                self.change(path, name, Some(value), Fate::Encoded, reason);
+            }
+        }
     }
 
     /// By type, where there are no unions left.
@@ -267,6 +272,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// A value without any rule.
     pub(crate) fn lower_anything(&mut self, view: &View<'a>, place: Place) -> Lowered<'a> {
+        if let Some(types) = self.original_at(view.path, "type") {
+            self.change(view.path, "type", Some(types), Fate::Rewritten, "any type");
+        }
         match self.rules.anything {
             Anything::Empty => Lowered::new(Node::anything(), Codec::Same),
             Anything::Scalars => {
@@ -508,7 +516,10 @@ impl<'a> Lowerer<'a, '_> {
     /// Beside a reference only a description can stand.
     fn word_verdict(&self, keyword: Keyword, lowered: &Lowered<'a>) -> Verdict {
         match (self.rules.keywords.of(keyword), keyword.kind()) {
-            (Verdict::Keep | Verdict::Hint, Kind::Annotation) if lowered.node.reference.is_some() => {
+            (Verdict::Keep | Verdict::Hint, Kind::Annotation)
+                if lowered.node.reference.is_some()
+                    || (!lowered.node.branches.is_empty() && self.rules.any_of == AnyOfStyle::Alone) =>
+            {
                 Verdict::Drop
             }
             (Verdict::Keep | Verdict::Hint, _) if lowered.node.reference.is_some() => Verdict::Describe,

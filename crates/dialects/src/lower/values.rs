@@ -88,8 +88,10 @@ impl<'a> Lowerer<'a, '_> {
         keyword: &'static str,
     ) -> Lowered<'a> {
         let mut types = values.iter().fold(TypeSet::NONE, |types, value| types.or(TypeSet::of(value)));
-        if types == TypeSet::INTEGER && view.types.without(TypeSet::NULL) == TypeSet::NUMBER {
-            types = TypeSet::NUMBER;
+        if types.meets(TypeSet::NUMBER) && view.types != TypeSet::ALL && view.types.contains(TypeSet::NUMBER)
+        {
+            // The type that the server declares, not the narrower one of its examples.
+            types = types.or(TypeSet::NUMBER);
         }
         let booleans = types == TypeSet::BOOLEAN && values.len() == 2;
         if booleans {
@@ -129,6 +131,12 @@ impl<'a> Lowerer<'a, '_> {
                     Fate::Rewritten,
                     "a list of one value",
                 );
+            }
+            if types.count() > 1
+                && !self.rules.type_lists
+                && let Some(original) = self.original(view, "type")
+            {
+                self.change(view.path, "type", Some(original), Fate::Rewritten, "said by the values");
             }
             self.write_facets(view, types, &mut node);
             node.values = Some(values.iter().map(|value| Json::Same(value)).collect());

@@ -455,7 +455,7 @@ impl<'a> Lowerer<'a, '_> {
             return;
         };
         let times = self.active.iter().filter(|active| std::ptr::eq(**active, target.schema)).count();
-        if times > self.rules.unroll || self.active.len() > 64 {
+        if times > self.unroll || self.active.len() > 64 {
             view.cut = true;
             self.change(
                 source.path,
