@@ -1,0 +1,139 @@
+//! Measures the translation engine on a corpus of real tools, against what `serde_json` needs for the same tools.
+
+mod corpus;
+mod measure;
+mod memory;
+mod passes;
+mod table;
+
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use gateway_dialects::{Dialects, Options, Translator};
+
+use corpus::Corpus;
+
+/// Measures the translation engine.
+#[derive(Debug, Parser)]
+#[command(name = "gateway-bench", version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Time every dialect, and watch memory while streaming.
+    Time(Time),
+    /// Run one corpus pass and nothing more, for tools that count instructions.
+    Once(Once),
+}
+
+#[derive(Debug, Args)]
+struct Source {
+    /// Folder with one JSON file a server, each with a `tools` array
+    #[arg(long, default_value = "../shared/corpus/servers")]
+    corpus: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct Time {
+    #[command(flatten)]
+    source: Source,
+    /// Dialects to measure, separated by commas; all of them unless given
+    #[arg(long, value_delimiter = ',')]
+    dialects: Vec<String>,
+    /// How often each measurement is taken; the medians are printed
+    #[arg(long, default_value_t = 9)]
+    rounds: usize,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct Once {
+    #[command(flatten)]
+    source: Source,
+    /// What to run
+    #[arg(long, value_enum, default_value = "whole")]
+    pass: Pass,
+    /// The dialect; `serde` reads none
+    #[arg(long, default_value = "gemini")]
+    dialect: String,
+}
+
+/// One way through the corpus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Pass {
+    /// Parse and write the tools, without translating.
+    Serde,
+    /// Parse, translate, write.
+    Whole,
+    /// Translate tools that are parsed already; plan and report are made too.
+    Engine,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Time(command) => command.run(),
+        Command::Once(command) => command.run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+impl Time {
+    fn run(&self) -> Result<()> {
+        let corpus = Corpus::read(&self.source.corpus)?;
+        let dialects = Dialects::builtin();
+        let names: Vec<&str> = if self.dialects.is_empty() {
+            dialects.names().collect()
+        } else {
+            self.dialects.iter().map(String::as_str).collect()
+        };
+        let translators = names.iter().map(|name| translator(&dialects, name)).collect::<Result<Vec<_>>>()?;
+        let rows = measure::measure(&corpus, &translators, self.rounds.max(1));
+        let memory = translators
+            .iter()
+            .find(|translator| translator.dialect().name == "gemini")
+            .or(translators.first())
+            .map(|translator| memory::watch(&corpus, translator))
+            .transpose()?;
+        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        let report = table::Report::new(&corpus, self.rounds.max(1), rows, memory);
+        if self.json {
+            serde_json::to_writer_pretty(&mut stdout, &report)?;
+            writeln!(stdout)?;
+        } else {
+            report.write_text(&mut stdout)?;
+        }
+        stdout.flush().context("writing the figures")
+    }
+}
+
+impl Once {
+    fn run(&self) -> Result<()> {
+        let corpus = Corpus::read(&self.source.corpus)?;
+        let translator = translator(&Dialects::builtin(), &self.dialect)?;
+        let bytes = match self.pass {
+            Pass::Serde => passes::counted_serde_pass(&corpus),
+            Pass::Whole => passes::counted_whole_pass(&corpus, &translator),
+            Pass::Engine => passes::counted_engine_pass(&corpus.parsed(), &translator),
+        };
+        writeln!(std::io::stdout(), "{} tools, {bytes} in the check sum", corpus.lines.len())?;
+        Ok(())
+    }
+}
+
+fn translator(dialects: &Dialects, name: &str) -> Result<Translator> {
+    Translator::new(dialects, name, Options::default()).with_context(|| format!("preparing `{name}`"))
+}
