@@ -6,6 +6,7 @@ mod calls_text;
 mod context;
 mod dialects;
 mod history;
+mod hostile;
 mod results;
 mod stream;
 mod stream_properties;
