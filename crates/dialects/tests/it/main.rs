@@ -7,6 +7,7 @@ mod context;
 mod dialects;
 mod history;
 mod hostile;
+mod properties;
 mod results;
 mod stream;
 mod stream_properties;
