@@ -7,6 +7,7 @@ mod context;
 mod dialects;
 mod history;
 mod hostile;
+mod layers;
 mod properties;
 mod results;
 mod stream;
