@@ -10,5 +10,6 @@ mod hostile;
 mod layers;
 mod properties;
 mod results;
+mod seeds;
 mod stream;
 mod stream_properties;
