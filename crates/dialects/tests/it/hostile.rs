@@ -355,6 +355,14 @@ hostile! {
         survive(&tool(json!({"type": "object", "properties": {"c": {"dependentSchemas": {"a": {"anyOf": [{"$ref": "#"}]}}}}})));
         survive(&tool(json!({"type": "object", "properties": {"c": {"anyOf": [{"dependentSchemas": {"a": {"$ref": "#"}}}]}}})));
     };
+    recursion_of_objects_without_a_type => {
+        survive(&tool(json!({
+            "type": "object",
+            "properties": {"h": {"properties": {"b": {"$ref": "#/$defs/A"}}}},
+            "$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/A"}}}}
+        })));
+        survive(&tool(json!({"properties": {"h": {"properties": {"a": {"$ref": "#node"}}}}, "$anchor": "node"})));
+    };
     recursion_through_an_intersection_in_a_union => survive_quietly(&tool(json!({
         "type": "object",
         "properties": {"p": {"oneOf": [{"$ref": "#/$defs/A"}, {}]}},

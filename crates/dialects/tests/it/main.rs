@@ -1,5 +1,6 @@
 //! Behaviour of the crate, seen from outside.
 
+mod architecture;
 mod arguments;
 mod calls;
 mod calls_text;
@@ -7,6 +8,7 @@ mod context;
 mod dialects;
 mod history;
 mod hostile;
+mod hostile_fuzz;
 mod layers;
 mod properties;
 mod results;
