@@ -1,5 +1,7 @@
 //! Which crate may use which, and what the pure crate must not know.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,8 @@
 //!
 //! Each case runs in a process of its own, because a stack overflow or an endless loop would take all tests down.
 
+#![expect(clippy::panic, clippy::print_stderr, clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -19,7 +21,7 @@ const CHILD: &str = "GATEWAY_HOSTILE_CASE";
 const MOST_MEMORY: u64 = 1024 * 1024;
 
 /// Far more than any case needs: it only turns an endless loop into a failure.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Runs `body` in a process of its own. `name` is the full path of the calling test.
 #[track_caller]

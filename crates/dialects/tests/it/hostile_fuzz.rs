@@ -2,6 +2,8 @@
 //!
 //! The mutations are the same in every run. `PROPERTY_FACTOR=100 cargo test hostile_fuzz` makes a hundred times as many.
 
+#![expect(clippy::print_stderr, clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! The layers of seed 003: which constraints leave the schema, and in which words they come back.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 #![expect(clippy::needless_pass_by_value, reason = "cases read better by value")]
 
 use gateway_dialects::dialect::Compat;

@@ -2,6 +2,8 @@
 //!
 //! `PROPERTY_FACTOR=20 cargo test properties` runs twenty times the usual number of cases.
 
+#![expect(clippy::print_stderr, clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 

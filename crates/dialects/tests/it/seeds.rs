@@ -1,6 +1,7 @@
 //! The seeds' own documents as known answers: seed 000 (`argo`), 001 (`dial`), 002 (`openai-functions`), 004 (Gemini,
 //! OpenAI, xAI), and the wrappers of the other APIs.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 #![expect(clippy::needless_pass_by_value, reason = "cases read better by value")]
 
 use gateway_dialects::{Defaults, Dialects, Options, ToolTranslation, Translator};
