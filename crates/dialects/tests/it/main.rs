@@ -1,11 +1,17 @@
 //! Behaviour of the crate, seen from outside.
 
+mod architecture;
 mod arguments;
 mod calls;
 mod calls_text;
 mod context;
 mod dialects;
 mod history;
+mod hostile;
+mod hostile_fuzz;
+mod layers;
+mod properties;
 mod results;
+mod seeds;
 mod stream;
 mod stream_properties;
