@@ -66,9 +66,10 @@ def annotations() -> tuple[frozenset, tuple]:
     return frozenset(n for n in names if not n.endswith("*")), tuple(n[:-1] for n in names if n.endswith("*"))
 
 
-def may_drop(keyword: str) -> bool:
+def may_drop(keyword: str, dialect: str) -> bool:
     exact, prefixes = annotations()
-    return keyword in exact or keyword.startswith(prefixes)
+    own = kit.load_toml("annotations.toml").get("dialects", {}).get(dialect, [])
+    return keyword in exact or keyword.startswith(prefixes) or keyword in own
 
 
 def encoding(reason: str) -> str:
@@ -141,7 +142,7 @@ def share(job) -> dict:
                 seen["fates"][change["fate"]] += 1
                 if change["fate"] == "encoded":
                     seen["kinds"][encoding(change["reason"])] += 1
-                if change["fate"] == "dropped" and not may_drop(change["keyword"]):
+                if change["fate"] == "dropped" and not may_drop(change["keyword"], dialect):
                     seen["bad_drops"][change["keyword"]] += 1
             if row["tool"] is None:
                 seen["quarantined"].append((server, tool["name"], row["quarantine"]))

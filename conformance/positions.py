@@ -315,7 +315,7 @@ class Positions:
     def branches(self, node: dict, key: str, index: int, child: Any, raw: list[Alt]) -> list[Alt]:
         mine = [b for b in node[key] if not is_null(b)]
         out = []
-        for alt in [self.unwrapped(a) for a in raw]:
+        for alt in [self.unwrapped(a) if len(mine) > 1 else self.follow(a) or a for a in raw]:
             held = alt.node if isinstance(alt.node, dict) else {}
             spelled = key if isinstance(held.get(key), list) else next((u for u in UNIONS if isinstance(held.get(u), list)), None)
             if spelled is None or is_null(child):

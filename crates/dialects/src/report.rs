@@ -51,6 +51,8 @@ pub(crate) enum Step<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths<'a> {
     steps: Vec<(PathId, Step<'a>)>,
+    /// How long each pointer is.
+    lengths: Vec<usize>,
 }
 
 impl<'a> Paths<'a> {
@@ -63,6 +65,11 @@ impl<'a> Paths<'a> {
     }
 
     fn push(&mut self, parent: PathId, step: Step<'a>) -> PathId {
+        let own = match step {
+            Step::Name(name) => name.len() + 1,
+            Step::Index(_) => 3,
+        };
+        self.lengths.push(self.length(parent) + own);
         self.steps.push((parent, step));
         PathId(u32::try_from(self.steps.len()).unwrap_or(u32::MAX))
     }
@@ -70,6 +77,10 @@ impl<'a> Paths<'a> {
     /// The last step of `path`.
     pub(crate) fn last(&self, path: PathId) -> Option<(PathId, Step<'a>)> {
         self.steps.get((path.0 as usize).checked_sub(1)?).copied()
+    }
+
+    fn length(&self, path: PathId) -> usize {
+        (path.0 as usize).checked_sub(1).and_then(|index| self.lengths.get(index)).copied().unwrap_or(0)
     }
 
     /// The JSON Pointer of `path`.
@@ -158,6 +169,11 @@ impl Changes<'_> {
             fate: entry.fate,
             reason: &entry.reason,
         })
+    }
+
+    /// Roughly how long the report is.
+    pub(crate) fn report_bytes(&self) -> usize {
+        self.entries.iter().map(|entry| self.paths.length(entry.path) + 100).sum()
     }
 
     /// How many changes have this fate.

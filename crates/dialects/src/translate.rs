@@ -14,7 +14,7 @@ use crate::options::{Options, Strict};
 use crate::plan::Plan;
 use crate::report::{Changes, Fate};
 use crate::text::compose;
-use crate::tokens::{Tokens, estimate, json_bytes, value_bytes};
+use crate::tokens::{Tokens, estimate, json_bytes};
 
 /// Translates tools into one dialect.
 ///
@@ -143,8 +143,17 @@ impl Translator {
         if name.is_empty() {
             return ToolTranslation::quarantined(name, "the tool has no name".to_owned());
         }
+        let given = ["inputSchema", "parameters", "schema"]
+            .iter()
+            .find_map(|key| members.get(*key).filter(|schema| !schema.is_null()))
+            .filter(|schema| *schema != &Value::Bool(true));
+        let schema = given.unwrap_or(&NO_SCHEMA);
         if self.dialect.tool.shape == ToolShape::Mcp {
-            let bytes = estimate(value_bytes(tool));
+            let size = match scan(schema, &self.options.budget) {
+                Ok(size) => size,
+                Err(excess) => return ToolTranslation::quarantined(name, excess.reason(&self.options)),
+            };
+            let bytes = estimate(size.bytes + name.len() + description_of(members).map_or(0, str::len) + 40);
             return ToolTranslation {
                 name,
                 wire_name: name.to_owned(),
@@ -156,11 +165,6 @@ impl Translator {
                 strict: false,
             };
         }
-        let given = ["inputSchema", "parameters", "schema"]
-            .iter()
-            .find_map(|key| members.get(*key))
-            .filter(|schema| !matches!(schema, Value::Null | Value::Bool(true)));
-        let schema = given.unwrap_or(&NO_SCHEMA);
         if let Some(reason) = unusable_root(schema) {
             return ToolTranslation::quarantined(name, reason);
         }
@@ -197,6 +201,13 @@ impl Translator {
             self.options.injected.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let description = self.description(dialect, members, name, &tool_notes);
         let schema = schema.map(|schema| self.empty_required(dialect, schema, has_schema));
+        let written = schema.as_ref().map_or(0, json_bytes);
+        if written > self.options.budget.bytes {
+            return ToolTranslation::quarantined(name, Excess::Bytes.reason(&self.options));
+        }
+        if changes.report_bytes() > self.options.budget.bytes.saturating_mul(16) {
+            return ToolTranslation::quarantined(name, Excess::Report.reason(&self.options));
+        }
         let definition = wrap(dialect, wire_name, description, schema);
         let tokens = Tokens { before, after: estimate(json_bytes(&definition)) };
         ToolTranslation {
@@ -322,7 +333,11 @@ fn unusable_root(schema: &Value) -> Option<String> {
             _ => None,
         },
         Value::Bool(_) => Some("the input schema is `false`: no arguments satisfy it".to_owned()),
-        other => Some(format!("the input schema is not an object but {other}")),
+        Value::Array(_) => Some("the input schema is a list, not an object".to_owned()),
+        other => {
+            let text: String = other.to_string().chars().take(60).collect();
+            Some(format!("the input schema is not an object but {text}"))
+        }
     }
 }
 
@@ -336,6 +351,9 @@ impl Excess {
             ),
             Self::Nodes => {
                 format!("MCP_TOOL_SCHEMA_UNBOUNDED: the schema has more than {} nodes", budget.nodes)
+            }
+            Self::Report => {
+                "MCP_TOOL_SCHEMA_UNBOUNDED: the report on the schema would be too long".to_owned()
             }
             Self::Bytes => {
                 format!("MCP_TOOL_SCHEMA_UNBOUNDED: the schema has more than {} bytes", budget.bytes)

@@ -100,7 +100,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         for part in parts {
             if let Some((name, _)) = part.prefix
-                && let Some(original) = self.original_at(part.path, name)
+                && let Some(original) = part.schema.get(name)
             {
                 self.describe(part.path, name, original, view, "positions share one rule here");
             }
@@ -164,9 +164,5 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
         }
-    }
-
-    pub(crate) fn original_at(&self, path: crate::report::PathId, keyword: &str) -> Option<&'a Value> {
-        self.root.pointer(&self.changes.paths.pointer(path)).and_then(|schema| schema.get(keyword))
     }
 }

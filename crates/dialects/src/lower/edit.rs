@@ -40,6 +40,14 @@ impl<'a> Lowerer<'a, '_> {
     /// The whole schema.
     pub(crate) fn edit_root(mut self) -> LoweredSchema<'a> {
         let mut schema = if self.root_needs_folding() { self.fold_root() } else { self.edit_plain_root() };
+        let mut index = 0;
+        while let Some(target) = self.waiting.get(index).copied() {
+            let edited = self.edit(target);
+            if let Some(definition) = self.definitions.get_mut(index) {
+                definition.json = Some(edited.json);
+            }
+            index += 1;
+        }
         if !self.definitions.is_empty() {
             let mut entries = into_entries(schema);
             let definitions = std::mem::take(&mut self.definitions);
@@ -149,7 +157,7 @@ impl<'a> Lowerer<'a, '_> {
 
     /// One object for a root that is a reference or a composition.
     fn fold_root(&mut self) -> Json<'a> {
-        let mut view = View::new(PathId::ROOT);
+        let mut view = View::new(PathId::ROOT, Some(self.root));
         self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
         let unions = std::mem::take(&mut view.unions);
         self.fold(unions, &mut view);
@@ -208,15 +216,17 @@ impl<'a> Lowerer<'a, '_> {
                 _ => out.push((Cow::Borrowed(keyword.name()), Json::Same(value))),
             }
         }
-        if let Some(text) = compose(self.rules.text, description, &view.notes) {
-            out.push((Cow::Borrowed("description"), Json::Text(text)));
-        }
         out.push((Cow::Borrowed("properties"), Json::Object(written)));
         if !required.is_empty() {
             out.push((Cow::Borrowed("required"), Json::Array(required)));
         }
-        if properties.closed {
+        if properties.closed && self.rules.keywords.of(Keyword::AdditionalProperties) != Verdict::Keep {
+            view.notes.push(Note::Keyword("additionalProperties", &Value::Bool(false)));
+        } else if properties.closed {
             out.push((Cow::Borrowed("additionalProperties"), Json::Bool(false)));
+        }
+        if let Some(text) = compose(self.rules.text, description, &view.notes) {
+            out.push((Cow::Borrowed("description"), Json::Text(text)));
         }
         let tables: &[&'static str] =
             if self.rules.refs == RefStyle::Defs { &[] } else { &["$defs", "definitions"] };
@@ -331,7 +341,9 @@ impl<'a> Lowerer<'a, '_> {
                     Fate::Rewritten,
                     "mended: not what the keyword asks for",
                 );
-                if self.rules.keywords.of(keyword) == Verdict::Keep {
+                if keyword == Keyword::Required {
+                    draft.out.push((Cow::Borrowed(name), self.renamed_list(json)));
+                } else if self.rules.keywords.of(keyword) == Verdict::Keep {
                     draft.out.push((Cow::Borrowed(name), json));
                 } else {
                     draft.notes.push(Note::Keyword(name, value));
@@ -552,6 +564,16 @@ impl<'a> Lowerer<'a, '_> {
         draft.out.push((Cow::Borrowed(name), Json::Array(names)));
     }
 
+    /// A list of keys under the names by which they travel.
+    fn renamed_list(&self, list: Json<'a>) -> Json<'a> {
+        let Json::Array(names) = list else { return list };
+        let wire = |name: Json<'a>| match name {
+            Json::Same(Value::String(key)) => Json::Text(self.keys.wire(key)),
+            other => other,
+        };
+        Json::Array(names.into_iter().map(wire).collect())
+    }
+
     fn edit_table(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
         let Value::Object(table) = value else { return };
         let list = self.step(draft.path, name);
@@ -735,7 +757,6 @@ impl<'a> Lowerer<'a, '_> {
             return Some(definition.name.clone());
         }
         let name = self.definition_name(target.path);
-        let index = self.definitions.len();
         self.definitions.push(Definition {
             target: Some(target.schema),
             name: name.clone(),
@@ -743,10 +764,8 @@ impl<'a> Lowerer<'a, '_> {
             codec: Codec::Same,
             json: None,
         });
-        let edited = self.edit(target);
-        if let Some(definition) = self.definitions.get_mut(index) {
-            definition.json = Some(edited.json);
-        }
+        // Edited later, one after the other: definitions can refer to each other without end.
+        self.waiting.push(target);
         Some(name)
     }
 

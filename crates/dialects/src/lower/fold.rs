@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Lowerer;
 use super::position::{Lowered, Place};
 use super::view::{ObjectPart, UnionPart, View};
+use crate::plan::Guard;
 use crate::report::Fate;
 use crate::schema::{Keyword, Source, TypeSet};
 use crate::text::{Note, plain};
@@ -78,7 +79,7 @@ impl<'a> Lowerer<'a, '_> {
     fn fold_branch(&mut self, source: Source<'a>, depth: usize) -> Option<Vec<ObjectPart<'a>>> {
         let entries = self.changes.entries.len();
         let mark = self.active.len();
-        let mut view = View::new(source.path);
+        let mut view = View::new(source.path, Some(source.schema));
         self.gather(source, &mut view);
         self.active.truncate(mark);
         self.changes.entries.truncate(entries);
@@ -108,7 +109,8 @@ impl<'a> Lowerer<'a, '_> {
         let mut alternatives = Vec::with_capacity(kinds.len());
         for sources in kinds {
             let lowered = self.lower(sources, inside);
-            alternatives.push(super::union::Alternative::of_any(lowered));
+            let mcp = sources.first().map(|source| self.source_guard(*source));
+            alternatives.push(super::union::Alternative::new(lowered, mcp.unwrap_or_else(Guard::anything)));
         }
         self.join(alternatives)
     }

@@ -65,6 +65,10 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) changes: Changes<'a>,
     pub(crate) resolver: Resolver<'a>,
     pub(crate) draft: Draft,
+    /// Positions that are being lowered, each inside the one before.
+    pub(crate) depth: usize,
+    /// Positions among them that only a condition declares.
+    pub(crate) conditions: usize,
     /// Nodes after which the rest travels as JSON text.
     pub(crate) node_limit: usize,
     /// How often a definition may contain itself.
@@ -75,12 +79,17 @@ pub(crate) struct Lowerer<'a, 'r> {
     /// Nodes written so far.
     pub(crate) nodes: usize,
     pub(crate) keys: KeyTable<'a, 'r>,
+    /// Targets of edited references, in the order of their definitions.
+    pub(crate) waiting: Vec<Source<'a>>,
     /// Whether there are ids or anchors below the root.
     pub(crate) has_ids: bool,
     /// Whether the result uses what only 2020-12 knows.
     pub(crate) modern: bool,
     root: &'a Value,
 }
+
+/// Levels that are written out; what lies deeper travels as JSON text. References can nest without end.
+pub(crate) const DEEPEST: usize = 48;
 
 /// A definition that the lowered schema refers to.
 pub(crate) struct Definition<'a> {
@@ -132,12 +141,15 @@ fn lower_once<'a>(
         changes,
         resolver,
         draft,
-        node_limit: options.budget.nodes.min(if unroll == 0 { room } else { usize::MAX }),
+        node_limit: options.budget.nodes.min(room),
+        depth: 0,
+        conditions: 0,
         unroll,
         active: Vec::new(),
         definitions: Vec::new(),
         nodes: 0,
         keys: KeyTable::new(&dialect.keys, schema),
+        waiting: Vec::new(),
         has_ids: size.has_ids,
         modern: false,
         root: schema,

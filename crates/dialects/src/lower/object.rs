@@ -30,6 +30,8 @@ struct Property<'a> {
     name: &'a str,
     /// Any of these kinds, each described by all of its sources.
     kinds: Vec<Vec<Source<'a>>>,
+    /// Only a condition declares it.
+    conditional: bool,
 }
 
 /// The properties of a root that was folded into one object.
@@ -80,7 +82,7 @@ impl<'a> Lowerer<'a, '_> {
             };
             if empty && !open {
                 for name in ["type", "properties", "additionalProperties", "propertyNames", "required"] {
-                    let original = self.original_at(view.path, name);
+                    let original = view.original(name);
                     if original.is_some() || name == "type" {
                         self.change(
                             view.path,
@@ -123,9 +125,11 @@ impl<'a> Lowerer<'a, '_> {
                 self.change(view.path, property.name, None, Fate::Rewritten, "hidden from the model");
                 continue;
             }
-            let path =
-                property.kinds.first().and_then(|kind| kind.first()).map_or(view.path, |source| source.path);
+            let first = property.kinds.first().and_then(|kind| kind.first());
+            let (path, schema) = first.map_or((view.path, None), |source| (source.path, Some(source.schema)));
+            self.conditions += usize::from(property.conditional);
             let mut lowered = self.lower_kinds(&property.kinds, inside);
+            self.conditions -= usize::from(property.conditional);
             let must = required.contains(property.name) || lowered.required;
             if !lowered.possible {
                 if !must {
@@ -140,7 +144,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             let absent_as_null = self.rules.all_required && !must;
             if absent_as_null {
-                self.make_optional(&mut lowered, path);
+                self.make_optional(&mut lowered, path, schema);
             }
             if must || self.rules.all_required {
                 object.required.push(wire.clone());
@@ -207,7 +211,7 @@ impl<'a> Lowerer<'a, '_> {
                 );
             }
             if part.patterns.is_some() {
-                let original = self.original_at(part.path, "patternProperties");
+                let original = part.schema.get("patternProperties");
                 match original {
                     Some(value) => {
                         self.describe(part.path, "patternProperties", value, view, "a list of entries")
@@ -218,16 +222,10 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
         }
-        self.change(
-            view.path,
-            "type",
-            self.original_at(view.path, "type"),
-            Fate::Encoded,
-            "a list of entries",
-        );
+        self.change(view.path, "type", view.original("type"), Fate::Encoded, "a list of entries");
         for part in parts.iter().filter(|part| part.properties.is_some() || !part.required.is_empty()) {
             for name in ["properties", "required"] {
-                if let Some(original) = self.original_at(part.path, name) {
+                if let Some(original) = part.schema.get(name) {
                     self.change(part.path, name, Some(original), Fate::Encoded, "a list of entries");
                 }
             }
@@ -325,7 +323,7 @@ impl<'a> Lowerer<'a, '_> {
         if sources.is_empty() {
             return Node::of(TypeSet::STRING);
         }
-        let mut keys = View::new(view.path);
+        let mut keys = View::new(view.path, None);
         for source in sources {
             self.gather(source, &mut keys);
         }
@@ -388,7 +386,7 @@ impl<'a> Lowerer<'a, '_> {
                 );
             }
             if part.patterns.is_some()
-                && let Some(value) = self.original_at(part.path, "patternProperties")
+                && let Some(value) = part.schema.get("patternProperties")
             {
                 self.describe(part.path, "patternProperties", value, view, "a list of entries");
             }
@@ -448,7 +446,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
             if part.patterns.is_some()
-                && let Some(value) = self.original_at(part.path, "patternProperties")
+                && let Some(value) = part.schema.get("patternProperties")
             {
                 self.describe(part.path, "patternProperties", value, view, "not a keyword of this dialect");
             }
@@ -568,7 +566,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Makes null stand for an absent property, and a word for a real null.
-    fn make_optional(&mut self, lowered: &mut Lowered<'a>, path: PathId) {
+    fn make_optional(&mut self, lowered: &mut Lowered<'a>, path: PathId, schema: Option<&'a Value>) {
         let nullable = match lowered.node.reference {
             Some(index) => {
                 lowered.node.takes_null()
@@ -580,8 +578,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             None => lowered.node.takes_null(),
         };
-        let original =
-            self.root.pointer(&self.changes.paths.pointer(path)).and_then(|schema| schema.get("type"));
+        let original = schema.and_then(|schema| schema.get("type"));
         if nullable {
             let node = std::mem::take(&mut lowered.node);
             lowered.node = node.or_spelled_null().or_null();
@@ -597,7 +594,7 @@ impl<'a> Lowerer<'a, '_> {
         } else {
             let node = std::mem::take(&mut lowered.node);
             if node.constant
-                && let Some(value) = self.original_at(path, "const")
+                && let Some(value) = schema.and_then(|schema| schema.get("const"))
             {
                 self.change(path, "const", Some(value), Fate::Rewritten, "null means absent");
             }
@@ -612,7 +609,7 @@ impl<'a> Lowerer<'a, '_> {
         let same = part.required.len() == object.required.len()
             && part.required.iter().zip(&object.required).all(|(left, right)| *left == right.as_ref());
         if !same {
-            let original = self.original_at(view.path, "required");
+            let original = view.original("required");
             if original.is_some() || self.rules.all_required {
                 self.change(
                     view.path,
@@ -748,12 +745,12 @@ impl<'a> Lowerer<'a, '_> {
                     sources if sources.is_empty() => {
                         self.change(path, "", None, Fate::Rewritten, "another rule forbids it: left out");
                     }
-                    sources => found.push(Property { name, kinds: vec![sources] }),
+                    sources => found.push(Property { name, kinds: vec![sources], conditional: false }),
                 }
             }
         }
         let mut optional: Vec<Vec<Vec<ObjectPart<'a>>>> = alternatives.to_vec();
-        if !conditional.is_empty() {
+        if !conditional.is_empty() && self.conditions < 2 {
             let mut branches: Vec<Vec<ObjectPart<'a>>> =
                 conditional.iter().map(|source| self.discover(*source, 4)).collect();
             // Where no condition holds, nothing is said.
@@ -782,7 +779,7 @@ impl<'a> Lowerer<'a, '_> {
                             Undeclared::Allowed(kinds) => kinds.clone(),
                             Undeclared::Unsaid | Undeclared::Forbidden => vec![Vec::new()],
                         };
-                        found.push(Property { name, kinds });
+                        found.push(Property { name, kinds, conditional: false });
                     }
                 }
             }
@@ -828,7 +825,7 @@ impl<'a> Lowerer<'a, '_> {
                 kinds = vec![Vec::new()];
             }
             known.insert(name);
-            found.push(Property { name, kinds });
+            found.push(Property { name, kinds, conditional: true });
         }
     }
 
@@ -857,7 +854,7 @@ impl<'a> Lowerer<'a, '_> {
     fn discover(&mut self, source: Source<'a>, depth: usize) -> Vec<ObjectPart<'a>> {
         let entries = self.changes.entries.len();
         let mark = self.active.len();
-        let mut view = View::new(source.path);
+        let mut view = View::new(source.path, Some(source.schema));
         self.gather(source, &mut view);
         let mut parts = std::mem::take(&mut view.objects);
         if depth > 0 {
@@ -903,7 +900,7 @@ impl<'a> Lowerer<'a, '_> {
         lower: fn(&mut Self, &mut View<'a>, Place) -> Lowered<'a>,
     ) -> Lowered<'a> {
         if self.rules.refs != RefStyle::Defs || (place.in_union && !self.rules.ref_in_union) || place.root {
-            self.encode_whole(view.path, "JSON text: deeper than the dialect takes");
+            self.encode_whole(view.path, view.schema, "JSON text: deeper than the dialect takes");
             view.facets.clear();
             view.objects.clear();
             view.arrays.clear();

@@ -56,7 +56,7 @@ impl<'a> Lowerer<'a, '_> {
     /// The whole schema.
     pub(crate) fn rebuild_root(mut self, omit_empty: bool) -> (LoweredSchema<'a>, usize) {
         let place = Place { depth: 0, root: true, in_union: false };
-        let mut view = View::new(PathId::ROOT);
+        let mut view = View::new(PathId::ROOT, Some(self.root));
         self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
         if !view.types.contains(TypeSet::OBJECT) || view.types != TypeSet::OBJECT {
             if self.root.get("type").and_then(Value::as_str) != Some("object") {
@@ -165,14 +165,22 @@ impl<'a> Lowerer<'a, '_> {
         {
             return lowered;
         }
+        if self.depth >= super::DEEPEST {
+            if let Some(source) = sources.first() {
+                self.encode_whole(source.path, Some(source.schema), "JSON text: deeper than is written out");
+            }
+            return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
+        }
+        self.depth += 1;
         let mark = self.active.len();
         let path = sources.first().map_or(PathId::ROOT, |source| source.path);
-        let mut view = View::new(path);
+        let mut view = View::new(path, sources.first().map(|source| source.schema));
         for source in sources {
             self.gather(*source, &mut view);
         }
         let lowered = self.lower_view(&mut view, place);
         self.active.truncate(mark);
+        self.depth -= 1;
         lowered
     }
 
@@ -182,7 +190,7 @@ impl<'a> Lowerer<'a, '_> {
         let mut lowered = if view.cut {
             Lowered::new(Node::text(JSON_TEXT), Codec::Text)
         } else if self.nodes > self.node_limit {
-            self.encode_whole(view.path, "JSON text: the written-out schema would be too large");
+            self.encode_whole(view.path, view.schema, "JSON text: the written-out schema would be too large");
             Lowered::new(Node::text(JSON_TEXT), Codec::Text)
         } else if view.impossible {
             Lowered::impossible()
@@ -199,8 +207,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Reports that everything at `path` travels as JSON text.
-    pub(crate) fn encode_whole(&mut self, path: PathId, reason: &'static str) {
-        let schema = self.root.pointer(&self.changes.paths.pointer(path));
+    pub(crate) fn encode_whole(&mut self, path: PathId, schema: Option<&'a Value>, reason: &'static str) {
         for (name, value) in schema.and_then(Value::as_object).into_iter().flatten() {
             if name != "description" {
                 self.change(path, name, Some(value), Fate::Encoded, reason);
@@ -240,21 +247,23 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Rules for arrays or objects where neither can come: they bind nothing, but somebody meant something by them.
     fn describe_idle_parts(&mut self, view: &mut View<'a>) {
-        let mut idle: Vec<(PathId, &'static str)> = Vec::new();
+        let mut idle: Vec<(PathId, &'a Value, &'static str)> = Vec::new();
         if !view.types.meets(TypeSet::ARRAY) {
             for part in std::mem::take(&mut view.arrays) {
-                idle.extend(["items", "prefixItems", "additionalItems"].map(|name| (part.path, name)));
+                idle.extend(
+                    ["items", "prefixItems", "additionalItems"].map(|name| (part.path, part.schema, name)),
+                );
             }
         }
         if !view.types.meets(TypeSet::OBJECT) {
             let names =
                 ["properties", "required", "additionalProperties", "patternProperties", "propertyNames"];
             for part in std::mem::take(&mut view.objects) {
-                idle.extend(names.map(|name| (part.path, name)));
+                idle.extend(names.map(|name| (part.path, part.schema, name)));
             }
         }
-        for (path, name) in idle {
-            if let Some(value) = self.original_at(path, name) {
+        for (path, schema, name) in idle {
+            if let Some(value) = schema.get(name) {
                 self.describe(path, name, value, view, "says nothing about this type");
             }
         }
@@ -272,7 +281,7 @@ impl<'a> Lowerer<'a, '_> {
 
     /// A value without any rule.
     pub(crate) fn lower_anything(&mut self, view: &View<'a>, place: Place) -> Lowered<'a> {
-        if let Some(types) = self.original_at(view.path, "type") {
+        if let Some(types) = view.original("type") {
             self.change(view.path, "type", Some(types), Fate::Rewritten, "any type");
         }
         match self.rules.anything {
@@ -391,7 +400,7 @@ impl<'a> Lowerer<'a, '_> {
                 "refers to a definition at the root",
             );
         }
-        let mut view = View::new(source.path);
+        let mut view = View::new(source.path, Some(source.schema));
         for (name, value) in map {
             match Keyword::parse(name) {
                 Some(Keyword::Description) => {

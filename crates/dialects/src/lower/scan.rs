@@ -21,6 +21,8 @@ pub(crate) enum Excess {
     Depth,
     Nodes,
     Bytes,
+    /// What would be said about it.
+    Report,
 }
 
 /// Measures `schema`, and stops where the budget ends.

@@ -24,9 +24,8 @@ pub(crate) struct Alternative<'a> {
 }
 
 impl<'a> Alternative<'a> {
-    /// An alternative of which nothing is known but its lowered form.
-    pub(crate) fn of_any(lowered: Lowered<'a>) -> Self {
-        Self { lowered, mcp: Guard::of_types(TypeSet::ALL) }
+    pub(crate) fn new(lowered: Lowered<'a>, mcp: Guard) -> Self {
+        Self { lowered, mcp }
     }
 }
 
@@ -53,16 +52,24 @@ impl<'a> Lowerer<'a, '_> {
             let source = Source { schema: branch, path, resource: union.resource };
             if bare && self.rules.refs == crate::dialect::RefStyle::Defs && branch.get("$ref").is_some() {
                 let lowered = self.lower(&[source], inside);
-                let mcp = Guard::of_types(self.types_behind(branch, union.resource));
+                let mcp = self.source_guard(source);
                 alternatives.push(Alternative { lowered, mcp });
                 continue;
             }
             let mark = self.active.len();
-            let mut inner = if bare { View::new(path) } else { view.rules_only() };
+            let mut inner = if bare { View::new(path, Some(branch)) } else { view.rules_only() };
             inner.path = path;
+            inner.schema = Some(branch);
             self.gather(source, &mut inner);
             let mcp = view_guard(&inner);
-            let lowered = self.lower_view(&mut inner, inside);
+            self.depth += 1;
+            let lowered = if self.depth < super::DEEPEST {
+                self.lower_view(&mut inner, inside)
+            } else {
+                self.encode_whole(path, Some(branch), "JSON text: deeper than is written out");
+                Lowered::new(Node::text("JSON text"), Codec::Text)
+            };
+            self.depth -= 1;
             self.active.truncate(mark);
             alternatives.push(Alternative { lowered, mcp });
         }
@@ -117,12 +124,12 @@ impl<'a> Lowerer<'a, '_> {
     pub(crate) fn split_types(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
         let inside = Place { in_union: true, ..place };
         let mut alternatives = Vec::new();
-        let original = self.original_at(view.path, "type");
+        let original = view.original("type");
         if original.is_some() {
             self.change(view.path, "type", original, Fate::Rewritten, "one alternative for each type");
         }
         for name in ["properties", "required", "additionalProperties", "items", "prefixItems"] {
-            if let Some(value) = self.original_at(view.path, name) {
+            if let Some(value) = view.original(name) {
                 self.change(
                     view.path,
                     name,
@@ -301,16 +308,21 @@ impl<'a> Lowerer<'a, '_> {
         node
     }
 
-    /// The types that a referenced schema names, as far as that is quickly told.
-    fn types_behind(&mut self, schema: &'a Value, resource: usize) -> TypeSet {
-        let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return TypeSet::ALL };
-        let Some(target) = self.resolver.resolve(reference, resource, &mut self.changes.paths) else {
-            return TypeSet::ALL;
-        };
-        match target.schema.get("type") {
-            Some(Value::String(name)) => TypeSet::named(name).unwrap_or(TypeSet::ALL),
-            _ => TypeSet::ALL,
+    /// What values of a schema look like at first sight, behind references.
+    pub(crate) fn source_guard(&mut self, source: Source<'a>) -> Guard {
+        let mut source = source;
+        for _ in 0..8 {
+            let Some(Value::String(reference)) = source.schema.get("$ref") else { break };
+            let Some(target) = self.resolver.resolve(reference, source.resource, &mut self.changes.paths)
+            else {
+                return Guard::anything();
+            };
+            source = target;
         }
+        if source.schema.get("anyOf").or_else(|| source.schema.get("oneOf")).is_some() {
+            return Guard::anything();
+        }
+        member_guard(source.schema).unwrap_or_else(Guard::anything)
     }
 }
 

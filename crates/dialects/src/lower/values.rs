@@ -42,7 +42,7 @@ impl<'a> Lowerer<'a, '_> {
             self.change(
                 view.path,
                 keyword,
-                self.original(view, keyword),
+                view.original(keyword),
                 Fate::Rewritten,
                 "values twice or of another type left out",
             );
@@ -68,17 +68,13 @@ impl<'a> Lowerer<'a, '_> {
                 self.change(
                     view.path,
                     keyword,
-                    self.original(view, keyword),
+                    view.original(keyword),
                     Fate::Rewritten,
                     "null is said by nullable",
                 );
             }
         }
         lowered
-    }
-
-    fn original(&self, view: &View<'a>, keyword: &str) -> Option<&'a Value> {
-        self.original_at(view.path, keyword)
     }
 
     fn lower_listed(
@@ -98,14 +94,14 @@ impl<'a> Lowerer<'a, '_> {
             self.change(
                 view.path,
                 keyword,
-                self.original(view, keyword),
+                view.original(keyword),
                 Fate::Rewritten,
                 "true and false are all booleans",
             );
             return Lowered::new(Node::of(TypeSet::BOOLEAN), Codec::Same);
         }
         if self.too_many(values) {
-            if let Some(original) = self.original(view, keyword) {
+            if let Some(original) = view.original(keyword) {
                 self.describe(view.path, keyword, original, view, "more values than the dialect takes");
             }
             let mut node = Node::of(types);
@@ -127,14 +123,14 @@ impl<'a> Lowerer<'a, '_> {
                 self.change(
                     view.path,
                     keyword,
-                    self.original(view, keyword),
+                    view.original(keyword),
                     Fate::Rewritten,
                     "a list of one value",
                 );
             }
             if types.count() > 1
                 && !self.rules.type_lists
-                && let Some(original) = self.original(view, "type")
+                && let Some(original) = view.original("type")
             {
                 self.change(view.path, "type", Some(original), Fate::Rewritten, "said by the values");
             }
@@ -142,15 +138,9 @@ impl<'a> Lowerer<'a, '_> {
             node.values = Some(values.iter().map(|value| Json::Same(value)).collect());
             return Lowered::new(node, Codec::Same);
         }
-        self.change(
-            view.path,
-            keyword,
-            self.original(view, keyword),
-            Fate::Encoded,
-            "values travel as labels",
-        );
+        self.change(view.path, keyword, view.original(keyword), Fate::Encoded, "values travel as labels");
         if types != TypeSet::STRING
-            && let Some(original) = self.original(view, "type")
+            && let Some(original) = view.original("type")
         {
             self.change(view.path, "type", Some(original), Fate::Encoded, "values travel as labels");
         }

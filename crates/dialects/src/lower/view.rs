@@ -42,6 +42,8 @@ pub(crate) struct View<'a> {
     pub(crate) required: bool,
     /// Where the first source stands.
     pub(crate) path: PathId,
+    /// The first source.
+    pub(crate) schema: Option<&'a Value>,
 }
 
 /// A bound, a pattern, a format.
@@ -56,6 +58,7 @@ pub(crate) struct Facet<'a> {
 /// What one source says about objects.
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectPart<'a> {
+    pub(crate) schema: &'a Value,
     pub(crate) path: PathId,
     pub(crate) resource: usize,
     pub(crate) properties: Option<&'a Map<String, Value>>,
@@ -68,6 +71,7 @@ pub(crate) struct ObjectPart<'a> {
 /// What one source says about arrays.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayPart<'a> {
+    pub(crate) schema: &'a Value,
     pub(crate) path: PathId,
     pub(crate) resource: usize,
     pub(crate) prefix: Option<(&'a str, &'a [Value])>,
@@ -85,7 +89,7 @@ pub(crate) struct UnionPart<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(path: PathId) -> Self {
+    pub(crate) fn new(path: PathId, schema: Option<&'a Value>) -> Self {
         Self {
             types: TypeSet::ALL,
             descriptions: Vec::new(),
@@ -103,7 +107,13 @@ impl<'a> View<'a> {
             cut: false,
             required: false,
             path,
+            schema,
         }
+    }
+
+    /// A keyword of the first source.
+    pub(crate) fn original(&self, keyword: &str) -> Option<&'a Value> {
+        self.schema.and_then(|schema| schema.get(keyword))
     }
 
     /// Whether it says nothing about values.
@@ -192,6 +202,7 @@ impl<'a> Lowerer<'a, '_> {
         let mut nullable = false;
         let object_part = |object: &mut Option<ObjectPart<'a>>| {
             object.get_or_insert(ObjectPart {
+                schema: source.schema,
                 path,
                 resource,
                 properties: None,
@@ -302,7 +313,13 @@ impl<'a> Lowerer<'a, '_> {
                     }
                 }
                 Keyword::Items | Keyword::PrefixItems | Keyword::AdditionalItems => {
-                    let part = array.get_or_insert(ArrayPart { path, resource, prefix: None, items: None });
+                    let part = array.get_or_insert(ArrayPart {
+                        schema: source.schema,
+                        path,
+                        resource,
+                        prefix: None,
+                        items: None,
+                    });
                     match (keyword, value) {
                         (Keyword::PrefixItems | Keyword::Items, Value::Array(prefix)) => {
                             part.prefix = Some((keyword.name(), prefix));

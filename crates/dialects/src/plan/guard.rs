@@ -22,6 +22,11 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
+    /// Accepts everything.
+    pub(crate) fn anything() -> Self {
+        Self::of_types(TypeSet::ALL)
+    }
+
     pub(crate) fn of_types(types: TypeSet) -> Self {
         Self { types, ..Self::default() }
     }

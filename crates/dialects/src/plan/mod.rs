@@ -53,6 +53,7 @@ impl Plan {
 
     /// MCP arguments in the dialect's form.
     pub fn encode(&self, arguments: &Value) -> Result<Value, PlanError> {
+        check_depth(arguments, DEEPEST)?;
         if self.injected.is_empty() {
             return self.encode_with(&self.root, arguments);
         }
@@ -69,6 +70,7 @@ impl Plan {
 
     /// The dialect's arguments as the MCP server wants them.
     pub fn decode(&self, arguments: &Value) -> Result<Value, PlanError> {
+        check_depth(arguments, DEEPEST)?;
         let mut decoded = self.decode_with(&self.root, arguments)?;
         if !self.injected.is_empty() {
             if decoded.is_null() {
@@ -85,6 +87,18 @@ impl Plan {
 
     fn definition(&self, index: usize) -> Result<&Codec, PlanError> {
         self.definitions.get(index).ok_or_else(|| PlanError::new("the plan names a definition that it lacks"))
+    }
+}
+
+/// Levels of arguments that are read; as many as `serde_json` parses.
+const DEEPEST: usize = 128;
+
+fn check_depth(value: &Value, levels: usize) -> Result<(), PlanError> {
+    let inner = levels.checked_sub(1).ok_or_else(|| PlanError::new("the arguments are nested too deep"))?;
+    match value {
+        Value::Array(items) => items.iter().try_for_each(|item| check_depth(item, inner)),
+        Value::Object(map) => map.values().try_for_each(|item| check_depth(item, inner)),
+        _ => Ok(()),
     }
 }
 

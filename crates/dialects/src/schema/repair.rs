@@ -23,7 +23,8 @@ pub(crate) fn check<'a>(keyword: Keyword, value: &'a Value) -> Checked<'a> {
     use Keyword as K;
     match keyword {
         K::Type => check_type(value),
-        K::Description | K::Title | K::Comment | K::Format | K::Pattern => match value {
+        K::Format | K::Pattern => fine_if(value.is_string()),
+        K::Description | K::Title | K::Comment => match value {
             Value::String(_) => Checked::Fine,
             Value::Number(_) | Value::Bool(_) => Checked::Mended(Json::Text(Cow::Owned(value.to_string()))),
             _ => Checked::Unusable,
