@@ -3,6 +3,7 @@
 mod commands;
 mod input;
 mod options;
+mod output;
 
 use std::io::Write as _;
 use std::process::ExitCode;
