@@ -53,12 +53,18 @@ pub(crate) fn read_tools(file: Option<&Path>) -> Result<ToolList> {
     bail!("{name} holds no tools: expected an array, {{\"tools\": […]}} or a tools/list reply")
 }
 
-/// The keys under which a tool may carry its schema, the first that is there counting.
-pub(crate) const SCHEMA_KEYS: [&str; 3] = ["inputSchema", "parameters", "schema"];
+/// Where a tool may carry its schema; the first that is there counts.
+const SCHEMA_POINTERS: [&str; 3] = ["/inputSchema", "/parameters", "/schema"];
+
+/// JSON Pointer to the schema of a tool's arguments.
+pub(crate) fn schema_pointer(tool: &Value) -> &'static str {
+    let present = |pointer: &&&str| tool.pointer(pointer).is_some();
+    SCHEMA_POINTERS.iter().find(present).copied().unwrap_or("/inputSchema")
+}
 
 /// The schema of a tool's arguments; one without parameters where the tool has none.
 pub(crate) fn input_schema(tool: &Value) -> Value {
-    match SCHEMA_KEYS.iter().find_map(|key| tool.get(*key)) {
+    match tool.pointer(schema_pointer(tool)) {
         None | Some(Value::Null | Value::Bool(true)) => json!({"type": "object", "properties": {}}),
         Some(schema) => schema.clone(),
     }

@@ -1,5 +1,6 @@
 //! The `mcp-tool-gateway` binary.
 
+mod check;
 mod commands;
 mod input;
 mod options;
@@ -22,6 +23,8 @@ struct Arguments {
 enum Command {
     /// Translate MCP tools into a provider's format.
     Convert(commands::convert::Convert),
+    /// Lint a server's tools for all providers.
+    Check(commands::check::Check),
     /// Turn arguments into a dialect's form, or back.
     Arguments(commands::arguments::Arguments),
 }
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
         Command::Convert(command) => command.run(),
+        Command::Check(command) => command.run(),
         Command::Arguments(command) => command.run(),
     };
     match outcome {

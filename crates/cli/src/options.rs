@@ -142,6 +142,13 @@ impl TranslationFlags {
         Translator::with(&dialects, dialect, self.options()?).map_err(explained)
     }
 
+    /// A translator into the dialect called `name`.
+    pub(crate) fn translator_for(&self, dialects: &Dialects, name: &str) -> Result<Translator> {
+        let target = Target { to: Some(name.to_owned()), model: None };
+        let dialect = self.dialect(dialects, &target)?;
+        Translator::with(dialects, dialect, self.options()?).map_err(explained)
+    }
+
     fn dialect(&self, dialects: &Dialects, target: &Target) -> Result<Dialect> {
         let compat = match self.compat.as_str() {
             "auto" => Compat::Auto,

@@ -114,7 +114,7 @@ impl Table {
     }
 
     pub(crate) fn row<const N: usize>(&mut self, tone: Option<Tone>, cells: [String; N]) {
-        self.rows.push(Row { tone, cells: cells.to_vec() });
+        self.rows.push(Row { tone, cells: cells.into() });
     }
 
     /// Writes the table, each line behind `indent`. Cells that are all digits and signs stand right.
@@ -140,6 +140,10 @@ impl Table {
                 }
             }
             let mut parts = wrapped(last, room).into_iter();
+            if is_figure(last) {
+                let width = widths.last().copied().unwrap_or(0);
+                line.push_str(&" ".repeat(width.saturating_sub(last.chars().count())));
+            }
             line.push_str(&parts.next().unwrap_or_default());
             let line = line.trim_end();
             writeln!(writer, "{}", row.tone.map_or_else(|| line.to_owned(), |tone| paint.tone(tone, line)))?;

@@ -191,7 +191,7 @@ impl Decode {
         if !issues.is_empty() {
             return refused_by_schema(&tool.plan, &issues);
         }
-        answer(decoded, &parsed.repairs, &coercions)
+        answer(&decoded, &parsed.repairs, &coercions)
     }
 }
 
@@ -221,7 +221,7 @@ fn refused_by_schema(plan: &Plan, issues: &[Issue]) -> Value {
     json!({"error": {"message": render_issues(issues, &rename), "issues": listed}})
 }
 
-fn answer(arguments: Value, repairs: &[Repair], coercions: &[Coercion]) -> Value {
+fn answer(arguments: &Value, repairs: &[Repair], coercions: &[Coercion]) -> Value {
     let mut row = json!({ "arguments": arguments });
     if let Value::Object(row) = &mut row {
         if !repairs.is_empty() {

@@ -1,4 +1,5 @@
 //! One module for each command.
 
 pub(crate) mod arguments;
+pub(crate) mod check;
 pub(crate) mod convert;
