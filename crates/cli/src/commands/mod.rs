@@ -3,3 +3,5 @@
 pub(crate) mod arguments;
 pub(crate) mod check;
 pub(crate) mod convert;
+pub(crate) mod demo;
+pub(crate) mod dialects;
