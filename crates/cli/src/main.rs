@@ -35,6 +35,8 @@ enum Command {
     Demo(commands::demo::Demo),
     /// List the dialects, or show one dialect's rules.
     Dialects(commands::dialects::ListDialects),
+    /// Count the tokens of texts or tools.
+    Tokens(commands::tokens::CountTokens),
     /// Turn arguments into a dialect's form, or back.
     Arguments(commands::arguments::Arguments),
 }
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Check(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Dialects(command) => command.run(),
+        Command::Tokens(command) => command.run(),
         Command::Arguments(command) => command.run(),
     };
     match outcome {

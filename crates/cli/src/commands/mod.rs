@@ -5,3 +5,4 @@ pub(crate) mod check;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod dialects;
+pub(crate) mod tokens;
