@@ -32,16 +32,19 @@ impl Demo {
     pub(crate) fn run(&self) -> Result<Outcome> {
         let dialects = Dialects::builtin();
         let tool: Value = serde_json::from_str(SAMPLE).context("reading the sample")?;
+        let mut translators = Vec::new();
+        for name in &self.to {
+            let names: Vec<&str> = if name == "all" { dialects.names().collect() } else { vec![name] };
+            for name in names {
+                translators.push(Translator::new(&dialects, name, Options::default()).map_err(explained)?);
+            }
+        }
         let paint = Paint::for_stdout();
         let mut stdout = BufWriter::new(std::io::stdout().lock());
         title(&mut stdout, paint, "before: the tool as its MCP server publishes it")?;
         writeln!(stdout, "{}", lay_out(&tool))?;
-        for name in &self.to {
-            let names: Vec<&str> = if name == "all" { dialects.names().collect() } else { vec![name] };
-            for name in names {
-                let translator = Translator::new(&dialects, name, Options::default()).map_err(explained)?;
-                show(&mut stdout, paint, &translator, &tool)?;
-            }
+        for translator in &translators {
+            show(&mut stdout, paint, translator, &tool)?;
         }
         stdout.flush()?;
         Ok(Outcome::Good)
