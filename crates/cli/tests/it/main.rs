@@ -1,5 +1,7 @@
 //! The binary as its users see it: arguments and input in, output and exit status out.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
 mod arguments;
 mod check;
 mod convert;
