@@ -7,6 +7,7 @@ mod check;
 mod convert;
 mod demo;
 mod dialects;
+mod readme;
 mod tokens;
 mod usage;
 
