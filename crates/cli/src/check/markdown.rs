@@ -66,7 +66,7 @@ pub(crate) fn write_markdown(writer: &mut impl Write, report: &Report) -> Result
     }
     for level in Level::ALL {
         for finding in report.findings.iter().filter(|finding| finding.level == level) {
-            let place = format!("{}{}", finding.tool.as_deref().unwrap_or("the list"), finding.pointer);
+            let place = finding.place();
             write!(
                 writer,
                 "- **{}** {}: {} (`{}`",

@@ -64,6 +64,17 @@ pub(crate) struct Finding {
     pub(crate) dialects: Vec<String>,
 }
 
+impl Finding {
+    /// The tool and the pointer, for people.
+    fn place(&self) -> String {
+        match (self.tool.as_deref(), self.index) {
+            (Some(""), Some(index)) => format!("(tool {index} of the list){}", self.pointer),
+            (Some(tool), _) => format!("{tool}{}", self.pointer),
+            (None, _) => "(the list)".to_owned(),
+        }
+    }
+}
+
 /// What one dialect makes of one tool.
 #[derive(Debug, Serialize)]
 pub(crate) struct Cell {

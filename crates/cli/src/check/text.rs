@@ -34,7 +34,7 @@ pub(crate) fn write_text(
         writeln!(writer, "{}", paint.tone(Tone::Heading, "Findings"))?;
         for finding in &report.findings {
             let level = paint.tone(tone(finding.level), finding.level.name());
-            let place = format!("{}{}", finding.tool.as_deref().unwrap_or("the list"), finding.pointer);
+            let place = finding.place();
             writeln!(writer, "  {level} {place}: {} [{}]", finding.message, finding.rule.id)?;
             if !finding.dialects.is_empty() {
                 hanging(writer, "in: ", &some_dialects(&finding.dialects, report.dialects.len()))?;
@@ -173,8 +173,9 @@ fn write_tool(writer: &mut impl Write, tool: &ToolRow, paint: Paint, detail: Det
         }
         for change in &cell.changes {
             let path = if change.path.is_empty() { "/" } else { &change.path };
-            let keyword = if change.keyword.is_empty() { "" } else { &change.keyword };
-            writeln!(writer, "    {} {path} {keyword}: {}", change.fate.name(), change.reason)?;
+            let keyword = if change.keyword.is_empty() { "" } else { " " };
+            let keyword = format!("{keyword}{}", change.keyword);
+            writeln!(writer, "    {} {path}{keyword}: {}", change.fate.name(), change.reason)?;
         }
     }
     Ok(())
