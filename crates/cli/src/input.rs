@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The longest line of a JSON-lines input.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
@@ -21,27 +21,52 @@ pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn BufRead>> {
     }
 }
 
+/// A server's tools as they stand in a file.
+#[derive(Debug)]
+pub(crate) struct ToolList {
+    /// The tools.
+    pub(crate) tools: Vec<Value>,
+    /// The text that they were read from.
+    pub(crate) text: String,
+    /// What to call the text; a file's path.
+    pub(crate) name: String,
+    /// JSON Pointer to the list in the text.
+    pub(crate) pointer: &'static str,
+}
+
 /// The tools in `file`: an array, `{"tools": […]}`, or a `tools/list` reply.
-pub(crate) fn read_tools(file: Option<&PathBuf>) -> Result<Vec<Value>> {
-    let name = file.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
-    let mut text = Vec::new();
-    open(file.map(PathBuf::as_path))?.read_to_end(&mut text).with_context(|| format!("reading {name}"))?;
-    let document: Value = serde_json::from_slice(&text).with_context(|| format!("reading {name} as JSON"))?;
-    let list = match document {
-        Value::Array(tools) => return Ok(tools),
-        Value::Object(mut members) => match members.remove("tools") {
-            Some(tools) => tools,
-            None => members
-                .get_mut("result")
-                .and_then(|result| result.get_mut("tools"))
-                .map(Value::take)
-                .unwrap_or_default(),
-        },
-        _ => Value::Null,
+pub(crate) fn read_tools(file: Option<&Path>) -> Result<ToolList> {
+    let name = match file {
+        Some(path) if path != Path::new("-") => path.display().to_string(),
+        _ => "standard input".to_owned(),
     };
-    match list {
-        Value::Array(tools) => Ok(tools),
-        _ => bail!("{name} holds no tools: expected an array, {{\"tools\": […]}} or a tools/list reply"),
+    let mut text = String::new();
+    open(file)?.read_to_string(&mut text).with_context(|| format!("reading {name}"))?;
+    let mut document: Value =
+        serde_json::from_str(&text).with_context(|| format!("reading {name} as JSON"))?;
+    for pointer in ["", "/tools", "/result/tools"] {
+        if let Some(Value::Array(tools)) = document.pointer_mut(pointer) {
+            let tools = std::mem::take(tools);
+            return Ok(ToolList { tools, text, name, pointer });
+        }
+    }
+    bail!("{name} holds no tools: expected an array, {{\"tools\": […]}} or a tools/list reply")
+}
+
+/// Where a tool may carry its schema; the first that is there counts.
+const SCHEMA_POINTERS: [&str; 3] = ["/inputSchema", "/parameters", "/schema"];
+
+/// JSON Pointer to the schema of a tool's arguments.
+pub(crate) fn schema_pointer(tool: &Value) -> &'static str {
+    let present = |pointer: &&&str| tool.pointer(pointer).is_some();
+    SCHEMA_POINTERS.iter().find(present).copied().unwrap_or("/inputSchema")
+}
+
+/// The schema of a tool's arguments; one without parameters where the tool has none.
+pub(crate) fn input_schema(tool: &Value) -> Value {
+    match tool.pointer(schema_pointer(tool)) {
+        None | Some(Value::Null | Value::Bool(true)) => json!({"type": "object", "properties": {}}),
+        Some(schema) => schema.clone(),
     }
 }
 

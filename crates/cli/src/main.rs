@@ -1,8 +1,11 @@
 //! The `mcp-tool-gateway` binary.
 
+mod check;
 mod commands;
 mod input;
+mod layout;
 mod options;
+mod output;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -11,7 +14,12 @@ use clap::{Parser, Subcommand};
 
 /// Lets any LLM use any MCP server.
 #[derive(Debug, Parser)]
-#[command(name = "mcp-tool-gateway", version, about)]
+#[command(
+    name = "mcp-tool-gateway",
+    version,
+    about,
+    after_help = "Exit status: 0 good, 1 findings, 2 wrong usage or unreadable input. Data goes to standard output, errors to standard error."
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -21,6 +29,14 @@ struct Arguments {
 enum Command {
     /// Translate MCP tools into a provider's format.
     Convert(commands::convert::Convert),
+    /// Lint a server's tools for all providers.
+    Check(commands::check::Check),
+    /// Show a sample tool before and after, for each provider.
+    Demo(commands::demo::Demo),
+    /// List the dialects, or show one dialect's rules.
+    Dialects(commands::dialects::ListDialects),
+    /// Count the tokens of texts or tools.
+    Tokens(commands::tokens::CountTokens),
     /// Turn arguments into a dialect's form, or back.
     Arguments(commands::arguments::Arguments),
 }
@@ -37,6 +53,10 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
         Command::Convert(command) => command.run(),
+        Command::Check(command) => command.run(),
+        Command::Demo(command) => command.run(),
+        Command::Dialects(command) => command.run(),
+        Command::Tokens(command) => command.run(),
         Command::Arguments(command) => command.run(),
     };
     match outcome {

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use gateway_dialects::arguments::nearest_names;
 use gateway_dialects::dialect::Compat;
-use gateway_dialects::{Dialect, Dialects, Options, Translator};
+use gateway_dialects::{Dialect, DialectError, Dialects, Options, Translator};
 
 /// Flags of the translation.
 #[derive(Debug, Args)]
@@ -93,7 +94,7 @@ impl TranslationFlags {
         for path in &self.dialect_file {
             let origin = path.display().to_string();
             let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
-            dialects.add(&origin, &text)?;
+            dialects.add(&origin, &text).map_err(explained)?;
         }
         Ok(dialects)
     }
@@ -138,7 +139,14 @@ impl TranslationFlags {
     pub(crate) fn translator(&self, target: &Target) -> Result<Translator> {
         let dialects = self.dialects()?;
         let dialect = self.dialect(&dialects, target)?;
-        Ok(Translator::with(&dialects, dialect, self.options()?)?)
+        Translator::with(&dialects, dialect, self.options()?).map_err(explained)
+    }
+
+    /// A translator into the dialect called `name`.
+    pub(crate) fn translator_for(&self, dialects: &Dialects, name: &str) -> Result<Translator> {
+        let target = Target { to: Some(name.to_owned()), model: None };
+        let dialect = self.dialect(dialects, &target)?;
+        Translator::with(dialects, dialect, self.options()?).map_err(explained)
     }
 
     fn dialect(&self, dialects: &Dialects, target: &Target) -> Result<Dialect> {
@@ -147,6 +155,26 @@ impl TranslationFlags {
             "off" => Compat::Off,
             name => Compat::Named(name.to_owned()),
         };
-        Ok(dialects.choose(target.to.as_deref(), target.model.as_deref(), &compat)?)
+        dialects.choose(target.to.as_deref(), target.model.as_deref(), &compat).map_err(explained)
+    }
+}
+
+/// `error` with what to try next.
+pub(crate) fn explained(error: DialectError) -> anyhow::Error {
+    match &error {
+        DialectError::Unknown { name, known } => {
+            let nearest = nearest_names(name, known.iter().map(String::as_str));
+            let guess = if nearest.is_empty() {
+                String::new()
+            } else {
+                format!(" did you mean `{}`?", nearest.join("`, `"))
+            };
+            anyhow!("unknown dialect `{name}`;{guess} `mcp-tool-gateway dialects` lists them all")
+        }
+        DialectError::UnknownModel { model } => anyhow!(
+            "no dialect is known for model `{model}`; choose one with --to, \
+             `mcp-tool-gateway dialects` lists them"
+        ),
+        _ => anyhow::Error::new(error),
     }
 }

@@ -4,14 +4,17 @@ use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
-use gateway_dialects::Translator;
+use clap::{Args, Subcommand, ValueEnum};
+use gateway_dialects::arguments::{Coercion, Issue, Repair, Validator, parse_arguments, render_issues};
+use gateway_dialects::{Plan, PlanError, Translator, calls};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::commands::convert::write_json;
-use crate::input::{Lines, open};
+use crate::input::{Lines, input_schema, open};
 use crate::options::{Target, TranslationFlags};
+use crate::output::write_json;
 
 /// Turn arguments into a dialect's form, or back.
 #[derive(Debug, Args)]
@@ -23,13 +26,42 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Direction {
     /// MCP arguments → the dialect's form
-    Encode(Lines_),
+    Encode(Encode),
     /// The dialect's arguments → what the MCP server wants, validated against its schema
-    Decode(Lines_),
+    Decode(Decode),
 }
 
 #[derive(Debug, Args)]
-struct Lines_ {
+struct Encode {
+    #[command(flatten)]
+    source: Source,
+}
+
+#[derive(Debug, Args)]
+struct Decode {
+    #[command(flatten)]
+    source: Source,
+    /// Mend types by the schema ("5" → 5) where the outcome is then valid
+    #[arg(long)]
+    coerce: bool,
+    /// What to do with arguments that are not a JSON object
+    #[arg(long, value_enum, default_value = "error")]
+    bad_arguments: BadArguments,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BadArguments {
+    /// Refuse them
+    Error,
+    /// Hand them on as {"raw": text}, unchecked
+    Raw,
+    /// Mend them, and refuse what cannot be mended
+    Repair,
+}
+
+/// Where calls come from and which dialect they are for.
+#[derive(Debug, Args)]
+struct Source {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
@@ -41,50 +73,61 @@ struct Lines_ {
     file: Option<PathBuf>,
 }
 
+/// One line of input. The tool stays text, so that a tool seen before need not be read again.
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow, default)]
+    tool: Option<&'a RawValue>,
+    #[serde(default)]
+    arguments: Value,
+}
+
+/// A tool made ready for its calls.
+struct Prepared {
+    text: String,
+    tool: Value,
+    plan: Plan,
+    quarantine: Option<String>,
+    validator: Option<Validator>,
+}
+
 impl Arguments {
     pub(crate) fn run(&self) -> Result<Outcome> {
         match &self.direction {
-            Direction::Encode(lines) => lines.run(|translator, tool, arguments| {
-                let translated = translator.translate_one(tool);
-                if let Some(reason) = translated.quarantine {
-                    return json!({"error": {"message": reason, "code": "QUARANTINED"}});
-                }
-                match translated.plan.encode(arguments) {
-                    Ok(encoded) => json!({ "arguments": encoded }),
-                    Err(error) => json!({"error": {"message": error.to_string(), "path": error.path}}),
-                }
-            }),
-            Direction::Decode(lines) => lines.run(|translator, tool, arguments| {
-                let translated = translator.translate_one(tool);
-                if let Some(reason) = translated.quarantine {
-                    return json!({"error": {"message": reason, "code": "QUARANTINED"}});
-                }
-                match translated.plan.decode(arguments) {
-                    Ok(decoded) => json!({ "arguments": decoded }),
-                    Err(error) => json!({"error": {"message": error.to_string(), "path": error.path}}),
-                }
-            }),
+            Direction::Encode(encode) => encode.source.run(|tool, arguments| encoded(tool, &arguments)),
+            Direction::Decode(decode) => decode.source.run(|tool, arguments| decode.decoded(tool, arguments)),
         }
     }
 }
 
-impl Lines_ {
-    fn run(&self, turn: impl Fn(&Translator, &Value, &Value) -> Value) -> Result<Outcome> {
+impl Source {
+    fn run(&self, turn: impl Fn(&mut Prepared, Value) -> Value) -> Result<Outcome> {
         debug_assert!(self.jsonl);
         let translator = self.flags.translator(&self.target)?;
         let mut lines = Lines::new(open(self.file.as_deref())?);
         let mut stdout = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
         let mut outcome = Outcome::Good;
+        let mut last: Option<Prepared> = None;
         while let Some((number, line)) = lines.next()? {
-            let row = match serde_json::from_slice::<Value>(line) {
-                Ok(row) => turn(
-                    &translator,
-                    row.get("tool").unwrap_or(&Value::Null),
-                    row.get("arguments").unwrap_or(&Value::Null),
-                ),
-                Err(error) => {
-                    json!({"error": {"message": format!("line {number} is not JSON that can be read: {error}")}})
+            let row = match serde_json::from_slice::<Call<'_>>(line) {
+                Ok(Call { tool: None, .. }) => {
+                    json!({"error": {"message": format!("line {number} has no `tool`")}})
                 }
+                Ok(Call { tool: Some(tool), arguments }) => {
+                    let mut prepared = match last.take() {
+                        Some(prepared) if prepared.text == tool.get() => prepared,
+                        _ => Prepared::new(&translator, tool.get())?,
+                    };
+                    let row = match &prepared.quarantine {
+                        Some(reason) => json!({"error": {"message": reason, "code": "QUARANTINED"}}),
+                        None => turn(&mut prepared, arguments),
+                    };
+                    last = Some(prepared);
+                    row
+                }
+                Err(error) => json!({"error": {
+                    "message": format!("line {number} is not {{\"tool\": …, \"arguments\": …}} in JSON: {error}"),
+                }}),
             };
             if row.get("error").is_some() {
                 outcome = Outcome::Findings;
@@ -95,4 +138,101 @@ impl Lines_ {
         stdout.flush()?;
         Ok(outcome)
     }
+}
+
+impl Prepared {
+    fn new(translator: &Translator, text: &str) -> Result<Self> {
+        let tool: Value = serde_json::from_str(text)?;
+        let translated = translator.translate_one(&tool);
+        let (plan, quarantine) = (translated.plan, translated.quarantine);
+        Ok(Self { text: text.to_owned(), tool, plan, quarantine, validator: None })
+    }
+
+    /// The tool's own schema, compiled when the first call needs it.
+    fn validator(&mut self) -> &Validator {
+        self.validator.get_or_insert_with(|| Validator::new(&input_schema(&self.tool)))
+    }
+}
+
+fn encoded(tool: &Prepared, arguments: &Value) -> Value {
+    match tool.plan.encode(arguments) {
+        Ok(encoded) => json!({ "arguments": encoded }),
+        Err(error) => json!({"error": {"message": error.to_string(), "path": error.path}}),
+    }
+}
+
+impl Decode {
+    fn decoded(&self, tool: &mut Prepared, arguments: Value) -> Value {
+        let bad = match self.bad_arguments {
+            BadArguments::Error => gateway_dialects::arguments::BadArguments::Error,
+            BadArguments::Raw => gateway_dialects::arguments::BadArguments::Raw,
+            BadArguments::Repair => gateway_dialects::arguments::BadArguments::Repair,
+        };
+        let parsed = match parse_arguments(&calls::Arguments::Json(arguments), bad) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                let issue = json!({"path": "", "message": error.to_string()});
+                return json!({"error": {"message": error.to_string(), "issues": [issue]}});
+            }
+        };
+        let given = Value::Object(parsed.object);
+        if parsed.raw {
+            return json!({"arguments": given, "raw": true});
+        }
+        let mut decoded = match tool.plan.decode(&given) {
+            Ok(decoded) => decoded,
+            Err(error) => return refused_by_plan(&error),
+        };
+        let mut coercions = Vec::new();
+        if self.coerce {
+            (decoded, coercions) = tool.validator().coerce(&decoded);
+        }
+        let issues = tool.validator().validate(&decoded);
+        if !issues.is_empty() {
+            return refused_by_schema(&tool.plan, &issues);
+        }
+        answer(&decoded, &parsed.repairs, &coercions)
+    }
+}
+
+fn refused_by_plan(error: &PlanError) -> Value {
+    let issue = json!({"path": error.path, "message": error.message});
+    json!({"error": {"message": error.to_string(), "path": error.path, "issues": [issue]}})
+}
+
+/// What is wrong, in the names that the model saw.
+fn refused_by_schema(plan: &Plan, issues: &[Issue]) -> Value {
+    let rename = |path: &str| plan.wire_pointer(path);
+    let listed: Vec<Value> = issues
+        .iter()
+        .map(|issue| {
+            let mut row = json!({
+                "path": rename(&issue.path),
+                "expected": issue.expected,
+                "got": issue.got,
+                "message": issue.message,
+            });
+            if let (Value::Object(row), Some(allowed)) = (&mut row, &issue.allowed) {
+                row.insert("allowed".to_owned(), Value::Array(allowed.clone()));
+            }
+            row
+        })
+        .collect();
+    json!({"error": {"message": render_issues(issues, &rename), "issues": listed}})
+}
+
+fn answer(arguments: &Value, repairs: &[Repair], coercions: &[Coercion]) -> Value {
+    let mut row = json!({ "arguments": arguments });
+    if let Value::Object(row) = &mut row {
+        if !repairs.is_empty() {
+            let names = repairs.iter().map(|repair| Value::from(repair.name())).collect();
+            row.insert("repairs".to_owned(), Value::Array(names));
+        }
+        if !coercions.is_empty() {
+            let done = coercions.iter();
+            let rows = done.map(|one| json!({"path": one.path, "rule": one.rule.name()})).collect();
+            row.insert("coercions".to_owned(), Value::Array(rows));
+        }
+    }
+    row
 }

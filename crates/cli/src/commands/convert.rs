@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::Outcome;
 use crate::input::{Lines, open, read_tools};
 use crate::options::{Target, TranslationFlags};
+use crate::output::{counted, write_json, write_pretty_json};
 
 /// Translate MCP tools into a provider's format.
 #[derive(Debug, Args)]
@@ -65,8 +66,8 @@ impl Convert {
 
     fn run_list(&self) -> Result<Outcome> {
         let translator = self.flags.translator(&self.target)?;
-        let tools = read_tools(self.file.as_ref())?;
-        let translation = translator.translate(&tools);
+        let list = read_tools(self.file.as_deref())?;
+        let translation = translator.translate(&list.tools);
         let mut stderr = std::io::stderr().lock();
         let mut outcome = Outcome::Good;
         for tool in &translation.tools {
@@ -77,17 +78,15 @@ impl Convert {
         }
         if translation.over_limit > 0 {
             outcome = Outcome::Findings;
-            let limit = translator.dialect().limits.tools;
-            writeln!(
-                stderr,
-                "{} tools more than the {limit} that one request takes",
-                translation.over_limit
-            )?;
+            let (limit, over) = (translator.dialect().limits.tools, counted(translation.over_limit, "tool"));
+            writeln!(stderr, "{over} more than the {limit} that one request takes")?;
         }
         if let Some(path) = &self.report {
             let file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
             let rows: Vec<_> = translation.tools.iter().map(Row::of).collect();
-            serde_json::to_writer_pretty(BufWriter::new(file), &rows)
+            let mut writer = BufWriter::new(file);
+            write_pretty_json(&mut writer, &rows)
+                .and_then(|()| Ok(writer.flush()?))
                 .with_context(|| format!("writing {}", path.display()))?;
         }
         let list = translation.request_field();
@@ -136,15 +135,4 @@ impl Convert {
         stdout.flush()?;
         Ok(outcome)
     }
-}
-
-/// Writes `value`, keeping I/O errors recognisable.
-pub(crate) fn write_json(writer: &mut impl std::io::Write, value: &impl Serialize) -> Result<()> {
-    serde_json::to_writer(writer, value).map_err(|error| {
-        if error.is_io() {
-            anyhow::Error::new(std::io::Error::from(error))
-        } else {
-            anyhow::Error::new(error)
-        }
-    })
 }

@@ -1,0 +1,343 @@
+//! What a tool's own text says about it.
+
+use std::collections::HashMap;
+
+use gateway_dialects::Translator;
+use gateway_dialects::arguments::Validator;
+use gateway_dialects::dialect::{Dialect, Lowering};
+use serde_json::{Map, Value};
+
+use super::{Finding, prose, rules};
+use crate::input::{input_schema, schema_pointer};
+
+/// A description shorter than this hardly helps.
+const SHORT: usize = 15;
+
+/// Findings that can be had from the tools and the dialects' data, without translating.
+pub(super) fn lint(tools: &[Value], translators: &[Translator]) -> Vec<Finding> {
+    let dialects: Vec<&Dialect> = translators.iter().map(Translator::dialect).collect();
+    let mut findings = Vec::new();
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    let mut letters: HashMap<String, &str> = HashMap::new();
+    for (index, tool) in tools.iter().enumerate() {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        let mut lint = Lint { tool: name, index, dialects: &dialects, findings: &mut findings };
+        let Value::Object(members) = tool else {
+            lint.add(&rules::TOOL_NOT_OBJECT, "", "the entry is not a JSON object".to_owned(), &[]);
+            continue;
+        };
+        if name.is_empty() {
+            lint.add(&rules::NAME_MISSING, "", "the tool has no name".to_owned(), &[]);
+        } else if let Some(first) = names.insert(name, index) {
+            let message = format!("`{name}` is also the name of the tool at {first}");
+            lint.add(&rules::NAME_DUPLICATE, "/name", message, &[]);
+        } else {
+            let plain =
+                name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+            if let Some(other) = letters.insert(plain, name) {
+                let message = format!("`{name}` is nearly `{other}`");
+                lint.add(&rules::NAME_CLASH, "/name", message, &[]);
+            }
+        }
+        lint.tool(members);
+        lint.schema(tool);
+    }
+    findings
+}
+
+struct Lint<'l> {
+    tool: &'l str,
+    index: usize,
+    dialects: &'l [&'l Dialect],
+    findings: &'l mut Vec<Finding>,
+}
+
+impl Lint<'_> {
+    fn add(&mut self, rule: &'static rules::Rule, pointer: &str, message: String, dialects: &[String]) {
+        self.findings.push(Finding {
+            level: rule.level,
+            rule,
+            tool: Some(self.tool.to_owned()),
+            index: Some(self.index),
+            pointer: pointer.to_owned(),
+            message,
+            help: rule.help,
+            dialects: dialects.to_vec(),
+        });
+    }
+
+    fn dialects_where(&self, holds: impl Fn(&Dialect) -> bool) -> Vec<String> {
+        let refused = self.dialects.iter().filter(|dialect| holds(dialect));
+        refused.map(|dialect| dialect.name.clone()).collect()
+    }
+
+    /// Dialects that read the schema and say `holds` of it.
+    fn readers_where(&self, holds: impl Fn(&Dialect) -> bool) -> Vec<String> {
+        self.dialects_where(|dialect| dialect.schema.lowering != Lowering::None && holds(dialect))
+    }
+
+    fn tool(&mut self, members: &Map<String, Value>) {
+        let name = self.tool;
+        if !name.is_empty() {
+            let refusing = self.dialects_where(|dialect| !dialect.names.allows(name));
+            if !refusing.is_empty() {
+                let message =
+                    format!("the name `{name}` is not legal here, so the tool travels under another");
+                self.add(&rules::NAME_ILLEGAL, "/name", message, &refusing);
+            }
+            if prose::is_vague_tool(name) {
+                let message = format!("`{name}` does not say what the tool does");
+                self.add(&rules::NAME_UNCLEAR, "/name", message, &[]);
+            }
+        }
+        match members.get("description").and_then(Value::as_str).map(str::trim) {
+            None | Some("") => {
+                self.add(&rules::DESCRIPTION_MISSING, "", "the tool has no description".to_owned(), &[]);
+            }
+            Some(text) => {
+                let length = text.chars().count();
+                if length < SHORT {
+                    let message = format!("the description is only `{text}`");
+                    self.add(&rules::DESCRIPTION_SHORT, "/description", message, &[]);
+                }
+                self.length("/description", length, |dialect| dialect.limits.description);
+            }
+        }
+    }
+
+    /// Adds a finding for every limit that a description of `length` characters breaks.
+    fn length(&mut self, pointer: &str, length: usize, limit: impl Fn(&Dialect) -> usize) {
+        let over = self.dialects_where(|dialect| limit(dialect) > 0 && length > limit(dialect));
+        let tightest = self.dialects.iter().map(|dialect| limit(dialect)).filter(|limit| *limit > 0).min();
+        if let Some(limit) = tightest.filter(|_| !over.is_empty()) {
+            let message = format!("{length} characters, but only {limit} are taken here");
+            self.add(&rules::DESCRIPTION_LONG, pointer, message, &over);
+        }
+    }
+
+    fn schema(&mut self, tool: &Value) {
+        let base = schema_pointer(tool);
+        let schema = match tool.pointer(base) {
+            None | Some(Value::Null | Value::Bool(_)) => {
+                let message = "the tool has no input schema".to_owned();
+                return self.add(&rules::SCHEMA_MISSING, "", message, &[]);
+            }
+            Some(schema) => schema,
+        };
+        let Value::Object(members) = schema else { return };
+        self.validity(tool, base);
+        if !members.contains_key("type") {
+            let message = "the schema does not say that arguments are an object".to_owned();
+            self.add(&rules::ROOT_TYPE, base, message, &[]);
+        }
+        for keyword in ["anyOf", "oneOf", "allOf", "if", "not", "enum", "const"] {
+            let value = matches!(keyword, "enum" | "const" | "not");
+            let refusing = self.readers_where(|dialect| {
+                !(if value { dialect.schema.root_values } else { dialect.schema.root_unions })
+            });
+            if members.contains_key(keyword) && !refusing.is_empty() {
+                let message = format!("`{keyword}` at the root is refused here, so it is folded away");
+                self.add(&rules::ROOT_UNION, &format!("{base}/{keyword}"), message, &refusing);
+            }
+        }
+        self.node(schema, schema, base, Place::Root);
+    }
+
+    /// What JSON Schema itself says against the schema.
+    fn validity(&mut self, tool: &Value, base: &str) {
+        let validator = Validator::new(&input_schema(tool));
+        for omission in validator.omissions() {
+            let pointer = format!("{base}{}", omission.path);
+            let keyword = omission.path.rsplit('/').next().unwrap_or_default();
+            let rule = if omission.reason.starts_with("read as ") {
+                &rules::SCHEMA_DRAFT
+            } else if matches!(keyword, "$ref" | "$dynamicRef" | "$recursiveRef") {
+                &rules::REF_DANGLING
+            } else if matches!(keyword, "unevaluatedProperties" | "unevaluatedItems") {
+                // Left out only because something else is broken, which has its own finding.
+                continue;
+            } else {
+                &rules::SCHEMA_INVALID
+            };
+            let written = tool.pointer(&pointer);
+            let message = match (keyword, written) {
+                ("type", Some(kind)) => format!("{kind} is no type of JSON Schema"),
+                _ => omission.reason.clone(),
+            };
+            self.add(rule, &pointer, message, &[]);
+        }
+    }
+
+    fn node(&mut self, root: &Value, schema: &Value, pointer: &str, place: Place) {
+        let Value::Object(members) = schema else { return };
+        self.object(root, members, pointer, place);
+        self.array(members, pointer);
+        if let Some(default) = members.get("default").filter(|default| !default.is_null()) {
+            let mut alone = schema.clone();
+            if let (Value::Object(alone), Value::Object(root)) = (&mut alone, root) {
+                for key in ["$schema", "$defs", "definitions"] {
+                    if let Some(value) = root.get(key) {
+                        alone.entry(key).or_insert_with(|| value.clone());
+                    }
+                }
+            }
+            let validator = Validator::new(&alone);
+            if validator.omissions().is_empty() && !validator.is_valid(default) {
+                let message = format!("the default {default} breaks the rules beside it");
+                self.add(&rules::DEFAULT_INVALID, &format!("{pointer}/default"), message, &[]);
+            }
+        }
+        for (keyword, value) in members {
+            let under = format!("{pointer}/{keyword}");
+            match (keyword.as_str(), value) {
+                (
+                    "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
+                    Value::Object(map),
+                ) => {
+                    for (name, inner) in map {
+                        self.node(root, inner, &format!("{under}/{}", escaped(name)), Place::Inside);
+                    }
+                }
+                (
+                    "items"
+                    | "additionalProperties"
+                    | "contains"
+                    | "propertyNames"
+                    | "not"
+                    | "if"
+                    | "then"
+                    | "else"
+                    | "unevaluatedProperties"
+                    | "unevaluatedItems"
+                    | "additionalItems",
+                    Value::Object(_),
+                ) => self.node(root, value, &under, Place::Inside),
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(list)) => {
+                    for (at, inner) in list.iter().enumerate() {
+                        self.node(root, inner, &format!("{under}/{at}"), Place::Inside);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn array(&mut self, members: &Map<String, Value>, pointer: &str) {
+        let says = |name: &str| match members.get("type") {
+            Some(Value::String(kind)) => kind == name,
+            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == name),
+            _ => false,
+        };
+        if says("array") && !members.contains_key("items") && !members.contains_key("prefixItems") {
+            let refusing = self.readers_where(|dialect| dialect.schema.items_required);
+            let message = "the array does not say what its items are".to_owned();
+            self.add(&rules::ITEMS_MISSING, pointer, message, &refusing);
+        }
+    }
+
+    fn object(&mut self, root: &Value, members: &Map<String, Value>, pointer: &str, place: Place) {
+        let properties = members.get("properties").and_then(Value::as_object);
+        let typed = members.get("type").is_some_and(|kind| kind == "object");
+        let says_more = ["patternProperties", "anyOf", "oneOf", "allOf", "$ref", "propertyNames"]
+            .iter()
+            .any(|key| members.contains_key(*key))
+            || members.get("additionalProperties").is_some_and(|value| *value != Value::Bool(true));
+        if place == Place::Inside && typed && properties.is_none_or(Map::is_empty) && !says_more {
+            let message = "the object may hold anything, so a model has to guess".to_owned();
+            self.add(&rules::OBJECT_FREE, pointer, message, &[]);
+        }
+        let Some(properties) = properties else { return };
+        let required = members.get("required").and_then(Value::as_array);
+        if required.is_none() && !properties.is_empty() && !members.contains_key("required") {
+            let message = "no parameter is said to be required".to_owned();
+            self.add(&rules::REQUIRED_MISSING, pointer, message, &[]);
+        }
+        for name in required.into_iter().flatten().filter_map(Value::as_str) {
+            let elsewhere = ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| members.contains_key(*key));
+            if !properties.contains_key(name) && !elsewhere {
+                let message = format!("`{name}` is required but not declared");
+                self.add(&rules::REQUIRED_UNKNOWN, &format!("{pointer}/required"), message, &[]);
+            }
+        }
+        for (name, schema) in properties {
+            let at = format!("{pointer}/properties/{}", escaped(name));
+            let optional = !required.into_iter().flatten().any(|listed| listed == name);
+            self.parameter(root, name, schema, &at, optional);
+        }
+    }
+
+    fn parameter(&mut self, root: &Value, name: &str, schema: &Value, pointer: &str, optional: bool) {
+        let refusing = self.readers_where(|dialect| !dialect.keys.allows(name));
+        if !refusing.is_empty() {
+            let message = format!("the key `{name}` is not legal here, so it travels under another");
+            self.add(&rules::KEY_ILLEGAL, pointer, message, &refusing);
+        }
+        if prose::is_vague_parameter(name) {
+            let message = format!("`{name}` does not say what goes in");
+            self.add(&rules::NAME_UNCLEAR, pointer, message, &[]);
+        }
+        let Value::Object(members) = schema else { return };
+        let target = members
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+        let description = [Some(schema), target]
+            .into_iter()
+            .flatten()
+            .find_map(|node| node.get("description").and_then(Value::as_str))
+            .map(str::trim)
+            .filter(|text| !text.is_empty());
+        match description {
+            None => {
+                let message = format!("`{name}` has no description");
+                self.add(&rules::PARAMETER_UNDESCRIBED, pointer, message, &[]);
+            }
+            Some(text) => {
+                let at = format!("{pointer}/description");
+                self.length(&at, text.chars().count(), |dialect| dialect.limits.parameter_description);
+                let says = |key: &str| {
+                    members.contains_key(key) || target.is_some_and(|node| node.get(key).is_some())
+                };
+                let listed =
+                    ["enum", "const", "anyOf", "oneOf", "items", "pattern"].iter().any(|key| says(key));
+                if !listed && prose::lists_values(text) {
+                    let message = format!("the description of `{name}` lists values");
+                    self.add(&rules::ENUM_IN_PROSE, pointer, message, &[]);
+                }
+                if let Some(value) = prose::named_default(text).filter(|_| optional && !says("default")) {
+                    let message = format!("the description of `{name}` names the default {value}");
+                    self.add(&rules::DEFAULT_IN_PROSE, pointer, message, &[]);
+                }
+            }
+        }
+        let typed = [
+            "type",
+            "enum",
+            "const",
+            "$ref",
+            "$dynamicRef",
+            "$recursiveRef",
+            "anyOf",
+            "oneOf",
+            "allOf",
+            "not",
+            "if",
+        ];
+        if !typed.iter().any(|key| members.contains_key(*key)) {
+            let message = format!("`{name}` has no type");
+            let wanting = self.readers_where(|dialect| dialect.schema.type_required);
+            self.add(&rules::TYPE_MISSING, pointer, message, &wanting);
+        }
+    }
+}
+
+/// Where a schema stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Root,
+    Inside,
+}
+
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}

@@ -1,0 +1,193 @@
+//! Every tool in every dialect.
+
+use std::collections::BTreeMap;
+
+use gateway_dialects::dialect::Verdict;
+use gateway_dialects::schema::Keyword;
+use gateway_dialects::{Change, Fate, Tokens, ToolTranslation, Translator};
+use serde_json::Value;
+
+use super::{Cell, ChangeRow, Counts, DialectRow, Finding, Status, ToolRow, rules};
+use crate::input::schema_pointer;
+use crate::output::counted;
+
+/// A tool that takes more of the context window than this is worth a note.
+const DEAR: usize = 2000;
+
+pub(super) fn matrix(tools: &[Value], translators: &[Translator]) -> Vec<ToolRow> {
+    let mut rows: Vec<ToolRow> = tools
+        .iter()
+        .map(|tool| {
+            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            ToolRow {
+                name: name.to_owned(),
+                schema: schema_pointer(tool),
+                dialects: Vec::with_capacity(translators.len()),
+            }
+        })
+        .collect();
+    for translator in translators {
+        let translation = translator.translate(tools);
+        for (row, translated) in rows.iter_mut().zip(&translation.tools) {
+            row.dialects.push(cell(&translator.dialect().name, translated));
+        }
+    }
+    rows
+}
+
+fn cell(dialect: &str, translated: &ToolTranslation<'_>) -> Cell {
+    let changes = &translated.changes;
+    let counts = Counts {
+        described: changes.count(Fate::Described),
+        encoded: changes.count(Fate::Encoded),
+        rewritten: changes.count(Fate::Rewritten),
+        dropped: changes.count(Fate::Dropped),
+    };
+    let status = if translated.quarantine.is_some() {
+        Status::Quarantined
+    } else if counts == Counts::default() && translated.wire_name == translated.name {
+        Status::Ok
+    } else {
+        Status::Changed
+    };
+    Cell {
+        dialect: dialect.to_owned(),
+        status,
+        reason: translated.quarantine.clone(),
+        wire_name: translated.wire_name.clone(),
+        counts,
+        tokens: translated.tokens,
+        changes: changes.iter().map(|change| owned(&change)).collect(),
+    }
+}
+
+fn owned(change: &Change<'_>) -> ChangeRow {
+    ChangeRow {
+        path: change.path.clone(),
+        keyword: change.keyword.to_owned(),
+        value: change.value.cloned(),
+        fate: change.fate,
+        reason: change.reason.to_owned(),
+    }
+}
+
+pub(super) fn by_dialect(tools: &[ToolRow], translators: &[Translator]) -> Vec<DialectRow> {
+    translators
+        .iter()
+        .enumerate()
+        .map(|(at, translator)| {
+            let mut row = DialectRow {
+                dialect: translator.dialect().name.clone(),
+                ok: 0,
+                changed: 0,
+                quarantined: 0,
+                counts: Counts::default(),
+                tokens: Tokens::default(),
+            };
+            for cell in tools.iter().filter_map(|tool| tool.dialects.get(at)) {
+                match cell.status {
+                    Status::Ok => row.ok += 1,
+                    Status::Changed => row.changed += 1,
+                    Status::Quarantined => row.quarantined += 1,
+                }
+                row.counts.described += cell.counts.described;
+                row.counts.encoded += cell.counts.encoded;
+                row.counts.rewritten += cell.counts.rewritten;
+                row.counts.dropped += cell.counts.dropped;
+                row.tokens.before += cell.tokens.before;
+                row.tokens.after += cell.tokens.after;
+            }
+            row
+        })
+        .collect()
+}
+
+/// What the engine's verdicts tell the author.
+pub(super) fn findings(tools: &[ToolRow], translators: &[Translator]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for translator in translators {
+        let dialect = translator.dialect();
+        let sent = tools
+            .iter()
+            .filter_map(|tool| tool.dialects.iter().find(|cell| cell.dialect == dialect.name))
+            .filter(|cell| cell.status != Status::Quarantined)
+            .count();
+        let limit = dialect.limits.tools;
+        if limit > 0 && sent > limit {
+            findings.push(Finding {
+                level: rules::TOO_MANY_TOOLS.level,
+                rule: &rules::TOO_MANY_TOOLS,
+                tool: None,
+                index: None,
+                pointer: String::new(),
+                message: format!("{sent} tools, but one request takes {limit}"),
+                help: rules::TOO_MANY_TOOLS.help,
+                dialects: vec![dialect.name.clone()],
+            });
+        }
+    }
+    for (index, tool) in tools.iter().enumerate() {
+        let mut add =
+            |rule: &'static rules::Rule, pointer: String, message: String, dialects: Vec<String>| {
+                findings.push(Finding {
+                    level: rule.level,
+                    rule,
+                    tool: Some(tool.name.clone()),
+                    index: Some(index),
+                    pointer,
+                    message,
+                    help: rule.help,
+                    dialects,
+                });
+            };
+        for (reason, dialects) in grouped(tool.dialects.iter().filter_map(|cell| {
+            let known = tool.name.is_empty() || cell.reason.as_ref()?.starts_with("another tool is called");
+            (!known).then(|| (cell.reason.clone().unwrap_or_default(), cell.dialect.clone()))
+        })) {
+            add(&rules::QUARANTINED, String::new(), reason, dialects);
+        }
+        let changes = || {
+            tool.dialects
+                .iter()
+                .flat_map(|cell| cell.changes.iter().map(move |change| (&cell.dialect, change)))
+        };
+        for ((path, pattern), dialects) in grouped(changes().filter_map(|(dialect, change)| {
+            let taken = translators.iter().map(Translator::dialect).any(|known| {
+                let verdict = known.schema.keywords.of(Keyword::Pattern);
+                known.name == *dialect && matches!(verdict, Verdict::Keep | Verdict::Hint)
+            });
+            let refused = change.keyword == "pattern" && change.fate == Fate::Described && taken;
+            let pattern = change.value.as_ref().map(Value::to_string).unwrap_or_default();
+            refused.then(|| ((change.path.clone(), pattern), dialect.clone()))
+        })) {
+            let message = format!("the pattern {pattern} is not taken here, so a description says it");
+            add(&rules::PATTERN_PYTHON, format!("{}{path}/pattern", tool.schema), message, dialects);
+        }
+        for (path, dialects) in grouped(changes().filter_map(|(dialect, change)| {
+            let text = change.fate == Fate::Encoded && change.reason.contains("JSON text");
+            text.then(|| (change.path.clone(), dialect.clone()))
+        })) {
+            let message = "arrays and objects in this value travel as JSON text".to_owned();
+            add(&rules::VALUE_AS_TEXT, format!("{}{path}", tool.schema), message, dialects);
+        }
+        let most = tool.dialects.iter().max_by_key(|cell| cell.tokens.after);
+        if let Some(cell) = most.filter(|cell| cell.tokens.after > DEAR) {
+            let message = format!("about {} in `{}`", counted(cell.tokens.after, "token"), cell.dialect);
+            let dear = tool.dialects.iter().filter(|cell| cell.tokens.after > DEAR);
+            add(&rules::COST, String::new(), message, dear.map(|cell| cell.dialect.clone()).collect());
+        }
+    }
+    findings
+}
+
+/// The dialects that share a finding; each once.
+fn grouped<K: Ord>(pairs: impl Iterator<Item = (K, String)>) -> BTreeMap<K, Vec<String>> {
+    let mut groups: BTreeMap<K, Vec<String>> = BTreeMap::new();
+    for (key, dialect) in pairs {
+        let dialects = groups.entry(key).or_default();
+        if !dialects.contains(&dialect) {
+            dialects.push(dialect);
+        }
+    }
+    groups
+}

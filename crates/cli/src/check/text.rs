@@ -1,0 +1,182 @@
+//! The report for people.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::{Cell, Level, Report, Status, ToolRow};
+use crate::output::{Paint, Table, Tone, counted, wrapped};
+
+/// How much of the changes is written out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Counts.
+    Counts,
+    /// Every change.
+    Changes,
+}
+
+pub(crate) fn write_text(
+    writer: &mut impl Write,
+    report: &Report,
+    paint: Paint,
+    detail: Detail,
+) -> Result<()> {
+    write_dialects(writer, report, paint)?;
+    for tool in &report.tools {
+        writeln!(writer)?;
+        let name = if tool.name.is_empty() { "(a tool without a name)" } else { &tool.name };
+        writeln!(writer, "{}", paint.tone(Tone::Heading, name))?;
+        write_tool(writer, tool, paint, detail)?;
+    }
+    if !report.findings.is_empty() {
+        writeln!(writer)?;
+        writeln!(writer, "{}", paint.tone(Tone::Heading, "Findings"))?;
+        for finding in &report.findings {
+            let level = paint.tone(tone(finding.level), finding.level.name());
+            let place = finding.place();
+            writeln!(writer, "  {level} {place}: {} [{}]", finding.message, finding.rule.id)?;
+            if !finding.dialects.is_empty() {
+                hanging(writer, "in: ", &some_dialects(&finding.dialects, report.dialects.len()))?;
+            }
+            hanging(writer, "do: ", finding.help)?;
+        }
+    }
+    writeln!(writer)?;
+    let totals = report.totals;
+    writeln!(
+        writer,
+        "{} in {}: {}, {}, {}",
+        counted(totals.tools, "tool"),
+        counted(report.dialects.len(), "dialect"),
+        counted(totals.errors, "error"),
+        counted(totals.warnings, "warning"),
+        counted(totals.notes, "note"),
+    )?;
+    Ok(())
+}
+
+/// The names of `dialects`, or that it is all of them.
+pub(super) fn some_dialects(dialects: &[String], all: usize) -> String {
+    if dialects.len() == all && all > 1 { "every dialect checked".to_owned() } else { dialects.join(", ") }
+}
+
+fn hanging(writer: &mut impl Write, label: &str, text: &str) -> Result<()> {
+    for (at, line) in wrapped(text, 96).iter().enumerate() {
+        writeln!(writer, "      {}{line}", if at == 0 { label } else { "    " })?;
+    }
+    Ok(())
+}
+
+const fn tone(level: Level) -> Tone {
+    match level {
+        Level::Error => Tone::Bad,
+        Level::Warning => Tone::Caution,
+        Level::Note => Tone::Faint,
+    }
+}
+
+const fn status_tone(status: Status) -> Tone {
+    match status {
+        Status::Ok => Tone::Good,
+        Status::Changed => Tone::Caution,
+        Status::Quarantined => Tone::Bad,
+    }
+}
+
+fn write_dialects(writer: &mut impl Write, report: &Report, paint: Paint) -> Result<()> {
+    let mut table = Table::new([
+        "dialect",
+        "ok",
+        "changed",
+        "left out",
+        "described",
+        "encoded",
+        "rewritten",
+        "dropped",
+        "tokens before",
+        "after",
+    ]);
+    for row in &report.dialects {
+        let tone = if row.quarantined > 0 { Some(Tone::Bad) } else { None };
+        table.row(
+            tone,
+            [
+                row.dialect.clone(),
+                row.ok.to_string(),
+                row.changed.to_string(),
+                row.quarantined.to_string(),
+                row.counts.described.to_string(),
+                row.counts.encoded.to_string(),
+                row.counts.rewritten.to_string(),
+                row.counts.dropped.to_string(),
+                row.tokens.before.to_string(),
+                row.tokens.after.to_string(),
+            ],
+        );
+    }
+    table.write(writer, paint, "")?;
+    Ok(())
+}
+
+/// Dialects that make the same of a tool share a row.
+pub(super) fn groups(tool: &ToolRow) -> Vec<(&Cell, Vec<&str>)> {
+    let mut groups: Vec<(&Cell, Vec<&str>)> = Vec::new();
+    for cell in &tool.dialects {
+        let same = groups.iter_mut().find(|(first, _)| {
+            first.status == cell.status
+                && first.reason == cell.reason
+                && first.wire_name == cell.wire_name
+                && first.tokens == cell.tokens
+                && first.changes == cell.changes
+        });
+        match same {
+            Some((_, names)) => names.push(&cell.dialect),
+            None => groups.push((cell, vec![&cell.dialect])),
+        }
+    }
+    groups
+}
+
+fn write_tool(writer: &mut impl Write, tool: &ToolRow, paint: Paint, detail: Detail) -> Result<()> {
+    let groups = groups(tool);
+    let mut table =
+        Table::new(["status", "described", "encoded", "rewritten", "dropped", "tokens", "after", "dialects"]);
+    for (cell, names) in &groups {
+        table.row(
+            Some(status_tone(cell.status)),
+            [
+                cell.status.name().to_owned(),
+                cell.counts.described.to_string(),
+                cell.counts.encoded.to_string(),
+                cell.counts.rewritten.to_string(),
+                cell.counts.dropped.to_string(),
+                cell.tokens.before.to_string(),
+                cell.tokens.after.to_string(),
+                names.join(", "),
+            ],
+        );
+    }
+    table.write(writer, paint, "  ")?;
+    if detail == Detail::Counts {
+        return Ok(());
+    }
+    for (cell, names) in &groups {
+        if cell.changes.is_empty() && cell.reason.is_none() && cell.wire_name == tool.name {
+            continue;
+        }
+        writeln!(writer, "  {}", paint.tone(Tone::Faint, &names.join(", ")))?;
+        if let Some(reason) = &cell.reason {
+            writeln!(writer, "    left out: {reason}")?;
+        } else if cell.wire_name != tool.name {
+            writeln!(writer, "    called {}", cell.wire_name)?;
+        }
+        for change in &cell.changes {
+            let path = if change.path.is_empty() { "/" } else { &change.path };
+            let keyword = if change.keyword.is_empty() { "" } else { " " };
+            let keyword = format!("{keyword}{}", change.keyword);
+            writeln!(writer, "    {} {path}{keyword}: {}", change.fate.name(), change.reason)?;
+        }
+    }
+    Ok(())
+}

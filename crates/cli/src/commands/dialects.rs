@@ -1,0 +1,505 @@
+//! `dialects`: the list, or one dialect's rules.
+
+use std::fmt::Debug;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use gateway_dialects::dialect::{
+    Additional, AnyOfStyle, Anything, Defaults, Dialect, EmptyObject, Lowering, NameRule, NullStyle,
+    PatternStyle, RefStyle, StrictField, TextStyle, ToolShape, Verdict,
+};
+use gateway_dialects::schema::Keyword;
+use gateway_dialects::{Dialects, Protocol};
+use serde_json::{Map, Value, json};
+
+use crate::Outcome;
+use crate::options::explained;
+use crate::output::{Paint, Table, Tone, write_pretty_json};
+
+/// List the dialects, or show one dialect's rules.
+#[derive(Debug, Args)]
+pub(crate) struct ListDialects {
+    /// A dialect to add to the built-in ones, as a file (repeatable)
+    #[arg(long, value_name = "FILE")]
+    dialect_file: Vec<PathBuf>,
+    /// Write JSON, with the keys and words of the dialect file format
+    #[arg(long)]
+    json: bool,
+    /// The dialect to show
+    name: Option<String>,
+}
+
+impl ListDialects {
+    pub(crate) fn run(&self) -> Result<Outcome> {
+        let mut dialects = Dialects::builtin();
+        for path in &self.dialect_file {
+            let origin = path.display().to_string();
+            let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
+            dialects.add(&origin, &text).map_err(explained)?;
+        }
+        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        match &self.name {
+            Some(name) => {
+                let dialect = dialects.get(name).map_err(explained)?;
+                if self.json {
+                    write_pretty_json(&mut stdout, &as_json(&dialect))?;
+                } else {
+                    write_rules(&mut stdout, &dialect, Paint::for_stdout())?;
+                }
+            }
+            None => self.write_list(&mut stdout, &dialects)?,
+        }
+        stdout.flush()?;
+        Ok(Outcome::Good)
+    }
+
+    fn write_list(&self, writer: &mut impl Write, dialects: &Dialects) -> Result<()> {
+        let all: Vec<Dialect> =
+            dialects.names().map(|name| dialects.get(name).map_err(explained)).collect::<Result<_>>()?;
+        if self.json {
+            let rows: Vec<Value> = all.iter().map(heading).collect();
+            return write_pretty_json(writer, &rows);
+        }
+        let mut table = Table::new(["name", "extends", "aliases", "title"]);
+        for dialect in
+            all.iter().filter(|dialect| !dialect.layer).chain(all.iter().filter(|dialect| dialect.layer))
+        {
+            table.row(
+                None,
+                [
+                    dialect.name.clone(),
+                    dialect.extends.clone().unwrap_or_default(),
+                    dialect.aliases.join(", "),
+                    dialect.title.clone(),
+                ],
+            );
+        }
+        table.write(writer, Paint::for_stdout(), "")?;
+        Ok(())
+    }
+}
+
+fn heading(dialect: &Dialect) -> Value {
+    json!({
+        "name": dialect.name,
+        "title": dialect.title,
+        "aliases": dialect.aliases,
+        "extends": dialect.extends,
+        "layer": dialect.layer,
+    })
+}
+
+/// The word for a choice in dialect files: `TypeList` → `type-list`.
+fn word(choice: impl Debug) -> String {
+    let mut text = String::new();
+    for char in format!("{choice:?}").chars() {
+        if char.is_ascii_uppercase() && !text.is_empty() {
+            text.push('-');
+        }
+        text.extend(char.to_lowercase());
+    }
+    text
+}
+
+fn name_rule(rule: &NameRule) -> Value {
+    json!({"punctuation": rule.punctuation, "any-start": rule.any_start, "min": rule.min, "max": rule.max})
+}
+
+/// All rules under the keys of the file format, defaults included.
+fn as_json(dialect: &Dialect) -> Value {
+    let (tool, limits, schema, messages) =
+        (&dialect.tool, &dialect.limits, &dialect.schema, &dialect.messages);
+    let mut keywords = Map::new();
+    for keyword in Keyword::ALL {
+        keywords.insert(keyword.name().to_owned(), word(schema.keywords.of(*keyword)).into());
+    }
+    keywords.insert("unknown".to_owned(), word(schema.keywords.unknown).into());
+    let mut document = heading(dialect);
+    let rules = json!({
+        "tool": {
+            "shape": word(tool.shape),
+            "schema-key": tool.schema_key,
+            "document": tool.document,
+            "strict": word(tool.strict),
+            "description-fallback": tool.description_fallback,
+            "empty-description": tool.empty_description,
+            "blank-description": tool.blank_description,
+            "omit-empty-schema": tool.omit_empty_schema,
+            "empty-required": word(tool.empty_required),
+            "strict-dialect": tool.strict_dialect,
+        },
+        "names": name_rule(&dialect.names),
+        "keys": name_rule(&dialect.keys),
+        "ids": name_rule(&dialect.ids),
+        "limits": {
+            "tools": limits.tools,
+            "description": limits.description,
+            "parameter-description": limits.parameter_description,
+            "depth": limits.depth,
+            "properties": limits.properties,
+            "enum-values": limits.enum_values,
+            "long-enum-characters": limits.long_enum_characters,
+            "schema-bytes": limits.schema_bytes,
+        },
+        "schema": {
+            "lowering": word(schema.lowering),
+            "defaults": word(schema.defaults),
+            "text": word(schema.text),
+            "root-unions": schema.root_unions,
+            "root-values": schema.root_values,
+            "all-required": schema.all_required,
+            "type-required": schema.type_required,
+            "type-lists": schema.type_lists,
+            "container-type-lists": schema.container_type_lists,
+            "boolean-schemas": schema.boolean_schemas,
+            "items-required": schema.items_required,
+            "items-lists": schema.items_lists,
+            "enum-any": schema.enum_any,
+            "enum-empty-text": schema.enum_empty_text,
+            "required-known": schema.required_known,
+            "satisfiable": schema.satisfiable,
+            "null": word(schema.null),
+            "refs": word(schema.refs),
+            "ref-siblings": schema.ref_siblings,
+            "ref-in-union": schema.ref_in_union,
+            "recursion": schema.recursion,
+            "unroll": schema.unroll,
+            "additional": word(schema.additional),
+            "empty-object": word(schema.empty_object),
+            "any-of": word(schema.any_of),
+            "patterns": word(schema.patterns),
+            "min-items-up-to": schema.min_items_up_to,
+            "anything": word(schema.anything),
+            "formats": {
+                "string": schema.formats.string,
+                "number": schema.formats.number,
+                "integer": schema.formats.integer,
+            },
+        },
+        "messages": {
+            "protocol": word(messages.protocol),
+            "images": word(messages.images),
+            "image-types": messages.image_types,
+            "image-urls": messages.image_urls,
+            "user-images": messages.user_images,
+            "audio": word(messages.audio),
+            "user-audio": messages.user_audio,
+            "files": word(messages.files),
+            "file-types": messages.file_types,
+            "variants": messages.variants.iter().map(|variant| json!({
+                "models": variant.models,
+                "images": variant.images.map(word),
+                "audio": variant.audio.map(word),
+                "files": variant.files.map(word),
+            })).collect::<Vec<_>>(),
+            "resources": word(messages.resources),
+            "errors": word(messages.errors),
+            "empty": word(messages.empty),
+            "structured": word(messages.structured),
+            "tool-name-field": messages.tool_name_field,
+            "call-ids": messages.call_ids,
+            "silent-content": word(messages.silent_content),
+            "alternate": messages.alternate,
+            "reasoning-field": messages.reasoning_field,
+            "reasoning-scope": word(messages.reasoning_scope),
+            "call-signature-field": messages.call_signature_field,
+            "foreign-signature": messages.foreign_signature,
+        },
+    });
+    if let (Value::Object(document), Value::Object(rules)) = (&mut document, rules) {
+        document.extend(rules);
+        if let Some(Value::Object(schema)) = document.get_mut("schema") {
+            schema.insert("keywords".to_owned(), Value::Object(keywords));
+        }
+    }
+    document
+}
+
+fn write_rules(writer: &mut impl Write, dialect: &Dialect, paint: Paint) -> Result<()> {
+    writeln!(writer, "{}", paint.tone(Tone::Heading, &format!("{}: {}", dialect.name, dialect.title)))?;
+    if !dialect.aliases.is_empty() {
+        writeln!(writer, "also called {}", dialect.aliases.join(", "))?;
+    }
+    if let Some(parent) = &dialect.extends {
+        writeln!(writer, "{} {parent}", if dialect.layer { "a layer, alone on top of" } else { "extends" })?;
+    }
+    for (title, rows) in [
+        ("Tools", tools(dialect)),
+        ("Limits", limits(dialect)),
+        ("Schemas", schemas(dialect)),
+        ("Keywords", keywords(dialect)),
+        ("Messages", messages(dialect)),
+    ] {
+        if rows.is_empty() {
+            continue;
+        }
+        writeln!(writer, "\n{}", paint.tone(Tone::Heading, title))?;
+        let mut table = Table::default();
+        for (label, text) in rows {
+            table.row(None, [label.to_owned(), text]);
+        }
+        table.write(writer, paint, "  ")?;
+    }
+    Ok(())
+}
+
+type Rows = Vec<(&'static str, String)>;
+
+fn tools(dialect: &Dialect) -> Rows {
+    let tool = &dialect.tool;
+    let key = &tool.schema_key;
+    let shape = match tool.shape {
+        ToolShape::Function => format!(r#"{{"type": "function", "function": {{name, description, {key}}}}}"#),
+        ToolShape::FlatFunction => format!(r#"{{"type": "function", name, description, {key}}}"#),
+        ToolShape::BareFunction | ToolShape::Declaration => format!("{{name, description, {key}}}"),
+        ToolShape::ToolSpec => format!(r#"{{"toolSpec": {{name, description, {key}: {{"json": …}}}}}}"#),
+        ToolShape::Mcp => "the MCP tool as it came".to_owned(),
+    };
+    let mut rows = vec![
+        ("definition", shape),
+        ("in the request", format!("{:?}", tool.document)),
+        ("tool names", names(&dialect.names)),
+        ("property keys", names(&dialect.keys)),
+        ("call ids", names(&dialect.ids)),
+    ];
+    match tool.strict {
+        StrictField::Absent => {}
+        StrictField::False => rows.push(("strict", "false".to_owned())),
+        StrictField::True => rows.push(("strict", "true".to_owned())),
+    }
+    if let Some(strict) = &tool.strict_dialect {
+        rows.push(("with --strict auto", format!("{strict}, for tools that lose nothing by it")));
+    }
+    if !tool.description_fallback.is_empty() {
+        rows.push(("without description", format!("{:?}", tool.description_fallback)));
+    }
+    rows
+}
+
+fn names(rule: &NameRule) -> String {
+    let letters = match rule.punctuation.as_deref() {
+        None => "any characters".to_owned(),
+        Some("") => "letters and digits".to_owned(),
+        Some(signs) => {
+            let listed: Vec<String> = signs.chars().map(String::from).collect();
+            format!("letters, digits and {}", listed.join(" "))
+        }
+    };
+    let start = if rule.any_start { "" } else { ", starting with a letter or _" };
+    let length = match (rule.min, rule.max) {
+        (0, 0) => String::new(),
+        (min, 0) => format!(", at least {min}"),
+        (0 | 1, max) => format!(", at most {max}"),
+        (min, max) if min == max => format!(", exactly {max}"),
+        (min, max) => format!(", {min} to {max}"),
+    };
+    format!("{letters}{start}{length}")
+}
+
+fn limits(dialect: &Dialect) -> Rows {
+    let limits = &dialect.limits;
+    [
+        ("tools in a request", limits.tools),
+        ("characters of a tool's description", limits.description),
+        ("characters of a parameter's description", limits.parameter_description),
+        ("levels of objects and arrays", limits.depth),
+        ("properties in a schema", limits.properties),
+        ("enum values in a schema", limits.enum_values),
+        ("characters in an enum of over 250 values", limits.long_enum_characters),
+        ("bytes of a schema", limits.schema_bytes),
+    ]
+    .into_iter()
+    .filter(|(_, limit)| *limit > 0)
+    .map(|(label, limit)| (label, limit.to_string()))
+    .collect()
+}
+
+fn schemas(dialect: &Dialect) -> Rows {
+    let schema = &dialect.schema;
+    let yes_no = |yes: bool, no: &str| if yes { "yes".to_owned() } else { no.to_owned() };
+    let mut rows = vec![(
+        "lowering",
+        match schema.lowering {
+            Lowering::None => "none: the schema stays as it came",
+            Lowering::Edit => "keyword by keyword, structure and order kept",
+            Lowering::Rebuild => "written anew from its meaning",
+        }
+        .to_owned(),
+    )];
+    if schema.lowering == Lowering::None {
+        return rows;
+    }
+    rows.extend([
+        ("unions at the root", yes_no(schema.root_unions, "no: folded into one object")),
+        ("values at the root", yes_no(schema.root_values, "no: enum, const and not are described")),
+        (
+            "optional parameters",
+            if schema.all_required {
+                "all are listed as required; null means absent"
+            } else {
+                "may be left out"
+            }
+            .to_owned(),
+        ),
+        (
+            "null",
+            match schema.null {
+                NullStyle::TypeList => r#"a list of types, ["string", "null"]"#,
+                NullStyle::Branch => r#"a branch of anyOf, {"type": "null"}"#,
+                NullStyle::Nullable => r#""nullable": true"#,
+            }
+            .to_owned(),
+        ),
+        ("lists of types", yes_no(schema.type_lists, "no: one branch for each")),
+        ("boolean schemas", yes_no(schema.boolean_schemas, "no")),
+        (
+            "items of arrays",
+            if schema.items_required { "must be said" } else { "may be left out" }.to_owned(),
+        ),
+        (
+            "enum values",
+            if schema.enum_any { "of any type" } else { "strings; others travel as labels" }.to_owned(),
+        ),
+        (
+            "undeclared properties",
+            match schema.additional {
+                Additional::Keep => "as in JSON Schema",
+                Additional::Closed => "never: every object is closed, maps travel as lists of entries",
+                Additional::Declared => "never written: maps travel as lists of entries",
+                Additional::Open => "may be written, the keyword is not read",
+            }
+            .to_owned(),
+        ),
+        (
+            "objects without properties",
+            match schema.empty_object {
+                EmptyObject::Keep => "taken",
+                EmptyObject::Root => "at the root only",
+                EmptyObject::Never => "not taken",
+            }
+            .to_owned(),
+        ),
+        (
+            "references",
+            match schema.refs {
+                RefStyle::Keep => "kept",
+                RefStyle::Defs => "into $defs of the root",
+                RefStyle::Inline => "written out",
+            }
+            .to_owned(),
+        ),
+        (
+            "recursion",
+            if schema.recursion && schema.refs != RefStyle::Inline {
+                "kept".to_owned()
+            } else {
+                format!("written out {} deep, then as JSON text", schema.unroll)
+            },
+        ),
+        (
+            "beside anyOf",
+            match schema.any_of {
+                AnyOfStyle::Free => "anything",
+                AnyOfStyle::Annotated => "title, description, default",
+                AnyOfStyle::Alone => "nothing",
+            }
+            .to_owned(),
+        ),
+        (
+            "patterns",
+            match schema.patterns {
+                PatternStyle::Any => "any",
+                PatternStyle::Python => "those that Python's re compiles",
+                PatternStyle::NoLookaround => "without look-around",
+                PatternStyle::Simple => "without look-around, back-references and word boundaries",
+            }
+            .to_owned(),
+        ),
+        (
+            "values of any kind",
+            match schema.anything {
+                Anything::Empty => "{}",
+                Anything::Scalars => "scalars as they are, arrays and objects as JSON text",
+                Anything::Definition => "a recursive definition",
+            }
+            .to_owned(),
+        ),
+        (
+            "defaults",
+            match schema.defaults {
+                Defaults::Keep => "kept",
+                Defaults::Strip => "taken away",
+                Defaults::Describe => "in the description",
+            }
+            .to_owned(),
+        ),
+        (
+            "constraints in text",
+            match schema.text {
+                TextStyle::Constraints => "Constraints: …",
+                TextStyle::Important => "IMPORTANT: …",
+                TextStyle::Json => r#"{"minLength": 5}"#,
+                TextStyle::Hints => ". Use ISO 8601 date-time format",
+            }
+            .to_owned(),
+        ),
+    ]);
+    for (label, formats) in [
+        ("formats of strings", &schema.formats.string),
+        ("formats of numbers", &schema.formats.number),
+        ("formats of integers", &schema.formats.integer),
+    ] {
+        if let Some(formats) = formats {
+            rows.push((label, if formats.is_empty() { "none".to_owned() } else { formats.join(", ") }));
+        }
+    }
+    rows
+}
+
+fn keywords(dialect: &Dialect) -> Rows {
+    let verdicts = &dialect.schema.keywords;
+    [
+        (Verdict::Keep, "kept"),
+        (Verdict::Hint, "kept and described"),
+        (Verdict::Describe, "described or rewritten"),
+        (Verdict::Drop, "dropped"),
+    ]
+    .into_iter()
+    .filter_map(|(verdict, label)| {
+        let mut names: Vec<&str> = Keyword::ALL
+            .iter()
+            .filter(|keyword| verdicts.of(**keyword) == verdict)
+            .map(|keyword| keyword.name())
+            .collect();
+        if verdicts.unknown == verdict {
+            names.push("(others)");
+        }
+        (!names.is_empty()).then(|| (label, names.join(", ")))
+    })
+    .collect()
+}
+
+fn messages(dialect: &Dialect) -> Rows {
+    let messages = &dialect.messages;
+    let protocol = match messages.protocol {
+        Protocol::Chat => "Chat Completions: tool_calls, role tool",
+        Protocol::Responses => "Responses: function_call, function_call_output",
+        Protocol::Functions => "Chat Completions with functions: function_call, role function",
+        Protocol::Messages => "Messages: tool_use, tool_result",
+        Protocol::GenerateContent => "generateContent: functionCall, functionResponse",
+        Protocol::Converse => "Converse: toolUse, toolResult",
+        Protocol::CohereChat => "Chat v2: tool_calls, documents",
+        Protocol::OllamaChat => "/api/chat: tool_calls with objects, no ids",
+        Protocol::Mcp => "tools/call",
+    };
+    vec![
+        ("protocol", protocol.to_owned()),
+        ("images of results", word(messages.images).replace('-', " ")),
+        ("audio of results", word(messages.audio).replace('-', " ")),
+        ("files of results", word(messages.files).replace('-', " ")),
+        ("failures are told by", word(messages.errors).replace('-', " ")),
+        ("structured content", word(messages.structured).replace('-', " ")),
+    ]
+}

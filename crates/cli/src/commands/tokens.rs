@@ -1,0 +1,130 @@
+//! `tokens`: what text takes of a context window.
+
+use std::io::{BufWriter, Read as _, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::input::open;
+use crate::output::write_json;
+
+/// Count the tokens of texts: content blocks, messages, results, tools, or plain text.
+#[derive(Debug, Args)]
+pub(crate) struct CountTokens {
+    /// Count with OpenAI's o200k vocabulary instead of estimating four bytes a token
+    #[arg(long)]
+    exact: bool,
+    /// The input is plain text, not JSON
+    #[arg(long)]
+    text: bool,
+    /// Text, content blocks, messages, a tool result or MCP tools; - for standard input
+    file: Option<PathBuf>,
+}
+
+impl CountTokens {
+    pub(crate) fn run(&self) -> Result<Outcome> {
+        let name = self.file.as_ref().map_or("standard input".to_owned(), |path| path.display().to_string());
+        let mut input = String::new();
+        open(self.file.as_deref())?.read_to_string(&mut input).with_context(|| format!("reading {name}"))?;
+        let mut texts = Vec::new();
+        if self.text {
+            texts.push(input);
+        } else {
+            let document: Value = serde_json::from_str(&input)
+                .with_context(|| format!("reading {name} as JSON; --text counts plain text"))?;
+            collect(&document, &mut texts);
+            if texts.is_empty() {
+                bail!("{name} holds no text blocks and no tools; --text counts the input itself");
+            }
+        }
+        let tokens = if self.exact {
+            exact_count(&texts)?
+        } else {
+            texts.iter().map(|text| text.len().div_ceil(4)).sum()
+        };
+        let row = json!({
+            "encoding": if self.exact { "o200k_base" } else { "estimate" },
+            "texts": texts.len(),
+            "tokens": tokens,
+            "budget": budget(tokens),
+        });
+        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        write_json(&mut stdout, &row)?;
+        writeln!(stdout)?;
+        stdout.flush()?;
+        Ok(Outcome::Good)
+    }
+}
+
+/// The texts that a model reads: text blocks, plain contents, and tools as JSON. Other blocks are left out.
+fn collect(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, texts)),
+        Value::Object(members) => {
+            if members.contains_key("inputSchema") {
+                texts.push(value.to_string());
+            } else if let Some(Value::String(text)) = members.get("text") {
+                texts.push(text.clone());
+            } else if let Some(inner) =
+                ["content", "tools", "result"].iter().find_map(|key| members.get(*key))
+            {
+                collect(inner, texts);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Half as much again, rounded up: vocabularies differ, and a budget must hold for all of them.
+const fn budget(tokens: usize) -> usize {
+    tokens.saturating_mul(3).div_ceil(2)
+}
+
+#[cfg(feature = "exact-tokens")]
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as without the vocabulary")]
+fn exact_count(texts: &[String]) -> Result<usize> {
+    let vocabulary = tiktoken_rs::o200k_base_singleton();
+    Ok(texts.iter().map(|text| vocabulary.encode_ordinary(text).len()).sum())
+}
+
+#[cfg(not(feature = "exact-tokens"))]
+fn exact_count(_: &[String]) -> Result<usize> {
+    bail!("--exact needs a binary built with the feature exact-tokens; leave it out for an estimate")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_text_is_collected() {
+        let message = json!({"role": "user", "content": [
+            {"type": "text", "text": "one"},
+            {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+            {"type": "text", "text": "two"},
+        ]});
+        let mut texts = Vec::new();
+        collect(&json!([message, {"content": "three"}]), &mut texts);
+        assert_eq!(texts, ["one", "two", "three"]);
+    }
+
+    #[test]
+    fn budgets_are_rounded_up() {
+        assert_eq!([0, 1, 2, 3].map(budget), [0, 2, 3, 5]);
+    }
+
+    #[cfg(feature = "exact-tokens")]
+    #[test]
+    fn known_strings_have_known_counts() {
+        let count = |text: &str| exact_count(&[text.to_owned()]).unwrap();
+        assert_eq!(count(""), 0);
+        assert_eq!(count("hello world"), 2);
+        assert_eq!(count("Hello, world!"), 4);
+        assert_eq!(count("antidisestablishmentarianism"), 6);
+        assert_eq!(count("日本語のテキスト"), 6);
+    }
+}

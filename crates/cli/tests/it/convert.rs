@@ -1,0 +1,141 @@
+//! `convert`
+
+use serde_json::{Value, json};
+
+use crate::{Scratch, run};
+
+fn tool() -> Value {
+    json!({"name": "add", "description": "Add two numbers", "inputSchema": {
+        "type": "object",
+        "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+        "required": ["a", "b"],
+    }})
+}
+
+#[track_caller]
+fn check(input: &Value) {
+    let run = run(&["convert", "--to", "openai"], &input.to_string());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let function = json!({"type": "function", "function": {
+        "name": "add", "description": "Add two numbers", "parameters": tool()["inputSchema"],
+    }});
+    assert_eq!(run.json(), json!([function]));
+}
+
+#[test]
+fn tools_come_as_array_object_or_reply() {
+    check(&json!([tool()]));
+    check(&json!({"tools": [tool()]}));
+    check(&json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": [tool()]}}));
+}
+
+#[test]
+fn a_document_wraps_the_list_under_the_request_key() {
+    let input = json!([tool()]).to_string();
+    let gemini = run(&["convert", "--to", "gemini", "--document"], &input).json();
+    assert_eq!(gemini["function_declarations"][0]["name"], "add");
+    let anthropic = run(&["convert", "--to", "anthropic", "--document", "-"], &input).json();
+    assert_eq!(anthropic["tools"][0]["input_schema"], tool()["inputSchema"]);
+}
+
+#[test]
+fn a_model_chooses_the_dialect() {
+    let run = run(&["convert", "--model", "us.anthropic.claude-opus-4"], &json!([tool()]).to_string());
+    assert_eq!(run.json()[0]["input_schema"]["type"], "object");
+}
+
+#[test]
+fn the_report_tells_of_every_change() {
+    let file = Scratch::new("report.json", "");
+    let mut tool = tool();
+    tool["inputSchema"]["properties"]["a"]["multipleOf"] = json!(5);
+    let run = run(&["convert", "--to", "gemini", "--report", file.path()], &json!([tool]).to_string());
+    assert_eq!(run.status, 0);
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&file.0).unwrap()).unwrap();
+    let change = &report[0]["changes"][0];
+    assert_eq!(
+        (&report[0]["name"], &change["path"], &change["keyword"], &change["value"], &change["fate"]),
+        (&json!("add"), &json!("/properties/a"), &json!("multipleOf"), &json!(5), &json!("described")),
+    );
+}
+
+#[test]
+fn lines_go_on_after_a_bad_one() {
+    let input = format!("{}\n{{\"name\": \n\n{}\n", tool(), tool());
+    let run = run(&["convert", "--to", "openai", "--jsonl"], &input);
+    assert_eq!(run.status, 1);
+    let rows = run.lines();
+    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[0], rows[2]);
+    assert_eq!((&rows[0]["name"], &rows[0]["quarantine"]), (&json!("add"), &Value::Null));
+    assert_eq!((&rows[1]["name"], &rows[1]["tool"]), (&Value::Null, &Value::Null));
+    assert!(rows[1]["quarantine"].as_str().unwrap().starts_with("line 2 is not JSON"));
+}
+
+#[test]
+fn lines_come_out_as_they_go_in() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::process::{Command, Stdio};
+
+    // Enough lines to fill every buffer: the first answer must come before the input ends.
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("mcp-tool-gateway"))
+        .args(["convert", "--to", "openai", "--jsonl"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        let line = format!("{}\n", tool());
+        for _ in 0..2000 {
+            stdin.write_all(line.as_bytes()).unwrap();
+        }
+        stdin
+    });
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(answers.next().unwrap().unwrap().starts_with(r#"{"name":"add""#));
+    let counted = std::thread::spawn(move || answers.count());
+    drop(writer.join().unwrap());
+    assert_eq!(counted.join().unwrap(), 1999);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_tool_that_cannot_be_sent_is_left_out_and_named() {
+    let list = json!([tool(), {"name": "bad", "inputSchema": {"type": "string"}}, tool()]);
+    let run = run(&["convert", "--to", "openai"], &list.to_string());
+    assert_eq!(run.status, 1);
+    assert_eq!(run.json().as_array().unwrap().len(), 1);
+    assert!(
+        run.stderr.contains("left out `bad`: the input schema describes type `string`"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("left out `add`: another tool is called `add`"), "{}", run.stderr);
+}
+
+#[test]
+fn options_are_flags() {
+    let list = json!([{"name": "t", "inputSchema": {"type": "object", "properties": {
+        "key": {"type": "string"}, "unit": {"type": "string", "default": "C"},
+    }, "required": []}}]);
+    let run = run(
+        &[
+            "convert",
+            "--to",
+            "openai",
+            "--inject",
+            "key=\"secret\"",
+            "--defaults",
+            "strip",
+            "--empty-required",
+            "omit",
+            "--description-fallback",
+            "About {name}",
+        ],
+        &list.to_string(),
+    );
+    let expected = json!([{"type": "function", "function": {"name": "t", "description": "About t", "parameters":
+        {"type": "object", "properties": {"unit": {"type": "string"}}}}}]);
+    assert_eq!(run.json(), expected, "{}", run.stderr);
+}

@@ -1,0 +1,22 @@
+//! What the README shows of the library.
+
+use gateway_dialects::{Dialects, Options, Translator};
+use serde_json::json;
+
+#[test]
+fn the_library_example_holds() -> Result<(), Box<dyn std::error::Error>> {
+    let tools = [json!({"name": "add", "inputSchema": {
+        "type": "object",
+        "properties": {"a": {"type": "number"}, "note": {"type": "string"}},
+        "required": ["a"],
+    }})];
+    let translator = Translator::new(&Dialects::builtin(), "openai-chat-strict", Options::default())?;
+    let translation = translator.translate(&tools);
+    let request_tools = serde_json::to_string(&translation.request_field())?;
+    assert!(request_tools.starts_with(r#"[{"type":"function","function":{"name":"add""#));
+
+    let tool = translation.by_wire_name("add").ok_or("no such tool")?;
+    let arguments = tool.plan.decode(&json!({"a": 1, "note": null}))?;
+    assert_eq!(arguments, json!({"a": 1}));
+    Ok(())
+}
