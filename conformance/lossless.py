@@ -236,7 +236,8 @@ def admits_null(view: positions.Alt, places: positions.Positions) -> bool:
 
 # ------------------------------------------------------------------------------------------------ coverage
 class Changes:
-    def __init__(self, changes: list[dict]):
+    def __init__(self, changes: list[dict], dialect: str = ""):
+        self.dialect = dialect
         self.by: dict[tuple[str, str], list[dict]] = collections.defaultdict(list)
         self.paths: dict[str, list[dict]] = collections.defaultdict(list)
         for change in changes:
@@ -254,7 +255,7 @@ class Changes:
         if "described" in fates:
             return "described" if told(keyword, value, texts) else "untold"
         if "dropped" in fates:
-            return "dropped" if accept.may_drop(keyword) else "untold"
+            return "dropped" if accept.may_drop(keyword, self.dialect) else "untold"
         return None
 
     def above(self, here: positions.Occurrence, places: positions.Positions, texts: list[str]) -> tuple[str, bool] | None:
@@ -301,7 +302,7 @@ def judge(dialect: str, original: Any, tool: Any, changes: list[dict]) -> dict:
     places = positions.Positions(original, lowered)
     texts = places.texts = descriptions(tool, lowered)
     gone = hidden(dialect, lowered)
-    told_of = Changes(changes)
+    told_of = Changes(changes, dialect)
     lowered_values: set | None = None
     if lowered is None and takes_nothing(original):
         places.found.setdefault("", [])

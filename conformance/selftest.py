@@ -111,7 +111,8 @@ class Accept(unittest.TestCase):
 
     def test_only_annotations_may_be_dropped(self):
         for keyword, allowed in [("$schema", True), ("x-order", True), ("minimum", False), ("description", False), ("default", False)]:
-            self.assertEqual(accept.may_drop(keyword), allowed, keyword)
+            self.assertEqual(accept.may_drop(keyword, "openai-chat"), allowed, keyword)
+        self.assertTrue(accept.may_drop("default", "argo"))
 
     def test_kinds_of_encoding(self):
         for reason, kind in [("carried as JSON text", "JSON text"), ("the value is a JSON string", "JSON text"),

@@ -1,7 +1,5 @@
 //! What happened to every keyword.
 
-use std::borrow::Cow;
-
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::Value;
 
@@ -109,10 +107,10 @@ impl<'a> Paths<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry<'a> {
     pub(crate) path: PathId,
-    pub(crate) keyword: Cow<'a, str>,
+    pub(crate) keyword: &'a str,
     pub(crate) value: Option<&'a Value>,
     pub(crate) fate: Fate,
-    pub(crate) reason: Cow<'static, str>,
+    pub(crate) reason: &'static str,
 }
 
 /// The changes of one tool.
@@ -164,10 +162,10 @@ impl Changes<'_> {
     pub fn iter(&self) -> impl Iterator<Item = Change<'_>> {
         self.entries.iter().map(|entry| Change {
             path: self.paths.pointer(entry.path),
-            keyword: &entry.keyword,
+            keyword: entry.keyword,
             value: entry.value,
             fate: entry.fate,
-            reason: &entry.reason,
+            reason: entry.reason,
         })
     }
 

@@ -366,6 +366,7 @@ fn schemas(dialect: &Dialect) -> Rows {
             "undeclared properties",
             match schema.additional {
                 Additional::Keep => "as in JSON Schema",
+                Additional::Explicit => "where the schema says so; silence means declared properties only",
                 Additional::Closed => "never: every object is closed, maps travel as lists of entries",
                 Additional::Declared => "never written: maps travel as lists of entries",
                 Additional::Open => "may be written, the keyword is not read",

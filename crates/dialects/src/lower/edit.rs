@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::object::Kinds;
 use super::view::View;
 use super::{Definition, LoweredSchema, Lowerer};
 use crate::dialect::{Defaults, RefStyle, Verdict};
@@ -193,7 +194,10 @@ impl<'a> Lowerer<'a, '_> {
                 continue;
             }
             let wire = self.keys.wire(name);
-            let json = self.edit_kinds(&kinds);
+            let json = match &kinds {
+                Kinds::One(source) => self.edit(*source).json,
+                Kinds::Any(kinds) => self.edit_kinds(kinds),
+            };
             if must {
                 required.push(Json::Text(wire.clone()));
             }
@@ -406,6 +410,9 @@ impl<'a> Lowerer<'a, '_> {
                     self.edit_child(name, value, draft, Exactness::Free);
                 }
             }
+            Keyword::ContentSchema if value.is_object() => {
+                self.edit_child(name, value, draft, Exactness::Free)
+            }
             Keyword::AdditionalProperties
             | Keyword::Then
             | Keyword::Else
@@ -418,7 +425,7 @@ impl<'a> Lowerer<'a, '_> {
                 self.edit_list(keyword, name, value, draft);
             }
             Keyword::Ref => self.edit_reference(name, value, draft),
-            Keyword::DynamicRef if self.has_ids => {
+            Keyword::DynamicRef | Keyword::RecursiveRef if self.resolver.has_resources() => {
                 self.remove(name, value, draft, "it depends on ids, which are gone");
             }
             Keyword::DependentRequired | Keyword::Dependencies if self.mentions_renamed(value) => {
@@ -600,9 +607,13 @@ impl<'a> Lowerer<'a, '_> {
         draft.changed = true;
         self.change(draft.path, name, Some(value), Fate::Rewritten, "a list of items means positions");
         self.modern = true;
-        self.edit_list(Keyword::PrefixItems, name, value, draft);
-        if let Some((written, _)) = draft.out.last_mut() {
-            *written = Cow::Borrowed("prefixItems");
+        // An empty list names no position.
+        let positions = value.as_array().is_some_and(|positions| !positions.is_empty());
+        if positions {
+            self.edit_list(Keyword::PrefixItems, name, value, draft);
+            if let Some((written, _)) = draft.out.last_mut() {
+                *written = Cow::Borrowed("prefixItems");
+            }
         }
         if let Some(rest) =
             draft.map.get("additionalItems").filter(|rest| rest.is_object() || rest.is_boolean())

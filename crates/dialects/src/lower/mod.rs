@@ -13,8 +13,6 @@ mod union;
 mod values;
 mod view;
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
 use crate::dialect::{Dialect, Limits, Lowering, SchemaRules};
@@ -81,8 +79,6 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) keys: KeyTable<'a, 'r>,
     /// Targets of edited references, in the order of their definitions.
     pub(crate) waiting: Vec<Source<'a>>,
-    /// Whether there are ids or anchors below the root.
-    pub(crate) has_ids: bool,
     /// Whether the result uses what only 2020-12 knows.
     pub(crate) modern: bool,
     root: &'a Value,
@@ -150,7 +146,6 @@ fn lower_once<'a>(
         nodes: 0,
         keys: KeyTable::new(&dialect.keys, schema),
         waiting: Vec::new(),
-        has_ids: size.has_ids,
         modern: false,
         root: schema,
     };
@@ -179,13 +174,7 @@ impl<'a> Lowerer<'a, '_> {
         fate: Fate,
         reason: &'static str,
     ) {
-        self.changes.entries.push(Entry {
-            path,
-            keyword: Cow::Borrowed(keyword),
-            value,
-            fate,
-            reason: Cow::Borrowed(reason),
-        });
+        self.changes.entries.push(Entry { path, keyword, value, fate, reason });
     }
 
     pub(crate) fn step(&mut self, path: PathId, name: &'a str) -> PathId {

@@ -25,11 +25,27 @@ enum Undeclared<'a> {
     Allowed(Vec<Vec<Source<'a>>>),
 }
 
+/// The schemas that describe one property.
+pub(crate) enum Kinds<'a> {
+    /// One schema, as nearly always.
+    One(Source<'a>),
+    /// Any of these kinds, each described by all of its sources.
+    Any(Vec<Vec<Source<'a>>>),
+}
+
+impl<'a> Kinds<'a> {
+    fn first(&self) -> Option<&Source<'a>> {
+        match self {
+            Self::One(source) => Some(source),
+            Self::Any(kinds) => kinds.first().and_then(|kind| kind.first()),
+        }
+    }
+}
+
 /// A property and the schemas that describe it.
 struct Property<'a> {
     name: &'a str,
-    /// Any of these kinds, each described by all of its sources.
-    kinds: Vec<Vec<Source<'a>>>,
+    kinds: Kinds<'a>,
     /// Only a condition declares it.
     conditional: bool,
 }
@@ -37,7 +53,7 @@ struct Property<'a> {
 /// The properties of a root that was folded into one object.
 pub(crate) struct Folded<'a> {
     /// Name, kinds, and whether it is required.
-    pub(crate) properties: Vec<(&'a str, Vec<Vec<Source<'a>>>, bool)>,
+    pub(crate) properties: Vec<(&'a str, Kinds<'a>, bool)>,
     pub(crate) closed: bool,
 }
 
@@ -119,16 +135,19 @@ impl<'a> Lowerer<'a, '_> {
         let mut identity = true;
         let inside = place.deeper(1);
         object.properties.reserve(properties.len());
-        let mut names: Vec<Cow<'a, str>> = Vec::with_capacity(properties.len());
+
         for property in properties {
             if place.root && self.is_hidden(property.name) {
                 self.change(view.path, property.name, None, Fate::Rewritten, "hidden from the model");
                 continue;
             }
-            let first = property.kinds.first().and_then(|kind| kind.first());
-            let (path, schema) = first.map_or((view.path, None), |source| (source.path, Some(source.schema)));
+            let (path, schema) =
+                property.kinds.first().map_or((view.path, None), |source| (source.path, Some(source.schema)));
             self.conditions += usize::from(property.conditional);
-            let mut lowered = self.lower_kinds(&property.kinds, inside);
+            let mut lowered = match &property.kinds {
+                Kinds::One(source) => self.lower(std::slice::from_ref(source), inside),
+                Kinds::Any(kinds) => self.lower_kinds(kinds, inside),
+            };
             self.conditions -= usize::from(property.conditional);
             let must = required.contains(property.name) || lowered.required;
             if !lowered.possible {
@@ -160,12 +179,11 @@ impl<'a> Lowerer<'a, '_> {
                     null_is_absent: absent_as_null,
                 });
             }
-            names.push(wire.clone());
             object.properties.push((wire, lowered.node));
         }
         let rest = if carried {
             identity = false;
-            self.add_carrier(&mut object, &names, parts, undeclared, inside, view)
+            self.add_carrier(&mut object, parts, undeclared, inside, view)
         } else {
             self.say_undeclared(&mut object, parts, undeclared, open, inside, view)
         };
@@ -363,14 +381,13 @@ impl<'a> Lowerer<'a, '_> {
     fn add_carrier(
         &mut self,
         object: &mut ObjectNode<'a>,
-        names: &[Cow<'a, str>],
         parts: &[ObjectPart<'a>],
         undeclared: Undeclared<'a>,
         inside: Place,
         view: &mut View<'a>,
     ) -> Rest {
         let mut wire = String::from("additional_properties");
-        while names.iter().any(|name| *name == wire)
+        while object.properties.iter().any(|(name, _)| *name == wire)
             || parts.iter().any(|part| part.required.contains(&wire.as_str()))
         {
             wire.push('_');
@@ -718,7 +735,7 @@ impl<'a> Lowerer<'a, '_> {
         undeclared: &Undeclared<'a>,
     ) -> Vec<Property<'a>> {
         let mut found: Vec<Property<'a>> = Vec::new();
-        let mut known: HashSet<&'a str> = HashSet::new();
+        let mut known = Names::default();
         let single = parts.len() == 1;
         for part in parts {
             let Some(properties) = part.properties else { continue };
@@ -740,12 +757,17 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 let path = self.step(list, name);
                 let own = Source { schema, path, resource: part.resource };
-                let sources = if single { vec![own] } else { self.all_sources(parts, name) };
-                match sources {
+                if single {
+                    found.push(Property { name, kinds: Kinds::One(own), conditional: false });
+                    continue;
+                }
+                match self.all_sources(parts, name) {
                     sources if sources.is_empty() => {
                         self.change(path, "", None, Fate::Rewritten, "another rule forbids it: left out");
                     }
-                    sources => found.push(Property { name, kinds: vec![sources], conditional: false }),
+                    sources => {
+                        found.push(Property { name, kinds: Kinds::Any(vec![sources]), conditional: false });
+                    }
                 }
             }
         }
@@ -779,7 +801,7 @@ impl<'a> Lowerer<'a, '_> {
                             Undeclared::Allowed(kinds) => kinds.clone(),
                             Undeclared::Unsaid | Undeclared::Forbidden => vec![Vec::new()],
                         };
-                        found.push(Property { name, kinds, conditional: false });
+                        found.push(Property { name, kinds: Kinds::Any(kinds), conditional: false });
                     }
                 }
             }
@@ -790,7 +812,7 @@ impl<'a> Lowerer<'a, '_> {
     fn add_alternatives(
         &mut self,
         set: &[Vec<ObjectPart<'a>>],
-        known: &mut HashSet<&'a str>,
+        known: &mut Names<'a>,
         found: &mut Vec<Property<'a>>,
     ) {
         let mut names: Vec<&'a str> = Vec::new();
@@ -825,7 +847,7 @@ impl<'a> Lowerer<'a, '_> {
                 kinds = vec![Vec::new()];
             }
             known.insert(name);
-            found.push(Property { name, kinds, conditional: true });
+            found.push(Property { name, kinds: Kinds::Any(kinds), conditional: true });
         }
     }
 
@@ -930,17 +952,49 @@ fn says_nothing(source: &Source<'_>) -> bool {
     }
 }
 
-fn required_names<'a>(
-    parts: &[ObjectPart<'a>],
-    alternatives: &[Vec<Vec<ObjectPart<'a>>>],
-) -> HashSet<&'a str> {
-    let mut names: HashSet<&'a str> = parts.iter().flat_map(|part| part.required.iter().copied()).collect();
+/// A set of names that is quick to ask while it is small.
+#[derive(Default)]
+struct Names<'a> {
+    few: Vec<&'a str>,
+    many: HashSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    const FEW: usize = 16;
+
+    fn contains(&self, name: &str) -> bool {
+        if self.many.is_empty() { self.few.contains(&name) } else { self.many.contains(name) }
+    }
+
+    /// Whether it is new.
+    fn insert(&mut self, name: &'a str) -> bool {
+        if self.contains(name) {
+            return false;
+        }
+        if self.many.is_empty() && self.few.len() < Self::FEW {
+            self.few.push(name);
+            return true;
+        }
+        if self.many.is_empty() {
+            self.many.extend(self.few.drain(..));
+        }
+        self.many.insert(name)
+    }
+}
+
+fn required_names<'a>(parts: &[ObjectPart<'a>], alternatives: &[Vec<Vec<ObjectPart<'a>>>]) -> Names<'a> {
+    let mut names = Names::default();
+    for name in parts.iter().flat_map(|part| part.required.iter().copied()) {
+        names.insert(name);
+    }
     for set in alternatives {
         let mut sets = set.iter().map(|parts| {
             parts.iter().flat_map(|part| part.required.iter().copied()).collect::<HashSet<&'a str>>()
         });
         if let Some(first) = sets.next() {
-            names.extend(sets.fold(first, |common, other| common.intersection(&other).copied().collect()));
+            for name in sets.fold(first, |common, other| common.intersection(&other).copied().collect()) {
+                names.insert(name);
+            }
         }
     }
     names

@@ -240,7 +240,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// How values of the alternatives travel; alternatives that could be confused get a tag.
     fn union_codec(&mut self, alternatives: &mut [Alternative<'a>]) -> Codec {
-        if alternatives.iter().all(|alternative| alternative.lowered.codec == Codec::Same) {
+        let settled: Vec<Codec> =
+            alternatives.iter().map(|alternative| self.settled(&alternative.lowered.codec).clone()).collect();
+        if settled.iter().all(|codec| *codec == Codec::Same) {
             return Codec::Same;
         }
         let nodes: Vec<Option<Node<'a>>> =
@@ -252,14 +254,14 @@ impl<'a> Lowerer<'a, '_> {
                 tag: None,
                 mcp: alternative.mcp.clone(),
                 wire: alternative.lowered.node.guard(&nodes, additional),
-                codec: self.settled(alternative.lowered.codec.clone()),
+                codec: alternative.lowered.codec.clone(),
             })
             .collect();
         let mut confused = vec![false; branches.len()];
-        for (index, left) in branches.iter().enumerate() {
-            for (other, right) in branches.iter().enumerate().skip(index + 1) {
+        for (index, (left, left_codec)) in branches.iter().zip(&settled).enumerate() {
+            for (other, (right, right_codec)) in branches.iter().zip(&settled).enumerate().skip(index + 1) {
                 if !disjoint(&left.wire, &right.wire)
-                    && !agree((&left.codec, &left.wire), (&right.codec, &right.wire))
+                    && !agree((left_codec, &left.wire), (right_codec, &right.wire))
                 {
                     for mark in [index, other] {
                         if let Some(flag) = confused.get_mut(mark) {
@@ -285,12 +287,12 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// A codec without references to definitions that are finished.
-    fn settled(&self, codec: Codec) -> Codec {
+    fn settled<'c>(&'c self, codec: &'c Codec) -> &'c Codec {
         let mut codec = codec;
         for _ in 0..8 {
             let Codec::Definition(index) = codec else { break };
-            match self.definitions.get(index) {
-                Some(definition) if definition.node.is_some() => codec = definition.codec.clone(),
+            match self.definitions.get(*index) {
+                Some(definition) if definition.node.is_some() => codec = &definition.codec,
                 _ => break,
             }
         }

@@ -52,6 +52,31 @@ pub(crate) struct ObjectCodec {
     pub(crate) rest: Rest,
 }
 
+impl ObjectCodec {
+    /// Whether `key` is the name under which another key travels, with underscores behind it.
+    fn is_taken(&self, key: &str) -> bool {
+        let stem = key.trim_end_matches('_');
+        self.properties.iter().any(|property| {
+            property.mcp != property.wire
+                && key.starts_with(property.wire.as_ref())
+                && property.wire.trim_end_matches('_') == stem
+        })
+    }
+
+    /// An undeclared key on its way out: an underscore sets it apart from the name of a renamed one.
+    pub(crate) fn escaped(&self, key: &str) -> String {
+        if self.is_taken(key) { format!("{key}_") } else { key.to_owned() }
+    }
+
+    /// An undeclared key on its way back.
+    pub(crate) fn unescaped(&self, key: &str) -> String {
+        match key.strip_suffix('_') {
+            Some(shorter) if self.is_taken(shorter) => shorter.to_owned(),
+            _ => key.to_owned(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PropertyCodec {
     pub(crate) mcp: Box<str>,

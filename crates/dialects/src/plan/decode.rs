@@ -78,9 +78,12 @@ impl Plan {
                 }
                 Rest::Each(each) => {
                     let value = self.decode_with(each, value).map_err(|error| error.under(key))?;
-                    decoded.insert(key.clone(), value);
+                    decoded.insert(codec.unescaped(key), value);
                 }
-                Rest::Same | Rest::Carrier { .. } => {
+                Rest::Same => {
+                    decoded.insert(codec.unescaped(key), value.clone());
+                }
+                Rest::Carrier { .. } => {
                     decoded.insert(key.clone(), value.clone());
                 }
             }

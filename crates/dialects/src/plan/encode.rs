@@ -80,17 +80,12 @@ impl Plan {
                 continue;
             }
             match &codec.rest {
-                Rest::Same | Rest::Each(_)
-                    if codec.properties.iter().any(|property| *property.wire == **key) =>
-                {
-                    return Err(PlanError::new(format!("`{key}` is the name of another parameter here")));
-                }
                 Rest::Same => {
-                    encoded.insert(key.clone(), value.clone());
+                    encoded.insert(codec.escaped(key), value.clone());
                 }
                 Rest::Each(each) => {
                     let value = self.encode_with(each, value).map_err(|error| error.under(key))?;
-                    encoded.insert(key.clone(), value);
+                    encoded.insert(codec.escaped(key), value);
                 }
                 Rest::Carrier { .. } => {
                     undeclared.insert(key.clone(), value.clone());

@@ -62,6 +62,11 @@ impl<'a> Resolver<'a> {
         resolver
     }
 
+    /// Whether any part of the document has an id of its own.
+    pub(crate) fn has_resources(&self) -> bool {
+        self.resources.len() > 1
+    }
+
     /// The resource to which `schema` belongs, given that of its parent.
     pub(crate) fn resource_of(&self, schema: &Value, parent: usize) -> usize {
         if self.resources.len() == 1 {
