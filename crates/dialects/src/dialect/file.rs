@@ -162,7 +162,7 @@ impl Dialects {
     /// The dialect called `name`, or that has it as an alias.
     pub fn get(&self, name: &str) -> Result<Dialect, DialectError> {
         let name = self.canonical(name)?;
-        self.build(name, self.resolved(name)?)
+        Self::build(name, self.resolved(name)?)
     }
 
     /// The dialect called `name` with the layer called `layer` on top.
@@ -178,7 +178,7 @@ impl Dialects {
             own.remove(key);
         }
         merge(&mut table, own);
-        let mut dialect = self.build(name, table)?;
+        let mut dialect = Self::build(name, table)?;
         dialect.name = format!("{name}+{layer}");
         Ok(dialect)
     }
@@ -221,7 +221,7 @@ impl Dialects {
         Ok(table)
     }
 
-    fn build(&self, name: &str, table: Table) -> Result<Dialect, DialectError> {
+    fn build(name: &str, table: Table) -> Result<Dialect, DialectError> {
         Dialect::deserialize(Value::Table(table))
             .map_err(|error| DialectError::Malformed { origin: name.to_owned(), cause: error.to_string() })
     }

@@ -411,7 +411,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
             Keyword::ContentSchema if value.is_object() => {
-                self.edit_child(name, value, draft, Exactness::Free)
+                self.edit_child(name, value, draft, Exactness::Free);
             }
             Keyword::AdditionalProperties
             | Keyword::Then

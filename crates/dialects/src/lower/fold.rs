@@ -14,7 +14,7 @@ use crate::text::{Note, plain};
 
 impl<'a> Lowerer<'a, '_> {
     /// Whether the unions of `view` only say which of its properties go together.
-    pub(crate) fn foldable(&mut self, view: &View<'a>) -> bool {
+    pub(crate) fn foldable(view: &View<'a>) -> bool {
         let declares =
             view.objects.iter().any(|part| part.properties.is_some_and(|properties| !properties.is_empty()));
         declares

@@ -129,7 +129,7 @@ fn lower_once<'a>(
     let mut changes = Changes::default();
     let draft = Draft::of(schema);
     let resolver = Resolver::new(schema, size.has_ids, draft.ref_hides_siblings, &mut changes.paths);
-    let lowerer = Lowerer {
+    let state = Lowerer {
         rules: &dialect.schema,
         limits: &dialect.limits,
         options,
@@ -154,13 +154,13 @@ fn lower_once<'a>(
             let lowered = LoweredSchema {
                 schema: Some(Json::Same(schema)),
                 plan: Plan::default(),
-                changes: lowerer.changes,
+                changes: state.changes,
                 tool_notes: Vec::new(),
             };
             (lowered, 0)
         }
-        Lowering::Edit => (lowerer.edit_root(), 0),
-        Lowering::Rebuild => lowerer.rebuild_root(dialect.tool.omit_empty_schema),
+        Lowering::Edit => (state.edit_root(), 0),
+        Lowering::Rebuild => state.rebuild_root(dialect.tool.omit_empty_schema),
     }
 }
 

@@ -229,7 +229,7 @@ impl Writer<'_> {
     pub(crate) fn write<'a>(&self, mut node: Node<'a>) -> Json<'a> {
         let mut out: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(4 + node.keywords.len());
         if node.free {
-            self.annotate(&mut out, &mut node);
+            Self::annotate(&mut out, &mut node);
             return Json::Object(out);
         }
         if let Some(index) = node.reference {
@@ -290,17 +290,20 @@ impl Writer<'_> {
     fn write_type<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, types: TypeSet, has_values: bool) {
         let mut names = types.names();
         let (Some(first), second) = (names.next(), names.next()) else { return };
-        let json = match second {
-            None => Json::literal(first),
-            Some(_) if self.rules.type_lists => Json::Array(types.names().map(Json::literal).collect()),
+        let json = if second.is_none() {
+            Json::literal(first)
+        } else if self.rules.type_lists {
+            Json::Array(types.names().map(Json::literal).collect())
+        } else if has_values {
             // Values speak for themselves where a list of types is not taken.
-            Some(_) if has_values => return,
-            Some(_) => Json::literal(first),
+            return;
+        } else {
+            Json::literal(first)
         };
         out.push((Cow::Borrowed("type"), json));
     }
 
-    fn annotate<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, node: &mut Node<'a>) {
+    fn annotate<'a>(out: &mut Vec<(Cow<'a, str>, Json<'a>)>, node: &mut Node<'a>) {
         if let Some(description) = node.description.take() {
             out.push((Cow::Borrowed("description"), Json::Text(description)));
         }
@@ -337,12 +340,13 @@ impl Writer<'_> {
         if self.rules.any_of == AnyOfStyle::Alone {
             push_down(&mut node);
         } else {
-            self.annotate(&mut out, &mut node);
+            Self::annotate(&mut out, &mut node);
         }
-        if null && self.rules.null == NullStyle::Nullable {
-            if let Some(first) = node.branches.first_mut() {
-                first.types = first.types.or(TypeSet::NULL);
-            }
+        if null
+            && self.rules.null == NullStyle::Nullable
+            && let Some(first) = node.branches.first_mut()
+        {
+            first.types = first.types.or(TypeSet::NULL);
         }
         let mut branches: Vec<_> = node.branches.into_iter().map(|branch| self.write(branch)).collect();
         if null && self.rules.null != NullStyle::Nullable {

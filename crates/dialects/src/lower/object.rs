@@ -232,10 +232,10 @@ impl<'a> Lowerer<'a, '_> {
                 let original = part.schema.get("patternProperties");
                 match original {
                     Some(value) => {
-                        self.describe(part.path, "patternProperties", value, view, "a list of entries")
+                        self.describe(part.path, "patternProperties", value, view, "a list of entries");
                     }
                     None => {
-                        self.change(part.path, "patternProperties", None, Fate::Encoded, "a list of entries")
+                        self.change(part.path, "patternProperties", None, Fate::Encoded, "a list of entries");
                     }
                 }
             }
@@ -899,7 +899,7 @@ impl<'a> Lowerer<'a, '_> {
     /// Makes a definition of ours.
     fn add_part(&mut self, node: Node<'a>) -> usize {
         let taken = |name: &str| self.definitions.iter().any(|definition| definition.name == name);
-        let name = (1..).map(|number| format!("part_{number}")).find(|name| !taken(name));
+        let name = (1..=usize::MAX).map(|number| format!("part_{number}")).find(|name| !taken(name));
         self.definitions.push(Definition {
             target: None,
             name: name.unwrap_or_default(),

@@ -294,7 +294,6 @@ impl<'a> Lowerer<'a, '_> {
                     Fate::Encoded,
                     "arrays and objects of any kind travel as JSON text",
                 );
-                const WORDS: &str = "Text; arrays and objects as JSON text";
                 let types = TypeSet::STRING.or(TypeSet::NUMBER).or(TypeSet::BOOLEAN);
                 let mut node = if self.rules.type_lists {
                     Node {
@@ -304,7 +303,7 @@ impl<'a> Lowerer<'a, '_> {
                 } else {
                     let mut branches: Vec<_> = types.singles().map(Node::of).collect();
                     if let Some(text) = branches.first_mut() {
-                        text.description = Some(Cow::Borrowed(WORDS));
+                        text.description = Some(Cow::Borrowed("Text; arrays and objects as JSON text"));
                     }
                     Node { branches, ..Node::default() }
                 };
@@ -484,7 +483,7 @@ impl<'a> Lowerer<'a, '_> {
         let taken =
             |name: &str| name == "any_json" || self.definitions.iter().any(|known| known.name == name);
         if taken(&name) {
-            let number = (2..).find(|number| !taken(&format!("{name}_{number}"))).unwrap_or(0);
+            let number = (2..=usize::MAX).find(|number| !taken(&format!("{name}_{number}"))).unwrap_or(0);
             name = format!("{name}_{number}");
         }
         name

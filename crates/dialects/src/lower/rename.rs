@@ -50,7 +50,7 @@ impl<'a> Lowerer<'a, '_> {
         walk.positions.push(identity);
         walk.codecs.push(None);
         let object = self.rename_object(&all, walk);
-        let items = self.children(&all, &["items", "additionalItems", "prefixItems", "contains"]);
+        let items = Self::children(&all, &["items", "additionalItems", "prefixItems", "contains"]);
         let list = if items.is_empty() { Codec::Same } else { self.rename_position(&items, walk) };
         let codec = match (object, list) {
             (object, Codec::Same) => object,
@@ -117,7 +117,7 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         let others =
-            self.children(all, &["additionalProperties", "unevaluatedProperties", "patternProperties"]);
+            Self::children(all, &["additionalProperties", "unevaluatedProperties", "patternProperties"]);
         let rest = if others.is_empty() { Codec::Same } else { self.rename_position(&others, walk) };
         if properties.is_empty() && rest == Codec::Same {
             return Codec::Same;
@@ -159,7 +159,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// The sub-schemas of `all` under `keywords`.
-    fn children(&mut self, all: &[Source<'a>], keywords: &[&str]) -> Vec<Source<'a>> {
+    fn children(all: &[Source<'a>], keywords: &[&str]) -> Vec<Source<'a>> {
         let mut found = Vec::new();
         for source in all {
             for keyword in keywords {
@@ -169,7 +169,7 @@ impl<'a> Lowerer<'a, '_> {
                     }
                     Some(schema @ Value::Object(_)) => found.push(Source { schema, ..*source }),
                     Some(Value::Array(list)) => {
-                        found.extend(list.iter().map(|schema| Source { schema, ..*source }))
+                        found.extend(list.iter().map(|schema| Source { schema, ..*source }));
                     }
                     _ => {}
                 }

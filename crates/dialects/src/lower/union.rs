@@ -32,7 +32,7 @@ impl<'a> Alternative<'a> {
 impl<'a> Lowerer<'a, '_> {
     /// The first union of `view`, multiplied with everything else that `view` says.
     pub(crate) fn lower_union(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
-        if self.foldable(view) {
+        if Self::foldable(view) {
             let unions = std::mem::take(&mut view.unions);
             self.fold(unions, view);
             return self.lower_view_again(view, place);
@@ -412,7 +412,9 @@ fn merge_values<'a>(alternatives: &[Alternative<'a>]) -> Option<Node<'a>> {
             if !lines.is_empty() {
                 lines.push('\n');
             }
-            lines.push_str(&format!("{}: {description}", names.join(", ")));
+            lines.push_str(&names.join(", "));
+            lines.push_str(": ");
+            lines.push_str(description);
         }
     }
     let description = (!lines.is_empty()).then_some(Cow::Owned(lines));

@@ -552,7 +552,7 @@ impl<'a> Lowerer<'a, '_> {
     fn unknown_keyword(&mut self, path: PathId, name: &'a str, value: &'a Value, view: &mut View<'a>) {
         match self.rules.keywords.unknown {
             Verdict::Drop => {
-                self.change(path, name, Some(value), Fate::Dropped, "not a keyword of JSON Schema")
+                self.change(path, name, Some(value), Fate::Dropped, "not a keyword of JSON Schema");
             }
             _ if name.starts_with("x-") => {
                 self.change(path, name, Some(value), Fate::Dropped, "an extension of the server's own");
@@ -608,15 +608,15 @@ impl<'a> Lowerer<'a, '_> {
 }
 
 fn named_types(value: &Value, mended: Option<&Json<'_>>) -> TypeSet {
-    let named = |name: &str| TypeSet::named(name).unwrap_or(TypeSet::NONE);
+    let read = |name: &str| TypeSet::named(name).unwrap_or(TypeSet::NONE);
     match (mended, value) {
         (Some(Json::Array(names)), _) => {
-            names.iter().filter_map(Json::as_str).map(named).fold(TypeSet::NONE, TypeSet::or)
+            names.iter().filter_map(Json::as_str).map(read).fold(TypeSet::NONE, TypeSet::or)
         }
-        (Some(json), _) => json.as_str().map_or(TypeSet::ALL, named),
-        (None, Value::String(name)) => named(name),
+        (Some(json), _) => json.as_str().map_or(TypeSet::ALL, read),
+        (None, Value::String(name)) => read(name),
         (None, Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).map(named).fold(TypeSet::NONE, TypeSet::or)
+            names.iter().filter_map(Value::as_str).map(read).fold(TypeSet::NONE, TypeSet::or)
         }
         (None, _) => TypeSet::ALL,
     }

@@ -2,7 +2,7 @@
 
 macro_rules! keywords {
     ($($variant:ident = $name:literal : $kind:ident,)*) => {
-        /// A keyword that some JSON Schema draft, OpenAPI or a provider gives a meaning.
+        /// A keyword that some draft of JSON Schema, an API description or a provider gives a meaning.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Keyword { $(#[doc = concat!("`", $name, "`")] $variant,)* }

@@ -19,7 +19,7 @@ pub(crate) enum Checked<'a> {
 }
 
 /// Whether `value` is what `keyword` asks for.
-pub(crate) fn check<'a>(keyword: Keyword, value: &'a Value) -> Checked<'a> {
+pub(crate) fn check(keyword: Keyword, value: &Value) -> Checked<'_> {
     use Keyword as K;
     match keyword {
         K::Type => check_type(value),
@@ -148,7 +148,7 @@ fn count(value: &Value) -> Option<u64> {
     (float >= 0.0 && float.fract() == 0.0).then(|| format!("{float}").parse().ok()).flatten()
 }
 
-fn check_type<'a>(value: &'a Value) -> Checked<'a> {
+fn check_type(value: &Value) -> Checked<'_> {
     match value {
         Value::String(name) if TypeSet::named(name).is_some() => Checked::Fine,
         Value::String(name) => {
