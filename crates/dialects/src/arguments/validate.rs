@@ -80,6 +80,12 @@ fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<jsonschema::
         Ok(compiled) => return Some(compiled),
         Err(fault) => fault,
     };
+    let mut numbered = schema.clone();
+    if number_groups(&mut numbered)
+        && let Ok(compiled) = build(&numbered, None)
+    {
+        return Some(compiled);
+    }
     if schema.get("$schema").is_none() {
         // Many servers write draft-07 without saying so.
         for (draft, name) in [(Draft::Draft7, "draft-07"), (Draft::Draft4, "draft-04")] {
@@ -91,6 +97,59 @@ fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<jsonschema::
         }
     }
     compile_in_part(schema, omissions)
+}
+
+/// Writes back-references by name as back-references by number, which the compiler reads. Whether there were any.
+fn number_groups(schema: &mut Value) -> bool {
+    match schema {
+        Value::Object(map) => {
+            let mut found = false;
+            for (key, value) in map {
+                match value {
+                    Value::String(pattern) if key == "pattern" && pattern.contains("\\k<") => {
+                        *pattern = numbered(pattern);
+                        found = true;
+                    }
+                    other => found |= number_groups(other),
+                }
+            }
+            found
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |found, item| number_groups(item) | found),
+        _ => false,
+    }
+}
+
+fn numbered(pattern: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let mut written = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some(char) = rest.chars().next() {
+        let named = rest.strip_prefix("(?<").filter(|inner| !inner.starts_with(['=', '!']));
+        if let Some((name, after)) = named.and_then(|inner| inner.split_once('>')) {
+            names.push(name);
+            written.push('(');
+            rest = after;
+        } else if let Some((name, after)) = rest.strip_prefix("\\k<").and_then(|inner| inner.split_once('>'))
+        {
+            let number = names.iter().position(|known| *known == name).map_or(0, |index| index + 1);
+            written.push('\\');
+            written.push_str(&number.to_string());
+            rest = after;
+        } else {
+            if char == '(' && !rest.starts_with("(?") {
+                names.push("");
+            }
+            // An escape and what it escapes belong together.
+            let length = match char {
+                '\\' => 1 + rest.get(1..).and_then(|more| more.chars().next()).map_or(0, char::len_utf8),
+                other => other.len_utf8(),
+            };
+            written.push_str(rest.get(..length).unwrap_or_default());
+            rest = rest.get(length..).unwrap_or_default();
+        }
+    }
+    written
 }
 
 fn build(schema: &Value, draft: Option<Draft>) -> Result<jsonschema::Validator, Omission> {

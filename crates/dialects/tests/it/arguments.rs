@@ -485,3 +485,12 @@ proptest! {
         prop_assert_eq!(nearest_names(&name, [name.as_str()]), own);
     }
 }
+
+#[test]
+fn back_references_by_name_are_checked() {
+    let schema = json!({"type": "object", "properties": {"p": {"type": "string", "pattern": "^(?<q>['\"]).*\\k<q>$"}}});
+    let validator = Validator::new(&schema);
+    assert_eq!(validator.omissions(), []);
+    assert!(validator.is_valid(&json!({"p": "'a'"})));
+    assert!(!validator.is_valid(&json!({"p": "'a\""})));
+}
