@@ -16,6 +16,10 @@ use gateway_dialects::{Dialects, Options, Translator};
 
 use corpus::Corpus;
 
+/// The allocator of the binary, so that figures hold for it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Measures the translation engine.
 #[derive(Debug, Parser)]
 #[command(name = "gateway-bench", version, about)]

@@ -14,10 +14,10 @@ impl NameRule {
         let Some(punctuation) = &self.punctuation else {
             return self.max == 0 || name.chars().count() <= self.max;
         };
-        let legal = |char: char| char.is_ascii_alphanumeric() || punctuation.contains(char);
+        let legal = |byte: &u8| byte.is_ascii_alphanumeric() || punctuation.as_bytes().contains(byte);
         name.len() >= self.min
             && (self.max == 0 || name.len() <= self.max)
-            && name.chars().all(legal)
+            && name.as_bytes().iter().all(legal)
             && (self.any_start || name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_'))
     }
 

@@ -48,9 +48,15 @@ pub(crate) enum Step<'a> {
 /// All places seen so far, each as a step from its parent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths<'a> {
-    steps: Vec<(PathId, Step<'a>)>,
-    /// How long each pointer is.
-    lengths: Vec<usize>,
+    steps: Vec<Place<'a>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place<'a> {
+    parent: PathId,
+    step: Step<'a>,
+    /// How long the pointer is.
+    length: usize,
 }
 
 impl<'a> Paths<'a> {
@@ -67,18 +73,22 @@ impl<'a> Paths<'a> {
             Step::Name(name) => name.len() + 1,
             Step::Index(_) => 3,
         };
-        self.lengths.push(self.length(parent) + own);
-        self.steps.push((parent, step));
+        let length = self.length(parent) + own;
+        self.steps.push(Place { parent, step, length });
         PathId(u32::try_from(self.steps.len()).unwrap_or(u32::MAX))
     }
 
     /// The last step of `path`.
     pub(crate) fn last(&self, path: PathId) -> Option<(PathId, Step<'a>)> {
-        self.steps.get((path.0 as usize).checked_sub(1)?).copied()
+        self.place(path).map(|place| (place.parent, place.step))
+    }
+
+    fn place(&self, path: PathId) -> Option<&Place<'a>> {
+        self.steps.get((path.0 as usize).checked_sub(1)?)
     }
 
     fn length(&self, path: PathId) -> usize {
-        (path.0 as usize).checked_sub(1).and_then(|index| self.lengths.get(index)).copied().unwrap_or(0)
+        self.place(path).map_or(0, |place| place.length)
     }
 
     /// The JSON Pointer of `path`.
@@ -148,6 +158,14 @@ impl Serialize for Change<'_> {
 }
 
 impl Changes<'_> {
+    /// An empty report with room for what a schema of `nodes` nodes brings.
+    pub(crate) fn with_room(nodes: usize) -> Self {
+        Self {
+            paths: Paths { steps: Vec::with_capacity(2 * nodes + 8) },
+            entries: Vec::with_capacity(nodes + 8),
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -125,8 +125,8 @@ fn numbered(pattern: &str) -> String {
     let mut written = String::with_capacity(pattern.len());
     let mut rest = pattern;
     while let Some(char) = rest.chars().next() {
-        let named = rest.strip_prefix("(?<").filter(|inner| !inner.starts_with(['=', '!']));
-        if let Some((name, after)) = named.and_then(|inner| inner.split_once('>')) {
+        let group = rest.strip_prefix("(?<").filter(|inner| !inner.starts_with(['=', '!']));
+        if let Some((name, after)) = group.and_then(|inner| inner.split_once('>')) {
             names.push(name);
             written.push('(');
             rest = after;

@@ -473,5 +473,5 @@ const fn keep_defaults() -> Defaults {
 }
 
 const fn unroll() -> usize {
-    2
+    1
 }

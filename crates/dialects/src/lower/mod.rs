@@ -126,7 +126,7 @@ fn lower_once<'a>(
     unroll: usize,
     room: usize,
 ) -> (LoweredSchema<'a>, usize) {
-    let mut changes = Changes::default();
+    let mut changes = Changes::with_room(size.nodes);
     let draft = Draft::of(schema);
     let resolver = Resolver::new(schema, size.has_ids, draft.ref_hides_siblings, &mut changes.paths);
     let state = Lowerer {

@@ -81,7 +81,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         let unions = std::mem::take(&mut view.unions);
         self.fold(unions, &mut view);
-        let root_description = view.descriptions.first().cloned();
+        let root_description = view.description.clone();
         let mut lowered = self.lower_object(&mut view, place);
         let mut tool_notes = Vec::new();
         let takes_description = self.rules.additional != Additional::Open;
@@ -404,7 +404,7 @@ impl<'a> Lowerer<'a, '_> {
             match Keyword::parse(name) {
                 Some(Keyword::Description) => {
                     if let Value::String(text) = value {
-                        view.descriptions.push(Cow::Borrowed(text));
+                        view.description = Some(Cow::Borrowed(text));
                     }
                 }
                 Some(Keyword::Ref | Keyword::Defs | Keyword::Definitions) => {}
@@ -501,7 +501,7 @@ impl<'a> Lowerer<'a, '_> {
             self.hint(keyword, value, path, lowered, view);
         }
         let own = lowered.node.description.take();
-        let outer = view.description();
+        let outer = view.description.take();
         let notes = std::mem::take(&mut view.notes);
         if !has_description {
             elsewhere.extend(notes);

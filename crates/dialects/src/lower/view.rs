@@ -20,7 +20,7 @@ use crate::text::Note;
 #[derive(Clone, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) types: TypeSet,
-    pub(crate) descriptions: Vec<Cow<'a, str>>,
+    pub(crate) description: Option<Cow<'a, str>>,
     pub(crate) values: Option<Vec<&'a Value>>,
     /// The values came from `const`.
     pub(crate) constant: bool,
@@ -92,7 +92,7 @@ impl<'a> View<'a> {
     pub(crate) fn new(path: PathId, schema: Option<&'a Value>) -> Self {
         Self {
             types: TypeSet::ALL,
-            descriptions: Vec::new(),
+            description: None,
             values: None,
             constant: false,
             facets: Vec::new(),
@@ -129,18 +129,16 @@ impl<'a> View<'a> {
 
     /// The same rules, without words: what every branch of a union inherits.
     pub(crate) fn rules_only(&self) -> Self {
-        Self { descriptions: Vec::new(), notes: Vec::new(), hints: Vec::new(), ..self.clone() }
+        Self { description: None, notes: Vec::new(), hints: Vec::new(), ..self.clone() }
     }
 
-    pub(crate) fn description(&mut self) -> Option<Cow<'a, str>> {
-        let mut all = std::mem::take(&mut self.descriptions).into_iter();
-        let mut text = all.next()?;
-        for more in all {
-            if !text.contains(more.as_ref()) {
-                text = Cow::Owned(format!("{text}\n{more}"));
-            }
-        }
-        Some(text)
+    /// Adds what one more source says about itself.
+    fn add_description(&mut self, more: Cow<'a, str>) {
+        self.description = Some(match self.description.take() {
+            None => more,
+            Some(text) if text.contains(more.as_ref()) => text,
+            Some(text) => Cow::Owned(format!("{text}\n{more}")),
+        });
     }
 
     fn restrict_values(&mut self, allowed: &[&'a Value]) {
@@ -453,11 +451,11 @@ impl<'a> Lowerer<'a, '_> {
 
     fn gather_description(&mut self, path: PathId, value: &'a Value, view: &mut View<'a>) {
         match value {
-            Value::String(text) if !text.is_empty() => view.descriptions.push(Cow::Borrowed(text)),
+            Value::String(text) if !text.is_empty() => view.add_description(Cow::Borrowed(text)),
             Value::String(_) | Value::Null => {}
             other => {
                 self.change(path, "description", Some(other), Fate::Rewritten, "mended: not text");
-                view.descriptions.push(Cow::Owned(other.to_string()));
+                view.add_description(Cow::Owned(other.to_string()));
             }
         }
     }

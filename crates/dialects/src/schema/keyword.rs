@@ -16,7 +16,15 @@ macro_rules! keywords {
 
             /// The keyword spelled `name`, if it is one.
             pub fn parse(name: &str) -> Option<Self> {
-                match name { $($name => Some(Keyword::$variant),)* _ => None }
+                let mut slot = hash(name.as_bytes());
+                // The table has room: a run of taken slots is short and always ends.
+                while let Some(keyword) = TABLE.get(slot).copied().flatten() {
+                    if keyword.name() == name {
+                        return Some(keyword);
+                    }
+                    slot = (slot + 1) % SLOTS;
+                }
+                None
             }
 
             /// The spelling in a schema.
@@ -119,4 +127,48 @@ keywords! {
     ContentSchema = "contentSchema": Hint,
     PropertyOrdering = "propertyOrdering": Annotation,
     Discriminator = "discriminator": Hint,
+}
+
+const SLOTS: usize = 512;
+
+/// Keywords by the hash of their names, made when the crate is compiled.
+static TABLE: [Option<Keyword>; SLOTS] = table();
+
+const fn hash(name: &[u8]) -> usize {
+    let length = name.len();
+    if length == 0 {
+        return 0;
+    }
+    let (first, middle, last) = (name[0] as usize, name[length / 2] as usize, name[length - 1] as usize);
+    (length * 67 + first * 31 + middle * 7 + last * 3) % SLOTS
+}
+
+const fn table() -> [Option<Keyword>; SLOTS] {
+    let mut slots = [None; SLOTS];
+    let mut index = 0;
+    while index < Keyword::COUNT {
+        let keyword = Keyword::ALL[index];
+        let mut slot = hash(keyword.name().as_bytes());
+        while slots[slot].is_some() {
+            slot = (slot + 1) % SLOTS;
+        }
+        slots[slot] = Some(keyword);
+        index += 1;
+    }
+    slots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Keyword;
+
+    #[test]
+    fn every_keyword_is_found_by_its_name() {
+        for keyword in Keyword::ALL {
+            assert_eq!(Keyword::parse(keyword.name()), Some(*keyword));
+        }
+        for other in ["", "Type", "types", "x-order", "minLengthh", "$refs"] {
+            assert_eq!(Keyword::parse(other), None, "{other}");
+        }
+    }
 }

@@ -1,0 +1,205 @@
+//! Keywords that hold schemas.
+
+use super::super::Lowerer;
+use super::{Draft, Entries, Exactness};
+use crate::dialect::Verdict;
+use crate::json::Json;
+use crate::report::Fate;
+use crate::schema::{Keyword, Source};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+impl<'a> Lowerer<'a, '_> {
+    pub(super) fn edit_properties(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+        let Value::Object(properties) = value else { return };
+        let list = self.step(draft.path, "properties");
+        let mut changed = false;
+        let mut written: Entries<'a> = Vec::with_capacity(properties.len());
+        for (key, schema) in properties {
+            if key == "required" && schema.is_array() {
+                self.change(
+                    draft.path,
+                    "properties",
+                    None,
+                    Fate::Rewritten,
+                    "required stood inside properties",
+                );
+                changed = true;
+                continue;
+            }
+            let path = self.step(list, key);
+            let edited = self.edit(Source { schema, path, resource: draft.resource });
+            draft.exact &= edited.exact;
+            let wire = self.keys.wire(key);
+            if wire != key.as_str() {
+                self.change(path, "", None, Fate::Encoded, "the key travels under another name");
+                draft.exact = false;
+                changed = true;
+            }
+            changed |= !matches!(edited.json, Json::Same(_));
+            written.push((wire, edited.json));
+        }
+        draft.push(name, value, changed, || Json::Object(written));
+        let slip = properties.get("required").filter(|names| names.is_array());
+        if let Some(Value::Array(names)) = slip
+            && !draft.map.contains_key("required")
+        {
+            draft.out.push((Cow::Borrowed("required"), Json::Array(names.iter().map(Json::Same).collect())));
+        }
+        self.adopt_required_flags(properties, draft);
+    }
+
+    /// `required: true` on properties, as in draft 3.
+    pub(super) fn adopt_required_flags(&mut self, properties: &'a Map<String, Value>, draft: &mut Draft<'a>) {
+        if draft.map.contains_key("required") {
+            return;
+        }
+        let flagged: Vec<Json<'a>> = properties
+            .iter()
+            .filter(|(_, schema)| {
+                schema.as_object().is_some_and(|map| map.get("required") == Some(&Value::Bool(true)))
+            })
+            .map(|(key, _)| Json::Text(self.keys.wire(key)))
+            .collect();
+        if !flagged.is_empty() {
+            draft.changed = true;
+            draft.out.push((Cow::Borrowed("required"), Json::Array(flagged)));
+        }
+    }
+
+    pub(super) fn edit_required(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+        let Value::Array(names) = value else { return };
+        let legal = self.keys.is_free()
+            || names.iter().filter_map(Value::as_str).all(|key| self.keys.wire(key) == key);
+        if legal {
+            draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+            return;
+        }
+        draft.changed = true;
+        draft.exact = false;
+        self.change(draft.path, name, Some(value), Fate::Rewritten, "keys travel under other names");
+        let names =
+            names.iter().filter_map(Value::as_str).map(|key| Json::Text(self.keys.wire(key))).collect();
+        draft.out.push((Cow::Borrowed(name), Json::Array(names)));
+    }
+
+    /// A list of keys under the names by which they travel.
+    pub(super) fn renamed_list(&self, list: Json<'a>) -> Json<'a> {
+        let Json::Array(names) = list else { return list };
+        let wire = |name: Json<'a>| match name {
+            Json::Same(Value::String(key)) => Json::Text(self.keys.wire(key)),
+            other => other,
+        };
+        Json::Array(names.into_iter().map(wire).collect())
+    }
+
+    pub(super) fn edit_table(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+        let Value::Object(table) = value else { return };
+        let list = self.step(draft.path, name);
+        let mut changed = false;
+        let mut written: Entries<'a> = Vec::with_capacity(table.len());
+        let speaks = !matches!(name, "$defs" | "definitions");
+        for (key, schema) in table {
+            let path = self.step(list, key);
+            let edited = self.edit(Source { schema, path, resource: draft.resource });
+            draft.exact &= edited.exact || !speaks;
+            changed |= !matches!(edited.json, Json::Same(_));
+            written.push((Cow::Borrowed(key.as_str()), edited.json));
+        }
+        draft.push(name, value, changed, || Json::Object(written));
+    }
+
+    pub(super) fn edit_items(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+        if !value.is_array() {
+            return self.edit_child(name, value, draft, Exactness::Free);
+        }
+        if self.rules.items_lists {
+            return self.edit_list(Keyword::PrefixItems, name, value, draft);
+        }
+        draft.changed = true;
+        self.change(draft.path, name, Some(value), Fate::Rewritten, "a list of items means positions");
+        self.modern = true;
+        // An empty list names no position.
+        let positions = value.as_array().is_some_and(|positions| !positions.is_empty());
+        if positions {
+            self.edit_list(Keyword::PrefixItems, name, value, draft);
+            if let Some((written, _)) = draft.out.last_mut() {
+                *written = Cow::Borrowed("prefixItems");
+            }
+        }
+        if let Some(rest) =
+            draft.map.get("additionalItems").filter(|rest| rest.is_object() || rest.is_boolean())
+        {
+            self.change(draft.path, "additionalItems", Some(rest), Fate::Rewritten, "said by items");
+            let path = self.step(draft.path, "additionalItems");
+            let edited = self.edit(Source { schema: rest, path, resource: draft.resource });
+            draft.exact &= edited.exact;
+            draft.out.push((Cow::Borrowed("items"), edited.json));
+        }
+    }
+
+    pub(super) fn edit_child(
+        &mut self,
+        name: &'a str,
+        value: &'a Value,
+        draft: &mut Draft<'a>,
+        exactness: Exactness,
+    ) {
+        if name == "additionalProperties" && value.is_boolean() {
+            draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+            return;
+        }
+        let entries = self.changes.entries.len();
+        let source = self.source(value, draft.path, name, draft.resource);
+        let edited = self.edit(source);
+        if !edited.exact && exactness == Exactness::Needed {
+            // Loosening what is inside would tighten the whole: say it in words instead.
+            self.changes.entries.truncate(entries);
+            return self.remove(name, value, draft, "cannot be said exactly here");
+        }
+        draft.exact &= edited.exact;
+        let changed = !matches!(edited.json, Json::Same(_));
+        draft.push(name, value, changed, || edited.json);
+    }
+
+    pub(super) fn edit_list(
+        &mut self,
+        keyword: Keyword,
+        name: &'a str,
+        value: &'a Value,
+        draft: &mut Draft<'a>,
+    ) {
+        let Value::Array(members) = value else { return };
+        let list = self.step(draft.path, name);
+        let mut changed = false;
+        let mut exact = true;
+        let mut written = Vec::with_capacity(members.len());
+        for (index, schema) in members.iter().enumerate() {
+            let path = self.changes.paths.index(list, index);
+            let edited = self.edit(Source { schema, path, resource: draft.resource });
+            exact &= edited.exact;
+            changed |= !matches!(edited.json, Json::Same(_));
+            written.push(edited.json);
+        }
+        draft.exact &= exact;
+        if keyword == Keyword::OneOf && (!exact || self.rules.keywords.of(keyword) == Verdict::Describe) {
+            draft.exact = false;
+            draft.changed = true;
+            self.change(
+                draft.path,
+                name,
+                Some(value),
+                Fate::Rewritten,
+                "alternatives may overlap here: said by anyOf",
+            );
+            if draft.map.contains_key("anyOf") {
+                let union = Json::object([("anyOf", Json::Array(written))]);
+                draft.out.push((Cow::Borrowed("allOf"), Json::Array(vec![union])));
+            } else {
+                draft.out.push((Cow::Borrowed("anyOf"), Json::Array(written)));
+            }
+            return;
+        }
+        draft.push(name, value, changed, || Json::Array(written));
+    }
+}

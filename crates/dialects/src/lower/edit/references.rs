@@ -1,0 +1,128 @@
+//! References, and pointers that follow renamed keys.
+
+use super::super::{Definition, Lowerer};
+use super::Draft;
+use crate::dialect::RefStyle;
+use crate::json::Json;
+use crate::plan::Codec;
+use crate::report::Fate;
+use crate::schema::Source;
+use serde_json::Value;
+use std::borrow::Cow;
+
+impl<'a> Lowerer<'a, '_> {
+    pub(super) fn edit_reference(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+        let Value::String(reference) = value else { return };
+        let Some(target) = self.resolver.resolve(reference, draft.resource, &mut self.changes.paths) else {
+            return self.remove(name, value, draft, "names nothing in this schema");
+        };
+        if self.rules.refs == RefStyle::Defs {
+            let written = match self.edit_definition(target) {
+                Some(definition) => format!("#/$defs/{definition}"),
+                None => "#".to_owned(),
+            };
+            if written == *reference {
+                draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+            } else {
+                draft.changed = true;
+                self.change(
+                    draft.path,
+                    name,
+                    Some(value),
+                    Fate::Rewritten,
+                    "refers to a definition at the root",
+                );
+                draft.out.push((Cow::Borrowed(name), Json::from(written)));
+            }
+            return;
+        }
+        // Other documents and renamed keys: the pointer from the root says the same.
+        let local = reference.starts_with("#/") || reference == "#";
+        let moved = !self.rules.items_lists && reference.contains("tems/");
+        if !local || draft.resource != 0 || moved || !self.keys.is_free() {
+            let pointer = self.changes.paths.pointer(target.path);
+            let renamed = self.renamed_pointer(&pointer);
+            if !local || draft.resource != 0 || renamed != pointer {
+                draft.changed = true;
+                self.change(draft.path, name, Some(value), Fate::Rewritten, "the same place, from the root");
+                draft.out.push((Cow::Borrowed(name), Json::from(format!("#{}", percent_encoded(&renamed)))));
+                return;
+            }
+        }
+        draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+    }
+
+    pub(super) fn renamed_pointer(&self, pointer: &str) -> String {
+        let mut renamed = String::new();
+        let mut after_properties = false;
+        let steps: Vec<&str> = pointer.split('/').skip(1).collect();
+        for (index, step) in steps.iter().copied().enumerate() {
+            renamed.push('/');
+            let key = step.replace("~1", "/").replace("~0", "~");
+            let next_is_index =
+                steps.get(index + 1).is_some_and(|next| next.bytes().all(|byte| byte.is_ascii_digit()));
+            match self.keys.borrowed(&key).filter(|_| after_properties) {
+                Some(key) => renamed.push_str(&self.keys.wire(key).replace('~', "~0").replace('/', "~1")),
+                None if step == "items" && next_is_index && !after_properties && !self.rules.items_lists => {
+                    renamed.push_str("prefixItems");
+                }
+                None => renamed.push_str(step),
+            }
+            after_properties = !after_properties && step == "properties";
+        }
+        renamed
+    }
+
+    /// Whether a table of dependencies names a key that travels under another name.
+    pub(super) fn mentions_renamed(&self, table: &'a Value) -> bool {
+        let renamed = |key: &'a str| self.keys.wire(key) != key;
+        !self.keys.is_free()
+            && table.as_object().is_some_and(|table| {
+                table.iter().any(|(key, names)| {
+                    renamed(key)
+                        || names
+                            .as_array()
+                            .is_some_and(|names| names.iter().filter_map(Value::as_str).any(renamed))
+                })
+            })
+    }
+
+    /// The name of the definition made from `target`; `None` for the root itself.
+    pub(super) fn edit_definition(&mut self, target: Source<'a>) -> Option<String> {
+        if std::ptr::eq(target.schema, self.root) {
+            return None;
+        }
+        let known = self
+            .definitions
+            .iter()
+            .find(|definition| definition.target.is_some_and(|known| std::ptr::eq(known, target.schema)));
+        if let Some(definition) = known {
+            return Some(definition.name.clone());
+        }
+        let name = self.definition_name(target.path);
+        self.definitions.push(Definition {
+            target: Some(target.schema),
+            name: name.clone(),
+            node: None,
+            codec: Codec::Same,
+            json: None,
+        });
+        // Edited later, one after the other: definitions can refer to each other without end.
+        self.waiting.push(target);
+        Some(name)
+    }
+}
+
+/// A pointer as a fragment of a URI.
+fn percent_encoded(pointer: &str) -> String {
+    let mut encoded = String::with_capacity(pointer.len());
+    for char in pointer.chars() {
+        match char {
+            '%' => encoded.push_str("%25"),
+            ' ' => encoded.push_str("%20"),
+            '"' => encoded.push_str("%22"),
+            other => encoded.push(other),
+        }
+    }
+    encoded
+}

@@ -1,0 +1,245 @@
+//! The root, which has rules of its own.
+
+use super::super::object::PropertyKinds as Kinds;
+use super::super::view::View;
+use super::super::{LoweredSchema, Lowerer};
+use super::{Entries, into_entries};
+use crate::dialect::{Defaults, RefStyle, Verdict};
+use crate::json::Json;
+use crate::plan::Plan;
+use crate::report::{Fate, PathId};
+use crate::schema::{Keyword, Source};
+use crate::text::{Note, compose};
+use serde_json::Value;
+use std::borrow::Cow;
+
+impl<'a> Lowerer<'a, '_> {
+    /// The whole schema.
+    pub(crate) fn edit_root(mut self) -> LoweredSchema<'a> {
+        let mut schema = if self.root_needs_folding() { self.fold_root() } else { self.edit_plain_root() };
+        let mut index = 0;
+        while let Some(target) = self.waiting.get(index).copied() {
+            let edited = self.edit(target);
+            if let Some(definition) = self.definitions.get_mut(index) {
+                definition.json = Some(edited.json);
+            }
+            index += 1;
+        }
+        if !self.definitions.is_empty() {
+            let mut entries = into_entries(schema);
+            let definitions = std::mem::take(&mut self.definitions);
+            let written = definitions
+                .into_iter()
+                .filter_map(|definition| Some((Cow::Owned(definition.name), definition.json?)))
+                .collect();
+            entries.push((Cow::Borrowed("$defs"), Json::Object(written)));
+            schema = Json::Object(entries);
+        }
+        if self.modern && self.root.get("$schema").is_some() {
+            let mut entries = into_entries(schema);
+            if entries.iter().any(|(name, _)| name == "$schema") {
+                entries.retain(|(name, _)| name != "$schema");
+                self.change(
+                    PathId::ROOT,
+                    "$schema",
+                    self.root.get("$schema"),
+                    Fate::Dropped,
+                    "positions are said as in 2020-12",
+                );
+            }
+            schema = Json::Object(entries);
+        }
+        let (codec, definitions) = self.rename_codec();
+        LoweredSchema {
+            schema: Some(schema),
+            plan: Plan { root: codec, definitions, injected: Vec::new() }.simplified(),
+            changes: self.changes,
+            tool_notes: Vec::new(),
+        }
+    }
+
+    pub(super) fn root_needs_folding(&self) -> bool {
+        let Value::Object(map) = self.root else { return true };
+        let has = |name: &str| map.contains_key(name);
+        has("$ref")
+            || (!self.rules.root_unions && (has("anyOf") || has("oneOf") || has("allOf")))
+            || (!self.rules.root_values && (has("enum") || has("const") || has("not")))
+    }
+
+    pub(super) fn edit_plain_root(&mut self) -> Json<'a> {
+        let root = self.root;
+        let edited = self.edit(Source { schema: root, path: PathId::ROOT, resource: 0 });
+        let map = root.as_object();
+        let typed = map.is_some_and(|map| map.get("type").is_some_and(|name| name == "object"));
+        let properties = map.is_some_and(|map| map.get("properties").is_some_and(Value::is_object));
+        let hides = !self.options.hidden.is_empty() || !self.options.injected.is_empty();
+        if typed && properties && !hides {
+            return edited.json;
+        }
+        let mut entries = into_entries(edited.json);
+        if !typed {
+            self.change(PathId::ROOT, "type", root.get("type"), Fate::Rewritten, "arguments are an object");
+            match entries.iter_mut().find(|(name, _)| name == "type") {
+                Some((_, value)) => *value = Json::literal("object"),
+                None => entries.insert(0, (Cow::Borrowed("type"), Json::literal("object"))),
+            }
+        }
+        if !properties {
+            self.change(
+                PathId::ROOT,
+                "properties",
+                root.get("properties"),
+                Fate::Rewritten,
+                "said even where there are none",
+            );
+            entries.retain(|(name, _)| name != "properties");
+            let at = entries.iter().position(|(name, _)| name == "type").map_or(0, |at| at + 1);
+            entries.insert(at, (Cow::Borrowed("properties"), Json::Object(Vec::new())));
+        }
+        if hides {
+            self.hide(&mut entries);
+        }
+        Json::Object(entries)
+    }
+
+    /// Takes hidden parameters out of `properties` and `required`.
+    pub(super) fn hide(&mut self, entries: &mut Entries<'a>) {
+        let hidden = |name: &str, options: &crate::options::Options| {
+            options.hidden.iter().any(|hidden| hidden == name) || options.injected.contains_key(name)
+        };
+        for (name, value) in entries.iter_mut() {
+            match name.as_ref() {
+                "properties" => {
+                    let mut properties = into_entries(std::mem::replace(value, Json::Null));
+                    properties.retain(|(name, _)| !hidden(name, self.options));
+                    *value = Json::Object(properties);
+                }
+                "required" => {
+                    let names: Vec<Json<'a>> = match std::mem::replace(value, Json::Null) {
+                        Json::Same(Value::Array(names)) => names.iter().map(Json::Same).collect(),
+                        Json::Array(names) => names,
+                        _ => Vec::new(),
+                    };
+                    let kept: Vec<_> = names
+                        .into_iter()
+                        .filter(|name| !name.as_str().is_some_and(|name| hidden(name, self.options)))
+                        .collect();
+                    *value = Json::Array(kept);
+                }
+                _ => {}
+            }
+        }
+        self.change(PathId::ROOT, "properties", None, Fate::Rewritten, "hidden parameters left out");
+    }
+
+    /// One object for a root that is a reference or a composition.
+    pub(super) fn fold_root(&mut self) -> Json<'a> {
+        let mut view = View::new(PathId::ROOT, Some(self.root));
+        self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
+        let unions = std::mem::take(&mut view.unions);
+        self.fold(unions, &mut view);
+        if let Some(values) = view.values.take()
+            && !values.is_empty()
+        {
+            for name in ["enum", "const"] {
+                if let Some(value) = self.root.get(name) {
+                    self.describe(PathId::ROOT, name, value, &mut view, "the root cannot list values");
+                }
+            }
+        }
+        for facet in std::mem::take(&mut view.facets) {
+            self.describe(facet.path, facet.keyword.name(), facet.original, &mut view, "the root was folded");
+        }
+        let properties = self.fold_parts(&mut view);
+        let mut out: Entries<'a> = vec![(Cow::Borrowed("type"), Json::literal("object"))];
+        if self.root.get("type").is_none_or(|name| name != "object") {
+            self.change(
+                PathId::ROOT,
+                "type",
+                self.root.get("type"),
+                Fate::Rewritten,
+                "arguments are an object",
+            );
+        }
+        let mut required = Vec::new();
+        let mut written: Entries<'a> = Vec::with_capacity(properties.properties.len());
+        for (name, kinds, must) in properties.properties {
+            if self.options.hidden.iter().any(|hidden| hidden == name)
+                || self.options.injected.contains_key(name)
+            {
+                continue;
+            }
+            let wire = self.keys.wire(name);
+            let json = match &kinds {
+                Kinds::One(source) => self.edit(*source).json,
+                Kinds::Any(kinds) => self.edit_kinds(kinds),
+            };
+            if must {
+                required.push(Json::Text(wire.clone()));
+            }
+            written.push((wire, json));
+        }
+        let description = view.description.take();
+        for (keyword, value, path) in std::mem::take(&mut view.hints) {
+            let dropped = self.rules.keywords.of(keyword) == Verdict::Drop
+                || matches!(
+                    keyword,
+                    Keyword::Id | Keyword::DraftFourId | Keyword::Anchor | Keyword::DynamicAnchor
+                );
+            match keyword {
+                Keyword::Default if self.defaults != Defaults::Keep => {
+                    self.change(path, "default", Some(value), Fate::Dropped, "defaults are stripped");
+                }
+                _ if dropped || out.iter().any(|(name, _)| name == keyword.name()) => {
+                    self.change(path, keyword.name(), Some(value), Fate::Dropped, "an annotation");
+                }
+                _ => out.push((Cow::Borrowed(keyword.name()), Json::Same(value))),
+            }
+        }
+        out.push((Cow::Borrowed("properties"), Json::Object(written)));
+        if !required.is_empty() {
+            out.push((Cow::Borrowed("required"), Json::Array(required)));
+        }
+        if properties.closed && self.rules.keywords.of(Keyword::AdditionalProperties) != Verdict::Keep {
+            view.notes.push(Note::Keyword("additionalProperties", &Value::Bool(false)));
+        } else if properties.closed {
+            out.push((Cow::Borrowed("additionalProperties"), Json::Bool(false)));
+        }
+        if let Some(text) = compose(self.rules.text, description, &view.notes) {
+            out.push((Cow::Borrowed("description"), Json::Text(text)));
+        }
+        let tables: &[&'static str] =
+            if self.rules.refs == RefStyle::Defs { &[] } else { &["$defs", "definitions"] };
+        for table in tables {
+            if let Some(Value::Object(definitions)) = self.root.get(*table) {
+                let list = self.step(PathId::ROOT, table);
+                let mut written = Vec::with_capacity(definitions.len());
+                for (name, schema) in definitions {
+                    let path = self.step(list, name);
+                    let edited = self.edit(Source { schema, path, resource: 0 });
+                    written.push((Cow::Borrowed(name.as_str()), edited.json));
+                }
+                out.push((Cow::Borrowed(*table), Json::Object(written)));
+            }
+        }
+        Json::Object(out)
+    }
+
+    /// Several schemas for one property as one schema.
+    pub(super) fn edit_kinds(&mut self, kinds: &[Vec<Source<'a>>]) -> Json<'a> {
+        let mut written = Vec::with_capacity(kinds.len());
+        for sources in kinds {
+            let mut all: Vec<Json<'a>> = sources.iter().map(|source| self.edit(*source).json).collect();
+            written.push(match all.len() {
+                0 => Json::Object(Vec::new()),
+                1 => all.pop().unwrap_or(Json::Null),
+                _ => Json::object([("allOf", Json::Array(all))]),
+            });
+        }
+        match written.len() {
+            0 => Json::Object(Vec::new()),
+            1 => written.pop().unwrap_or(Json::Null),
+            _ => Json::object([("anyOf", Json::Array(written))]),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Values and bounds that some compilers refuse.
+
+use super::super::Lowerer;
+use super::Draft;
+use crate::json::Json;
+use crate::report::Fate;
+use crate::schema::{Keyword, TypeSet};
+use serde_json::Value;
+use std::borrow::Cow;
+
+impl<'a> Lowerer<'a, '_> {
+    /// A bound of integers as a whole number: what lies between two integers bounds nothing else.
+    pub(super) fn edit_whole_bound(&mut self, keyword: Keyword, value: &'a Value, draft: &mut Draft<'a>) {
+        let name = keyword.name();
+        let fraction = value.as_f64().filter(|bound| bound.fract() != 0.0);
+        let Some(bound) = fraction else {
+            draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+            return;
+        };
+        let (inclusive, whole) = match keyword {
+            Keyword::Minimum | Keyword::ExclusiveMinimum => ("minimum", bound.ceil()),
+            _ => ("maximum", bound.floor()),
+        };
+        draft.changed = true;
+        self.change(
+            draft.path,
+            name,
+            Some(value),
+            Fate::Rewritten,
+            "the nearest whole number bounds the same",
+        );
+        if let Ok(whole) = format!("{whole}").parse::<i64>()
+            && !draft.out.iter().any(|(known, _)| known == inclusive)
+        {
+            draft.out.push((Cow::Borrowed(inclusive), Json::Number(whole.into())));
+        }
+    }
+
+    /// Values that the type forbids make a schema that some compilers refuse.
+    pub(super) fn edit_enum(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+        let Value::Array(values) = value else { return };
+        let kept: Vec<&'a Value> =
+            values.iter().filter(|value| draft.types.contains(TypeSet::of(value))).collect();
+        if kept.len() == values.len() && !values.is_empty() {
+            draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+            return;
+        }
+        draft.changed = true;
+        self.change(draft.path, name, Some(value), Fate::Rewritten, "values that nothing can have left out");
+        if !kept.is_empty() {
+            draft.out.push((Cow::Borrowed(name), Json::Array(kept.into_iter().map(Json::Same).collect())));
+        }
+    }
+
+    /// Bounds that no value satisfies make a schema that some compilers refuse.
+    pub(super) fn drop_contradictions(&mut self, draft: &mut Draft<'a>) {
+        for (low, high) in [("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")] {
+            let bound = |name: &str| draft.map.get(name).and_then(Value::as_f64);
+            if let (Some(least), Some(most)) = (bound(low), bound(high))
+                && least > most
+            {
+                for name in [low, high] {
+                    if let Some(value) =
+                        draft.map.get(name).filter(|_| draft.out.iter().any(|(known, _)| known == name))
+                    {
+                        draft.out.retain(|(known, _)| known != name);
+                        self.remove(name, value, draft, "the bounds contradict each other");
+                    }
+                }
+            }
+        }
+    }
+}

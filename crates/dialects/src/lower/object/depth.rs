@@ -1,0 +1,58 @@
+//! Positions that stand deeper than a dialect takes.
+
+use super::super::node::Node;
+use super::super::position::{Lowered, Place};
+use super::super::view::View;
+use super::super::{Definition, Lowerer};
+use crate::dialect::RefStyle;
+use crate::plan::Codec;
+use crate::report::Fate;
+
+impl<'a> Lowerer<'a, '_> {
+    /// Makes a definition of ours.
+    pub(super) fn add_part(&mut self, node: Node<'a>) -> usize {
+        let taken = |name: &str| self.definitions.iter().any(|definition| definition.name == name);
+        let name = (1..=usize::MAX).map(|number| format!("part_{number}")).find(|name| !taken(name));
+        self.definitions.push(Definition {
+            target: None,
+            name: name.unwrap_or_default(),
+            node: Some(node),
+            codec: Codec::Same,
+            json: None,
+        });
+        self.definitions.len() - 1
+    }
+
+    pub(crate) fn too_deep(&self, place: Place, levels: usize) -> bool {
+        self.limits.depth > 0 && place.depth + levels > self.limits.depth
+    }
+
+    /// Puts a position that stands too deep into a definition, or into JSON text.
+    pub(crate) fn hoist(
+        &mut self,
+        view: &mut View<'a>,
+        place: Place,
+        lower: fn(&mut Self, &mut View<'a>, Place) -> Lowered<'a>,
+    ) -> Lowered<'a> {
+        if self.rules.refs != RefStyle::Defs || (place.in_union && !self.rules.ref_in_union) || place.root {
+            self.encode_whole(view.path, view.schema, "JSON text: deeper than the dialect takes");
+            view.facets.clear();
+            view.objects.clear();
+            view.arrays.clear();
+            return Lowered::new(Node::text("JSON text"), Codec::Text);
+        }
+        let index = self.add_part(Node::default());
+        self.change(
+            view.path,
+            "",
+            None,
+            Fate::Rewritten,
+            "moved into a definition: deeper than the dialect takes",
+        );
+        let lowered = lower(self, view, Place { depth: 1, root: false, in_union: place.in_union });
+        if let Some(definition) = self.definitions.get_mut(index) {
+            definition.node = Some(lowered.node);
+        }
+        Lowered::new(Node { reference: Some(index), ..Node::default() }, lowered.codec)
+    }
+}

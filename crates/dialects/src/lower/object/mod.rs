@@ -1,0 +1,247 @@
+//! Lowering objects: properties, maps, and carriers for properties that are not declared.
+
+mod carrier;
+mod depth;
+mod members;
+
+use super::Lowerer;
+use super::node::{Node, ObjectNode};
+use super::position::{Lowered, Place};
+use super::union::keep_null;
+use super::view::{ObjectPart, View};
+use crate::dialect::{Additional, EmptyObject};
+use crate::json::Json;
+use crate::options::Open;
+use crate::plan::{Codec, ObjectCodec, PropertyCodec, Rest};
+use crate::report::{Fate, PathId};
+use crate::schema::{Keyword, Source, TypeSet};
+use serde_json::{Value, json};
+
+pub(crate) use members::Kinds as PropertyKinds;
+use members::{Kinds, Property, Undeclared, required_names, says_nothing};
+
+impl<'a> Lowerer<'a, '_> {
+    pub(crate) fn lower_object(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+        if self.too_deep(place, 1) {
+            return self.hoist(view, place, Self::lower_object);
+        }
+        let parts = std::mem::take(&mut view.objects);
+        let alternatives = std::mem::take(&mut view.alternatives);
+        let conditional = std::mem::take(&mut view.conditional);
+        let undeclared = self.undeclared(&parts, &alternatives);
+        let properties = self.properties(&parts, &alternatives, &conditional, &undeclared);
+        let open = match &undeclared {
+            Undeclared::Forbidden => false,
+            Undeclared::Allowed(_) => true,
+            Undeclared::Unsaid => self.options.open == Open::All || (properties.is_empty() && !place.root),
+        };
+        let carried = open && matches!(self.rules.additional, Additional::Closed | Additional::Declared);
+        if properties.is_empty() && !place.root {
+            if carried {
+                return self.lower_map(view, &parts, undeclared, place);
+            }
+            let empty = match self.rules.empty_object {
+                EmptyObject::Keep => false,
+                EmptyObject::Root | EmptyObject::Never => true,
+            };
+            if empty && !open {
+                for name in ["type", "properties", "additionalProperties", "propertyNames", "required"] {
+                    let original = view.original(name);
+                    if original.is_some() || name == "type" {
+                        self.change(
+                            view.path,
+                            name,
+                            original,
+                            Fate::Encoded,
+                            "an object that must be empty travels as a label",
+                        );
+                    }
+                }
+                let node = Node { values: Some(vec![Json::literal("{}")]), ..Node::of(TypeSet::STRING) };
+                return Lowered::new(node, Codec::Labels(vec![("{}".into(), json!({}))]));
+            }
+        }
+        self.lower_declared(view, &parts, &alternatives, properties, undeclared, open, place)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one object's parts, taken apart only once")]
+    fn lower_declared(
+        &mut self,
+        view: &mut View<'a>,
+        parts: &[ObjectPart<'a>],
+        alternatives: &[Vec<Vec<ObjectPart<'a>>>],
+        properties: Vec<Property<'a>>,
+        undeclared: Undeclared<'a>,
+        open: bool,
+        place: Place,
+    ) -> Lowered<'a> {
+        let carried = open && matches!(self.rules.additional, Additional::Closed | Additional::Declared);
+        let required = required_names(parts, alternatives);
+        let mut object = ObjectNode::default();
+        let mut codecs: Vec<PropertyCodec> = Vec::new();
+        let list_all = carried || matches!(undeclared, Undeclared::Allowed(_));
+        let mut identity = true;
+        let inside = place.deeper(1);
+        object.properties.reserve(properties.len());
+
+        for property in properties {
+            if place.root && self.is_hidden(property.name) {
+                self.change(view.path, property.name, None, Fate::Rewritten, "hidden from the model");
+                continue;
+            }
+            let (path, schema) =
+                property.kinds.first().map_or((view.path, None), |source| (source.path, Some(source.schema)));
+            self.conditions += usize::from(property.conditional);
+            let mut lowered = match &property.kinds {
+                Kinds::One(source) => self.lower(std::slice::from_ref(source), inside),
+                Kinds::Any(kinds) => self.lower_kinds(kinds, inside),
+            };
+            self.conditions -= usize::from(property.conditional);
+            let must = required.contains(property.name) || lowered.required;
+            if !lowered.possible {
+                if !must {
+                    self.change(path, "", None, Fate::Rewritten, "no value can satisfy it: left out");
+                    continue;
+                }
+                lowered = self.lower(&[], inside);
+            }
+            let wire = self.keys.wire(property.name);
+            if wire != property.name {
+                self.change(path, "", None, Fate::Encoded, "the key travels under another name");
+            }
+            let absent_as_null = self.rules.all_required && !must;
+            if absent_as_null {
+                self.make_optional(&mut lowered, path, schema);
+            }
+            if must || self.rules.all_required {
+                object.required.push(wire.clone());
+            }
+            let plain = lowered.codec == Codec::Same && !absent_as_null && wire == property.name;
+            identity &= plain;
+            // What else may come has to be told from what is declared; otherwise plain ones go without saying.
+            if list_all || !plain {
+                codecs.push(PropertyCodec {
+                    mcp: Box::from(property.name),
+                    wire: Box::from(wire.as_ref()),
+                    codec: lowered.codec,
+                    null_is_absent: absent_as_null,
+                });
+            }
+            object.properties.push((wire, lowered.node));
+        }
+        let rest = if carried {
+            identity = false;
+            self.add_carrier(&mut object, parts, undeclared, inside, view)
+        } else {
+            self.say_undeclared(&mut object, parts, undeclared, open, inside, view)
+        };
+        self.report_required(view, parts, &object);
+        identity &= matches!(rest, Rest::Same);
+        let mut node = Node::of(TypeSet::OBJECT);
+        if identity {
+            self.write_facets(view, TypeSet::OBJECT, &mut node);
+        } else {
+            self.describe_counts(view);
+        }
+        node.object = Some(Box::new(object));
+        let codec = if identity {
+            Codec::Same
+        } else {
+            Codec::Object(Box::new(ObjectCodec { properties: codecs, rest }))
+        };
+        Lowered::new(node, codec)
+    }
+
+    fn lower_kinds(&mut self, kinds: &[Vec<Source<'a>>], inside: Place) -> Lowered<'a> {
+        match kinds {
+            [] => self.lower(&[], inside),
+            [only] => self.lower(only, inside),
+            several if several.iter().any(|kind| kind.iter().all(says_nothing)) => self.lower(&[], inside),
+            several => self.lower_any_of(several, inside),
+        }
+    }
+
+    /// Makes null stand for an absent property, and a word for a real null.
+    fn make_optional(&mut self, lowered: &mut Lowered<'a>, path: PathId, schema: Option<&'a Value>) {
+        let nullable = match lowered.node.reference {
+            Some(index) => {
+                lowered.node.takes_null()
+                    || self
+                        .definitions
+                        .get(index)
+                        .and_then(|definition| definition.node.as_ref())
+                        .is_none_or(Node::takes_null)
+            }
+            None => lowered.node.takes_null(),
+        };
+        let original = schema.and_then(|schema| schema.get("type"));
+        if nullable {
+            let node = std::mem::take(&mut lowered.node);
+            lowered.node = node.or_spelled_null().or_null();
+            let codec = std::mem::take(&mut lowered.codec);
+            lowered.codec = Codec::SpelledNull(Box::new(codec));
+            self.change(
+                path,
+                "type",
+                original,
+                Fate::Encoded,
+                "null means absent; a real null is spelled (null)",
+            );
+        } else {
+            let node = std::mem::take(&mut lowered.node);
+            if node.constant
+                && let Some(value) = schema.and_then(|schema| schema.get("const"))
+            {
+                self.change(path, "const", Some(value), Fate::Rewritten, "null means absent");
+            }
+            lowered.node = node.or_null();
+            lowered.codec = keep_null(std::mem::take(&mut lowered.codec));
+            self.change(path, "type", original, Fate::Rewritten, "null means absent");
+        }
+    }
+
+    fn report_required(&mut self, view: &View<'a>, parts: &[ObjectPart<'a>], object: &ObjectNode<'a>) {
+        let [part] = parts else { return };
+        let same = part.required.len() == object.required.len()
+            && part.required.iter().zip(&object.required).all(|(left, right)| *left == right.as_ref());
+        if !same {
+            let original = view.original("required");
+            if original.is_some() || self.rules.all_required {
+                self.change(
+                    view.path,
+                    "required",
+                    original,
+                    Fate::Rewritten,
+                    "lists what the dialect wants listed",
+                );
+            }
+        }
+    }
+
+    /// Counts of properties do not hold for the form in which they travel.
+    fn describe_counts(&mut self, view: &mut View<'a>) {
+        for facet in view.facets.clone() {
+            if matches!(facet.keyword, Keyword::MinProperties | Keyword::MaxProperties) {
+                self.describe(
+                    facet.path,
+                    facet.keyword.name(),
+                    facet.original,
+                    view,
+                    "counts differ in this form",
+                );
+            } else if !view.types.meets(TypeSet::ALL.without(TypeSet::OBJECT)) {
+                self.change(
+                    facet.path,
+                    facet.keyword.name(),
+                    Some(facet.original),
+                    Fate::Rewritten,
+                    "says nothing about this type",
+                );
+            }
+        }
+    }
+
+    fn is_hidden(&self, name: &str) -> bool {
+        self.options.hidden.iter().any(|hidden| hidden == name) || self.options.injected.contains_key(name)
+    }
+}
