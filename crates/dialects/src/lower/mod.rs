@@ -97,6 +97,8 @@ pub(crate) struct Definition<'a> {
     pub(crate) codec: Codec,
     /// The definition where schemas are edited.
     pub(crate) json: Option<Json<'a>>,
+    /// Objects and arrays around the place where it was first needed.
+    pub(crate) at: usize,
 }
 
 /// Lowers `schema`, whose size has been checked, for `dialect`.

@@ -40,13 +40,15 @@ impl<'a> Lowered<'a> {
 pub(crate) struct Place {
     /// Levels of objects and arrays above it.
     pub(crate) depth: usize,
+    /// The same, counted through definitions.
+    pub(crate) total: usize,
     pub(crate) root: bool,
     pub(crate) in_union: bool,
 }
 
 impl Place {
     pub(crate) const fn deeper(self, levels: usize) -> Self {
-        Self { depth: self.depth + levels, root: false, in_union: false }
+        Self { depth: self.depth + levels, total: self.total + levels, root: false, in_union: false }
     }
 }
 
@@ -55,7 +57,7 @@ const JSON_TEXT: &str = "JSON text";
 impl<'a> Lowerer<'a, '_> {
     /// The whole schema.
     pub(crate) fn rebuild_root(mut self, omit_empty: bool) -> (LoweredSchema<'a>, usize) {
-        let place = Place { depth: 0, root: true, in_union: false };
+        let place = Place { depth: 0, total: 0, root: true, in_union: false };
         let mut view = View::new(PathId::ROOT, Some(self.root));
         self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
         if !view.types.contains(TypeSet::OBJECT) || view.types != TypeSet::OBJECT {
@@ -355,6 +357,7 @@ impl<'a> Lowerer<'a, '_> {
             node: Some(Node { types: TypeSet::NULL, branches, ..Node::default() }),
             codec: Codec::Same,
             json: None,
+            at: 0,
         });
         index
     }
@@ -382,12 +385,18 @@ impl<'a> Lowerer<'a, '_> {
             Some(index) => {
                 let unfinished =
                     self.definitions.get(index).is_some_and(|definition| definition.node.is_none());
+                if unfinished
+                    && self.definitions.get(index).is_some_and(|definition| definition.at == place.total)
+                {
+                    // The definition is one of its own alternatives: that adds no value.
+                    return Some(Lowered::impossible());
+                }
                 if unfinished && !self.rules.recursion {
                     return None;
                 }
                 index
             }
-            None => self.define(target)?,
+            None => self.define(target, place)?,
         };
         let name = self.definitions.get(index).map_or("", |definition| definition.name.as_str());
         if *reference != format!("#/$defs/{name}") {
@@ -427,7 +436,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Makes a definition of `target`; `None` where it is only a reference to itself.
-    fn define(&mut self, target: Source<'a>) -> Option<usize> {
+    fn define(&mut self, target: Source<'a>, place: Place) -> Option<usize> {
         let index = self.definitions.len();
         let name = self.definition_name(target.path);
         self.definitions.push(Definition {
@@ -436,8 +445,9 @@ impl<'a> Lowerer<'a, '_> {
             node: None,
             codec: Codec::Same,
             json: None,
+            at: place.total,
         });
-        let place = Place { depth: 1, root: false, in_union: false };
+        let place = Place { depth: 1, total: place.total, root: false, in_union: false };
         let lowered = self.lower(&[target], place);
         if lowered.node.reference == Some(index) {
             self.definitions.truncate(index);

@@ -8,7 +8,7 @@ use super::Lowerer;
 use super::node::{Node, Writer};
 use super::position::{Lowered, Place};
 use super::view::View;
-use crate::plan::{Branch, Codec, Guard, agree, disjoint};
+use crate::plan::{Branch, Codec, Guard, agree, disjoint, does_nothing, innocent};
 use crate::report::Fate;
 use crate::schema::{Keyword, Source, TypeSet};
 use crate::text::Note;
@@ -240,8 +240,22 @@ impl<'a> Lowerer<'a, '_> {
 
     /// How values of the alternatives travel; alternatives that could be confused get a tag.
     fn union_codec(&mut self, alternatives: &mut [Alternative<'a>]) -> Codec {
-        let settled: Vec<Codec> =
-            alternatives.iter().map(|alternative| self.settled(&alternative.lowered.codec).clone()).collect();
+        if alternatives.iter().all(|alternative| alternative.lowered.codec == Codec::Same) {
+            return Codec::Same;
+        }
+        let finished: Vec<Option<&Codec>> = self
+            .definitions
+            .iter()
+            .map(|definition| definition.node.is_some().then_some(&definition.codec))
+            .collect();
+        let innocent = innocent(&finished);
+        let settled: Vec<Codec> = alternatives
+            .iter()
+            .map(|alternative| match self.settled(&alternative.lowered.codec) {
+                codec if does_nothing(codec, &innocent) => Codec::Same,
+                codec => codec.clone(),
+            })
+            .collect();
         if settled.iter().all(|codec| *codec == Codec::Same) {
             return Codec::Same;
         }

@@ -127,19 +127,17 @@ impl Plan {
     }
 
     pub(super) fn decode_union(&self, branches: &[Branch], value: &Value) -> Result<Value, PlanError> {
-        for branch in branches {
-            if let Some(tag) = &branch.tag {
-                if let Value::Object(map) = value
-                    && map.len() == 1
-                    && let Some(inner) = map.get(tag.as_ref())
-                {
-                    return self.decode_with(&branch.codec, inner).map_err(|error| error.under(tag));
-                }
-            } else if branch.wire.accepts(value) {
-                return self.decode_with(&branch.codec, value);
-            }
+        // A tag is unmistakable, so it is looked for first.
+        if let Value::Object(map) = value
+            && let Some((key, inner)) = map.iter().next().filter(|_| map.len() == 1)
+            && let Some(branch) = branches.iter().find(|branch| branch.tag.as_deref() == Some(key))
+        {
+            return self.decode_with(&branch.codec, inner).map_err(|error| error.under(key));
         }
-        Ok(value.clone())
+        match branches.iter().find(|branch| branch.tag.is_none() && branch.wire.accepts(value)) {
+            Some(branch) => self.decode_with(&branch.codec, value),
+            None => Ok(value.clone()),
+        }
     }
 }
 

@@ -8,20 +8,7 @@ impl Plan {
         if self.definitions.is_empty() {
             return self;
         }
-        // Definitions refer to each other: all are innocent until one is shown to do something.
-        let mut innocent = vec![true; self.definitions.len()];
-        loop {
-            let next: Vec<bool> = self
-                .definitions
-                .iter()
-                .zip(&innocent)
-                .map(|(codec, was)| *was && does_nothing(codec, &innocent))
-                .collect();
-            if next == innocent {
-                break;
-            }
-            innocent = next;
-        }
+        let innocent = innocent(&self.definitions.iter().map(Some).collect::<Vec<_>>());
         clean(&mut self.root, &innocent);
         for codec in &mut self.definitions {
             clean(codec, &innocent);
@@ -30,7 +17,24 @@ impl Plan {
     }
 }
 
-fn does_nothing(codec: &Codec, innocent: &[bool]) -> bool {
+/// Which definitions change nothing; those that are not finished count as if they did.
+pub(crate) fn innocent(definitions: &[Option<&Codec>]) -> Vec<bool> {
+    // Definitions refer to each other: all are innocent until one is shown to do something.
+    let mut innocent: Vec<bool> = definitions.iter().map(Option::is_some).collect();
+    loop {
+        let next: Vec<bool> = definitions
+            .iter()
+            .zip(&innocent)
+            .map(|(codec, was)| *was && codec.is_some_and(|codec| does_nothing(codec, &innocent)))
+            .collect();
+        if next == innocent {
+            return innocent;
+        }
+        innocent = next;
+    }
+}
+
+pub(crate) fn does_nothing(codec: &Codec, innocent: &[bool]) -> bool {
     match codec {
         Codec::Same => true,
         Codec::Definition(index) => innocent.get(*index).copied().unwrap_or(false),

@@ -106,6 +106,7 @@ impl<'a> Lowerer<'a, '_> {
             node: None,
             codec: Codec::Same,
             json: None,
+            at: 0,
         });
         // Edited later, one after the other: definitions can refer to each other without end.
         self.waiting.push(target);

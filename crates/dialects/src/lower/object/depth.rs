@@ -19,6 +19,7 @@ impl<'a> Lowerer<'a, '_> {
             node: Some(node),
             codec: Codec::Same,
             json: None,
+            at: 0,
         });
         self.definitions.len() - 1
     }
@@ -49,7 +50,7 @@ impl<'a> Lowerer<'a, '_> {
             Fate::Rewritten,
             "moved into a definition: deeper than the dialect takes",
         );
-        let lowered = lower(self, view, Place { depth: 1, root: false, in_union: place.in_union });
+        let lowered = lower(self, view, Place { depth: 1, root: false, ..place });
         if let Some(definition) = self.definitions.get_mut(index) {
             definition.node = Some(lowered.node);
         }

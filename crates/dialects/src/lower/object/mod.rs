@@ -161,19 +161,21 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
+    /// Whether null is among the values of `node`, also behind references.
+    fn takes_null(&self, node: &Node<'a>, depth: usize) -> bool {
+        let behind = |index: usize| match self.definitions.get(index).map(|definition| &definition.node) {
+            Some(Some(target)) => depth > 0 && self.takes_null(target, depth - 1),
+            // Not finished yet: it may.
+            _ => true,
+        };
+        node.takes_null()
+            || node.reference.is_some_and(behind)
+            || node.branches.iter().any(|branch| depth > 0 && self.takes_null(branch, depth - 1))
+    }
+
     /// Makes null stand for an absent property, and a word for a real null.
     fn make_optional(&mut self, lowered: &mut Lowered<'a>, path: PathId, schema: Option<&'a Value>) {
-        let nullable = match lowered.node.reference {
-            Some(index) => {
-                lowered.node.takes_null()
-                    || self
-                        .definitions
-                        .get(index)
-                        .and_then(|definition| definition.node.as_ref())
-                        .is_none_or(Node::takes_null)
-            }
-            None => lowered.node.takes_null(),
-        };
+        let nullable = self.takes_null(&lowered.node, 8);
         let original = schema.and_then(|schema| schema.get("type"));
         if nullable {
             let node = std::mem::take(&mut lowered.node);
