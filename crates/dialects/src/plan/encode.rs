@@ -69,13 +69,10 @@ impl Plan {
         let mut undeclared = Map::new();
         for (key, value) in map {
             if let Some(property) = codec.properties.iter().find(|property| *property.mcp == **key) {
-                if value.is_null()
-                    && property.null_is_absent
-                    && !matches!(property.codec, Codec::SpelledNull(_))
-                {
-                    return Err(PlanError::new("null is not among the values").under(key));
-                }
                 let value = self.encode_with(&property.codec, value).map_err(|error| error.under(key))?;
+                if value.is_null() && property.null_is_absent {
+                    return Err(PlanError::new("null would be read as absent").under(key));
+                }
                 encoded.insert(property.wire.to_string(), value);
                 continue;
             }
