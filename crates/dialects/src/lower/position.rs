@@ -449,7 +449,7 @@ impl<'a> Lowerer<'a, '_> {
         });
         let place = Place { depth: 1, total: place.total, root: false, in_union: false };
         let lowered = self.lower(&[target], place);
-        if lowered.node.reference == Some(index) {
+        if lowered.node.reference == Some(index) || !lowered.possible {
             self.definitions.truncate(index);
             return None;
         }

@@ -23,14 +23,15 @@ mod ids;
 mod limit;
 pub(crate) mod media;
 mod mode;
+mod neutral;
 pub(crate) mod note;
 pub(crate) mod piece;
 mod write;
-mod xml;
 
+pub use crate::calls::text::{escape_xml, render_xml_result};
 pub use ids::IdMap;
 pub use mode::{ResultMode, UnknownMode, render_mode};
-pub use xml::{escape_xml, neutral_result, render_xml_result};
+pub use neutral::neutral_result;
 
 use serde_json::{Value, json};
 

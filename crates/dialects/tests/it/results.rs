@@ -467,8 +467,8 @@ fn xml_results_escape_five_characters() {
          x &lt; y &amp; &quot;z&quot;\n\
          <image type=\"image/png\" data=\"iVBORw0KGgo=\" />\n\
          <image url=\"https://e.org/?a=1&amp;b=2\" />\n\
-         <tool_use name=\"f\" input=\"{&quot;a&quot;:&quot;&lt;&quot;}\" />\n\
-         <nested_tool_result tool_use_id=\"n\">in</nested_tool_result>\n\
+         <tool_use id=\"\" name=\"f\">{&quot;a&quot;:&quot;&lt;&quot;}</tool_use>\n\
+         <tool_result tool_use_id=\"n\" status=\"success\">\nin\n</tool_result>\n\
          <unknown type=\"hologram\" />\n\
          <error message=\"it&apos;s bad\" details=\"{&quot;code&quot;:5}\" />\n\
          </tool_result>"

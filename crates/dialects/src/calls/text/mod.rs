@@ -8,7 +8,7 @@ mod result;
 mod scan;
 mod typed;
 
-pub use result::render_xml_result;
+pub use result::{escape_xml, render_xml_result};
 
 pub(crate) use result::joined_text;
 pub(crate) use scan::{Found, Scanner, Tags};

@@ -21,22 +21,23 @@ fn write_result(out: &mut String, result: &Value, depth: u32) {
     let status = at("status").unwrap_or("success");
     let id = at("tool_use_id").unwrap_or_default();
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "<tool_result tool_use_id=\"{}\" status=\"{}\">", escape(id), escape(status));
+    let _ =
+        writeln!(out, "<tool_result tool_use_id=\"{}\" status=\"{}\">", escape_xml(id), escape_xml(status));
     match result.get("content") {
         Some(Value::String(text)) => {
-            let _ = writeln!(out, "{}", escape(text));
+            let _ = writeln!(out, "{}", escape_xml(text));
         }
         Some(Value::Array(blocks)) => blocks.iter().for_each(|block| write_block(out, block, depth)),
         Some(Value::Null) | None => {}
         Some(other) => {
-            let _ = writeln!(out, "{}", escape(&other.to_string()));
+            let _ = writeln!(out, "{}", escape_xml(&other.to_string()));
         }
     }
     if let Some(error) = result.get("error").filter(|error| !error.is_null()) {
         let message = error.get("message").and_then(Value::as_str).or(error.as_str()).unwrap_or_default();
-        let _ = write!(out, "<error message=\"{}\"", escape(message));
+        let _ = write!(out, "<error message=\"{}\"", escape_xml(message));
         if let Some(details) = error.get("details").filter(|details| !details.is_null()) {
-            let _ = write!(out, " details=\"{}\"", escape(&details.to_string()));
+            let _ = write!(out, " details=\"{}\"", escape_xml(&details.to_string()));
         }
         out.push_str(" />\n");
     }
@@ -50,7 +51,7 @@ fn write_block(out: &mut String, block: &Value, depth: u32) {
     let at = |path: &str| block.pointer(path).and_then(Value::as_str);
     let kind = at("/type").unwrap_or_default();
     let _ = match kind {
-        "text" => writeln!(out, "{}", escape(at("/text").unwrap_or_default())),
+        "text" => writeln!(out, "{}", escape_xml(at("/text").unwrap_or_default())),
         "image" | "image_base64" | "image_url" => {
             let data = at("/source/data").or(at("/data"));
             let url = at("/source/url").or(at("/url"));
@@ -58,28 +59,28 @@ fn write_block(out: &mut String, block: &Value, depth: u32) {
                 at("/source/media_type").or(at("/mimeType")).or(at("/media_type")).unwrap_or("image/png");
             match (data, url) {
                 (Some(data), _) => {
-                    writeln!(out, "<image type=\"{}\" data=\"{}\" />", escape(media), escape(data))
+                    writeln!(out, "<image type=\"{}\" data=\"{}\" />", escape_xml(media), escape_xml(data))
                 }
-                (None, url) => writeln!(out, "<image url=\"{}\" />", escape(url.unwrap_or_default())),
+                (None, url) => writeln!(out, "<image url=\"{}\" />", escape_xml(url.unwrap_or_default())),
             }
         }
         "tool_use" => writeln!(
             out,
             "<tool_use id=\"{}\" name=\"{}\">{}</tool_use>",
-            escape(at("/id").unwrap_or_default()),
-            escape(at("/name").unwrap_or_default()),
-            escape(&block.get("input").map(Value::to_string).unwrap_or_default()),
+            escape_xml(at("/id").unwrap_or_default()),
+            escape_xml(at("/name").unwrap_or_default()),
+            escape_xml(&block.get("input").map(Value::to_string).unwrap_or_default()),
         ),
         "tool_result" if depth < MAX_DEPTH => {
             write_result(out, block, depth + 1);
             Ok(())
         }
-        other => writeln!(out, "<unknown type=\"{}\" />", escape(other)),
+        other => writeln!(out, "<unknown type=\"{}\" />", escape_xml(other)),
     };
 }
 
-/// The five characters that XML gives a meaning.
-fn escape(text: &str) -> String {
+/// Replaces the five characters that XML gives a meaning.
+pub fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -150,11 +150,14 @@ impl<'a> Lowerer<'a, '_> {
             return;
         }
         let entries = self.changes.entries.len();
+        let definitions = self.definitions.len();
         let source = self.source(value, draft.path, name, draft.resource);
         let edited = self.edit(source);
         if !edited.exact && exactness == Exactness::Needed {
             // Loosening what is inside would tighten the whole: say it in words instead.
             self.changes.entries.truncate(entries);
+            self.definitions.truncate(definitions);
+            self.waiting.truncate(definitions);
             return self.remove(name, value, draft, "cannot be said exactly here");
         }
         draft.exact &= edited.exact;

@@ -47,7 +47,10 @@ impl<'a> Lowerer<'a, '_> {
         }
         draft.changed = true;
         self.change(draft.path, name, Some(value), Fate::Rewritten, "values that nothing can have left out");
-        if !kept.is_empty() {
+        if kept.is_empty() {
+            // Nothing satisfied it before; now anything of the type does.
+            draft.exact = false;
+        } else {
             draft.out.push((Cow::Borrowed(name), Json::Array(kept.into_iter().map(Json::Same).collect())));
         }
     }
