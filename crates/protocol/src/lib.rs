@@ -1,0 +1,1 @@
+//! MCP messages of both eras over raw JSON.

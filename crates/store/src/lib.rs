@@ -1,0 +1,1 @@
+//! The call log: every call, in SQLite.

@@ -1,0 +1,1 @@
+//! Connects to MCP servers, keeps them alive and lists their tools.
