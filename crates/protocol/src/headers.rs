@@ -1,0 +1,156 @@
+//! The headers of MCP over HTTP.
+
+use serde_json::Value;
+
+/// Names of headers.
+pub mod header {
+    /// The version that both sides speak.
+    pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+    /// The method of a modern request.
+    pub const METHOD: &str = "mcp-method";
+    /// The tool, prompt or resource of a modern request.
+    pub const NAME: &str = "mcp-name";
+    /// The session of a legacy connection.
+    pub const SESSION: &str = "mcp-session-id";
+    /// Before the name of a mirrored tool parameter.
+    pub const PARAMETER_PREFIX: &str = "mcp-param-";
+    /// Where a broken legacy stream goes on.
+    pub const LAST_EVENT: &str = "last-event-id";
+}
+
+/// A tool parameter that is mirrored into a header (MCP 2026-07-28, SEP-2243).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderParameter {
+    /// The keys that lead to the value in the arguments.
+    pub path: Vec<String>,
+    /// The header's name, prefix included, in lower case.
+    pub header: String,
+}
+
+/// Why a tool's annotation cannot be followed. Such a tool must be left out by clients over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`x-mcp-header` at {path} is invalid: {reason}")]
+pub struct InvalidHeaderParameter {
+    /// JSON Pointer to the property.
+    pub path: String,
+    /// What is wrong.
+    pub reason: &'static str,
+}
+
+const ANNOTATION: &str = "x-mcp-header";
+
+/// The mirrored parameters of a tool's `inputSchema`.
+pub fn header_parameters(schema: &Value) -> Result<Vec<HeaderParameter>, InvalidHeaderParameter> {
+    let mut found = Vec::new();
+    let mut visited = 0;
+    collect(schema, &mut Vec::new(), Reached::ByProperties, &mut found, &mut visited)?;
+    let mut names: Vec<&str> = found.iter().map(|parameter| parameter.header.as_str()).collect();
+    names.sort_unstable();
+    if names.windows(2).any(|pair| pair.first() == pair.get(1)) {
+        return Err(InvalidHeaderParameter {
+            path: "/".to_owned(),
+            reason: "two parameters have the same header",
+        });
+    }
+    Ok(found)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    ByProperties,
+    ByOtherKeywords,
+}
+
+fn collect(
+    schema: &Value,
+    path: &mut Vec<String>,
+    reached: Reached,
+    found: &mut Vec<HeaderParameter>,
+    visited: &mut usize,
+) -> Result<(), InvalidHeaderParameter> {
+    /// Deeper or bigger schemas are not searched: an annotation there could not be followed anyway.
+    const DEEPEST: usize = 64;
+    const MOST: usize = 20_000;
+    *visited += 1;
+    if path.len() > DEEPEST || *visited > MOST {
+        return Ok(());
+    }
+    let invalid = |path: &[String], reason| {
+        Err(InvalidHeaderParameter { path: format!("/{}", path.join("/")), reason })
+    };
+    let Value::Object(members) = schema else { return Ok(()) };
+    if let Some(annotation) = members.get(ANNOTATION) {
+        let Some(name) = annotation.as_str().filter(|name| is_token(name)) else {
+            return invalid(path, "the value is no header name");
+        };
+        if reached == Reached::ByOtherKeywords || path.is_empty() {
+            return invalid(path, "the parameter is not reached by `properties` alone");
+        }
+        let simple = members.get("type").and_then(Value::as_str);
+        if !matches!(simple, Some("string" | "integer" | "boolean")) {
+            return invalid(path, "the parameter is no string, integer or boolean");
+        }
+        found.push(HeaderParameter {
+            path: path.clone(),
+            header: format!("{}{}", header::PARAMETER_PREFIX, name.to_ascii_lowercase()),
+        });
+    }
+    for (keyword, value) in members {
+        match (keyword.as_str(), value) {
+            ("properties", Value::Object(properties)) => {
+                for (name, property) in properties {
+                    path.push(name.clone());
+                    collect(property, path, reached, found, visited)?;
+                    path.pop();
+                }
+            }
+            ("items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains", value) => {
+                collect(value, path, Reached::ByOtherKeywords, found, visited)?;
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(branches)) => {
+                for branch in branches {
+                    collect(branch, path, Reached::ByOtherKeywords, found, visited)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// RFC 9110's `token`.
+fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+/// A value as the text of a header: plain where that is safe, else `=?base64?…?=`.
+pub fn encode_header_value(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Null | Value::Array(_) | Value::Object(_) => return None,
+    };
+    let visible = text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    let trimmed = text.trim_matches([' ', '\t']) == text;
+    let looks_encoded = text.starts_with("=?base64?") && text.ends_with("?=");
+    if visible && trimmed && !looks_encoded {
+        return Some(text);
+    }
+    Some(format!("=?base64?{}?=", base64(text.as_bytes())))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let group =
+            chunk.iter().fold(0_u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            let letter = LETTERS.get((group >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'=');
+            text.push(if place > chunk.len() { '=' } else { char::from(letter) });
+        }
+    }
+    text
+}

@@ -1,0 +1,112 @@
+//! Lines with a bound.
+
+use bytes::{Buf as _, Bytes, BytesMut};
+
+/// How much of an over-long line is kept at each end, to find its id.
+const KEPT: usize = 4 * 1024;
+
+/// One line, without its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A line within the bound.
+    Whole(Bytes),
+    /// A line beyond the bound has begun; the rest of it is being skipped.
+    TooLongBegins {
+        /// Its beginning.
+        head: Bytes,
+    },
+    /// The over-long line is over.
+    TooLongEnds {
+        /// Its beginning.
+        head: Bytes,
+        /// Its end.
+        tail: Bytes,
+        /// How long it was.
+        bytes: u64,
+    },
+}
+
+/// Splits a stream of bytes into lines and never holds more than its bound.
+#[derive(Debug)]
+pub struct LineSplitter {
+    limit: usize,
+    buffer: BytesMut,
+    /// Up to where the buffer is known to have no line end.
+    searched: usize,
+    skipping: Option<Skipping>,
+}
+
+#[derive(Debug)]
+struct Skipping {
+    head: Bytes,
+    bytes: u64,
+    /// The last bytes that were skipped.
+    tail: BytesMut,
+}
+
+impl LineSplitter {
+    /// Lines may have up to `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self { limit, buffer: BytesMut::with_capacity(16 * 1024), searched: 0, skipping: None }
+    }
+
+    /// Where to read into.
+    pub fn buffer(&mut self) -> &mut BytesMut {
+        self.buffer.reserve(8 * 1024);
+        &mut self.buffer
+    }
+
+    /// How many bytes of an over-long line have been skipped so far.
+    pub fn skipped(&self) -> u64 {
+        self.skipping.as_ref().map_or(0, |skipping| skipping.bytes)
+    }
+
+    /// The next line, if one is there.
+    pub fn next_line(&mut self) -> Option<Line> {
+        if self.skipping.is_some() {
+            return self.skip();
+        }
+        let start = self.searched;
+        let found = self.buffer.get(start..).and_then(|rest| find_line_end(rest)).map(|place| start + place);
+        match found {
+            Some(end) if end <= self.limit => {
+                let line = self.buffer.split_to(end).freeze();
+                self.buffer.advance(1);
+                self.searched = 0;
+                let line = if line.last() == Some(&b'\r') { line.slice(..line.len() - 1) } else { line };
+                Some(Line::Whole(line))
+            }
+            _ if self.buffer.len() > self.limit => {
+                let head = Bytes::copy_from_slice(
+                    self.buffer.get(..KEPT.min(self.buffer.len())).unwrap_or_default(),
+                );
+                self.skipping = Some(Skipping { head: head.clone(), bytes: 0, tail: BytesMut::new() });
+                self.searched = 0;
+                Some(Line::TooLongBegins { head })
+            }
+            _ => {
+                self.searched = self.buffer.len();
+                None
+            }
+        }
+    }
+
+    fn skip(&mut self) -> Option<Line> {
+        let end = find_line_end(&self.buffer);
+        let skipping = self.skipping.as_mut()?;
+        let gone = self.buffer.split_to(end.unwrap_or(self.buffer.len()));
+        skipping.bytes += gone.len() as u64;
+        skipping.tail.extend_from_slice(gone.get(gone.len().saturating_sub(KEPT)..).unwrap_or_default());
+        let excess = skipping.tail.len().saturating_sub(KEPT);
+        skipping.tail.advance(excess);
+        end?;
+        self.buffer.advance(1);
+        self.searched = 0;
+        let skipping = self.skipping.take()?;
+        Some(Line::TooLongEnds { head: skipping.head, tail: skipping.tail.freeze(), bytes: skipping.bytes })
+    }
+}
+
+fn find_line_end(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == b'\n')
+}

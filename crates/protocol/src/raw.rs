@@ -1,0 +1,99 @@
+//! JSON text that is kept as it came.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// One JSON value as the text that its author wrote: key order, big numbers and unknown fields included.
+///
+/// Cloning shares the text. The text is always one valid JSON value in UTF-8.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RawJson(Bytes);
+
+impl RawJson {
+    /// Checks that `text` is one JSON value.
+    pub fn parse(text: impl Into<Bytes>) -> Result<Self, serde_json::Error> {
+        let text = text.into();
+        let value: &RawValue = serde_json::from_slice(&text)?;
+        let inner = text.slice_ref(value.get().as_bytes());
+        Ok(Self(inner))
+    }
+
+    /// The part of `owner` that `value` was borrowed from; shares the memory.
+    pub(crate) fn part_of(owner: &Bytes, value: &RawValue) -> Self {
+        Self(owner.slice_ref(value.get().as_bytes()))
+    }
+
+    /// A value written as JSON.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        Ok(Self(serde_json::to_vec(value)?.into()))
+    }
+
+    /// The text `{}`.
+    pub fn empty_object() -> Self {
+        Self(Bytes::from_static(b"{}"))
+    }
+
+    /// The text `null`.
+    pub fn null() -> Self {
+        Self(Bytes::from_static(b"null"))
+    }
+
+    /// The text.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text, shared.
+    pub fn to_bytes(&self) -> Bytes {
+        self.0.clone()
+    }
+
+    /// The text as a string slice.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// Reads the value as `T`.
+    pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.0)
+    }
+
+    /// How many bytes the text has.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Never: a JSON value has at least one byte.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for RawJson {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl Serialize for RawJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        value.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawJson {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(Self(Bytes::from(Box::<str>::from(value).into_string())))
+    }
+}

@@ -1,0 +1,58 @@
+//! What a gateway reads of a result.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::raw::RawJson;
+
+/// The parts of a result that decide what happens next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallResultView {
+    /// The tool says that it failed.
+    pub is_error: bool,
+    /// Whether the call is over.
+    pub result_type: ResultType,
+}
+
+/// Whether a call is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ResultType {
+    /// It is.
+    #[default]
+    Complete,
+    /// The server wants more input first.
+    InputRequired,
+    /// An extension's value.
+    Other(String),
+}
+
+#[derive(Deserialize)]
+struct Fields<'a> {
+    #[serde(default, rename = "isError")]
+    is_error: Option<bool>,
+    #[serde(borrow, default, rename = "resultType")]
+    result_type: Option<Cow<'a, str>>,
+}
+
+impl CallResultView {
+    /// Reads a result. A result that is no object, or has these fields in another type, is a complete one.
+    pub fn of(result: &RawJson) -> Self {
+        // Only these two names matter; a text without them needs no reading.
+        let text = result.as_bytes();
+        if !contains(text, b"\"isError\"") && !contains(text, b"\"resultType\"") {
+            return Self::default();
+        }
+        let Ok(fields) = result.read::<Fields<'_>>() else { return Self::default() };
+        let result_type = match fields.result_type.as_deref() {
+            None | Some("complete") => ResultType::Complete,
+            Some("input_required") => ResultType::InputRequired,
+            Some(other) => ResultType::Other(other.to_owned()),
+        };
+        Self { is_error: fields.is_error.unwrap_or_default(), result_type }
+    }
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
+}

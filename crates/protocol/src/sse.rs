@@ -1,0 +1,130 @@
+//! Server-sent events with a bound.
+
+use bytes::{Bytes, BytesMut};
+
+use crate::lines::{Line, LineSplitter};
+
+/// One event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SseEvent {
+    /// Its type; `message` where none was given.
+    pub event: String,
+    /// Its data, lines joined by line ends.
+    pub data: Bytes,
+    /// The last id that the stream gave.
+    pub id: Option<String>,
+}
+
+/// Why a stream of events cannot be read on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SseError {
+    /// One event is bigger than allowed.
+    #[error("a server-sent event has more than {limit} bytes")]
+    TooLong {
+        /// The bound.
+        limit: usize,
+    },
+}
+
+/// Reads events from pieces of a stream.
+#[derive(Debug)]
+pub struct SseParser {
+    limit: usize,
+    lines: LineSplitter,
+    event: String,
+    data: BytesMut,
+    has_data: bool,
+    id: Option<String>,
+    retry_ms: Option<u64>,
+    at_start: bool,
+}
+
+impl SseParser {
+    /// Events may have up to `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            lines: LineSplitter::new(limit),
+            event: String::new(),
+            data: BytesMut::new(),
+            has_data: false,
+            id: None,
+            retry_ms: None,
+            at_start: true,
+        }
+    }
+
+    /// The last id that the stream gave, for going on after a break.
+    pub fn last_id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// How long the server wants a client to wait before it comes back.
+    pub fn retry_ms(&self) -> Option<u64> {
+        self.retry_ms
+    }
+
+    /// Takes the next piece.
+    pub fn push(&mut self, piece: &[u8]) {
+        self.lines.buffer().extend_from_slice(piece);
+    }
+
+    /// The next whole event.
+    pub fn next_event(&mut self) -> Result<Option<SseEvent>, SseError> {
+        while let Some(line) = self.lines.next_line() {
+            let Line::Whole(line) = line else { return Err(SseError::TooLong { limit: self.limit }) };
+            let line = match line.strip_prefix(b"\xef\xbb\xbf") {
+                Some(rest) if self.at_start => line.slice_ref(rest),
+                _ => line,
+            };
+            self.at_start = false;
+            if line.is_empty() {
+                if let Some(event) = self.dispatch() {
+                    return Ok(Some(event));
+                }
+                continue;
+            }
+            self.field(&line)?;
+        }
+        Ok(None)
+    }
+
+    fn field(&mut self, line: &[u8]) -> Result<(), SseError> {
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let (name, value) = line.split_at(colon);
+        let value = value.strip_prefix(b":").unwrap_or(value);
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match name {
+            b"data" => {
+                if self.data.len() + value.len() > self.limit {
+                    return Err(SseError::TooLong { limit: self.limit });
+                }
+                if self.has_data {
+                    self.data.extend_from_slice(b"\n");
+                }
+                self.has_data = true;
+                self.data.extend_from_slice(value);
+            }
+            b"event" => self.event = String::from_utf8_lossy(value).into_owned(),
+            b"id" if !value.contains(&0) => self.id = Some(String::from_utf8_lossy(value).into_owned()),
+            b"retry" => {
+                self.retry_ms =
+                    std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).or(self.retry_ms);
+            }
+            // A comment has an empty name; other names mean nothing.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self) -> Option<SseEvent> {
+        let event = std::mem::take(&mut self.event);
+        if !std::mem::take(&mut self.has_data) {
+            return None;
+        }
+        let data = self.data.split().freeze();
+        let event = if event.is_empty() { "message".to_owned() } else { event };
+        Some(SseEvent { event, data, id: self.id.clone() })
+    }
+}

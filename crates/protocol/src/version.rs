@@ -1,0 +1,64 @@
+//! Which protocol versions there are. No other crate knows version strings.
+
+/// The newest version that opens with `initialize`.
+pub const LATEST_LEGACY: &str = "2025-11-25";
+
+/// The version without sessions.
+pub const MODERN: &str = "2026-07-28";
+
+/// What a missing version header means on Streamable HTTP.
+pub const PLAIN_HTTP_DEFAULT: &str = "2025-03-26";
+
+const LEGACY: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", LATEST_LEGACY];
+
+/// How a server is spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// Opened by `initialize`.
+    Legacy {
+        /// The version that both sides agreed on.
+        version: String,
+    },
+    /// Every request carries its own version.
+    Modern {
+        /// The version.
+        version: String,
+    },
+}
+
+impl Era {
+    /// The version that both sides speak.
+    pub fn version(&self) -> &str {
+        match self {
+            Self::Legacy { version } | Self::Modern { version } => version,
+        }
+    }
+
+    /// The word for people: `legacy` or `modern`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Legacy { .. } => "legacy",
+            Self::Modern { .. } => "modern",
+        }
+    }
+
+    /// Whether requests stand alone.
+    pub fn is_modern(&self) -> bool {
+        matches!(self, Self::Modern { .. })
+    }
+}
+
+/// Whether we speak this legacy version.
+pub fn is_known_legacy(version: &str) -> bool {
+    LEGACY.contains(&version)
+}
+
+/// Whether the version belongs to the modern era. Versions are dates, so they compare as texts.
+pub fn is_modern(version: &str) -> bool {
+    version >= MODERN
+}
+
+/// The version to answer an `initialize` for `requested` with: the same if we speak it, else our newest.
+pub fn negotiate_legacy(requested: &str) -> &'static str {
+    LEGACY.iter().copied().find(|known| *known == requested).unwrap_or(LATEST_LEGACY)
+}
