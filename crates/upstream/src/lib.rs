@@ -1,1 +1,23 @@
 //! Connects to MCP servers, keeps them alive and lists their tools.
+//!
+//! What it is: transports (stdio, Streamable HTTP, legacy SSE, in process), one owner task per connection, a supervisor
+//! for each upstream, and the catalogue of all their tools. What it is not: it knows no provider, no HTTP status that we
+//! answer with, and no call log. Results stay raw JSON from the wire to the caller.
+
+mod catalogue;
+pub mod config;
+mod connection;
+mod demo;
+mod error;
+mod fleet;
+mod spec;
+
+pub use catalogue::{Catalogue, CatalogueTool, ClashPolicy};
+pub use connection::{Connection, ServerEvent};
+pub use demo::DemoServer;
+pub use error::{CallError, ConnectError};
+pub use fleet::{CallOptions, Fleet, FleetOptions, UpstreamHealth, UpstreamState};
+pub use spec::{
+    ConnectMode, Endpoint, HttpMode, Limits, OnDefinitionChange, ProtocolChoice, RestartPolicy, Timeouts, ToolRules,
+    UpstreamId, UpstreamSpec,
+};

@@ -1,0 +1,174 @@
+//! What can go wrong, named after what the caller can do about it.
+
+use std::time::Duration;
+
+use gateway_protocol::{RawJson, RpcError};
+
+use crate::spec::UpstreamId;
+
+/// Why a call gave no result.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// No upstream has this name.
+    #[error("no server is called `{name}`")]
+    UnknownUpstream {
+        /// The name.
+        name: String,
+    },
+    /// The upstream is configured but switched off.
+    #[error("Server \"{upstream}\" is disabled and cannot be used")]
+    Disabled {
+        /// The upstream.
+        upstream: UpstreamId,
+    },
+    /// The upstream has no such tool.
+    #[error("server `{upstream}` has no tool `{tool}`")]
+    UnknownTool {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// The tool.
+        tool: String,
+    },
+    /// The tool's definition changed and calls are blocked until somebody accepts it.
+    #[error("tool `{tool}` of server `{upstream}` is blocked: {reason}")]
+    Blocked {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// The tool.
+        tool: String,
+        /// Why.
+        reason: String,
+    },
+    /// The upstream is not there; the call was never sent.
+    #[error("server `{upstream}` cannot be reached: {reason}")]
+    Unreachable {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// Why.
+        reason: String,
+    },
+    /// Too many calls in flight; the call was never sent.
+    #[error("server `{upstream}` is busy with {in_flight} calls")]
+    Busy {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// How many.
+        in_flight: usize,
+    },
+    /// The connection ended after the call was sent; it may have run.
+    #[error("server `{upstream}` went away during the call: {reason}")]
+    Lost {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// Why.
+        reason: String,
+    },
+    /// No answer in time; the upstream was told to stop.
+    #[error("server `{upstream}` gave no answer within {waited:?}")]
+    Timeout {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// How long.
+        waited: Duration,
+    },
+    /// The answer was too long to take.
+    #[error("server `{upstream}` answered with more than {limit} bytes")]
+    TooLong {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// The bound.
+        limit: usize,
+    },
+    /// The answer was not JSON-RPC.
+    #[error("server `{upstream}` answered with something that is not a result: {reason}")]
+    Malformed {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// What was wrong.
+        reason: String,
+        /// What came, if it was JSON.
+        raw: Option<RawJson>,
+    },
+    /// The upstream refused the call with a JSON-RPC error.
+    #[error("{error}")]
+    Refused {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// The error as it came.
+        error: RpcError,
+    },
+}
+
+impl CallError {
+    /// Whether the tool may have run. Only calls that certainly did not run may be sent again.
+    pub fn may_have_run(&self) -> bool {
+        match self {
+            Self::UnknownUpstream { .. }
+            | Self::Disabled { .. }
+            | Self::UnknownTool { .. }
+            | Self::Blocked { .. }
+            | Self::Unreachable { .. }
+            | Self::Busy { .. } => false,
+            Self::Lost { .. }
+            | Self::Timeout { .. }
+            | Self::TooLong { .. }
+            | Self::Malformed { .. }
+            | Self::Refused { .. } => true,
+        }
+    }
+}
+
+/// Why a connection did not come about.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The program could not be started.
+    #[error("starting `{command}`: {reason}")]
+    Spawn {
+        /// The program.
+        command: String,
+        /// Why.
+        reason: String,
+    },
+    /// The address could not be reached, or refused us.
+    #[error("connecting to {url}: {reason}")]
+    Http {
+        /// The address without its query.
+        url: String,
+        /// Why.
+        reason: String,
+    },
+    /// The server answered the handshake with an error.
+    #[error("the server refused the handshake: {error}")]
+    Handshake {
+        /// The error.
+        error: RpcError,
+    },
+    /// The server ended or closed its streams before the handshake was over.
+    #[error("the server ended before the handshake was over: {reason}")]
+    Ended {
+        /// What is known: exit status, last lines of standard error.
+        reason: String,
+    },
+    /// The server did not answer in time.
+    #[error("no answer to `{step}` within {waited:?}")]
+    Timeout {
+        /// What was asked.
+        step: &'static str,
+        /// How long.
+        waited: Duration,
+    },
+    /// The server speaks no version that we speak.
+    #[error("the server speaks {offered}, which is not supported")]
+    Version {
+        /// What it speaks.
+        offered: String,
+    },
+    /// What came was not MCP.
+    #[error("the server answered with something that is not MCP: {reason}")]
+    NotMcp {
+        /// What came.
+        reason: String,
+    },
+}

@@ -1,0 +1,308 @@
+//! What is configured for one upstream, after parsing.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The name of an upstream, as the configuration has it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UpstreamId(Arc<str>);
+
+impl UpstreamId {
+    /// A name.
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for UpstreamId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Everything that is known about one upstream before it is connected.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct UpstreamSpec {
+    /// Its name.
+    pub id: UpstreamId,
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Which era to speak.
+    pub protocol: ProtocolChoice,
+    /// When to connect.
+    pub connect: ConnectMode,
+    /// Whether the gateway is not ready without it.
+    pub required: bool,
+    /// Configured, but not to be used.
+    pub disabled: bool,
+    /// How long to wait for what.
+    pub timeouts: Timeouts,
+    /// Stop it after so long without a call; the next call starts it again.
+    pub idle_stop: Option<Duration>,
+    /// How to come back after a failure.
+    pub restart: RestartPolicy,
+    /// Bounds.
+    pub limits: Limits,
+    /// Which tools are offered, and how.
+    pub tools: ToolRules,
+    /// The name in front of its tools where names clash or are always prefixed; the id where absent.
+    pub prefix: Option<String>,
+    /// A JSON-lines log that the server itself writes (S004-14).
+    pub log_path: Option<PathBuf>,
+    /// The upstream that takes over when this one times out or cannot be reached, if its tool may run again.
+    pub fallback: Option<UpstreamId>,
+    /// Files whose change restarts the upstream.
+    pub watch_paths: Vec<PathBuf>,
+}
+
+impl UpstreamSpec {
+    /// An upstream with the defaults.
+    pub fn new(id: &str, endpoint: Endpoint) -> Self {
+        Self {
+            id: UpstreamId::new(id),
+            endpoint,
+            protocol: ProtocolChoice::Auto,
+            connect: ConnectMode::Lazy,
+            required: false,
+            disabled: false,
+            timeouts: Timeouts::default(),
+            idle_stop: None,
+            restart: RestartPolicy::default(),
+            limits: Limits::default(),
+            tools: ToolRules::default(),
+            prefix: None,
+            log_path: None,
+            fallback: None,
+            watch_paths: Vec::new(),
+        }
+    }
+}
+
+/// Where an upstream is.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A child process that speaks on its standard streams.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Its environment, beside ours.
+        env: BTreeMap<String, String>,
+        /// Its working directory.
+        cwd: Option<PathBuf>,
+    },
+    /// A server over HTTP.
+    Http {
+        /// Its address.
+        url: String,
+        /// Headers of every request; they may hold secrets.
+        headers: BTreeMap<String, String>,
+        /// Which of the HTTP transports.
+        mode: HttpMode,
+    },
+    /// The built-in demo server, in process.
+    Demo,
+}
+
+/// Secrets stand in environments and headers, so only names are shown.
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio { command, args, env, cwd } => formatter
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("args", &args.len())
+                .field("env", &env.keys().collect::<Vec<_>>())
+                .field("cwd", cwd)
+                .finish(),
+            Self::Http { url, headers, mode } => formatter
+                .debug_struct("Http")
+                .field("url", &url.split('?').next())
+                .field("headers", &headers.keys().collect::<Vec<_>>())
+                .field("mode", mode)
+                .finish(),
+            Self::Demo => formatter.write_str("Demo"),
+        }
+    }
+}
+
+impl Endpoint {
+    /// The word for people: `stdio`, `http`, `sse` or `builtin`.
+    pub fn transport(&self) -> &'static str {
+        match self {
+            Self::Stdio { .. } => "stdio",
+            Self::Http { mode: HttpMode::Auto | HttpMode::Streamable, .. } => "http",
+            Self::Http { mode: HttpMode::Sse, .. } => "sse",
+            Self::Demo => "builtin",
+        }
+    }
+}
+
+/// Which of the HTTP transports to speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HttpMode {
+    /// Streamable HTTP, modern or legacy, else legacy SSE.
+    #[default]
+    Auto,
+    /// Streamable HTTP only.
+    Streamable,
+    /// HTTP with SSE of 2024-11-05 only.
+    Sse,
+}
+
+/// Which era to speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProtocolChoice {
+    /// Ask the server.
+    #[default]
+    Auto,
+    /// Without sessions, 2026-07-28 and later.
+    Modern,
+    /// With `initialize`.
+    Legacy,
+}
+
+/// When to connect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConnectMode {
+    /// When the gateway starts.
+    Eager,
+    /// When somebody lists or calls its tools.
+    #[default]
+    Lazy,
+}
+
+/// What a changed tool definition means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDefinitionChange {
+    /// Say so in health and log.
+    #[default]
+    Warn,
+    /// Refuse calls to that tool until somebody accepts it.
+    Block,
+}
+
+/// How long to wait for what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// For the answer to the era probe; silence means legacy.
+    pub probe: Duration,
+    /// For the whole start: process, probe, handshake.
+    pub connect: Duration,
+    /// For a whole listing, all pages.
+    pub list: Duration,
+    /// For a call without any sign of life.
+    pub call: Duration,
+    /// For a call that shows progress.
+    pub call_maximum: Duration,
+    /// For one tool, instead of `call`.
+    pub per_tool: BTreeMap<String, Duration>,
+    /// For a clean end before the process is killed.
+    pub close: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            probe: Duration::from_secs(2),
+            connect: Duration::from_secs(60),
+            list: Duration::from_secs(30),
+            call: Duration::from_secs(60),
+            call_maximum: Duration::from_secs(600),
+            per_tool: BTreeMap::new(),
+            close: Duration::from_secs(2),
+        }
+    }
+}
+
+/// How an upstream comes back after a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RestartPolicy {
+    /// The first pause; each further one is twice as long.
+    pub first: Duration,
+    /// The longest pause.
+    pub longest: Duration,
+    /// After so many failures in a row the upstream counts as crashing; it is then tried at the longest pause only.
+    pub attempts: u32,
+    /// How often to ask a legacy stdio server whether it is alive.
+    pub ping_every: Option<Duration>,
+    /// How long to wait for that answer.
+    pub ping_timeout: Duration,
+    /// After so many missing answers the upstream is restarted.
+    pub ping_failures: u32,
+}
+
+impl Default for RestartPolicy {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_secs(2),
+            longest: Duration::from_secs(60),
+            attempts: 5,
+            ping_every: Some(Duration::from_secs(10)),
+            ping_timeout: Duration::from_secs(5),
+            ping_failures: 3,
+        }
+    }
+}
+
+/// Bounds of one upstream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of one message: a line, an event, a body.
+    pub message_bytes: usize,
+    /// Calls in flight.
+    pub in_flight: usize,
+    /// Bytes of standard error that are kept.
+    pub stderr_bytes: usize,
+    /// Pages of one listing.
+    pub pages: usize,
+    /// Entries of one listing.
+    pub entries: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { message_bytes: 32 << 20, in_flight: 1_024, stderr_bytes: 16 << 10, pages: 1_000, entries: 20_000 }
+    }
+}
+
+/// Which tools of an upstream are offered, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ToolRules {
+    /// Patterns (`*`, `?`) of names that are offered; all where empty.
+    pub allow: Vec<String>,
+    /// Patterns of names that are not.
+    pub deny: Vec<String>,
+    /// Patterns of tools that may run again after an unclear failure.
+    pub idempotent: Vec<String>,
+    /// Patterns of tools that need no approval.
+    pub always_allow: Vec<String>,
+    /// Parameters that the model never sees and the gateway fills in, by tool pattern.
+    pub injected: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
+    /// Parameters that the model never sees, by tool pattern.
+    pub hidden: BTreeMap<String, Vec<String>>,
+    /// Category, by tool pattern.
+    pub categories: BTreeMap<String, String>,
+    /// Importance, by tool pattern: `high`, `normal` or `low`.
+    pub importance: BTreeMap<String, String>,
+    /// Tags, by tool pattern.
+    pub tags: BTreeMap<String, Vec<String>>,
+    /// Title, description or annotations instead of the server's own, by exact tool name.
+    pub overrides: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
+    /// What a changed definition means.
+    pub on_definition_change: OnDefinitionChange,
+}
