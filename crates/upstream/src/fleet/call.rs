@@ -1,0 +1,164 @@
+//! How a call reaches its upstream.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway_protocol::{MetaEntry, Notification, RawJson, RawObject, encode_header_value, method};
+use tokio::sync::mpsc;
+
+use super::Fleet;
+use super::upstream::Upstream;
+use crate::catalogue::CatalogueTool;
+use crate::connection::OutgoingRequest;
+use crate::error::CallError;
+
+/// How a call is made.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CallOptions {
+    /// How long to wait without a sign of life; the upstream's own setting where absent.
+    pub timeout: Option<Duration>,
+    /// Members of `_meta`, as JSON texts.
+    pub meta: Vec<(String, RawJson)>,
+    /// Takes progress and log messages of the call.
+    pub progress: Option<mpsc::Sender<Notification>>,
+}
+
+impl CallOptions {
+    /// Adds a member of `_meta`.
+    pub fn with_meta(mut self, key: &str, value: RawJson) -> Self {
+        self.meta.push((key.to_owned(), value));
+        self
+    }
+}
+
+impl Fleet {
+    /// Runs a tool and gives its result as it came.
+    ///
+    /// The call is sent once. It is sent again only where it certainly did not run, or the tool may run twice by its
+    /// annotation or the configuration. Dropping the future cancels the call at the upstream.
+    pub async fn call(
+        &self,
+        tool: &CatalogueTool,
+        arguments: Option<&RawJson>,
+        options: &CallOptions,
+    ) -> Result<RawJson, CallError> {
+        if let Some(reason) = &tool.blocked {
+            return Err(CallError::Blocked {
+                upstream: tool.server.clone(),
+                tool: tool.name.clone(),
+                reason: reason.clone(),
+            });
+        }
+        let upstream = self.upstream(tool.server.as_str())?;
+        let arguments = with_injected(tool, arguments)?;
+        let outcome = call_with_care(&upstream, tool, arguments.as_ref(), options).await;
+        let Err(error) = outcome else { return outcome };
+        let Some(fallback) = self.fallback_for(&upstream, tool, &error) else { return Err(error) };
+        tracing::warn!(upstream = %tool.server, fallback = %fallback.spec.id, %error, "Call falls back.");
+        attempt(&fallback, tool, arguments.as_ref(), options).await
+    }
+
+    /// The upstream that may take the call over: one is configured, and the call did not run or may run twice.
+    fn fallback_for(&self, upstream: &Upstream, tool: &CatalogueTool, error: &CallError) -> Option<Arc<Upstream>> {
+        let fallback = upstream.spec.fallback.as_ref()?;
+        let fits = match error {
+            CallError::Unreachable { .. } => true,
+            CallError::Timeout { .. } | CallError::Lost { .. } => tool.idempotent,
+            CallError::UnknownUpstream { .. }
+            | CallError::Disabled { .. }
+            | CallError::UnknownTool { .. }
+            | CallError::Blocked { .. }
+            | CallError::Busy { .. }
+            | CallError::TooLong { .. }
+            | CallError::Malformed { .. }
+            | CallError::Refused { .. } => false,
+        };
+        if fits { self.upstream(fallback.as_str()).ok() } else { None }
+    }
+}
+
+/// Sends a call, and sends it once more where that is safe.
+async fn call_with_care(
+    upstream: &Upstream,
+    tool: &CatalogueTool,
+    arguments: Option<&RawJson>,
+    options: &CallOptions,
+) -> Result<RawJson, CallError> {
+    let outcome = attempt(upstream, tool, arguments, options).await;
+    match &outcome {
+        Err(CallError::Unreachable { .. }) if upstream.live().is_none() && upstream.was_live() => {
+            attempt(upstream, tool, arguments, options).await
+        }
+        Err(CallError::Lost { .. }) if tool.idempotent => attempt(upstream, tool, arguments, options).await,
+        _ => outcome,
+    }
+}
+
+async fn attempt(
+    upstream: &Upstream,
+    tool: &CatalogueTool,
+    arguments: Option<&RawJson>,
+    options: &CallOptions,
+) -> Result<RawJson, CallError> {
+    let connection = upstream.connected().await?;
+    upstream.touch();
+    let timeouts = &upstream.spec.timeouts;
+    let idle = options.timeout.or_else(|| timeouts.per_tool.get(&tool.name).copied()).unwrap_or(timeouts.call);
+    let meta: Vec<MetaEntry<'_>> =
+        options.meta.iter().map(|(key, value)| (key.as_str(), value.as_bytes())).collect();
+    let name = json_text(&tool.name);
+    let arguments_text = arguments.map_or(b"{}".as_slice(), RawJson::as_bytes);
+    let headers = mirrored(tool, arguments);
+    connection
+        .request(OutgoingRequest {
+            method: method::CALL_TOOL,
+            name: Some(&tool.name),
+            params: &[("name", &name), ("arguments", arguments_text)],
+            meta: &meta,
+            headers: &headers,
+            idle,
+            maximum: timeouts.call_maximum.max(idle),
+            progress: options.progress.clone(),
+        })
+        .await
+}
+
+/// The arguments with what the configuration fills in.
+fn with_injected(tool: &CatalogueTool, arguments: Option<&RawJson>) -> Result<Option<RawJson>, CallError> {
+    if tool.injected.is_empty() {
+        return Ok(arguments.cloned());
+    }
+    let fault = |error: serde_json::Error| CallError::Malformed {
+        upstream: tool.server.clone(),
+        reason: format!("the arguments are no object that parameters can be filled into: {error}"),
+        raw: arguments.cloned(),
+    };
+    let empty = RawJson::empty_object();
+    let mut object = RawObject::parse(arguments.unwrap_or(&empty)).map_err(fault)?;
+    for (name, value) in &tool.injected {
+        object.set(name, &RawJson::of(value).map_err(fault)?).map_err(fault)?;
+    }
+    object.to_raw().map(Some).map_err(fault)
+}
+
+/// The headers that repeat arguments (MCP 2026-07-28, SEP-2243).
+fn mirrored(tool: &CatalogueTool, arguments: Option<&RawJson>) -> Vec<(String, String)> {
+    if tool.header_parameters.is_empty() {
+        return Vec::new();
+    }
+    let Some(arguments) = arguments.and_then(|arguments| arguments.read::<serde_json::Value>().ok()) else {
+        return Vec::new();
+    };
+    tool.header_parameters
+        .iter()
+        .filter_map(|parameter| {
+            let value = parameter.path.iter().try_fold(&arguments, |value, key| value.get(key))?;
+            Some((parameter.header.clone(), encode_header_value(value)?))
+        })
+        .collect()
+}
+
+fn json_text(text: &str) -> Vec<u8> {
+    serde_json::Value::from(text).to_string().into_bytes()
+}

@@ -1,0 +1,99 @@
+//! How an upstream is.
+
+use std::fmt;
+
+use gateway_protocol::Era;
+
+use crate::spec::UpstreamId;
+
+/// Where an upstream stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpstreamState {
+    /// Configured, but switched off.
+    Disabled,
+    /// Not started yet, or stopped because nobody called it; the next use starts it.
+    Idle,
+    /// Starting.
+    Connecting,
+    /// A call would work.
+    Connected,
+    /// It failed and is tried again after a pause.
+    Waiting,
+    /// It failed many times in a row; it is tried again now and then, or when somebody restarts it.
+    Crashing,
+    /// Ended for good.
+    Closed,
+}
+
+impl UpstreamState {
+    /// The word for people and programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Idle => "idle",
+            Self::Connecting => "connecting",
+            Self::Connected => "connected",
+            Self::Waiting => "disconnected",
+            Self::Crashing => "crashing",
+            Self::Closed => "closed",
+        }
+    }
+
+    /// Whether waiting for it is pointless right now.
+    pub(super) fn is_down(self) -> bool {
+        matches!(self, Self::Disabled | Self::Waiting | Self::Crashing | Self::Closed)
+    }
+}
+
+impl fmt::Display for UpstreamState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// How an upstream is, at one moment.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct UpstreamHealth {
+    /// Its name.
+    pub id: UpstreamId,
+    /// `stdio`, `http`, `sse` or `builtin`.
+    pub transport: &'static str,
+    /// Where it stands.
+    pub state: UpstreamState,
+    /// Whether a call would work: connected and listed, or idle after it worked.
+    pub ok: bool,
+    /// Why not.
+    pub reason: Option<String>,
+    /// Whether the gateway is not ready without it.
+    pub required: bool,
+    /// How it is spoken to.
+    pub era: Option<Era>,
+    /// Who it says that it is.
+    pub server: Option<(String, String)>,
+    /// How many tools it last listed; absent where no listing succeeded yet.
+    pub tools: Option<usize>,
+    /// How often it was started again.
+    pub restarts: u64,
+    /// Failures in a row.
+    pub failures: u32,
+    /// Milliseconds until the next attempt.
+    pub next_attempt_ms: Option<u64>,
+    /// Calls in flight.
+    pub in_flight: usize,
+    /// Its process, where it is one.
+    pub process: Option<u32>,
+    /// The end of its standard error.
+    pub stderr: String,
+    /// Definitions that are others than they were.
+    pub changed_definitions: Vec<DefinitionNotice>,
+}
+
+/// A definition that is another than it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefinitionNotice {
+    /// The tool.
+    pub tool: String,
+    /// Whether calls are refused until somebody accepts it.
+    pub blocked: bool,
+}

@@ -1,0 +1,308 @@
+//! All upstreams together: who is there, what they offer, and how a call reaches the right one.
+
+mod call;
+mod health;
+mod listing;
+mod memory;
+mod pause;
+mod supervisor;
+mod upstream;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use gateway_protocol::{Implementation, Notification, RawJson};
+use tokio::sync::{broadcast, watch as tokio_watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::catalogue::{Catalogue, ClashPolicy, UpstreamTools};
+use crate::error::CallError;
+use crate::spec::{ConnectMode, UpstreamId, UpstreamSpec};
+
+pub use call::CallOptions;
+pub use health::{DefinitionNotice, UpstreamHealth, UpstreamState};
+pub use watch::{FileWatch, watch_files};
+
+use memory::Memory;
+use upstream::{Command, Upstream};
+
+/// What the fleet needs to know beside the upstreams.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FleetOptions {
+    /// Who we tell the servers that we are.
+    pub client: Implementation,
+    /// What we can do for the servers.
+    pub capabilities: RawJson,
+    /// What happens when two upstreams have a tool of the same name.
+    pub clash: ClashPolicy,
+    /// Where eras and fingerprints are remembered between runs; nowhere where absent.
+    pub memory: Option<PathBuf>,
+}
+
+impl Default for FleetOptions {
+    fn default() -> Self {
+        Self {
+            client: Implementation {
+                name: "mcp-tool-gateway".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                title: None,
+            },
+            capabilities: RawJson::empty_object(),
+            clash: ClashPolicy::default(),
+            memory: None,
+        }
+    }
+}
+
+/// Something that happened to an upstream.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum FleetEvent {
+    /// Its state changed.
+    State {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// The new state.
+        state: UpstreamState,
+        /// Why, where there is something to tell.
+        reason: Option<String>,
+    },
+    /// Its list of tools was read.
+    Listed {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// How many tools it has.
+        tools: usize,
+    },
+    /// Definitions are others than they were.
+    DefinitionsChanged {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// Which.
+        notices: Vec<DefinitionNotice>,
+    },
+    /// It sent a notification that belongs to no call.
+    Notification {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// The notification.
+        notification: Notification,
+    },
+}
+
+/// All upstreams. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    options: FleetOptions,
+    upstreams: ArcSwap<BTreeMap<UpstreamId, Arc<Upstream>>>,
+    catalogue: ArcSwap<Catalogue>,
+    version: AtomicU64,
+    changed: tokio_watch::Sender<u64>,
+    events: broadcast::Sender<FleetEvent>,
+    memory: Memory,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    /// Held while the map or the catalogue is rebuilt, never across an await.
+    rebuild: Mutex<()>,
+}
+
+/// How many events a slow listener may lag behind.
+const EVENTS: usize = 1_024;
+
+impl Fleet {
+    /// Starts the upstreams: eager ones connect at once, in parallel; lazy ones when they are needed.
+    ///
+    /// Must be called inside a tokio runtime.
+    pub fn start(specs: Vec<UpstreamSpec>, options: FleetOptions) -> Self {
+        let memory = Memory::open(options.memory.as_deref());
+        let shared = Arc::new(Shared {
+            options,
+            upstreams: ArcSwap::default(),
+            catalogue: ArcSwap::from_pointee(Catalogue::default()),
+            version: AtomicU64::new(0),
+            changed: tokio_watch::Sender::new(0),
+            events: broadcast::Sender::new(EVENTS),
+            memory,
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            rebuild: Mutex::new(()),
+        });
+        let fleet = Self { shared };
+        fleet.apply(specs);
+        fleet
+    }
+
+    /// Makes the configured upstreams these: new ones start, missing ones end, changed ones are replaced, all others
+    /// stay untouched. Calls in flight finish.
+    pub fn apply(&self, specs: Vec<UpstreamSpec>) {
+        let _guard = self.shared.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.shared.upstreams.load_full();
+        let mut new = BTreeMap::new();
+        let mut started = Vec::new();
+        for spec in specs {
+            let id = spec.id.clone();
+            match old.get(&id).filter(|upstream| *upstream.spec == spec) {
+                Some(same) => {
+                    new.insert(id, Arc::clone(same));
+                }
+                None => {
+                    let (upstream, commands) = Upstream::new(spec);
+                    let upstream = Arc::new(upstream);
+                    new.insert(id, Arc::clone(&upstream));
+                    started.push((upstream, commands));
+                }
+            }
+        }
+        let kept: Vec<*const Upstream> = new.values().map(Arc::as_ptr).collect();
+        self.shared.upstreams.store(Arc::new(new));
+        for upstream in old.values().filter(|upstream| !kept.contains(&Arc::as_ptr(upstream))) {
+            upstream.stop.cancel();
+        }
+        for (upstream, commands) in started {
+            if upstream.spec.connect == ConnectMode::Eager {
+                upstream.order(Command::Connect);
+            }
+            let shared = Arc::clone(&self.shared);
+            self.shared.tasks.spawn(supervisor::supervise(upstream, shared, commands));
+        }
+        self.shared.rebuild_locked();
+    }
+
+    /// The tools of all upstreams, as far as they are known.
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        self.shared.catalogue.load_full()
+    }
+
+    /// Tells the version of the catalogue, each time that it changes.
+    pub fn watch_catalogue(&self) -> tokio_watch::Receiver<u64> {
+        self.shared.changed.subscribe()
+    }
+
+    /// What happens to the upstreams from now on.
+    pub fn events(&self) -> broadcast::Receiver<FleetEvent> {
+        self.shared.events.subscribe()
+    }
+
+    /// The names of all upstreams, in order.
+    pub fn ids(&self) -> Vec<UpstreamId> {
+        self.shared.upstreams.load().keys().cloned().collect()
+    }
+
+    /// What is configured for an upstream.
+    pub fn spec(&self, id: &str) -> Option<Arc<UpstreamSpec>> {
+        self.shared.upstreams.load().get(&UpstreamId::new(id)).map(|upstream| Arc::clone(&upstream.spec))
+    }
+
+    /// How an upstream is.
+    pub fn health_of(&self, id: &str) -> Option<UpstreamHealth> {
+        self.shared.upstreams.load().get(&UpstreamId::new(id)).map(|upstream| upstream.health())
+    }
+
+    /// How all upstreams are, in order.
+    pub fn health(&self) -> Vec<UpstreamHealth> {
+        self.shared.upstreams.load().values().map(|upstream| upstream.health()).collect()
+    }
+
+    /// Waits until the tools of these upstreams are known, or it is clear that they are not to be had, but no longer
+    /// than `wait`. Lazy upstreams are started. Without names: all upstreams.
+    pub async fn listed(&self, ids: &[UpstreamId], wait: Duration) {
+        let upstreams = self.shared.upstreams.load_full();
+        let wanted: Vec<_> =
+            upstreams.iter().filter(|(id, _)| ids.is_empty() || ids.contains(id)).map(|(_, upstream)| upstream).collect();
+        if wanted.iter().all(|upstream| upstream.is_settled()) {
+            return;
+        }
+        let all = futures_util::future::join_all(wanted.into_iter().map(|upstream| upstream.settled()));
+        // Who is late is left out; the list is read again when it comes.
+        let _ = tokio::time::timeout(wait, all).await;
+    }
+
+    /// Starts an upstream if it is not there, and waits for it.
+    pub async fn connect(&self, id: &str) -> Result<(), CallError> {
+        let upstream = self.upstream(id)?;
+        upstream.connected().await.map(|_| ())
+    }
+
+    /// Ends an upstream's connection and starts it anew; a crashing one is revived.
+    pub async fn restart(&self, id: &str) -> Result<(), CallError> {
+        let upstream = self.upstream(id)?;
+        if upstream.spec.disabled {
+            return Err(CallError::Disabled { upstream: upstream.spec.id.clone() });
+        }
+        let mut generation = upstream.generation.subscribe();
+        generation.mark_unchanged();
+        upstream.order(Command::Restart);
+        let wait = upstream.spec.timeouts.connect + upstream.spec.timeouts.close;
+        let _ = tokio::time::timeout(wait, generation.changed()).await;
+        upstream.connected().await.map(|_| ())
+    }
+
+    /// Accepts the tools as they are now: definitions that changed are no longer reported or blocked.
+    pub fn accept_definitions(&self, id: &str) -> Result<(), CallError> {
+        let upstream = self.upstream(id)?;
+        self.shared.accept(&upstream);
+        Ok(())
+    }
+
+    /// Ends all upstreams; calls in flight may finish until `deadline`. When this returns, no child is left.
+    pub async fn shutdown(&self, deadline: Duration) {
+        let upstreams = self.shared.upstreams.load_full();
+        for upstream in upstreams.values() {
+            upstream.limit_drain(deadline);
+        }
+        self.shared.stop.cancel();
+        self.shared.tasks.close();
+        self.shared.tasks.wait().await;
+        self.shared.memory.save();
+    }
+
+    fn upstream(&self, id: &str) -> Result<Arc<Upstream>, CallError> {
+        let upstreams = self.shared.upstreams.load();
+        upstreams
+            .get(&UpstreamId::new(id))
+            .cloned()
+            .ok_or_else(|| CallError::UnknownUpstream { name: id.to_owned() })
+    }
+}
+
+impl Shared {
+    /// Builds the catalogue from what every upstream last said.
+    fn rebuild(&self) {
+        let _guard = self.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
+        self.rebuild_locked();
+    }
+
+    fn rebuild_locked(&self) {
+        let upstreams = self.upstreams.load();
+        let parts: Vec<UpstreamTools> = upstreams.values().filter_map(|upstream| upstream.tools()).collect();
+        let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
+        self.catalogue.store(Arc::new(Catalogue::build(version, &parts, self.options.clash)));
+        self.changed.send_replace(version);
+    }
+
+    fn accept(&self, upstream: &Upstream) {
+        if let Some(tools) = upstream.tools() {
+            self.memory.set_fingerprints(&upstream.spec, listing::fingerprints(&tools));
+        }
+        upstream.clear_notices();
+        self.memory.save();
+        self.rebuild();
+    }
+
+    fn tell(&self, event: FleetEvent) {
+        // Nobody listening is fine.
+        let _ = self.events.send(event);
+    }
+}

@@ -1,0 +1,403 @@
+//! Keeps one upstream alive: connects, lists, notices its end, comes back.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway_protocol::{ListKind, method};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+use tracing::{info, warn};
+
+use super::health::{DefinitionNotice, UpstreamState};
+use super::listing::{ListError, Listing, fingerprints, list};
+use super::pause::{pause, random_byte, with_jitter};
+use super::upstream::{Command, ListingState, Upstream};
+use super::{FleetEvent, Shared};
+use crate::connection::{ConnectOptions, Connection, OutgoingRequest, ServerEvent};
+use crate::error::ConnectError;
+use crate::spec::OnDefinitionChange;
+
+/// How many notifications of a server may wait.
+const SERVER_EVENTS: usize = 256;
+
+/// Notifications of changed lists come in storms; the list is read once they pause for so long.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// Lists are not read more often than this, whatever a server says about their life.
+const SHORTEST_TTL: Duration = Duration::from_secs(5);
+
+/// A connection that lived this long was a good one: the next failure is the first again.
+const PROVEN: Duration = Duration::from_secs(10);
+
+/// Runs until the upstream is taken away or the fleet ends.
+pub(super) async fn supervise(upstream: Arc<Upstream>, shared: Arc<Shared>, mut commands: mpsc::Receiver<Command>) {
+    let mut supervisor = Supervisor { upstream, shared, failures: 0, wanted: false, connections: 0 };
+    tokio::select! {
+        () = supervisor.run(&mut commands) => {}
+        () = supervisor_stopped(&supervisor.upstream.clone(), &supervisor.shared.clone()) => {}
+    }
+    supervisor.finish().await;
+}
+
+async fn supervisor_stopped(upstream: &Upstream, shared: &Shared) {
+    tokio::select! {
+        () = upstream.stop.cancelled() => {}
+        () = shared.stop.cancelled() => {}
+    }
+}
+
+struct Supervisor {
+    upstream: Arc<Upstream>,
+    shared: Arc<Shared>,
+    failures: u32,
+    /// Somebody wants the upstream to be there.
+    wanted: bool,
+    connections: u64,
+}
+
+/// Why a connection is over.
+enum After {
+    Ended(String),
+    Restart,
+    Unused,
+}
+
+type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
+
+impl Supervisor {
+    async fn run(&mut self, commands: &mut mpsc::Receiver<Command>) {
+        if self.upstream.spec.disabled {
+            return std::future::pending().await;
+        }
+        loop {
+            while !self.wanted {
+                match commands.recv().await {
+                    Some(Command::Connect | Command::Restart) => self.wanted = true,
+                    Some(Command::Refresh) => {}
+                    None => return std::future::pending().await,
+                }
+            }
+            let (sender, events) = mpsc::channel(SERVER_EVENTS);
+            match self.open(sender).await {
+                Ok(connection) => self.live(Arc::new(connection), events, commands).await,
+                Err(error) => self.failed(error.to_string(), commands).await,
+            }
+        }
+    }
+
+    async fn open(&self, events: mpsc::Sender<ServerEvent>) -> Result<Connection, ConnectError> {
+        let spec = &self.upstream.spec;
+        self.upstream.attempt_begins();
+        self.state(UpstreamState::Connecting, None);
+        let options = ConnectOptions {
+            remembered: self.shared.memory.era(spec),
+            client: self.shared.options.client.clone(),
+            capabilities: self.shared.options.capabilities.clone(),
+            events,
+        };
+        let waited = spec.timeouts.connect;
+        match tokio::time::timeout(waited, Connection::open(spec, options)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(ConnectError::Timeout { step: "connect", waited }),
+        }
+    }
+
+    /// Notes a failure and waits for the next attempt, or for somebody who wants one now.
+    async fn failed(&mut self, reason: String, commands: &mut mpsc::Receiver<Command>) {
+        self.failures = self.failures.saturating_add(1);
+        let policy = &self.upstream.spec.restart;
+        let pause = with_jitter(pause(policy, self.failures), random_byte());
+        self.upstream.attempt_failed(reason.clone(), self.failures, pause);
+        let crashing = self.failures >= policy.attempts;
+        let state = if crashing { UpstreamState::Crashing } else { UpstreamState::Waiting };
+        self.state(state, Some(reason));
+        if *self.upstream.listing.borrow() == ListingState::Unknown {
+            self.upstream.listing.send_replace(ListingState::Failed);
+        }
+        let until = Instant::now() + pause;
+        // Orders from before the failure asked for the attempt that just failed.
+        while commands.try_recv().is_ok() {}
+        loop {
+            tokio::select! {
+                () = sleep_until(until) => return,
+                command = commands.recv() => match command {
+                    Some(Command::Connect) => return,
+                    Some(Command::Restart) => {
+                        self.failures = 0;
+                        return;
+                    }
+                    Some(Command::Refresh) => {}
+                    None => return std::future::pending().await,
+                },
+            }
+        }
+    }
+
+    /// Serves one connection until it ends.
+    async fn live(
+        &mut self,
+        connection: Arc<Connection>,
+        events: mpsc::Receiver<ServerEvent>,
+        commands: &mut mpsc::Receiver<Command>,
+    ) {
+        let upstream = Arc::clone(&self.upstream);
+        self.shared.memory.set_era(&upstream.spec, Some(connection.era()));
+        upstream.attempt_succeeded(&connection);
+        upstream.touch();
+        self.connections += 1;
+        if self.connections > 1 {
+            upstream.restarted();
+        }
+        upstream.connection.store(Some(Arc::clone(&connection)));
+        upstream.generation.send_modify(|generation| *generation += 1);
+        self.state(UpstreamState::Connected, None);
+        let began = Instant::now();
+        let after = self.serve(&connection, events, commands).await;
+        upstream.connection.store(None);
+        upstream.keep_stderr(connection.stderr());
+        if began.elapsed() >= PROVEN {
+            self.failures = 0;
+        }
+        match after {
+            After::Ended(reason) => {
+                connection.close().await;
+                self.failed(reason, commands).await;
+            }
+            After::Restart => {
+                self.failures = 0;
+                self.retire(&connection).await;
+            }
+            After::Unused => {
+                self.wanted = false;
+                self.retire(&connection).await;
+                self.state(UpstreamState::Idle, None);
+            }
+        }
+        self.shared.memory.save();
+    }
+
+    async fn serve(
+        &mut self,
+        connection: &Arc<Connection>,
+        mut events: mpsc::Receiver<ServerEvent>,
+        commands: &mut mpsc::Receiver<Command>,
+    ) -> After {
+        let upstream = Arc::clone(&self.upstream);
+        let spec = Arc::clone(&upstream.spec);
+        let mut listing: Pending<Result<Listing, ListError>> = Some(Box::pin(read_list(Arc::clone(connection), &spec)));
+        let mut list_at: Option<Instant> = None;
+        let mut list_failures = 0;
+        let mut ping: Pending<bool> = None;
+        let mut missed = 0;
+        let pings = spec.restart.ping_every.filter(|_| !connection.era().is_modern() && connection.process().is_some());
+        let mut ping_at = pings.map(|every| Instant::now() + every);
+        loop {
+            let idle_at = spec.idle_stop.map(|idle| Instant::now() + idle.saturating_sub(upstream.unused_for()));
+            tokio::select! {
+                reason = connection.ended() => return After::Ended(reason),
+                Some(event) = events.recv() => {
+                    if self.take_event(event) {
+                        list_at = Some(Instant::now() + SETTLE);
+                    }
+                }
+                command = commands.recv() => match command {
+                    Some(Command::Connect) => {}
+                    Some(Command::Restart) => return After::Restart,
+                    Some(Command::Refresh) => list_at = Some(Instant::now()),
+                    None => std::future::pending().await,
+                },
+                outcome = poll(&mut listing) => {
+                    listing = None;
+                    match outcome {
+                        Ok(read) => {
+                            list_failures = 0;
+                            self.failures = 0;
+                            upstream.set_failures(0);
+                            let ttl = read.ttl;
+                            self.take_list(read);
+                            // A change that was announced meanwhile comes first.
+                            list_at = list_at.or_else(|| ttl.map(|ttl| Instant::now() + ttl.max(SHORTEST_TTL)));
+                        }
+                        Err(error) => {
+                            list_failures += 1;
+                            let pause = pause(&spec.restart, list_failures);
+                            warn!(upstream = %spec.id, %error, retry_s = pause.as_secs(), "Listing tools failed.");
+                            upstream.set_reason(Some(error.to_string()));
+                            if *upstream.listing.borrow() == ListingState::Unknown {
+                                upstream.listing.send_replace(ListingState::Failed);
+                            }
+                            list_at = Some(Instant::now() + with_jitter(pause, random_byte()));
+                        }
+                    }
+                }
+                () = at(list_at), if listing.is_none() => {
+                    list_at = None;
+                    listing = Some(Box::pin(read_list(Arc::clone(connection), &spec)));
+                }
+                () = at(ping_at), if ping.is_none() => {
+                    ping_at = pings.map(|every| Instant::now() + every);
+                    ping = Some(Box::pin(is_alive(Arc::clone(connection), spec.restart.ping_timeout)));
+                }
+                alive = poll(&mut ping) => {
+                    ping = None;
+                    missed = if alive { 0 } else { missed + 1 };
+                    if missed >= spec.restart.ping_failures {
+                        return After::Ended(format!("no answer to {missed} pings in a row"));
+                    }
+                }
+                () = at(idle_at) => {
+                    let unused = spec.idle_stop.is_some_and(|idle| upstream.unused_for() >= idle);
+                    if unused && connection.in_flight() == 0 {
+                        return After::Unused;
+                    }
+                    if connection.in_flight() > 0 {
+                        upstream.touch();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the list of tools must be read again.
+    fn take_event(&self, event: ServerEvent) -> bool {
+        match event {
+            ServerEvent::Notification(notification) => {
+                let again = notification.method == method::TOOLS_CHANGED;
+                let upstream = self.upstream.spec.id.clone();
+                self.shared.tell(FleetEvent::Notification { upstream, notification });
+                again
+            }
+            // Nobody here can answer for the model or the user: dropping the sender refuses the request.
+            ServerEvent::Request { .. } => false,
+        }
+    }
+
+    fn take_list(&self, read: Listing) {
+        let upstream = &self.upstream;
+        let count = read.entries.len();
+        upstream.set_tools(read.entries);
+        self.compare_definitions();
+        upstream.set_reason(None);
+        upstream.listing.send_replace(ListingState::Known);
+        self.shared.rebuild();
+        self.shared.memory.save();
+        self.shared.tell(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools: count });
+    }
+
+    /// Compares the definitions with what was known of them. New tools are taken as they are; changed ones are told.
+    fn compare_definitions(&self) {
+        let upstream = &self.upstream;
+        let Some(tools) = upstream.tools() else { return };
+        let now = fingerprints(&tools);
+        let Some(known) = self.shared.memory.fingerprints(&upstream.spec) else {
+            self.shared.memory.set_fingerprints(&upstream.spec, now);
+            return;
+        };
+        let blocked = upstream.spec.tools.on_definition_change == OnDefinitionChange::Block;
+        let changed: Vec<&String> = now
+            .iter()
+            .filter(|(tool, fingerprint)| known.get(*tool).is_some_and(|known| known != *fingerprint))
+            .map(|(tool, _)| tool)
+            .collect();
+        let mut notices = upstream.notices();
+        let fresh: Vec<DefinitionNotice> = changed
+            .iter()
+            .filter(|tool| !notices.iter().any(|notice| notice.tool == ***tool))
+            .map(|tool| DefinitionNotice { tool: (*tool).clone(), blocked })
+            .collect();
+        let mut remembered = known.clone();
+        for (tool, fingerprint) in &now {
+            // A blocked tool stays blocked over restarts, until somebody accepts its definition.
+            if !(blocked && changed.contains(&tool)) {
+                remembered.insert(tool.clone(), fingerprint.clone());
+            }
+        }
+        self.shared.memory.set_fingerprints(&upstream.spec, remembered);
+        if fresh.is_empty() {
+            return;
+        }
+        for notice in &fresh {
+            warn!(upstream = %upstream.spec.id, tool = %notice.tool, blocked, "Tool definition changed.");
+        }
+        notices.extend(fresh.iter().cloned());
+        upstream.set_notices(notices);
+        self.shared.tell(FleetEvent::DefinitionsChanged { upstream: upstream.spec.id.clone(), notices: fresh });
+    }
+
+    /// Lets calls in flight finish, then closes.
+    async fn retire(&self, connection: &Connection) {
+        let drained = async {
+            while connection.in_flight() > 0 && !connection.is_ended() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let _ = tokio::time::timeout(self.upstream.drain(), drained).await;
+        connection.close().await;
+    }
+
+    async fn finish(&self) {
+        let connection = self.upstream.connection.swap(None);
+        if let Some(connection) = connection {
+            self.retire(&connection).await;
+        }
+        self.upstream.listing.send_if_modified(|listing| {
+            std::mem::replace(listing, ListingState::Failed) == ListingState::Unknown
+        });
+        self.state(UpstreamState::Closed, None);
+    }
+
+    fn state(&self, state: UpstreamState, reason: Option<String>) {
+        let upstream = &self.upstream;
+        let before = upstream.state.send_replace(state);
+        if before == state && reason.is_none() {
+            return;
+        }
+        match (&reason, state) {
+            (Some(reason), _) => warn!(upstream = %upstream.spec.id, %state, reason, "Upstream failed."),
+            (None, UpstreamState::Connected) => info!(upstream = %upstream.spec.id, "Upstream connected."),
+            (None, _) => {}
+        }
+        self.shared.tell(FleetEvent::State { upstream: upstream.spec.id.clone(), state, reason });
+    }
+}
+
+fn read_list(
+    connection: Arc<Connection>,
+    spec: &crate::spec::UpstreamSpec,
+) -> impl Future<Output = Result<Listing, ListError>> + Send + use<> {
+    let (timeouts, limits) = (spec.timeouts.clone(), spec.limits.clone());
+    async move { list(&connection, ListKind::Tools, &timeouts, &limits).await }
+}
+
+/// Whether a legacy server answers. Any answer counts, also a refusal.
+async fn is_alive(connection: Arc<Connection>, wait: Duration) -> bool {
+    let request = OutgoingRequest {
+        method: method::PING,
+        name: None,
+        params: &[],
+        meta: &[],
+        headers: &[],
+        idle: wait,
+        maximum: wait,
+        progress: None,
+    };
+    matches!(connection.request(request).await, Ok(_) | Err(crate::error::CallError::Refused { .. }))
+}
+
+/// Waits for a moment, or for ever.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for a future, or for ever.
+async fn poll<T>(pending: &mut Pending<T>) -> T {
+    match pending {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}

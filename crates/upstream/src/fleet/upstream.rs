@@ -1,0 +1,310 @@
+//! One upstream as everybody else sees it: its state, its connection, its tools.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use gateway_protocol::{Era, RawJson};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::catalogue::UpstreamTools;
+use crate::connection::Connection;
+use crate::error::CallError;
+use crate::fleet::health::{DefinitionNotice, UpstreamHealth, UpstreamState};
+use crate::spec::UpstreamSpec;
+
+/// What the supervisor is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// Be there.
+    Connect,
+    /// End the connection and start anew.
+    Restart,
+    /// Read the list again.
+    Refresh,
+}
+
+/// One upstream.
+#[derive(Debug)]
+pub(super) struct Upstream {
+    pub(super) spec: Arc<UpstreamSpec>,
+    pub(super) connection: ArcSwapOption<Connection>,
+    pub(super) state: watch::Sender<UpstreamState>,
+    /// Whether a listing succeeded since the last connect, or the last attempt at one failed.
+    pub(super) listing: watch::Sender<ListingState>,
+    /// Counts connections, so that somebody can wait for the next one.
+    pub(super) generation: watch::Sender<u64>,
+    pub(super) stop: CancellationToken,
+    commands: mpsc::Sender<Command>,
+    facts: Mutex<Facts>,
+    /// Milliseconds since `born` of the last use.
+    last_used: AtomicU64,
+    born: Instant,
+    drain_ms: AtomicU64,
+}
+
+/// What is known about the list of tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ListingState {
+    Unknown,
+    Known,
+    Failed,
+}
+
+#[derive(Debug, Default)]
+struct Facts {
+    tools: Option<Arc<[RawJson]>>,
+    reason: Option<String>,
+    era: Option<Era>,
+    server: Option<(String, String)>,
+    transport: Option<&'static str>,
+    restarts: u64,
+    failures: u32,
+    next_attempt: Option<Instant>,
+    last_attempt: Option<Instant>,
+    stderr: String,
+    notices: Vec<DefinitionNotice>,
+}
+
+/// How many orders may wait; more of the same change nothing.
+const ORDERS: usize = 16;
+
+impl Upstream {
+    pub(super) fn new(spec: UpstreamSpec) -> (Self, mpsc::Receiver<Command>) {
+        let (commands, receiver) = mpsc::channel(ORDERS);
+        let state = if spec.disabled { UpstreamState::Disabled } else { UpstreamState::Idle };
+        let upstream = Self {
+            drain_ms: AtomicU64::new(millis(spec.timeouts.call_maximum)),
+            spec: Arc::new(spec),
+            connection: ArcSwapOption::empty(),
+            state: watch::Sender::new(state),
+            listing: watch::Sender::new(ListingState::Unknown),
+            generation: watch::Sender::new(0),
+            stop: CancellationToken::new(),
+            commands,
+            facts: Mutex::default(),
+            last_used: AtomicU64::new(0),
+            born: Instant::now(),
+        };
+        (upstream, receiver)
+    }
+
+    /// Asks the supervisor for something. A full queue already holds as urgent an order.
+    pub(super) fn order(&self, command: Command) {
+        let _ = self.commands.try_send(command);
+    }
+
+    /// The live connection, started if need be.
+    pub(super) async fn connected(&self) -> Result<Arc<Connection>, CallError> {
+        if let Some(connection) = self.live() {
+            return Ok(connection);
+        }
+        let id = || self.spec.id.clone();
+        if self.spec.disabled {
+            return Err(CallError::Disabled { upstream: id() });
+        }
+        let mut state = self.state.subscribe();
+        if self.may_try_now() {
+            self.order(Command::Connect);
+        } else {
+            return Err(self.unreachable());
+        }
+        let waiting = async {
+            let before = self.last_attempt();
+            loop {
+                if let Some(connection) = self.live() {
+                    return Ok(connection);
+                }
+                // Before the order is taken the state is that of the last failure, which says nothing about this try.
+                if self.last_attempt() > before && state.borrow().is_down() {
+                    return Err(self.unreachable());
+                }
+                if state.changed().await.is_err() {
+                    return Err(self.unreachable());
+                }
+            }
+        };
+        match tokio::time::timeout(self.spec.timeouts.connect, waiting).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(CallError::Unreachable {
+                upstream: id(),
+                reason: format!("still connecting after {:?}", self.spec.timeouts.connect),
+            }),
+        }
+    }
+
+    /// Whether its tools are known, or not to be had for now.
+    pub(super) fn is_settled(&self) -> bool {
+        *self.listing.borrow() != ListingState::Unknown || self.spec.disabled
+    }
+
+    /// Waits until its tools are known, or it is clear that they are not to be had.
+    pub(super) async fn settled(&self) {
+        if self.is_settled() {
+            return;
+        }
+        self.order(Command::Connect);
+        let mut listing = self.listing.subscribe();
+        let _ = listing.wait_for(|listing| *listing != ListingState::Unknown).await;
+    }
+
+    /// The connection, if it lives.
+    pub(super) fn live(&self) -> Option<Arc<Connection>> {
+        self.connection.load_full().filter(|connection| !connection.is_ended())
+    }
+
+    /// Whether it was ever connected.
+    pub(super) fn was_live(&self) -> bool {
+        *self.generation.borrow() > 0
+    }
+
+    /// What the catalogue needs to know of it; absent where it was never listed.
+    pub(super) fn tools(&self) -> Option<UpstreamTools> {
+        let facts = self.facts();
+        let tools = facts.tools.clone()?;
+        let blocked = facts.notices.iter().filter(|notice| notice.blocked).map(|notice| notice.tool.clone()).collect();
+        Some(UpstreamTools { spec: Arc::clone(&self.spec), tools, blocked })
+    }
+
+    pub(super) fn set_tools(&self, tools: Vec<RawJson>) {
+        self.facts().tools = Some(tools.into());
+    }
+
+    pub(super) fn set_notices(&self, notices: Vec<DefinitionNotice>) {
+        self.facts().notices = notices;
+    }
+
+    pub(super) fn notices(&self) -> Vec<DefinitionNotice> {
+        self.facts().notices.clone()
+    }
+
+    pub(super) fn clear_notices(&self) {
+        self.facts().notices.clear();
+    }
+
+    pub(super) fn set_reason(&self, reason: Option<String>) {
+        self.facts().reason = reason;
+    }
+
+    pub(super) fn attempt_begins(&self) {
+        let mut facts = self.facts();
+        facts.last_attempt = Some(Instant::now());
+        facts.next_attempt = None;
+    }
+
+    pub(super) fn attempt_failed(&self, reason: String, failures: u32, pause: Duration) {
+        let mut facts = self.facts();
+        facts.reason = Some(reason);
+        facts.failures = failures;
+        facts.next_attempt = Some(Instant::now() + pause);
+        facts.last_attempt = Some(Instant::now());
+    }
+
+    pub(super) fn attempt_succeeded(&self, connection: &Connection) {
+        let mut facts = self.facts();
+        facts.era = Some(connection.era().clone());
+        let server = connection.server_info();
+        facts.server = Some((server.name.clone(), server.version.clone()));
+        facts.transport = Some(connection.transport());
+        facts.reason = None;
+        facts.next_attempt = None;
+    }
+
+    pub(super) fn set_failures(&self, failures: u32) {
+        self.facts().failures = failures;
+    }
+
+    pub(super) fn keep_stderr(&self, stderr: String) {
+        self.facts().stderr = stderr;
+    }
+
+    pub(super) fn restarted(&self) {
+        self.facts().restarts += 1;
+    }
+
+    /// How it is, at this moment.
+    pub(super) fn health(&self) -> UpstreamHealth {
+        let live = self.live();
+        let state = *self.state.borrow();
+        let listing = *self.listing.borrow();
+        let facts = self.facts();
+        let ok = match state {
+            UpstreamState::Connected => live.is_some() && listing == ListingState::Known,
+            UpstreamState::Idle => facts.tools.is_some() || facts.reason.is_none(),
+            UpstreamState::Disabled
+            | UpstreamState::Connecting
+            | UpstreamState::Waiting
+            | UpstreamState::Crashing
+            | UpstreamState::Closed => false,
+        };
+        UpstreamHealth {
+            id: self.spec.id.clone(),
+            transport: facts.transport.unwrap_or_else(|| self.spec.endpoint.transport()),
+            state,
+            ok,
+            reason: if self.spec.disabled { Some("disabled by configuration".to_owned()) } else { facts.reason.clone() },
+            required: self.spec.required,
+            era: facts.era.clone(),
+            server: facts.server.clone(),
+            tools: facts.tools.as_ref().map(|tools| tools.len()),
+            restarts: facts.restarts,
+            failures: facts.failures,
+            next_attempt_ms: facts.next_attempt.map(|at| millis(at.saturating_duration_since(Instant::now()))),
+            in_flight: live.as_ref().map_or(0, |connection| connection.in_flight()),
+            process: live.as_ref().and_then(|connection| connection.process()),
+            stderr: live.as_ref().map_or_else(|| facts.stderr.clone(), |connection| connection.stderr()),
+            changed_definitions: facts.notices.clone(),
+        }
+    }
+
+    /// Notes that somebody used it.
+    pub(super) fn touch(&self) {
+        self.last_used.store(millis(self.born.elapsed()), Ordering::Relaxed);
+    }
+
+    /// How long nobody has used it.
+    pub(super) fn unused_for(&self) -> Duration {
+        self.born.elapsed().saturating_sub(Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
+    }
+
+    /// Calls in flight have this long when it ends.
+    pub(super) fn drain(&self) -> Duration {
+        Duration::from_millis(self.drain_ms.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn limit_drain(&self, deadline: Duration) {
+        self.drain_ms.fetch_min(millis(deadline), Ordering::Relaxed);
+    }
+
+    /// When the last attempt began or failed.
+    fn last_attempt(&self) -> Option<Instant> {
+        self.facts().last_attempt
+    }
+
+    /// Callers may bring the next attempt forward, but not more than once a second.
+    fn may_try_now(&self) -> bool {
+        const SOONEST: Duration = Duration::from_secs(1);
+        let state = *self.state.borrow();
+        !state.is_down() || self.facts().last_attempt.is_none_or(|at| at.elapsed() >= SOONEST)
+    }
+
+    fn unreachable(&self) -> CallError {
+        let health = self.health();
+        let mut reason = health.reason.unwrap_or_else(|| health.state.name().to_owned());
+        if let Some(next) = health.next_attempt_ms {
+            reason = format!("{reason} (next attempt in {:.1} s)", Duration::from_millis(next).as_secs_f32());
+        }
+        CallError::Unreachable { upstream: self.spec.id.clone(), reason }
+    }
+
+    fn facts(&self) -> std::sync::MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
