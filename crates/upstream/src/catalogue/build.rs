@@ -1,0 +1,267 @@
+//! Putting listings together.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject, header_parameters};
+use serde_json::{Map, Value};
+
+use super::pattern::{any_matches, matching};
+use super::view::{self, Labels};
+use super::{
+    Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, Fingerprint, Importance,
+    LeftOut, LeftOutReason, UpstreamTools,
+};
+use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
+
+pub(super) fn build(version: u64, parts: &[UpstreamTools<'_>], rules: &CatalogueRules) -> Catalogue {
+    let mut tools = Vec::with_capacity(parts.iter().map(|part| part.tools.len()).sum());
+    let mut left_out = Vec::new();
+    let mut sorted: Vec<&UpstreamTools<'_>> = parts.iter().collect();
+    sorted.sort_by(|one, other| one.spec.id.cmp(&other.spec.id));
+    for part in sorted {
+        take_listing(part, &mut tools, &mut left_out);
+    }
+    let configured = Configured::of(parts, &rules.order);
+    let clashes = give_names(&configured, rules.clash, &mut tools);
+    let mut servers: Vec<UpstreamId> = parts.iter().map(|part| part.spec.id.clone()).collect();
+    servers.sort_unstable();
+    let (by_server, by_name, by_public_name) = indexes(&tools);
+    Catalogue {
+        version,
+        servers,
+        by_server,
+        by_name,
+        by_public_name,
+        groups: rules.groups.clone(),
+        clashes,
+        left_out,
+        tools,
+    }
+}
+
+fn take_listing(part: &UpstreamTools<'_>, tools: &mut Vec<CatalogueTool>, left_out: &mut Vec<LeftOut>) {
+    let mut seen = HashSet::new();
+    for (place, definition) in part.tools.iter().enumerate() {
+        match read_tool(part.spec, definition, &mut seen) {
+            Ok(tool) => tools.push(tool),
+            Err((name, reason)) => {
+                left_out.push(LeftOut { server: part.spec.id.clone(), name, place, reason });
+            }
+        }
+    }
+}
+
+fn read_tool(
+    spec: &UpstreamSpec,
+    definition: &RawJson,
+    seen: &mut HashSet<String>,
+) -> Result<CatalogueTool, (Option<String>, LeftOutReason)> {
+    let Ok(members) = RawObject::parse(definition) else { return Err((None, LeftOutReason::NotAnObject)) };
+    let Some(name) = view::text(members.get("name")).map(String::from) else {
+        return Err((None, LeftOutReason::NoName));
+    };
+    let rules = &spec.tools;
+    if any_matches(&rules.deny, &name) {
+        return Err((Some(name), LeftOutReason::Denied));
+    }
+    if !rules.allow.is_empty() && !any_matches(&rules.allow, &name) {
+        return Err((Some(name), LeftOutReason::NotAllowed));
+    }
+    if !seen.insert(name.clone()) {
+        return Err((Some(name), LeftOutReason::Duplicate));
+    }
+    let header_parameters = match mirrored(&members) {
+        Ok(parameters) => parameters,
+        Err(invalid) if matches!(spec.endpoint, Endpoint::Http { .. }) => {
+            return Err((Some(name), invalid.into()));
+        }
+        // Nothing is mirrored where there are no headers.
+        Err(_) => Vec::new(),
+    };
+    let effective =
+        rules.overrides.get(&name).and_then(|overrides| view::overridden(definition, overrides).ok());
+    let labels = match &effective {
+        Some(effective) => {
+            RawObject::parse(effective).map(|members| Labels::of(&members)).unwrap_or_default()
+        }
+        None => Labels::of(&members),
+    };
+    let read_only = labels.read_only.unwrap_or(false);
+    Ok(CatalogueTool {
+        server: spec.id.clone(),
+        listed: true,
+        definition: definition.clone(),
+        effective,
+        read_only,
+        destructive: !read_only && labels.destructive.unwrap_or(true),
+        // `idempotentHint` only means something where `readOnlyHint` is false: what changes nothing may run twice.
+        idempotent: read_only || labels.idempotent.unwrap_or(false) || any_matches(&rules.idempotent, &name),
+        always_allow: any_matches(&rules.always_allow, &name),
+        category: first(&rules.categories, &name)
+            .map(|category| Arc::from(category.as_str()))
+            .or(labels.category),
+        importance: first(&rules.importance, &name)
+            .and_then(|importance| Importance::parse(importance))
+            .or(labels.importance)
+            .unwrap_or_default(),
+        tags: all_tags(&rules.tags, &name, labels.tags),
+        fingerprint: Fingerprint::of(&name, &members),
+        hidden: hidden(&rules.hidden, &name),
+        injected: injected(&rules.injected, &name),
+        title: labels.title,
+        header_parameters,
+        public_name: name.clone(),
+        name,
+    })
+}
+
+fn mirrored(definition: &RawObject<'_>) -> Result<Vec<HeaderParameter>, InvalidHeaderParameter> {
+    let Some(schema) = definition.get("inputSchema") else { return Ok(Vec::new()) };
+    // Reading a schema costs much more than looking for the word.
+    if !schema.get().contains("x-mcp-header") {
+        return Ok(Vec::new());
+    }
+    serde_json::from_str::<Value>(schema.get())
+        .map_or_else(|_| Ok(Vec::new()), |schema| header_parameters(&schema))
+}
+
+fn first<'a, T>(entries: &'a BTreeMap<String, T>, name: &str) -> Option<&'a T> {
+    matching(entries, name).into_iter().next()
+}
+
+fn all_tags(entries: &BTreeMap<String, Vec<String>>, name: &str, mut tags: Vec<Arc<str>>) -> Vec<Arc<str>> {
+    tags.extend(matching(entries, name).into_iter().flatten().map(|tag| Arc::from(tag.as_str())));
+    tags.sort_unstable();
+    tags.dedup();
+    tags
+}
+
+fn hidden(entries: &BTreeMap<String, Vec<String>>, name: &str) -> Vec<String> {
+    let mut hidden: Vec<String> = matching(entries, name).into_iter().flatten().cloned().collect();
+    hidden.sort_unstable();
+    hidden.dedup();
+    hidden
+}
+
+fn injected(entries: &BTreeMap<String, Map<String, Value>>, name: &str) -> Map<String, Value> {
+    let mut injected = Map::new();
+    // The most specific pattern comes first and wins.
+    for (parameter, value) in matching(entries, name).into_iter().flatten() {
+        injected.entry(parameter).or_insert_with(|| value.clone());
+    }
+    injected
+}
+
+/// What the configuration says about the upstreams of a catalogue.
+struct Configured<'a> {
+    specs: HashMap<&'a UpstreamId, (usize, &'a UpstreamSpec)>,
+}
+
+impl<'a> Configured<'a> {
+    fn of(parts: &[UpstreamTools<'a>], order: &[UpstreamId]) -> Self {
+        let rank =
+            |id: &UpstreamId| order.iter().position(|configured| configured == id).unwrap_or(order.len());
+        let mut sorted: Vec<&UpstreamTools<'_>> = parts.iter().collect();
+        sorted.sort_by_key(|part| rank(&part.spec.id));
+        let specs =
+            sorted.into_iter().enumerate().map(|(rank, part)| (&part.spec.id, (rank, part.spec))).collect();
+        Self { specs }
+    }
+
+    fn rank(&self, tool: &CatalogueTool) -> usize {
+        self.specs.get(&tool.server).map_or(usize::MAX, |(rank, _)| *rank)
+    }
+
+    /// Whether the tools of its upstream carry the prefix always.
+    fn is_always_prefixed(&self, tool: &CatalogueTool) -> bool {
+        self.specs
+            .get(&tool.server)
+            .and_then(|(_, spec)| spec.prefix.as_deref())
+            .is_some_and(|prefix| !prefix.is_empty())
+    }
+
+    /// `<prefix>__<tool>`. The prefix has only characters that MCP allows in the name of a tool.
+    fn prefixed(&self, tool: &CatalogueTool) -> String {
+        let configured = self.specs.get(&tool.server).and_then(|(_, spec)| spec.prefix.as_deref());
+        let prefix = configured.filter(|prefix| !prefix.is_empty()).unwrap_or(tool.server.as_str());
+        let allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
+        let prefix: String =
+            prefix.chars().map(|letter| if allowed(letter) { letter } else { '_' }).collect();
+        format!("{prefix}__{}", tool.name)
+    }
+}
+
+/// Gives every tool its public name.
+fn give_names(configured: &Configured<'_>, policy: ClashPolicy, tools: &mut [CatalogueTool]) -> Vec<Clash> {
+    for tool in tools.iter_mut().filter(|tool| configured.is_always_prefixed(tool)) {
+        tool.public_name = configured.prefixed(tool);
+    }
+    let mut clashes = Vec::new();
+    for (name, places) in wanted_twice(tools, configured) {
+        let outcome = match policy {
+            ClashPolicy::Error => ClashOutcome::NotListed,
+            ClashPolicy::First => ClashOutcome::FirstWins,
+            ClashPolicy::Prefix => ClashOutcome::Prefixed,
+        };
+        clashes.push(clash(&name, &places, tools, outcome));
+        for (order, place) in places.into_iter().enumerate() {
+            let Some(tool) = tools.get_mut(place) else { continue };
+            match outcome {
+                ClashOutcome::Prefixed => tool.public_name = configured.prefixed(tool),
+                ClashOutcome::FirstWins if order == 0 => {}
+                ClashOutcome::FirstWins | ClashOutcome::NotListed => unlist(tool),
+            }
+        }
+    }
+    // A name with a prefix can meet another tool's own name. Prefixing again would not end, so nobody has it.
+    for (name, places) in wanted_twice(tools, configured) {
+        clashes.push(clash(&name, &places, tools, ClashOutcome::NotListed));
+        for place in places {
+            if let Some(tool) = tools.get_mut(place) {
+                unlist(tool);
+            }
+        }
+    }
+    clashes
+}
+
+fn unlist(tool: &mut CatalogueTool) {
+    tool.listed = false;
+    tool.public_name.clone_from(&tool.name);
+}
+
+/// Public names that several listed tools have, with the places of these in the order of the configuration.
+fn wanted_twice(tools: &[CatalogueTool], configured: &Configured<'_>) -> BTreeMap<String, Vec<usize>> {
+    let mut wanted: HashMap<&str, Vec<usize>> = HashMap::with_capacity(tools.len());
+    for (place, tool) in tools.iter().enumerate().filter(|(_, tool)| tool.listed) {
+        wanted.entry(&tool.public_name).or_default().push(place);
+    }
+    let rank = |place: &usize| tools.get(*place).map_or(usize::MAX, |tool| configured.rank(tool));
+    wanted
+        .into_iter()
+        .filter(|(_, places)| places.len() > 1)
+        .map(|(name, mut places)| {
+            places.sort_by_key(rank);
+            (name.to_owned(), places)
+        })
+        .collect()
+}
+
+fn clash(name: &str, places: &[usize], tools: &[CatalogueTool], outcome: ClashOutcome) -> Clash {
+    let servers = places.iter().filter_map(|place| Some(tools.get(*place)?.server.clone())).collect();
+    Clash { name: name.to_owned(), servers, outcome }
+}
+
+fn indexes(tools: &[CatalogueTool]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+    let places = || tools.iter().zip(0_u32..);
+    let sorted = |mut places: Vec<(&CatalogueTool, u32)>, key: fn(&CatalogueTool) -> (&str, &str)| {
+        places.sort_by_key(|(tool, _)| key(tool));
+        places.into_iter().map(|(_, place)| place).collect()
+    };
+    (
+        sorted(places().collect(), |tool| (tool.server.as_str(), &tool.name)),
+        sorted(places().collect(), |tool| (&tool.name, tool.server.as_str())),
+        sorted(places().filter(|(tool, _)| tool.listed).collect(), |tool| (&tool.public_name, "")),
+    )
+}

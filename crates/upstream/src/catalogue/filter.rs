@@ -1,0 +1,80 @@
+//! Choosing among tools.
+
+use super::pattern::{any_matches, matches};
+use super::{Catalogue, CatalogueTool, Importance};
+
+/// Which tools are wanted. Every part that is given must hold; within one part, one entry is enough.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolFilter {
+    /// Patterns of upstreams. Where given, tools that are only reached by naming their upstream are included.
+    pub servers: Vec<String>,
+    /// Patterns of public names or names at the upstream.
+    pub names: Vec<String>,
+    /// Patterns of categories.
+    pub categories: Vec<String>,
+    /// The least importance.
+    pub importance: Option<Importance>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// Names of groups.
+    pub groups: Vec<String>,
+}
+
+impl ToolFilter {
+    /// Whether nothing is asked for, so that every listed tool is wanted.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn holds(&self, tool: &CatalogueTool, catalogue: &Catalogue) -> bool {
+        let either = |wanted: &[String], found: &dyn Fn(&String) -> bool| {
+            wanted.is_empty() || wanted.iter().any(found)
+        };
+        (tool.listed || !self.servers.is_empty())
+            && either(&self.servers, &|pattern| matches(pattern, tool.server.as_str()))
+            && either(&self.names, &|pattern| {
+                matches(pattern, &tool.public_name) || matches(pattern, &tool.name)
+            })
+            && either(&self.categories, &|pattern| {
+                tool.category.as_deref().is_some_and(|category| matches(pattern, category))
+            })
+            && self.importance.is_none_or(|least| tool.importance >= least)
+            && either(&self.tags, &|tag| tool.tags.iter().any(|found| **found == **tag))
+            && either(&self.groups, &|name| catalogue.groups.get(name).is_some_and(|group| group.holds(tool)))
+    }
+}
+
+/// A named set of tools: everything of these upstreams, these tools, and everything with these tags.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolGroup {
+    /// Patterns of upstreams.
+    pub servers: Vec<String>,
+    /// Patterns of public names, names at the upstream, or `mcp__<upstream>__<tool>`.
+    pub tools: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+}
+
+impl ToolGroup {
+    fn holds(&self, tool: &CatalogueTool) -> bool {
+        any_matches(&self.servers, tool.server.as_str())
+            || any_matches(&self.tools, &tool.public_name)
+            || any_matches(&self.tools, &tool.name)
+            || self.tools.iter().any(|pattern| pattern.starts_with("mcp__"))
+                && any_matches(&self.tools, &tool.canonical_name())
+            || self.tags.iter().any(|tag| tool.tags.iter().any(|found| **found == **tag))
+    }
+}
+
+impl Catalogue {
+    /// The tools that a filter wants, in the order of the catalogue.
+    pub fn filter<'a>(&'a self, filter: &'a ToolFilter) -> impl Iterator<Item = &'a CatalogueTool> {
+        self.tools.iter().filter(move |tool| filter.holds(tool, self))
+    }
+
+    /// The listed tools of a group; nothing if no group has that name.
+    pub fn group(&self, name: &str) -> Option<Vec<&CatalogueTool>> {
+        let group = self.groups.get(name)?;
+        Some(self.listed().filter(|tool| group.holds(tool)).collect())
+    }
+}

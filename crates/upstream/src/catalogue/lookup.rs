@@ -1,0 +1,165 @@
+//! From a name to a tool.
+
+use std::cmp::Ordering;
+
+use super::{Catalogue, CatalogueTool};
+use crate::spec::UpstreamId;
+
+/// Why a name leads to no tool.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LookupError {
+    /// No upstream has this name.
+    #[error("no server is called `{name}`; there are: {}", .known.join(", "))]
+    UnknownServer {
+        /// The name.
+        name: String,
+        /// Names that exist.
+        known: Vec<String>,
+    },
+    /// No tool has this name.
+    #[error("{}", unknown_tool(.server.as_deref(), .tool, .reason.as_deref()))]
+    UnknownTool {
+        /// The upstream, if one was named.
+        server: Option<String>,
+        /// The name.
+        tool: String,
+        /// Why the upstream's tool of this name is not offered, if it has one.
+        reason: Option<String>,
+    },
+    /// More than one upstream has a tool of this name.
+    #[error("tool `{tool}` is offered by several servers; name the server or use one of: {}", .candidates.join(", "))]
+    Ambiguous {
+        /// The name.
+        tool: String,
+        /// The canonical names of the tools that have it.
+        candidates: Vec<String>,
+    },
+}
+
+fn unknown_tool(server: Option<&str>, tool: &str, reason: Option<&str>) -> String {
+    let whose = server.map_or_else(|| "no server".to_owned(), |server| format!("server `{server}`"));
+    match (reason, server) {
+        (Some(reason), _) => format!("{whose} does not offer tool `{tool}`: {reason}"),
+        (None, Some(_)) => format!("{whose} has no tool `{tool}`"),
+        (None, None) => format!("{whose} has a tool `{tool}`"),
+    }
+}
+
+/// `mcp__<server>__<tool>`.
+pub fn canonical_name(server: &str, tool: &str) -> String {
+    format!("mcp__{server}__{tool}")
+}
+
+/// The ways to read `mcp__<server>__<tool>`, for servers that exist; the shortest server name first.
+///
+/// Both names may hold `__` themselves, so that more than one way can make sense.
+pub fn canonical_splits<'a>(
+    name: &'a str,
+    is_server: impl Fn(&str) -> bool + 'a,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let rest = name.strip_prefix("mcp__").unwrap_or_default();
+    // Three underscores in a row can be split in two places.
+    (1..rest.len()).filter_map(move |place| {
+        let (server, tool) = (rest.get(..place)?, rest.get(place..)?.strip_prefix("__")?);
+        (!tool.is_empty() && is_server(server)).then_some((server, tool))
+    })
+}
+
+impl Catalogue {
+    /// The tools of one upstream, in the order of its listing.
+    pub fn tools_of<'a>(&'a self, server: &'a str) -> impl Iterator<Item = &'a CatalogueTool> {
+        let start = self.tools.partition_point(|tool| tool.server.as_str() < server);
+        self.tools.iter().skip(start).take_while(move |tool| tool.server.as_str() == server)
+    }
+
+    /// The tool that an upstream calls `name`.
+    pub fn get(&self, server: &str, name: &str) -> Option<&CatalogueTool> {
+        self.find(&self.by_server, |tool| (tool.server.as_str(), tool.name.as_str()).cmp(&(server, name)))
+    }
+
+    /// The listed tool that is published as `name`.
+    pub fn by_public_name(&self, name: &str) -> Option<&CatalogueTool> {
+        self.find(&self.by_public_name, |tool| tool.public_name.as_str().cmp(name))
+    }
+
+    /// The tool that a caller means.
+    ///
+    /// With a server: its own name for the tool, then its public name, then its canonical name. Without: the public
+    /// name, the canonical name, then the bare name if only one server has it.
+    pub fn resolve(&self, server: Option<&str>, name: &str) -> Result<&CatalogueTool, LookupError> {
+        let Some(server) = server else { return self.resolve_anywhere(name) };
+        if !self.has_server(server) {
+            return Err(self.unknown_server(server));
+        }
+        let mine = |tool: &&CatalogueTool| tool.server.as_str() == server;
+        let canonical =
+            || canonical_splits(name, |found| found == server).find_map(|(_, tool)| self.get(server, tool));
+        self.get(server, name)
+            .or_else(|| self.by_public_name(name).filter(mine))
+            .or_else(canonical)
+            .ok_or_else(|| self.unknown_tool(Some(server), name))
+    }
+
+    fn resolve_anywhere(&self, name: &str) -> Result<&CatalogueTool, LookupError> {
+        if let Some(tool) = self.by_public_name(name) {
+            return Ok(tool);
+        }
+        let canonical: Vec<(&str, &str)> = canonical_splits(name, |server| self.has_server(server)).collect();
+        let found: Vec<&CatalogueTool> =
+            canonical.iter().filter_map(|(server, tool)| self.get(server, tool)).collect();
+        let found = if found.is_empty() { self.named(name) } else { found };
+        match (found.as_slice(), canonical.first()) {
+            ([tool], _) => Ok(tool),
+            ([], Some((server, tool))) => Err(self.unknown_tool(Some(server), tool)),
+            ([], None) => Err(self.unknown_tool(None, name)),
+            (several, _) => Err(LookupError::Ambiguous {
+                tool: name.to_owned(),
+                candidates: several.iter().map(|tool| tool.canonical_name()).collect(),
+            }),
+        }
+    }
+
+    /// All tools that their upstreams call `name`.
+    pub fn named(&self, name: &str) -> Vec<&CatalogueTool> {
+        let start = self
+            .by_name
+            .partition_point(|place| self.at(*place).is_some_and(|tool| tool.name.as_str() < name));
+        self.by_name
+            .iter()
+            .skip(start)
+            .map_while(|place| self.at(*place).filter(|tool| tool.name == name))
+            .collect()
+    }
+
+    /// Whether an upstream of this name is configured.
+    pub fn has_server(&self, name: &str) -> bool {
+        self.servers.binary_search_by(|server| server.as_str().cmp(name)).is_ok()
+    }
+
+    fn at(&self, place: u32) -> Option<&CatalogueTool> {
+        self.tools.get(usize::try_from(place).ok()?)
+    }
+
+    fn find(&self, places: &[u32], compare: impl Fn(&CatalogueTool) -> Ordering) -> Option<&CatalogueTool> {
+        let found = places.binary_search_by(|place| self.at(*place).map_or(Ordering::Less, &compare)).ok()?;
+        self.at(*places.get(found)?)
+    }
+
+    fn unknown_server(&self, name: &str) -> LookupError {
+        let known = self.servers.iter().map(UpstreamId::to_string).collect();
+        LookupError::UnknownServer { name: name.to_owned(), known }
+    }
+
+    fn unknown_tool(&self, server: Option<&str>, name: &str) -> LookupError {
+        let mut refused = self.left_out.iter().filter(|left| {
+            left.name.as_deref() == Some(name) && server.is_none_or(|server| left.server.as_str() == server)
+        });
+        let first = refused.next();
+        LookupError::UnknownTool {
+            server: server.map(str::to_owned).or_else(|| first.map(|left| left.server.to_string())),
+            tool: name.to_owned(),
+            reason: first.map(|left| left.reason.to_string()),
+        }
+    }
+}

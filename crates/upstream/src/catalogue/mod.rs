@@ -1,0 +1,300 @@
+//! The tools of all upstreams in one list, with one name each.
+//!
+//! Names. A tool is published under its own name as long as no other upstream has a tool of that name: people who
+//! configure one server see the names they know. What happens otherwise is the [`ClashPolicy`]. An upstream with a
+//! configured prefix carries it always, so its names do not depend on who else is configured. Three more ways lead to
+//! every tool, whatever its public name: its upstream and its name, `mcp__<upstream>__<tool>`, and its bare name where
+//! that is unique.
+//!
+//! Order. Tools are sorted by the upstream's id, then stand as the upstream listed them, so that the same tools give the
+//! same bytes on every start.
+//!
+//! Memory. Definitions share the bytes of the listing they came with; no parsed tree is kept.
+
+mod build;
+mod changes;
+mod filter;
+mod fingerprint;
+mod lookup;
+pub(crate) mod pattern;
+mod view;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson};
+use serde_json::{Map, Value};
+
+use crate::spec::{UpstreamId, UpstreamSpec};
+
+pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart, changed_definitions};
+pub use filter::{ToolFilter, ToolGroup};
+pub use fingerprint::Fingerprint;
+pub use lookup::{LookupError, canonical_name, canonical_splits};
+
+/// What happens when two upstreams have a tool of the same name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClashPolicy {
+    /// None of them is in the list over all upstreams; each still runs when its upstream is named.
+    Error,
+    /// Each of them is published as `<prefix>__<tool>`. The bare name then belongs to nobody: a call with it is refused
+    /// with the candidates, and never reaches another server than before.
+    #[default]
+    Prefix,
+    /// The upstream that stands first in the configuration has the name; the others run when their upstream is named.
+    First,
+}
+
+/// How a catalogue is made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CatalogueRules {
+    /// What a clash of names means.
+    pub clash: ClashPolicy,
+    /// Named sets of tools.
+    pub groups: BTreeMap<String, ToolGroup>,
+    /// The upstreams in the order of the configuration, for [`ClashPolicy::First`]. Those that are missing here come
+    /// last, in the order in which they are given.
+    pub order: Vec<UpstreamId>,
+}
+
+/// The listing of one upstream.
+#[derive(Clone, Copy, Debug)]
+pub struct UpstreamTools<'a> {
+    /// Its configuration.
+    pub spec: &'a UpstreamSpec,
+    /// Its tools as they came; empty where they are not known yet.
+    pub tools: &'a [RawJson],
+}
+
+/// All tools of all upstreams at one moment.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    version: u64,
+    servers: Vec<UpstreamId>,
+    tools: Vec<CatalogueTool>,
+    /// Places in `tools`, sorted by upstream and name.
+    by_server: Vec<u32>,
+    /// Places in `tools`, sorted by name.
+    by_name: Vec<u32>,
+    /// Places of listed tools in `tools`, sorted by public name.
+    by_public_name: Vec<u32>,
+    groups: BTreeMap<String, ToolGroup>,
+    clashes: Vec<Clash>,
+    left_out: Vec<LeftOut>,
+}
+
+impl Catalogue {
+    /// Puts listings together, one for each upstream.
+    pub fn build(version: u64, parts: &[UpstreamTools<'_>], rules: &CatalogueRules) -> Self {
+        build::build(version, parts, rules)
+    }
+
+    /// Which state of affairs it shows; grows with every change.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The upstreams that it was made from, sorted.
+    pub fn servers(&self) -> &[UpstreamId] {
+        &self.servers
+    }
+
+    /// Every tool that can be called, also those that are only reached by naming their upstream.
+    pub fn tools(&self) -> &[CatalogueTool] {
+        &self.tools
+    }
+
+    /// The list over all upstreams: every public name once.
+    pub fn listed(&self) -> impl Iterator<Item = &CatalogueTool> {
+        self.tools.iter().filter(|tool| tool.listed)
+    }
+
+    /// Names that more than one upstream has.
+    pub fn clashes(&self) -> &[Clash] {
+        &self.clashes
+    }
+
+    /// What was not taken, and why.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// The names of the configured groups.
+    pub fn group_names(&self) -> impl Iterator<Item = &str> {
+        self.groups.keys().map(String::as_str)
+    }
+}
+
+/// One tool of one upstream.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CatalogueTool {
+    /// Whose it is.
+    pub server: UpstreamId,
+    /// Its name at the upstream.
+    pub name: String,
+    /// The name under which it is published.
+    pub public_name: String,
+    /// Whether it stands in the list over all upstreams. Otherwise it is only reached by naming its upstream.
+    pub listed: bool,
+    /// Its definition as it came.
+    pub definition: RawJson,
+    /// Its definition with the configured overrides, if there are any.
+    pub effective: Option<RawJson>,
+    /// Its name for people.
+    pub title: Option<Box<str>>,
+    /// It changes nothing.
+    pub read_only: bool,
+    /// It may destroy something.
+    pub destructive: bool,
+    /// It may run twice: by configuration, or because its author says that it is idempotent or changes nothing.
+    pub idempotent: bool,
+    /// It needs no approval, by configuration.
+    pub always_allow: bool,
+    /// Its category, from the configuration or the definition.
+    pub category: Option<Arc<str>>,
+    /// Its importance, from the configuration or the definition.
+    pub importance: Importance,
+    /// Its tags, from the configuration and the definition, sorted.
+    pub tags: Vec<Arc<str>>,
+    /// What its definition is known by.
+    pub fingerprint: Fingerprint,
+    /// Parameters that the model never sees.
+    pub hidden: Vec<String>,
+    /// Parameters that the model never sees and the gateway fills in.
+    pub injected: Map<String, Value>,
+    /// Parameters that are mirrored into headers.
+    pub header_parameters: Vec<HeaderParameter>,
+}
+
+impl CatalogueTool {
+    /// The definition to show: with overrides where some are configured, else as it came.
+    pub fn shown(&self) -> &RawJson {
+        self.effective.as_ref().unwrap_or(&self.definition)
+    }
+
+    /// The definition to show to those who take it as it is: without the hidden and injected parameters.
+    pub fn without_hidden(&self) -> RawJson {
+        if self.hidden.is_empty() && self.injected.is_empty() {
+            return self.shown().clone();
+        }
+        let is_hidden =
+            |name: &str| self.hidden.iter().any(|hidden| hidden == name) || self.injected.contains_key(name);
+        view::without_parameters(self.shown(), is_hidden).unwrap_or_else(|| self.shown().clone())
+    }
+
+    /// `mcp__<upstream>__<tool>`.
+    pub fn canonical_name(&self) -> String {
+        canonical_name(self.server.as_str(), &self.name)
+    }
+}
+
+/// How much a tool matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Importance {
+    /// Can be spared.
+    Low,
+    /// As most tools.
+    #[default]
+    Normal,
+    /// Should be offered first.
+    High,
+}
+
+impl Importance {
+    /// All words, least important first.
+    pub const NAMES: [&str; 3] = ["low", "normal", "high"];
+
+    /// Reads `low`, `normal` (or `medium`) or `high`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "low" => Some(Self::Low),
+            "normal" | "medium" => Some(Self::Normal),
+            "high" => Some(Self::High),
+            _ => None,
+        }
+    }
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Normal => "normal",
+            Self::High => "high",
+        }
+    }
+}
+
+/// A name that more than one tool wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Clash {
+    /// The name.
+    pub name: String,
+    /// The upstreams that have it, in the order of the configuration.
+    pub servers: Vec<UpstreamId>,
+    /// What was done.
+    pub outcome: ClashOutcome,
+}
+
+impl fmt::Display for Clash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let servers: Vec<&str> = self.servers.iter().map(UpstreamId::as_str).collect();
+        write!(formatter, "tool `{}` is offered by {}: ", self.name, servers.join(", "))?;
+        formatter.write_str(match self.outcome {
+            ClashOutcome::Prefixed => "each has its server's name in front now",
+            ClashOutcome::FirstWins => "the first one has the name",
+            ClashOutcome::NotListed => "none of them is listed",
+        })
+    }
+}
+
+/// What was done about a clash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClashOutcome {
+    /// Each tool has its upstream's prefix.
+    Prefixed,
+    /// The first upstream has the name; the others are not listed.
+    FirstWins,
+    /// None of them is listed.
+    NotListed,
+}
+
+/// Something in a listing that is not offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// Whose listing.
+    pub server: UpstreamId,
+    /// The tool's name, if it has one.
+    pub name: Option<String>,
+    /// Its place in the listing.
+    pub place: usize,
+    /// Why.
+    pub reason: LeftOutReason,
+}
+
+/// Why something in a listing is not offered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LeftOutReason {
+    /// It is not a JSON object.
+    #[error("the entry is not an object")]
+    NotAnObject,
+    /// It has no name.
+    #[error("the tool has no name")]
+    NoName,
+    /// An earlier tool of the same upstream has this name.
+    #[error("the server has another tool of this name")]
+    Duplicate,
+    /// `tools.allow` does not name it.
+    #[error("the configuration does not allow it (`tools.allow`)")]
+    NotAllowed,
+    /// `tools.deny` names it.
+    #[error("the configuration denies it (`tools.deny`)")]
+    Denied,
+    /// A client over HTTP must not offer it (MCP 2026-07-28, SEP-2243).
+    #[error(transparent)]
+    Header(#[from] InvalidHeaderParameter),
+}
