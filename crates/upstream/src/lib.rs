@@ -12,11 +12,17 @@ mod error;
 mod fleet;
 mod spec;
 
-pub use catalogue::{Catalogue, CatalogueTool, ClashPolicy};
-pub use connection::{Connection, ServerEvent};
+pub use catalogue::{
+    Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, DefinitionChange, DefinitionChangeKind,
+    DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, LookupError, ToolFilter, ToolGroup, UpstreamTools,
+    canonical_name, canonical_splits, changed_definitions,
+};
+pub use connection::{ConnectOptions, Connection, OutgoingRequest, ServerEvent};
 pub use demo::DemoServer;
 pub use error::{CallError, ConnectError};
-pub use fleet::{CallOptions, Fleet, FleetOptions, UpstreamHealth, UpstreamState};
+pub use fleet::{
+    CallOptions, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions, UpstreamHealth, UpstreamState, watch_files,
+};
 pub use spec::{
     ConnectMode, Endpoint, HttpMode, Limits, OnDefinitionChange, ProtocolChoice, RestartPolicy, Timeouts, ToolRules,
     UpstreamId, UpstreamSpec,

@@ -43,14 +43,10 @@ impl Fleet {
         arguments: Option<&RawJson>,
         options: &CallOptions,
     ) -> Result<RawJson, CallError> {
-        if let Some(reason) = &tool.blocked {
-            return Err(CallError::Blocked {
-                upstream: tool.server.clone(),
-                tool: tool.name.clone(),
-                reason: reason.clone(),
-            });
-        }
         let upstream = self.upstream(tool.server.as_str())?;
+        if let Some(reason) = upstream.blocked(&tool.name) {
+            return Err(CallError::Blocked { upstream: tool.server.clone(), tool: tool.name.to_string(), reason });
+        }
         let arguments = with_injected(tool, arguments)?;
         let outcome = call_with_care(&upstream, tool, arguments.as_ref(), options).await;
         let Err(error) = outcome else { return outcome };
@@ -104,7 +100,7 @@ async fn attempt(
     let connection = upstream.connected().await?;
     upstream.touch();
     let timeouts = &upstream.spec.timeouts;
-    let idle = options.timeout.or_else(|| timeouts.per_tool.get(&tool.name).copied()).unwrap_or(timeouts.call);
+    let idle = options.timeout.or_else(|| timeouts.per_tool.get(&*tool.name).copied()).unwrap_or(timeouts.call);
     let meta: Vec<MetaEntry<'_>> =
         options.meta.iter().map(|(key, value)| (key.as_str(), value.as_bytes())).collect();
     let name = json_text(&tool.name);

@@ -4,6 +4,7 @@ use std::fmt;
 
 use gateway_protocol::Era;
 
+use crate::catalogue::DefinitionChange;
 use crate::spec::UpstreamId;
 
 /// Where an upstream stands.
@@ -92,8 +93,8 @@ pub struct UpstreamHealth {
 /// A definition that is another than it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefinitionNotice {
-    /// The tool.
-    pub tool: String,
+    /// What changed.
+    pub change: DefinitionChange,
     /// Whether calls are refused until somebody accepts it.
     pub blocked: bool,
 }

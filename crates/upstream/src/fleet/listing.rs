@@ -1,11 +1,10 @@
 //! Reading an upstream's whole list of tools.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use gateway_protocol::{ListKind, RawJson, code, parse_list};
 
-use crate::catalogue::UpstreamTools;
 use crate::connection::{Connection, OutgoingRequest};
 use crate::error::CallError;
 use crate::spec::{Limits, Timeouts};
@@ -93,9 +92,4 @@ async fn pages(
         cursor = Some(next);
     }
     Ok(Listing { entries, ttl })
-}
-
-/// The fingerprints of a list, by tool.
-pub(super) fn fingerprints(tools: &UpstreamTools) -> BTreeMap<String, String> {
-    crate::catalogue::fingerprints(&tools.tools)
 }

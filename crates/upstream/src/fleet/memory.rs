@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use gateway_protocol::{Era, is_modern};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use tracing::warn;
 
 use crate::spec::{Endpoint, UpstreamSpec};
@@ -109,14 +110,19 @@ impl Memory {
     }
 }
 
-/// What an upstream is reached by, without its secrets: environment, headers and queries stay out.
+/// What an upstream is reached by, as a digest: command lines and addresses may hold secrets.
 fn endpoint_key(spec: &UpstreamSpec) -> String {
+    let mut hash = Sha256::new();
     match &spec.endpoint {
         Endpoint::Stdio { command, args, .. } => {
-            let text = std::iter::once(command).chain(args).map(String::as_str).collect::<Vec<_>>().join("\u{0}");
-            crate::catalogue::fingerprint_text(text.as_bytes())
+            for part in std::iter::once(command).chain(args) {
+                hash.update(part.as_bytes());
+                hash.update([0]);
+            }
         }
-        Endpoint::Http { url, .. } => crate::catalogue::fingerprint_text(url.as_bytes()),
-        Endpoint::Demo => "demo".to_owned(),
+        Endpoint::Http { url, .. } => hash.update(url.as_bytes()),
+        Endpoint::Demo => {}
     }
+    let digest: [u8; 32] = hash.finalize().into();
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

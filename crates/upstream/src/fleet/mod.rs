@@ -21,7 +21,7 @@ use tokio::sync::{broadcast, watch as tokio_watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::catalogue::{Catalogue, ClashPolicy, UpstreamTools};
+use crate::catalogue::{Catalogue, CatalogueRules, UpstreamTools};
 use crate::error::CallError;
 use crate::spec::{ConnectMode, UpstreamId, UpstreamSpec};
 
@@ -40,8 +40,8 @@ pub struct FleetOptions {
     pub client: Implementation,
     /// What we can do for the servers.
     pub capabilities: RawJson,
-    /// What happens when two upstreams have a tool of the same name.
-    pub clash: ClashPolicy,
+    /// How tools of several upstreams become one list.
+    pub catalogue: CatalogueRules,
     /// Where eras and fingerprints are remembered between runs; nowhere where absent.
     pub memory: Option<PathBuf>,
 }
@@ -55,7 +55,7 @@ impl Default for FleetOptions {
                 title: None,
             },
             capabilities: RawJson::empty_object(),
-            clash: ClashPolicy::default(),
+            catalogue: CatalogueRules::default(),
             memory: None,
         }
     }
@@ -144,7 +144,7 @@ impl Fleet {
         fleet
     }
 
-    /// Makes the configured upstreams these: new ones start, missing ones end, changed ones are replaced, all others
+    /// Makes the configured upstreams these, in the order of the configuration: new ones start, missing ones end, changed ones are replaced, all others
     /// stay untouched. Calls in flight finish.
     pub fn apply(&self, specs: Vec<UpstreamSpec>) {
         let _guard = self.shared.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
@@ -249,6 +249,12 @@ impl Fleet {
         upstream.connected().await.map(|_| ())
     }
 
+    /// Reads the list of an upstream's tools again, soon.
+    pub fn refresh(&self, id: &str) -> Result<(), CallError> {
+        self.upstream(id)?.order(Command::Refresh);
+        Ok(())
+    }
+
     /// Accepts the tools as they are now: definitions that changed are no longer reported or blocked.
     pub fn accept_definitions(&self, id: &str) -> Result<(), CallError> {
         let upstream = self.upstream(id)?;
@@ -286,19 +292,21 @@ impl Shared {
 
     fn rebuild_locked(&self) {
         let upstreams = self.upstreams.load();
-        let parts: Vec<UpstreamTools> = upstreams.values().filter_map(|upstream| upstream.tools()).collect();
+        let listings: Vec<_> = upstreams.values().map(|upstream| (upstream, upstream.tools())).collect();
+        let parts: Vec<UpstreamTools<'_>> = listings
+            .iter()
+            .map(|(upstream, tools)| UpstreamTools { spec: &upstream.spec, tools: tools.as_deref().unwrap_or_default() })
+            .collect();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
-        self.catalogue.store(Arc::new(Catalogue::build(version, &parts, self.options.clash)));
+        self.catalogue.store(Arc::new(Catalogue::build(version, &parts, &self.options.catalogue)));
         self.changed.send_replace(version);
     }
 
     fn accept(&self, upstream: &Upstream) {
-        if let Some(tools) = upstream.tools() {
-            self.memory.set_fingerprints(&upstream.spec, listing::fingerprints(&tools));
-        }
-        upstream.clear_notices();
+        let fingerprints = self.catalogue.load().fingerprints(upstream.spec.id.as_str());
+        self.memory.set_fingerprints(&upstream.spec, fingerprints);
+        upstream.set_notices(Vec::new());
         self.memory.save();
-        self.rebuild();
     }
 
     fn tell(&self, event: FleetEvent) {

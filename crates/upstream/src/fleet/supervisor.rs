@@ -11,10 +11,11 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{info, warn};
 
 use super::health::{DefinitionNotice, UpstreamState};
-use super::listing::{ListError, Listing, fingerprints, list};
+use super::listing::{ListError, Listing, list};
 use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, ListingState, Upstream};
 use super::{FleetEvent, Shared};
+use crate::catalogue::{DefinitionChange, DefinitionChangeKind, changed_definitions};
 use crate::connection::{ConnectOptions, Connection, OutgoingRequest, ServerEvent};
 use crate::error::ConnectError;
 use crate::spec::OnDefinitionChange;
@@ -33,19 +34,14 @@ const PROVEN: Duration = Duration::from_secs(10);
 
 /// Runs until the upstream is taken away or the fleet ends.
 pub(super) async fn supervise(upstream: Arc<Upstream>, shared: Arc<Shared>, mut commands: mpsc::Receiver<Command>) {
-    let mut supervisor = Supervisor { upstream, shared, failures: 0, wanted: false, connections: 0 };
+    let (own, fleet) = (upstream.stop.clone(), shared.stop.clone());
+    let mut supervisor = Supervisor { upstream, shared, failures: 0, wanted: false, connections: 0, current: None };
     tokio::select! {
         () = supervisor.run(&mut commands) => {}
-        () = supervisor_stopped(&supervisor.upstream.clone(), &supervisor.shared.clone()) => {}
+        () = own.cancelled() => {}
+        () = fleet.cancelled() => {}
     }
     supervisor.finish().await;
-}
-
-async fn supervisor_stopped(upstream: &Upstream, shared: &Shared) {
-    tokio::select! {
-        () = upstream.stop.cancelled() => {}
-        () = shared.stop.cancelled() => {}
-    }
 }
 
 struct Supervisor {
@@ -55,6 +51,8 @@ struct Supervisor {
     /// Somebody wants the upstream to be there.
     wanted: bool,
     connections: u64,
+    /// The connection that has to be closed before the supervisor ends.
+    current: Option<Arc<Connection>>,
 }
 
 /// Why a connection is over.
@@ -150,6 +148,7 @@ impl Supervisor {
         if self.connections > 1 {
             upstream.restarted();
         }
+        self.current = Some(Arc::clone(&connection));
         upstream.connection.store(Some(Arc::clone(&connection)));
         upstream.generation.send_modify(|generation| *generation += 1);
         self.state(UpstreamState::Connected, None);
@@ -163,15 +162,18 @@ impl Supervisor {
         match after {
             After::Ended(reason) => {
                 connection.close().await;
+                self.current = None;
                 self.failed(reason, commands).await;
             }
             After::Restart => {
                 self.failures = 0;
                 self.retire(&connection).await;
+                self.current = None;
             }
             After::Unused => {
                 self.wanted = false;
                 self.retire(&connection).await;
+                self.current = None;
                 self.state(UpstreamState::Idle, None);
             }
         }
@@ -278,10 +280,10 @@ impl Supervisor {
         let upstream = &self.upstream;
         let count = read.entries.len();
         upstream.set_tools(read.entries);
-        self.compare_definitions();
         upstream.set_reason(None);
-        upstream.listing.send_replace(ListingState::Known);
         self.shared.rebuild();
+        self.compare_definitions();
+        upstream.listing.send_replace(ListingState::Known);
         self.shared.memory.save();
         self.shared.tell(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools: count });
     }
@@ -289,41 +291,41 @@ impl Supervisor {
     /// Compares the definitions with what was known of them. New tools are taken as they are; changed ones are told.
     fn compare_definitions(&self) {
         let upstream = &self.upstream;
-        let Some(tools) = upstream.tools() else { return };
-        let now = fingerprints(&tools);
-        let Some(known) = self.shared.memory.fingerprints(&upstream.spec) else {
-            self.shared.memory.set_fingerprints(&upstream.spec, now);
+        let spec = &upstream.spec;
+        let now = self.shared.catalogue.load().fingerprints(spec.id.as_str());
+        let Some(known) = self.shared.memory.fingerprints(spec) else {
+            self.shared.memory.set_fingerprints(spec, now);
             return;
         };
-        let blocked = upstream.spec.tools.on_definition_change == OnDefinitionChange::Block;
-        let changed: Vec<&String> = now
-            .iter()
-            .filter(|(tool, fingerprint)| known.get(*tool).is_some_and(|known| known != *fingerprint))
-            .map(|(tool, _)| tool)
+        let blocked = spec.tools.on_definition_change == OnDefinitionChange::Block;
+        let changes: Vec<DefinitionChange> = changed_definitions(&known, &now)
+            .into_iter()
+            .filter(|change| matches!(change.kind, DefinitionChangeKind::Changed { .. }))
             .collect();
-        let mut notices = upstream.notices();
-        let fresh: Vec<DefinitionNotice> = changed
-            .iter()
-            .filter(|tool| !notices.iter().any(|notice| notice.tool == ***tool))
-            .map(|tool| DefinitionNotice { tool: (*tool).clone(), blocked })
-            .collect();
-        let mut remembered = known.clone();
-        for (tool, fingerprint) in &now {
+        let mut remembered = known;
+        for (tool, fingerprint) in now {
             // A blocked tool stays blocked over restarts, until somebody accepts its definition.
-            if !(blocked && changed.contains(&tool)) {
-                remembered.insert(tool.clone(), fingerprint.clone());
+            if !(blocked && changes.iter().any(|change| change.tool == tool)) {
+                remembered.insert(tool, fingerprint);
             }
         }
-        self.shared.memory.set_fingerprints(&upstream.spec, remembered);
+        self.shared.memory.set_fingerprints(spec, remembered);
+        let mut notices = upstream.notices();
+        let fresh: Vec<DefinitionNotice> = changes
+            .into_iter()
+            .map(|change| DefinitionNotice { change, blocked })
+            .filter(|notice| !notices.contains(notice))
+            .collect();
         if fresh.is_empty() {
             return;
         }
         for notice in &fresh {
-            warn!(upstream = %upstream.spec.id, tool = %notice.tool, blocked, "Tool definition changed.");
+            warn!(upstream = %spec.id, change = %notice.change, blocked, "Tool definition changed.");
         }
+        notices.retain(|notice| !fresh.iter().any(|fresh| fresh.change.tool == notice.change.tool));
         notices.extend(fresh.iter().cloned());
         upstream.set_notices(notices);
-        self.shared.tell(FleetEvent::DefinitionsChanged { upstream: upstream.spec.id.clone(), notices: fresh });
+        self.shared.tell(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh });
     }
 
     /// Lets calls in flight finish, then closes.
@@ -338,9 +340,9 @@ impl Supervisor {
     }
 
     async fn finish(&self) {
-        let connection = self.upstream.connection.swap(None);
-        if let Some(connection) = connection {
-            self.retire(&connection).await;
+        self.upstream.connection.store(None);
+        if let Some(connection) = &self.current {
+            self.retire(connection).await;
         }
         self.upstream.listing.send_if_modified(|listing| {
             std::mem::replace(listing, ListingState::Failed) == ListingState::Unknown

@@ -10,11 +10,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalogue::UpstreamTools;
 use crate::connection::Connection;
 use crate::error::CallError;
 use crate::fleet::health::{DefinitionNotice, UpstreamHealth, UpstreamState};
-use crate::spec::UpstreamSpec;
+use crate::spec::{OnDefinitionChange, UpstreamSpec};
 
 /// What the supervisor is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,12 +160,20 @@ impl Upstream {
         *self.generation.borrow() > 0
     }
 
-    /// What the catalogue needs to know of it; absent where it was never listed.
-    pub(super) fn tools(&self) -> Option<UpstreamTools> {
+    /// Its tools as they came; absent where it was never listed.
+    pub(super) fn tools(&self) -> Option<Arc<[RawJson]>> {
+        self.facts().tools.clone()
+    }
+
+    /// Why calls of a tool are refused.
+    pub(super) fn blocked(&self, tool: &str) -> Option<String> {
+        // Most upstreams never block anything, and their calls need not look.
+        if self.spec.tools.on_definition_change != OnDefinitionChange::Block {
+            return None;
+        }
         let facts = self.facts();
-        let tools = facts.tools.clone()?;
-        let blocked = facts.notices.iter().filter(|notice| notice.blocked).map(|notice| notice.tool.clone()).collect();
-        Some(UpstreamTools { spec: Arc::clone(&self.spec), tools, blocked })
+        let notice = facts.notices.iter().find(|notice| notice.blocked && notice.change.tool == tool)?;
+        Some(notice.change.to_string())
     }
 
     pub(super) fn set_tools(&self, tools: Vec<RawJson>) {
@@ -179,10 +186,6 @@ impl Upstream {
 
     pub(super) fn notices(&self) -> Vec<DefinitionNotice> {
         self.facts().notices.clone()
-    }
-
-    pub(super) fn clear_notices(&self) {
-        self.facts().notices.clear();
     }
 
     pub(super) fn set_reason(&self, reason: Option<String>) {
