@@ -1,1 +1,44 @@
 //! Fixture MCP servers, well- and ill-behaved, for tests.
+//!
+//! What it is: the binary `gateway-fixture`, an MCP server over stdio, Streamable HTTP and HTTP+SSE in both eras, whose
+//! tools and faults make a client's promises testable; and the helpers with which a test starts it, loses it and looks at
+//! what it left behind. What it is not: part of the product. Only tests and benchmarks use it.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use gateway_testkit::{Fault, Fixture, SpokenEra};
+//!
+//! let (command, arguments) = Fixture::stdio().era(SpokenEra::Legacy).mode(Fault::NoisyStderr).command()?;
+//! let mut server = Fixture::http().mode_with(Fault::CrashEvery, 3).start().await?;
+//! println!("{command:?} {arguments:?} {}", server.url());
+//! server.kill().await?;
+//! server.restart().await?; // on the same port
+//! # Ok(())
+//! # }
+//! ```
+
+mod catalogue;
+mod definitions;
+mod files;
+mod fixture;
+mod http;
+mod job;
+mod lifecycle;
+mod message;
+mod modes;
+mod notify;
+mod options;
+mod process;
+mod run;
+mod server;
+mod stdio;
+mod tools;
+
+pub use definitions::LOSSLESS_RESULT;
+pub use fixture::{Fixture, FixtureError, RunningFixture, fixture_path};
+pub use modes::{Fault, Mode, UnknownMode};
+pub use options::{AnswerKind, Options, SpokenEra, Transport};
+pub use process::{
+    TimedOut, children_of, count_lines, count_lines_with, eventually, eventually_blocking, is_alive,
+};
+pub use run::run;

@@ -1,0 +1,32 @@
+//! Files that only grow, so that what happened can be proven after a crash.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// A file to which whole lines are appended, each by one write.
+#[derive(Debug)]
+pub(crate) struct AppendFile(Option<File>);
+
+impl AppendFile {
+    /// The file, or a place where lines vanish if there is no path.
+    pub(crate) fn open(path: Option<&Path>) -> io::Result<Self> {
+        let Some(path) = path else { return Ok(Self(None)) };
+        OpenOptions::new().create(true).append(true).open(path).map(|file| Self(Some(file)))
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Appends `line` and a line end. Appending is atomic among processes because it is one write.
+    pub(crate) fn append(&self, line: &str) {
+        let Some(mut file) = self.0.as_ref() else { return };
+        let written = file.write_all(format!("{line}\n").as_bytes());
+        if let Err(error) = written {
+            // A proof that cannot be written must not look like "it did not happen".
+            let _ = writeln!(io::stderr(), "gateway-fixture: appending to a log: {error}");
+            std::process::exit(70);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What requests over HTTP must carry.
+
+use gateway_protocol::{RpcError, code, header, method};
+use http::{HeaderMap, Response};
+use serde_json::Value;
+
+use super::answer::plain;
+use super::body::Body;
+use crate::definitions::MIRRORED;
+use crate::message::Message;
+use crate::options::Options;
+
+/// Who may call at all.
+pub(crate) fn check_caller(options: &Options, headers: &HeaderMap) -> Result<(), Box<Response<Body>>> {
+    if let Some(origin) = text_of(headers, "origin") {
+        let host = origin.split("://").nth(1).unwrap_or_default();
+        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        if !matches!(host, "localhost" | "127.0.0.1" | "[::1]") {
+            return Err(Box::new(plain(403, "this origin is not welcome")));
+        }
+    }
+    if let Some(token) = &options.require_token
+        && text_of(headers, "authorization").and_then(|value| value.strip_prefix("Bearer ")) != Some(token)
+    {
+        let mut response = plain(401, "a token is required");
+        response.headers_mut().insert("www-authenticate", http::HeaderValue::from_static("Bearer"));
+        return Err(Box::new(response));
+    }
+    Ok(())
+}
+
+/// Both kinds of answers must be welcome, and the body must be JSON.
+pub(crate) fn check_kinds(headers: &HeaderMap) -> Result<(), Box<Response<Body>>> {
+    let accept = text_of(headers, "accept").unwrap_or_default();
+    if !accept.contains("application/json") || !accept.contains("text/event-stream") {
+        return Err(Box::new(plain(406, "accept both application/json and text/event-stream")));
+    }
+    if !text_of(headers, "content-type").unwrap_or_default().starts_with("application/json") {
+        return Err(Box::new(plain(415, "send application/json")));
+    }
+    Ok(())
+}
+
+/// The headers of a modern request must repeat its body (MCP 2026-07-28, SEP-2243).
+pub(crate) fn check_modern_headers(message: &Message<'_>, headers: &HeaderMap) -> Result<(), RpcError> {
+    let mismatch = |name: &str| {
+        Err(RpcError::new(
+            code::HEADER_MISMATCH,
+            format!("header `{name}` is absent or contradicts the body"),
+        ))
+    };
+    // A request without a version in its body is refused for that, not for its header.
+    if let Some(version) = message.meta().and_then(|meta| meta.version.as_deref())
+        && text_of(headers, header::PROTOCOL_VERSION) != Some(version)
+    {
+        return mismatch(header::PROTOCOL_VERSION);
+    }
+    if text_of(headers, header::METHOD) != Some(message.method()) {
+        return mismatch(header::METHOD);
+    }
+    let params = message.params.as_ref();
+    let name = match message.method() {
+        method::CALL_TOOL | method::GET_PROMPT => params.and_then(|params| params.name.as_deref()),
+        method::READ_RESOURCE => params.and_then(|params| params.uri.as_deref()),
+        _ => return Ok(()),
+    };
+    let given = text_of(headers, header::NAME);
+    if given != name && given.map(decode).as_deref() != name {
+        return mismatch(header::NAME);
+    }
+    if name != Some("header_echo") {
+        return Ok(());
+    }
+    let arguments: Value = serde_json::from_str(message.arguments()).unwrap_or_default();
+    for (argument, header) in MIRRORED {
+        let wanted = match arguments.get(argument) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(other) => Some(other.to_string()),
+        };
+        if text_of(headers, header).map(decode) != wanted {
+            return mismatch(header);
+        }
+    }
+    Ok(())
+}
+
+/// The mirrored headers that came, as they came.
+pub(crate) fn mirrored(message: &Message<'_>, headers: &HeaderMap) -> Vec<(&'static str, String)> {
+    if message.name() != Some("header_echo") {
+        return Vec::new();
+    }
+    let found = MIRRORED.iter().filter_map(|(_, name)| Some((*name, text_of(headers, name)?.to_owned())));
+    found.collect()
+}
+
+/// A header that is plain text.
+pub(crate) fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Undoes `=?base64?…?=`.
+fn decode(value: &str) -> String {
+    let coded = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
+    let Some(coded) = coded else { return value.to_owned() };
+    let mut bytes = Vec::new();
+    let (mut group, mut bits) = (0_u32, 0_u32);
+    for letter in coded.bytes() {
+        let sextet = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => break,
+        };
+        group = (group << 6 | u32::from(sextet)) & 0xffff;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((group >> bits & 0xff).try_into().unwrap_or_default());
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn base64_is_undone() {
+        for text in ["", "a", "ab", "abc", "Zürich ", "=?base64?x?=", "😀 & more"] {
+            let value = Value::String(format!("\u{e9}{text}"));
+            let coded = gateway_protocol::encode_header_value(&value).unwrap();
+            assert!(coded.starts_with("=?base64?"), "{coded}");
+            assert_eq!(Value::String(decode(&coded)), value);
+        }
+        assert_eq!(decode("plain"), "plain");
+    }
+
+    use serde_json::Value;
+}

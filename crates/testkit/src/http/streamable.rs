@@ -1,0 +1,219 @@
+//! Streamable HTTP: one endpoint, both eras.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use gateway_protocol::{RpcError, code, header, is_known_legacy, method};
+use http::{HeaderValue, Response};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::answer::{accepted, events, from_reply, json, plain, refusal};
+use super::body::{Body, Events, event};
+use super::checks::{check_kinds, check_modern_headers, mirrored, text_of};
+use super::{ExitWhenClosed, HttpRequest};
+use crate::job::{Frame, Job};
+use crate::lifecycle::{SpeaksNow, era_of};
+use crate::message::Message;
+use crate::modes::Fault;
+use crate::notify::{Outbox, Session, Subscription};
+use crate::options::{AnswerKind, SpokenEra};
+use crate::server::{Exchange, Server, Taken, append_error};
+
+/// What legacy servers say where the specification names no code.
+const LEGACY_BAD_REQUEST: i64 = -32_000;
+const LEGACY_NO_SESSION: i64 = -32_001;
+
+/// One message from a client.
+pub(crate) async fn post(
+    server: &Arc<Server>,
+    request: HttpRequest,
+    exit: &ExitWhenClosed,
+    path: &str,
+) -> Response<Body> {
+    if let Err(refusal) = check_kinds(&request.headers) {
+        return *refusal;
+    }
+    let message = match Message::parse(&request.body) {
+        Ok(message) => message,
+        Err(error) => return refusal(400, &RpcError::new(code::PARSE_ERROR, error.to_string())),
+    };
+    let version = text_of(&request.headers, header::PROTOCOL_VERSION);
+    let era = era_of(server.options.era, &message, version);
+    let (session, is_new) = match era {
+        SpeaksNow::Modern => {
+            if message.id.is_some()
+                && let Err(error) = check_modern_headers(&message, &request.headers)
+            {
+                let mut text = Vec::new();
+                append_error(&mut text, &message, &error);
+                return json(400, text);
+            }
+            (None, false)
+        }
+        SpeaksNow::Legacy => match legacy_session(server, &message, &request) {
+            Ok(found) => found,
+            Err(refusal) => return *refusal,
+        },
+    };
+    let exchange = Exchange { era, session, related: None, mirrored: mirrored(&message, &request.headers) };
+    let mut out = Vec::with_capacity(256);
+    let mut response = match server.take(&message, &exchange, &mut out) {
+        Taken::Answered(200) if server.options.answer == AnswerKind::Sse => one_event(&out),
+        Taken::Answered(status) => json(status, out),
+        Taken::Accepted => accepted(),
+        Taken::Listen => listen(server, &message),
+        Taken::Later => {
+            let wants_progress = message.progress_token().is_some() && message.name() == Some("slow");
+            let plain_events = server.options.answer == AnswerKind::Sse && server.modes.is_empty();
+            let job = Job { text: request.body.clone(), exchange: exchange.clone() };
+            if wants_progress || plain_events {
+                stream_job(server, job)
+            } else {
+                finish_job(server, job, exit, path).await
+            }
+        }
+    };
+    if let (true, Some(session)) = (is_new, &exchange.session)
+        && let Ok(id) = HeaderValue::from_str(&session.id)
+    {
+        server.add_session(session);
+        response.headers_mut().insert(header::SESSION, id);
+    }
+    response
+}
+
+/// The stream on which a legacy client hears what it did not ask for.
+pub(crate) fn get(server: &Arc<Server>, request: &HttpRequest) -> Response<Body> {
+    if server.options.era == SpokenEra::Modern || server.options.stateless {
+        return plain(405, "method not allowed");
+    }
+    let session = match find_session(server, request) {
+        Ok(session) => session,
+        Err(refusal) => return *refusal,
+    };
+    let (sender, messages) = mpsc::unbounded_channel();
+    session.attach(Outbox::Channel(sender));
+    server.storm_if_due();
+    let opening = Some(": here you will hear of changes\n\n".into());
+    events(Events { opening, messages, guard: None })
+}
+
+/// The end of a legacy session.
+pub(crate) fn delete(server: &Server, request: &HttpRequest) -> Response<Body> {
+    if server.options.era == SpokenEra::Modern || server.options.stateless {
+        return plain(405, "method not allowed");
+    }
+    match find_session(server, request) {
+        Ok(session) => {
+            server.remove_session(&session.id);
+            plain(200, "ended")
+        }
+        Err(refusal) => *refusal,
+    }
+}
+
+type Refused = Box<Response<Body>>;
+
+/// The session of a legacy message, and whether it begins with it.
+fn legacy_session(
+    server: &Server,
+    message: &Message<'_>,
+    request: &HttpRequest,
+) -> Result<(Option<Arc<Session>>, bool), Refused> {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    if message.method() == method::INITIALIZE {
+        if server.options.stateless {
+            return Ok((None, false));
+        }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let id = format!("fixture-{}-{number}", std::process::id());
+        return Ok((Some(Arc::new(Session::new(id, None))), true));
+    }
+    let version = text_of(&request.headers, header::PROTOCOL_VERSION);
+    if version.is_some_and(|version| !is_known_legacy(version)) {
+        let error = RpcError::new(LEGACY_BAD_REQUEST, "Bad Request: Unsupported protocol version");
+        return Err(Box::new(refusal(400, &error)));
+    }
+    if server.options.stateless {
+        return Ok((None, false));
+    }
+    if message.method() == method::CALL_TOOL {
+        forget_if_due(server);
+    }
+    find_session(server, request).map(|session| (Some(session), false))
+}
+
+fn find_session(server: &Server, request: &HttpRequest) -> Result<Arc<Session>, Refused> {
+    let Some(id) = text_of(&request.headers, header::SESSION) else {
+        let error = RpcError::new(LEGACY_BAD_REQUEST, "Bad Request: Mcp-Session-Id header is required");
+        return Err(Box::new(refusal(400, &error)));
+    };
+    server
+        .session(id)
+        .ok_or_else(|| Box::new(refusal(404, &RpcError::new(LEGACY_NO_SESSION, "Session not found"))))
+}
+
+fn forget_if_due(server: &Server) {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    if let Some(every) = server.modes.get(Fault::ForgetSessions)
+        && CALLS.fetch_add(1, Ordering::Relaxed) >= every
+    {
+        CALLS.store(0, Ordering::Relaxed);
+        server.forget_sessions();
+    }
+}
+
+fn one_event(message: &[u8]) -> Response<Body> {
+    let (_, messages) = mpsc::unbounded_channel();
+    events(Events { opening: Some(event(message)), messages, guard: None })
+}
+
+fn listen(server: &Arc<Server>, message: &Message<'_>) -> Response<Body> {
+    let (sender, messages) = mpsc::unbounded_channel();
+    server.subscribe(Subscription::from_message(message, Outbox::Channel(sender)));
+    events(Events { opening: None, messages, guard: None })
+}
+
+/// Answers with a stream: what belongs to the request first, its answer last.
+fn stream_job(server: &Arc<Server>, mut job: Job) -> Response<Body> {
+    let (sender, messages) = mpsc::unbounded_channel();
+    let outbox = Outbox::Channel(sender);
+    job.exchange.related = Some(outbox.clone());
+    let cancelled = CancellationToken::new();
+    // Modern: closing the stream cancels. Legacy: it means nothing.
+    let guard = (job.exchange.era == SpeaksNow::Modern).then(|| cancelled.clone().drop_guard());
+    let task_server = Arc::clone(server);
+    server.tasks.spawn(async move {
+        let reply = job.run(&task_server, cancelled).await;
+        for frame in reply.frames {
+            if let Frame::Message(text) = frame {
+                outbox.send(text);
+            }
+        }
+        if let Some(code) = reply.exit {
+            // The answer needs a moment to reach the wire.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            std::process::exit(code);
+        }
+    });
+    events(Events { opening: None, messages, guard })
+}
+
+/// Waits for the job and answers then.
+async fn finish_job(server: &Arc<Server>, job: Job, exit: &ExitWhenClosed, path: &str) -> Response<Body> {
+    let cancelled = CancellationToken::new();
+    let guard = (job.exchange.era == SpeaksNow::Modern).then(|| cancelled.clone().drop_guard());
+    let task_server = Arc::clone(server);
+    // A task of its own: a legacy request goes on when its connection breaks.
+    let task = server.tasks.spawn(async move { job.run(&task_server, cancelled).await });
+    let mut reply = task.await.unwrap_or_default();
+    if let Some(guard) = guard {
+        guard.disarm();
+    }
+    if path == "/moved" {
+        reply.faults = reply.faults.filtered(|mode| mode.fault != Fault::Redirect);
+    }
+    from_reply(server, reply, server.options.answer, exit)
+}

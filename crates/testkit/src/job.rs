@@ -1,0 +1,257 @@
+//! Requests that take time or go wrong.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gateway_protocol::method;
+use tokio_util::sync::CancellationToken;
+
+use crate::message::Message;
+use crate::modes::{Fault, Modes};
+use crate::server::{Exchange, Server, append_error, begin_answer};
+use crate::tools::{Called, Exit, Structured, write_result};
+use crate::{lifecycle, stdio};
+
+/// A request that is not answered at once.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// The whole message.
+    pub(crate) text: Bytes,
+    pub(crate) exchange: Exchange,
+}
+
+/// What a job gives.
+#[derive(Debug, Default)]
+pub(crate) struct Reply {
+    /// Messages and other texts, in order.
+    pub(crate) frames: Vec<Frame>,
+    /// The HTTP status, where it is not 200.
+    pub(crate) status: Option<u16>,
+    /// With what the process ends afterwards.
+    pub(crate) exit: Option<i32>,
+    /// The faults that hit the request, for what only a transport can do wrong.
+    pub(crate) faults: Modes,
+}
+
+/// A piece of what goes out.
+#[derive(Debug)]
+pub(crate) enum Frame {
+    /// One message, or what stands in its place.
+    Message(Vec<u8>),
+    /// Lines between messages; only stdio has a place for them.
+    Noise(&'static str),
+    /// A message that begins so and never ends.
+    Endless(Vec<u8>),
+}
+
+impl Job {
+    /// Does the work until it is done or `cancelled`, by a notification or by whoever holds the token.
+    pub(crate) async fn run(self, server: &Arc<Server>, cancelled: CancellationToken) -> Reply {
+        let Ok(message) = Message::parse(&self.text) else { return Reply::default() };
+        server.begin(&self.exchange, message.id_text(), &cancelled);
+        let reply = self.attempt(server, &message, &cancelled).await;
+        server.end(&self.exchange, message.id_text());
+        reply
+    }
+
+    async fn attempt(
+        &self,
+        server: &Arc<Server>,
+        message: &Message<'_>,
+        cancelled: &CancellationToken,
+    ) -> Reply {
+        let modes = &server.modes;
+        let is_list = message.method() == method::LIST_TOOLS;
+        let is_opening = matches!(message.method(), method::INITIALIZE | method::DISCOVER);
+        let is_open = self.exchange.session.as_ref().is_some_and(|session| session.is_open());
+        if modes.has(Fault::Silent)
+            || modes.has(Fault::SilentBeforeInitialize) && !is_open
+            || modes.has(Fault::SilentList) && is_list
+        {
+            cancelled.cancelled().await;
+            return Reply::default();
+        }
+        if modes.has(Fault::CrashAtInitialize) && is_opening && server.fault_happens() {
+            return Reply { exit: Some(1), ..Reply::default() };
+        }
+        if let Some(bytes) = modes.get(Fault::NoisyStderr).filter(|_| message.method() == method::CALL_TOOL) {
+            make_noise(bytes);
+        }
+        let faults = server.faults_of(message);
+        if faults.has(Fault::CrashBeforeCall) {
+            return Reply { exit: Some(1), ..Reply::default() };
+        }
+        if faults.has(Fault::HttpStatus) || faults.has(Fault::Redirect) {
+            return Reply { faults, ..Reply::default() };
+        }
+        if let Some(ms) = faults.get(Fault::Slow).or_else(|| faults.get(Fault::OutOfOrder)) {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+        }
+        let Some(mut reply) = self.produce(server, message, cancelled).await else {
+            return Reply::default();
+        };
+        if faults.has(Fault::CrashDuringCall) || faults.has(Fault::CrashEvery) {
+            return Reply { exit: Some(1), ..Reply::default() };
+        }
+        if faults.has(Fault::NeverAnswers) {
+            cancelled.cancelled().await;
+            server.counter.append(&format!("cancelled {}", message.id_text()));
+            return Reply::default();
+        }
+        if faults.has(Fault::CrashAfterCall) || modes.has(Fault::CrashAfterList) && is_list {
+            reply.exit = Some(1);
+        }
+        if modes.has(Fault::UnknownFields) {
+            for frame in &mut reply.frames {
+                add_unknown_fields(frame);
+            }
+        }
+        if modes.has(Fault::StdoutNoise) {
+            reply.frames.insert(0, Frame::Noise("Debug: handling a request\n\n{not json}\n"));
+        }
+        self.distort(message, &faults, &mut reply);
+        reply.faults = faults;
+        if is_list {
+            server.storm_if_due();
+        }
+        reply
+    }
+
+    /// The proper answer; `None` where a cancelled request gets none.
+    async fn produce(
+        &self,
+        server: &Server,
+        message: &Message<'_>,
+        cancelled: &CancellationToken,
+    ) -> Option<Reply> {
+        let mut reply = Reply::default();
+        let mut out = Vec::new();
+        begin_answer(&mut out, message.id_text());
+        match server.respond(message, &self.exchange, &mut out) {
+            Called::Done => out.push(b'}'),
+            Called::Failed(error) => {
+                out.clear();
+                append_error(&mut out, message, &error);
+                reply.status = Some(lifecycle::status_of(self.exchange.era, &error));
+            }
+            Called::Slow if message.name() == Some("exit") => {
+                let exit: Exit = serde_json::from_str(message.arguments()).unwrap_or_default();
+                reply.exit = Some(exit.code());
+                if !exit.is_after_answer() {
+                    return Some(reply);
+                }
+                write_result(&mut out, self.exchange.era, r#"{"exits":true}"#, Structured::None);
+                out.push(b'}');
+            }
+            Called::Slow => {
+                let related = self.exchange.related.as_ref();
+                let text = server.work_slowly(message, related, cancelled).await?;
+                write_result(&mut out, self.exchange.era, &text, Structured::None);
+                out.push(b'}');
+            }
+        }
+        reply.frames.push(Frame::Message(out));
+        Some(reply)
+    }
+
+    /// Damages the answer as the faults say.
+    fn distort(&self, message: &Message<'_>, faults: &Modes, reply: &mut Reply) {
+        let id = message.id_text();
+        let quoted = format!("\"{}\"", id.trim_matches('"'));
+        let whole = |text: String| vec![Frame::Message(text.into_bytes())];
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        if faults.has(Fault::IdAsText)
+            && let Some(Frame::Message(answer)) = reply.frames.last_mut()
+            && let Some(result) = answer.strip_prefix(format!(r#"{{"jsonrpc":"2.0","id":{id}"#).as_bytes())
+        {
+            let mut text = format!(r#"{{"jsonrpc":"2.0","id":{quoted}"#).into_bytes();
+            text.extend_from_slice(result);
+            *answer = text;
+        }
+        if let Some(bytes) = faults.get(Fault::HugeResult) {
+            let mut out = Vec::new();
+            begin_answer(&mut out, id);
+            write_result(&mut out, self.exchange.era, &"x".repeat(size(bytes)), Structured::None);
+            out.push(b'}');
+            reply.frames = vec![Frame::Message(out)];
+        }
+        if let Some(bytes) = faults.get(Fault::LongLine) {
+            let filler = "x".repeat(size(bytes));
+            reply.frames = whole(format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{filler}"}}]}}}}"#
+            ));
+        }
+        if let Some(bytes) = faults.get(Fault::LongLineTail) {
+            let filler = "x".repeat(size(bytes));
+            reply.frames = whole(format!(
+                r#"{{"jsonrpc":"2.0","result":{{"content":[{{"type":"text","text":"{filler}"}}]}},"id":{id}}}"#
+            ));
+        }
+        if faults.has(Fault::WrongJson) {
+            reply.frames = whole(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[}}"#));
+        }
+        if faults.has(Fault::WrongShape) {
+            reply.frames = whole(format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#));
+        }
+        if faults.has(Fault::WrongResult) {
+            reply.frames = whole(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"done"}}"#));
+        }
+        if faults.has(Fault::EndlessLine) {
+            let head =
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":""#);
+            reply.frames = vec![Frame::Endless(head.into_bytes())];
+        }
+        if faults.has(Fault::UnknownIds) {
+            let stray = br#"{"jsonrpc":"2.0","id":987654321,"result":{"content":[]}}"#;
+            reply.frames.insert(0, Frame::Message(stray.to_vec()));
+        }
+        if faults.has(Fault::DuplicateAnswers)
+            && let Some(Frame::Message(answer)) = reply.frames.last()
+        {
+            let again = Frame::Message(answer.clone());
+            reply.frames.push(again);
+        }
+    }
+}
+
+/// Writes so many bytes to stderr, in lines.
+pub(crate) fn make_noise(bytes: u64) {
+    const LINE: &[u8] = b"gateway-fixture: this line says nothing, and there are many more of its kind ...\n";
+    let lines = bytes / LINE.len() as u64 + 1;
+    let block = LINE.repeat(64);
+    let mut stderr = std::io::stderr().lock();
+    for _ in 0..lines.div_ceil(64) {
+        if stderr.write_all(&block).is_err() {
+            return;
+        }
+    }
+}
+
+/// Writes the frames of a reply to stdout and ends the process where the reply says so.
+pub(crate) fn give_on_stdout(reply: Reply, stdout: &stdio::Stdout) {
+    for frame in reply.frames {
+        match frame {
+            Frame::Message(text) => stdout.write_line(&text),
+            Frame::Noise(text) => stdout.write(text.as_bytes()),
+            Frame::Endless(head) => stdout.write_for_ever(&head),
+        }
+    }
+    if let Some(code) = reply.exit {
+        std::process::exit(code);
+    }
+}
+
+fn add_unknown_fields(frame: &mut Frame) {
+    if let Frame::Message(text) = frame
+        && let Ok(answer) = std::str::from_utf8(text)
+    {
+        let answer = answer.replacen("{\"jsonrpc\"", "{\"x-envelope\":[null],\"jsonrpc\"", 1).replacen(
+            "\"result\":{\"",
+            "\"result\":{\"x-unknown\":{\"deep\":[1.50,1e400]},\"",
+            1,
+        );
+        *text = answer.into_bytes();
+    }
+}

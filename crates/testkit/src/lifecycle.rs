@@ -1,0 +1,115 @@
+//! How a connection begins in each era, and what every modern request must carry.
+
+use gateway_protocol::{
+    LATEST_LEGACY, MODERN, RawJson, RpcError, code, is_modern, meta, method, negotiate_legacy,
+};
+use serde_json::json;
+
+use crate::message::Message;
+use crate::options::{Options, SpokenEra};
+use crate::server::Exchange;
+use crate::tools::Called;
+
+/// The era of one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpeaksNow {
+    Legacy,
+    Modern,
+}
+
+const CAPABILITIES: &str = r#"{"tools":{"listChanged":true}}"#;
+const INSTRUCTIONS: &str = "A server for tests. Nothing here is true.";
+
+/// The era of a message, from what it carries and what the server speaks.
+pub(crate) fn era_of(spoken: SpokenEra, message: &Message<'_>, version_header: Option<&str>) -> SpeaksNow {
+    match spoken {
+        SpokenEra::Legacy => SpeaksNow::Legacy,
+        SpokenEra::Modern => SpeaksNow::Modern,
+        SpokenEra::Both => {
+            let carries_version = message.meta().is_some_and(|meta| meta.version.is_some());
+            let only_modern = matches!(message.method(), method::DISCOVER | method::LISTEN);
+            let modern = (carries_version || only_modern || version_header.is_some_and(is_modern))
+                && message.method() != method::INITIALIZE;
+            if modern { SpeaksNow::Modern } else { SpeaksNow::Legacy }
+        }
+    }
+}
+
+/// Checks what every modern request must carry (MCP 2026-07-28, SEP-2575).
+pub(crate) fn check_modern(message: &Message<'_>) -> Result<(), RpcError> {
+    let unsupported = |requested: &str| RpcError {
+        data: RawJson::of(&json!({"supported": [MODERN], "requested": requested})).ok(),
+        ..RpcError::new(code::UNSUPPORTED_VERSION, "unsupported protocol version")
+    };
+    if message.method() == method::INITIALIZE {
+        let requested = message.params.as_ref().and_then(|params| params.protocol_version.as_deref());
+        return Err(unsupported(requested.unwrap_or_default()));
+    }
+    let missing =
+        |key: &str| Err(RpcError::new(code::INVALID_PARAMS, format!("missing required _meta field: {key}")));
+    let Some(version) = message.meta().and_then(|meta| meta.version.as_deref()) else {
+        return missing(meta::PROTOCOL_VERSION);
+    };
+    if message.meta().is_none_or(|meta| meta.capabilities.is_none()) {
+        return missing(meta::CLIENT_CAPABILITIES);
+    }
+    if version == MODERN { Ok(()) } else { Err(unsupported(version)) }
+}
+
+/// Refuses work on a legacy connection whose handshake is not over.
+pub(crate) fn check_ready(exchange: &Exchange) -> Result<(), RpcError> {
+    match (&exchange.session, exchange.era) {
+        (Some(session), SpeaksNow::Legacy) if !session.is_ready() => {
+            Err(RpcError::new(code::INVALID_REQUEST, "received a request before initialization was complete"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Appends the answer to `initialize`.
+pub(crate) fn initialize(options: &Options, message: &Message<'_>, out: &mut Vec<u8>) -> Called {
+    if options.era == SpokenEra::Modern {
+        return Called::Failed(RpcError::new(code::METHOD_NOT_FOUND, "method not found: initialize"));
+    }
+    let requested = message.params.as_ref().and_then(|params| params.protocol_version.as_deref());
+    let version = negotiate_legacy(requested.unwrap_or(LATEST_LEGACY));
+    let result = format!(
+        r#"{{"protocolVersion":"{version}","capabilities":{CAPABILITIES},"serverInfo":{},"instructions":"{INSTRUCTIONS}"}}"#,
+        server_info()
+    );
+    out.extend_from_slice(result.as_bytes());
+    Called::Done
+}
+
+/// Appends the answer to `server/discover`.
+pub(crate) fn discover(options: &Options, out: &mut Vec<u8>) -> Called {
+    let result = format!(
+        r#"{{"resultType":"complete","supportedVersions":["{MODERN}"],"capabilities":{CAPABILITIES},"instructions":"{INSTRUCTIONS}","_meta":{{"{}":{}}},"ttlMs":{},"cacheScope":"public"}}"#,
+        meta::SERVER_INFO,
+        server_info(),
+        options.ttl_ms
+    );
+    out.extend_from_slice(result.as_bytes());
+    Called::Done
+}
+
+/// Appends what a modern list says about itself.
+pub(crate) fn append_cache_hints(options: &Options, era: SpeaksNow, out: &mut Vec<u8>) {
+    if era == SpeaksNow::Modern {
+        let hints = format!(r#","ttlMs":{},"cacheScope":"public","resultType":"complete""#, options.ttl_ms);
+        out.extend_from_slice(hints.as_bytes());
+    }
+}
+
+/// The HTTP status of an answer that is this error.
+pub(crate) fn status_of(era: SpeaksNow, error: &RpcError) -> u16 {
+    match (era, error.code) {
+        (SpeaksNow::Modern, code::METHOD_NOT_FOUND) => 404,
+        (SpeaksNow::Modern, other) if code::is_modern(other) => 400,
+        _ => 200,
+    }
+}
+
+fn server_info() -> String {
+    format!(r#"{{"name":"gateway-fixture","version":"{}"}}"#, env!("CARGO_PKG_VERSION"))
+}

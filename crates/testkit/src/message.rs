@@ -1,0 +1,85 @@
+//! Incoming messages, borrowed from their text: one pass, no trees.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// One message.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Message<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub(crate) id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) method: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(crate) params: Option<Params<'a>>,
+}
+
+/// The parameters that any method here looks at.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Params<'a> {
+    #[serde(borrow, default)]
+    pub(crate) name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(crate) arguments: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) cursor: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(crate) uri: Option<Cow<'a, str>>,
+    #[serde(borrow, default, rename = "protocolVersion")]
+    pub(crate) protocol_version: Option<Cow<'a, str>>,
+    #[serde(borrow, default, rename = "requestId")]
+    pub(crate) request_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) notifications: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    pub(crate) meta: Option<Meta<'a>>,
+}
+
+/// The members of `_meta` that anything here looks at.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Meta<'a> {
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
+    pub(crate) version: Option<Cow<'a, str>>,
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/clientCapabilities")]
+    pub(crate) capabilities: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "progressToken")]
+    pub(crate) progress_token: Option<&'a RawValue>,
+}
+
+impl<'a> Message<'a> {
+    pub(crate) fn parse(text: &'a [u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(text)
+    }
+
+    pub(crate) fn method(&self) -> &str {
+        self.method.as_deref().unwrap_or_default()
+    }
+
+    /// The id as text, `null` where there is none.
+    pub(crate) fn id_text(&self) -> &str {
+        self.id.map_or("null", RawValue::get)
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.params.as_ref().and_then(|params| params.name.as_deref())
+    }
+
+    /// The arguments of a call as text.
+    pub(crate) fn arguments(&self) -> &str {
+        self.params.as_ref().and_then(|params| params.arguments).map_or("{}", RawValue::get)
+    }
+
+    pub(crate) fn meta(&self) -> Option<&Meta<'a>> {
+        self.params.as_ref().and_then(|params| params.meta.as_ref())
+    }
+
+    pub(crate) fn progress_token(&self) -> Option<&'a RawValue> {
+        self.meta().and_then(|meta| meta.progress_token)
+    }
+}
+
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}

@@ -1,0 +1,85 @@
+//! Looking at processes and files, and waiting for what must come.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How often a condition is looked at.
+const INTERVAL: Duration = Duration::from_millis(5);
+
+/// What was waited for did not come.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} did not come within {waited:?}")]
+pub struct TimedOut {
+    /// What was waited for.
+    pub what: String,
+    /// How long.
+    pub waited: Duration,
+}
+
+/// Waits until `condition` holds, at most `deadline`.
+pub async fn eventually(
+    deadline: Duration,
+    what: &str,
+    mut condition: impl FnMut() -> bool,
+) -> Result<(), TimedOut> {
+    let start = Instant::now();
+    while !condition() {
+        if start.elapsed() > deadline {
+            return Err(TimedOut { what: what.to_owned(), waited: deadline });
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+    Ok(())
+}
+
+/// Like [`eventually`], outside a runtime.
+pub fn eventually_blocking(
+    deadline: Duration,
+    what: &str,
+    mut condition: impl FnMut() -> bool,
+) -> Result<(), TimedOut> {
+    let start = Instant::now();
+    while !condition() {
+        if start.elapsed() > deadline {
+            return Err(TimedOut { what: what.to_owned(), waited: deadline });
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    Ok(())
+}
+
+/// How many lines a file has; none if there is no file.
+pub fn count_lines(path: &Path) -> usize {
+    std::fs::read(path).unwrap_or_default().split(|byte| *byte == b'\n').skip(1).count()
+}
+
+/// How many lines of a file begin with `prefix`.
+pub fn count_lines_with(path: &Path, prefix: &str) -> usize {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().filter(|line| line.starts_with(prefix)).count()
+}
+
+/// Whether a process runs. A zombie, dead but not yet buried, does not.
+pub fn is_alive(pid: u32) -> bool {
+    stat_of(pid).is_some_and(|stat| !matches!(stat.state, 'Z' | 'X'))
+}
+
+/// The living children of a process.
+pub fn children_of(pid: u32) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|child| stat_of(*child).is_some_and(|stat| stat.parent == pid && stat.state != 'Z')).collect()
+}
+
+struct Stat {
+    state: char,
+    parent: u32,
+}
+
+fn stat_of(pid: u32) -> Option<Stat> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in brackets and may hold anything.
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    Some(Stat { state: fields.next()?.chars().next()?, parent: fields.next()?.parse().ok()? })
+}

@@ -1,0 +1,316 @@
+//! What the tools do.
+
+use std::borrow::Cow;
+use std::io::Write as _;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use gateway_protocol::{RawJson, RpcError, code, method, write_notification};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Number, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::definitions::{LOSSLESS_RESULT, MIRRORED, PNG};
+use crate::lifecycle::SpeaksNow;
+use crate::message::Message;
+use crate::notify::{Outbox, lock};
+use crate::server::{Exchange, Server};
+
+/// How a request went.
+#[derive(Debug)]
+pub(crate) enum Called {
+    /// Its result was appended.
+    Done,
+    /// It failed as a JSON-RPC error; what was appended is void.
+    Failed(RpcError),
+    /// It takes time and runs as a job; nothing was appended.
+    Slow,
+}
+
+#[derive(Deserialize)]
+struct Numbers {
+    a: Number,
+    b: Number,
+}
+
+#[derive(Deserialize)]
+struct Keyed<'a> {
+    #[serde(borrow)]
+    key: Cow<'a, str>,
+    #[serde(borrow, default)]
+    value: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Loose {
+    token: Option<String>,
+    message: Option<String>,
+    city: Option<String>,
+    code: Option<i64>,
+    data: Option<RawJson>,
+    bytes: Option<usize>,
+    times: Option<u64>,
+}
+
+/// The arguments of `slow`.
+#[derive(Deserialize)]
+pub(crate) struct SlowWork {
+    ms: u64,
+    #[serde(default)]
+    progress: u32,
+}
+
+/// The arguments of `exit`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Exit {
+    when: Option<String>,
+    code: Option<i32>,
+}
+
+impl Exit {
+    pub(crate) fn is_after_answer(&self) -> bool {
+        self.when.as_deref() == Some("after")
+    }
+
+    pub(crate) fn code(&self) -> i32 {
+        self.code.unwrap_or(1)
+    }
+}
+
+impl Server {
+    /// Runs a tool that needs no waiting.
+    pub(crate) fn call(&self, message: &Message<'_>, exchange: &Exchange, out: &mut Vec<u8>) -> Called {
+        let Some(name) = message.name() else {
+            return Called::Failed(RpcError::new(code::INVALID_PARAMS, "the call names no tool"));
+        };
+        let arguments = message.arguments();
+        let era = exchange.era;
+        match name {
+            "slow" | "exit" => return Called::Slow,
+            "echo" => write_result(out, era, arguments, Structured::Same),
+            "add" => return self.arithmetic(message, era, out, i64::checked_add, |a, b| a + b),
+            "multiply" => return self.arithmetic(message, era, out, i64::checked_mul, |a, b| a * b),
+            "get_weather" => {
+                let city = loose(arguments).city.unwrap_or_default();
+                let weather = json!({"city": city, "temperature": 72, "condition": "sunny", "humidity": 45});
+                self.finish(name, arguments, &weather.to_string(), era, out);
+            }
+            "store_value" | "get_value" => return self.keep(name, arguments, era, out),
+            "count" | "count_idempotent" => {
+                let number = self.counted.fetch_add(1, Ordering::Relaxed) + 1;
+                let token = loose(arguments).token.unwrap_or_default();
+                self.counter.append(format!("{name} {token}").trim_end());
+                self.finish(name, arguments, &json!({ "count": number }).to_string(), era, out);
+            }
+            "lossless" => out.extend_from_slice(LOSSLESS_RESULT.as_bytes()),
+            "fail" => {
+                let text = loose(arguments).message.unwrap_or_else(|| "the tool failed as asked".to_owned());
+                write_failure(out, era, &text);
+            }
+            "rpc_error" => {
+                let Loose { code, message, data, .. } = loose(arguments);
+                let message = message.unwrap_or_else(|| "refused as asked".to_owned());
+                return Called::Failed(RpcError { code: code.unwrap_or(-32_001), message, data });
+            }
+            "big" => {
+                write_result(out, era, &"x".repeat(loose(arguments).bytes.unwrap_or(1024)), Structured::None);
+            }
+            "image" => {
+                write_blocks(
+                    out,
+                    era,
+                    &format!(r#"{{"type":"image","data":"{PNG}","mimeType":"image/png"}}"#),
+                );
+            }
+            "mixed" => write_blocks(out, era, &mixed_blocks()),
+            "header_echo" => {
+                let seen: serde_json::Map<_, _> = MIRRORED
+                    .iter()
+                    .map(|(argument, header)| {
+                        let found = exchange.mirrored.iter().find(|(name, _)| name == header);
+                        ((*argument).to_owned(), json!(found.map(|(_, value)| value)))
+                    })
+                    .collect();
+                write_result(out, era, &json!(seen).to_string(), Structured::Same);
+            }
+            "change_tools" => {
+                self.change_tools(loose(arguments).times.unwrap_or(1));
+                write_result(out, era, r#"{"changed":true}"#, Structured::Same);
+            }
+            other if self.catalogue.has_other(other) || other.starts_with("revision_") => {
+                write_result(out, era, arguments, Structured::Same);
+            }
+            other => {
+                return Called::Failed(RpcError::new(code::INVALID_PARAMS, format!("unknown tool: {other}")));
+            }
+        }
+        Called::Done
+    }
+
+    fn arithmetic(
+        &self,
+        message: &Message<'_>,
+        era: SpeaksNow,
+        out: &mut Vec<u8>,
+        whole: impl Fn(i64, i64) -> Option<i64>,
+        broken: impl Fn(f64, f64) -> f64,
+    ) -> Called {
+        let arguments = message.arguments();
+        let Numbers { a, b } = match serde_json::from_str(arguments) {
+            Ok(numbers) => numbers,
+            Err(error) => {
+                write_failure(out, era, &format!("invalid arguments: {error}"));
+                return Called::Done;
+            }
+        };
+        let exact = a.as_i64().zip(b.as_i64()).and_then(|(a, b)| whole(a, b));
+        let mut text = [0_u8; 64];
+        let mut rest = text.as_mut_slice();
+        let written = match (exact, a.as_f64().zip(b.as_f64())) {
+            (Some(number), _) => write!(rest, r#"{{"result":{number}}}"#),
+            (None, Some((a, b))) => write!(rest, r#"{{"result":{}}}"#, json!(broken(a, b))),
+            (None, None) => write!(rest, r#"{{"result":null}}"#),
+        };
+        let length = 64 - rest.len();
+        let text = text.get(..length).and_then(|text| std::str::from_utf8(text).ok());
+        let text = text.filter(|_| written.is_ok()).unwrap_or(r#"{"result":null}"#);
+        self.finish(message.name().unwrap_or_default(), arguments, text, era, out);
+        Called::Done
+    }
+
+    fn keep(&self, name: &str, arguments: &str, era: SpeaksNow, out: &mut Vec<u8>) -> Called {
+        let Keyed { key, value } = match serde_json::from_str(arguments) {
+            Ok(keyed) => keyed,
+            Err(error) => {
+                write_failure(out, era, &format!("invalid arguments: {error}"));
+                return Called::Done;
+            }
+        };
+        let text = if name == "store_value" {
+            let value = value.map_or("null", RawValue::get).to_owned();
+            lock(&self.values).insert(key.to_string(), value);
+            format!(r#"{{"success":true,"key":{}}}"#, json!(key))
+        } else {
+            let value = lock(&self.values).get(key.as_ref()).cloned();
+            format!(r#"{{"key":{},"value":{}}}"#, json!(key), value.as_deref().unwrap_or("null"))
+        };
+        self.finish(name, arguments, &text, era, out);
+        Called::Done
+    }
+
+    /// Writes a result and, where calls are logged, the call (S004-15).
+    fn finish(&self, name: &str, arguments: &str, result: &str, era: SpeaksNow, out: &mut Vec<u8>) {
+        if self.call_log.is_on() {
+            self.call_log.append(&format!(
+                r#"{{"timestamp":"{}","tool":{},"arguments":{arguments},"result":{result}}}"#,
+                jiff::Timestamp::now(),
+                json!(name)
+            ));
+        }
+        write_result(out, era, result, Structured::None);
+    }
+
+    /// Works for a while; `None` if it was cancelled meanwhile.
+    pub(crate) async fn work_slowly(
+        &self,
+        message: &Message<'_>,
+        related: Option<&Outbox>,
+        cancelled: &CancellationToken,
+    ) -> Option<String> {
+        let work: SlowWork =
+            serde_json::from_str(message.arguments()).unwrap_or(SlowWork { ms: 0, progress: 0 });
+        let id = message.id_text();
+        self.counter.append(&format!("slow-started {id}"));
+        let steps = u64::from(work.progress) + 1;
+        for step in 1..=steps {
+            tokio::select! {
+                () = cancelled.cancelled() => {
+                    self.counter.append(&format!("cancelled {id}"));
+                    return None;
+                }
+                () = tokio::time::sleep(Duration::from_micros(work.ms * 1000 / steps)) => {}
+            }
+            if step < steps
+                && let Some((token, outbox)) = message.progress_token().zip(related)
+            {
+                let mut note = Vec::new();
+                let (progress, total) = (step.to_string(), work.progress.to_string());
+                let params: [(&str, &[u8]); 4] = [
+                    ("progressToken", token.get().as_bytes()),
+                    ("progress", progress.as_bytes()),
+                    ("total", total.as_bytes()),
+                    ("message", br#""still at it""#),
+                ];
+                write_notification(&mut note, method::PROGRESS, &params, &[]);
+                outbox.send(note);
+            }
+        }
+        self.counter.append(&format!("slow-finished {id}"));
+        Some(json!({"waited": work.ms}).to_string())
+    }
+}
+
+/// Whether a result says its value once more as structured content.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Structured {
+    None,
+    /// The text, which is JSON.
+    Same,
+}
+
+/// Appends a result with one text.
+pub(crate) fn write_result(out: &mut Vec<u8>, era: SpeaksNow, text: &str, structured: Structured) {
+    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
+    write_text(out, text);
+    out.extend_from_slice(b"}]");
+    if structured == Structured::Same {
+        out.extend_from_slice(b",\"structuredContent\":");
+        out.extend_from_slice(text.as_bytes());
+    }
+    end_result(out, era);
+}
+
+fn write_failure(out: &mut Vec<u8>, era: SpeaksNow, text: &str) {
+    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
+    write_text(out, text);
+    out.extend_from_slice(b"}],\"isError\":true");
+    end_result(out, era);
+}
+
+fn write_blocks(out: &mut Vec<u8>, era: SpeaksNow, blocks: &str) {
+    out.extend_from_slice(b"{\"content\":[");
+    out.extend_from_slice(blocks.as_bytes());
+    out.push(b']');
+    end_result(out, era);
+}
+
+fn end_result(out: &mut Vec<u8>, era: SpeaksNow) {
+    if era == SpeaksNow::Modern {
+        out.extend_from_slice(b",\"resultType\":\"complete\"");
+    }
+    out.push(b'}');
+}
+
+fn write_text(out: &mut Vec<u8>, text: &str) {
+    // A text always has a JSON form, and memory takes everything.
+    let _ = serde_json::to_writer(out, text);
+}
+
+fn loose(arguments: &str) -> Loose {
+    serde_json::from_str(arguments).unwrap_or_default()
+}
+
+fn mixed_blocks() -> String {
+    [
+        r#"{"type":"text","text":"one of each","annotations":{"audience":["user"],"priority":1}}"#.to_owned(),
+        format!(r#"{{"type":"image","data":"{PNG}","mimeType":"image/png"}}"#),
+        r#"{"type":"audio","data":"UklGRiQAAABXQVZFZm10IA==","mimeType":"audio/wav"}"#.to_owned(),
+        r#"{"type":"resource_link","uri":"test://link","name":"link","mimeType":"text/plain"}"#.to_owned(),
+        r#"{"type":"resource","resource":{"uri":"test://embedded","mimeType":"text/plain","text":"embedded"}}"#
+            .to_owned(),
+    ]
+    .join(",")
+}
