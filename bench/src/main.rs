@@ -1,6 +1,7 @@
 //! Measures the translation engine on a corpus of real tools, against what `serde_json` needs for the same tools.
 
 mod corpus;
+mod load;
 mod measure;
 mod memory;
 mod passes;
@@ -34,6 +35,8 @@ enum Command {
     Time(Time),
     /// Run one corpus pass and nothing more, for tools that count instructions.
     Once(Once),
+    /// Drive the whole gateway and the same server directly.
+    Load(load::Load),
 }
 
 #[derive(Debug, Args)]
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Time(command) => command.run(),
         Command::Once(command) => command.run(),
+        Command::Load(command) => command.run().and_then(|table| Ok(write!(std::io::stdout(), "{table}")?)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
