@@ -127,7 +127,7 @@ impl Catalogue {
 }
 
 /// One tool of one upstream.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CatalogueTool {
     /// Whose it is.
@@ -166,6 +166,22 @@ pub struct CatalogueTool {
     pub injected: Map<String, Value>,
     /// Parameters that are mirrored into headers.
     pub header_parameters: Vec<HeaderParameter>,
+}
+
+/// Values that are filled in may be secrets, so only their names are shown.
+impl fmt::Debug for CatalogueTool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CatalogueTool")
+            .field("server", &self.server)
+            .field("name", &self.name)
+            .field("public_name", &self.public_name)
+            .field("listed", &self.listed)
+            .field("definition", self.shown())
+            .field("hidden", &self.hidden)
+            .field("injected", &self.injected.keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
 }
 
 impl CatalogueTool {

@@ -1,1 +1,336 @@
-//! The configuration file.
+//! The configuration file: JSON with comments, whose servers are the block that people already have.
+//!
+//! Accepted as they are: `mcpServers` (Claude, Cursor, Windsurf, Cline, Gemini CLI, Copilot), `servers` and `mcp.servers`
+//! (VS Code), `context_servers` (Zed). `clash` and `groups` are ours. Everything else at the top belongs to the service
+//! and is handed on as it is.
+//!
+//! Everything is a pure function of texts and an [`Environment`]; all errors are told at once, each with file, line and
+//! field, and none with the value of a variable.
+
+mod dotenv;
+mod environment;
+mod expand;
+mod fields;
+pub mod jsonc;
+mod locate;
+mod problems;
+mod reader;
+mod schema;
+mod server;
+mod tools;
+mod unsafe_env;
+mod words;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use self::expand::Source;
+use self::jsonc::{Document, pointer_step};
+use self::reader::{Notes, Reader};
+use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
+use crate::spec::{UpstreamId, UpstreamSpec};
+
+pub use self::dotenv::parse as parse_dotenv;
+pub use self::environment::Environment;
+pub use self::expand::{ExpandError, Expanded, expand};
+pub use self::locate::{CONFIG_FILE, Lookup, load};
+pub use self::problems::{ConfigError, ConfigErrors};
+pub use self::schema::json_schema;
+pub use self::words::split_words;
+
+/// What is configured.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct GatewayConfig {
+    /// The servers, in the order of the file, disabled ones included.
+    pub servers: Vec<UpstreamSpec>,
+    /// Clash policy, groups and the order of the servers.
+    pub catalogue: CatalogueRules,
+    /// The members of the file that are not about servers and tools, as they are. Empty where there is no file.
+    pub rest: Map<String, Value>,
+    /// The file, for the lines of what is in `rest`.
+    pub document: Option<Document>,
+    /// Where all this comes from.
+    pub source: ConfigSource,
+    /// What should be looked at.
+    pub warnings: Vec<ConfigError>,
+}
+
+/// The rest may hold secrets, so only its names are shown.
+impl fmt::Debug for GatewayConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("GatewayConfig")
+            .field("servers", &self.servers)
+            .field("catalogue", &self.catalogue)
+            .field("rest", &self.rest.keys().collect::<Vec<_>>())
+            .field("source", &self.source)
+            .field("warnings", &self.warnings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where a configuration comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ConfigSource {
+    /// A file.
+    File(PathBuf),
+    /// Environment variables that describe one server.
+    Environment,
+    /// Nothing is configured.
+    #[default]
+    Nothing,
+}
+
+/// Names of the members at the top that hold servers.
+const SERVER_BLOCKS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
+
+/// Names of the other members at the top that are read here.
+const OWN: [&str; 5] = ["mcp", "inputs", "clash", "groups", "$schema"];
+
+/// Reads the text of a configuration file. `file` is how errors name it.
+pub fn parse(file: &Path, text: &str, environment: &Environment<'_>) -> Result<GatewayConfig, ConfigErrors> {
+    let found = RefCell::default();
+    let mut config = Parts::default();
+    config.read_file(file, text, Role::Whole, environment, &found);
+    config.finish(found.into_inner(), ConfigSource::File(file.to_owned()))
+}
+
+/// What has been read so far, from one or more files.
+#[derive(Default)]
+struct Parts {
+    servers: Vec<UpstreamSpec>,
+    clash: Option<ClashPolicy>,
+    groups: BTreeMap<String, ToolGroup>,
+    rest: Map<String, Value>,
+    document: Option<Document>,
+    /// Files without any servers: an error, unless another file has some.
+    without_servers: Vec<ConfigError>,
+    has_servers: bool,
+}
+
+/// What a file is read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Everything in it.
+    Whole,
+    /// Its servers; the rest belongs to another program.
+    Servers,
+}
+
+impl Parts {
+    fn read_file(
+        &mut self,
+        file: &Path,
+        text: &str,
+        role: Role,
+        environment: &Environment<'_>,
+        found: &RefCell<ConfigErrors>,
+    ) {
+        let name = file.display().to_string();
+        let refuse = |line: Option<usize>, message: String| {
+            let problem = ConfigError { file: name.clone(), line, field: String::new(), message };
+            found.borrow_mut().errors.push(problem);
+        };
+        let document = match Document::parse(text) {
+            Ok(document) => document,
+            Err(error) => {
+                return refuse(
+                    Some(error.line),
+                    format!("not JSON: {}, column {}", error.message, error.column),
+                );
+            }
+        };
+        let Value::Object(members) = document.value() else {
+            return refuse(Some(1), "must be a JSON object".to_owned());
+        };
+        let notes = Notes { file: &name, document: &document, found, secrets: RefCell::default() };
+        for pointer in document.duplicates() {
+            notes.warn(&pointer, "stands here twice; the last one counts");
+        }
+        let source = Source {
+            environment,
+            inputs: members.get("inputs").unwrap_or(&Value::Null),
+            folder: folder_of(file),
+        };
+        let top = Reader { notes: &notes, pointer: String::new(), members };
+        let blocks = server_blocks(&top);
+        if blocks.is_empty() {
+            let problem = notes.problem("", "Config file must have a \"servers\" object (or \"mcpServers\")");
+            self.without_servers.push(problem);
+        }
+        self.has_servers |= !blocks.is_empty();
+        for block in &blocks {
+            self.read_block(block, source);
+        }
+        if !blocks.is_empty() && blocks.iter().all(|block| block.members.is_empty()) {
+            notes.warn("", "Config file has no servers defined");
+        }
+        if role == Role::Whole {
+            self.read_catalogue_rules(&top);
+        }
+        self.check_references(&top, &blocks);
+        if role == Role::Whole {
+            let of_service = |name: &str| !SERVER_BLOCKS.contains(&name) && !OWN.contains(&name);
+            let rest = members.iter().filter(|(name, _)| of_service(name));
+            self.rest = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
+            self.document = Some(document);
+        }
+    }
+
+    fn read_block(&mut self, block: &Reader<'_>, source: Source<'_>) {
+        for name in block.members.keys() {
+            let Some(entry) = block.object(name) else { continue };
+            if name.trim().is_empty() {
+                entry.error("", "a server needs a name");
+                continue;
+            }
+            if self.servers.iter().any(|server| server.id.as_str() == name) {
+                entry.error("", &format!("Server \"{name}\" is configured twice"));
+                continue;
+            }
+            let expanding = Expanding { source, notes: entry.notes, lenient: server::is_disabled(&entry) };
+            let Some(Value::Object(members)) =
+                block.members.get(name).map(|entry_value| expanding.expand(entry_value, &entry.pointer))
+            else {
+                continue;
+            };
+            let entry = Reader { notes: entry.notes, pointer: entry.pointer, members: &members };
+            self.servers.extend(server::read_server(name, &entry, source.environment));
+        }
+    }
+
+    fn read_catalogue_rules(&mut self, top: &Reader<'_>) {
+        let policies =
+            [("error", ClashPolicy::Error), ("prefix", ClashPolicy::Prefix), ("first", ClashPolicy::First)];
+        self.clash = self.clash.or(top.choice("clash", &policies));
+        let groups = top.map_of("groups", |reader, name| {
+            if reader.get(name).is_some_and(Value::is_array) {
+                return Some(ToolGroup { tools: reader.texts(name)?, ..ToolGroup::default() });
+            }
+            let inner = reader.object(name)?;
+            server::warn_of_unknown(&inner, fields::GROUP, &["description"]);
+            Some(ToolGroup {
+                servers: inner.texts("servers").unwrap_or_default(),
+                tools: inner.texts("tools").unwrap_or_default(),
+                tags: inner.texts("tags").unwrap_or_default(),
+            })
+        });
+        self.groups.extend(groups.unwrap_or_default());
+    }
+
+    /// Servers that are named but do not exist.
+    fn check_references(&self, top: &Reader<'_>, blocks: &[Reader<'_>]) {
+        let exists = |name: &str| {
+            self.servers.iter().any(|server| server.id.as_str() == name)
+                || blocks.iter().any(|block| block.members.contains_key(name))
+        };
+        for server in &self.servers {
+            let Some(fallback) = &server.fallback else { continue };
+            let Some(block) = blocks.iter().find(|block| block.members.contains_key(server.id.as_str()))
+            else {
+                continue;
+            };
+            let Some(entry) = block.object(server.id.as_str()) else { continue };
+            if !exists(fallback.as_str()) {
+                entry.error("fallback", &format!("no server is called \"{fallback}\""));
+            } else if self.servers.iter().any(|other| other.id == *fallback && other.disabled) {
+                entry.warn("fallback", &format!("server \"{fallback}\" is disabled"));
+            }
+        }
+        for (name, group) in &self.groups {
+            let missing =
+                group.servers.iter().find(|pattern| !pattern.contains(['*', '?']) && !exists(pattern));
+            if let Some(missing) = missing {
+                top.warn(&format!("groups/{name}"), &format!("no server is called \"{missing}\""));
+            }
+        }
+    }
+
+    fn finish(self, mut found: ConfigErrors, source: ConfigSource) -> Result<GatewayConfig, ConfigErrors> {
+        if !self.has_servers {
+            found.errors.extend(self.without_servers);
+        }
+        if !found.errors.is_empty() {
+            return Err(found);
+        }
+        let order: Vec<UpstreamId> = self.servers.iter().map(|server| server.id.clone()).collect();
+        Ok(GatewayConfig {
+            catalogue: CatalogueRules { clash: self.clash.unwrap_or_default(), groups: self.groups, order },
+            servers: self.servers,
+            rest: self.rest,
+            document: self.document,
+            source,
+            warnings: found.warnings,
+        })
+    }
+}
+
+fn server_blocks<'a>(top: &Reader<'a>) -> Vec<Reader<'a>> {
+    let mut blocks: Vec<Reader<'a>> = SERVER_BLOCKS.iter().filter_map(|name| top.object(name)).collect();
+    // VS Code's settings hold the same block one level deeper.
+    let inner = top.get("mcp").filter(|value| value.is_object()).and_then(|_| top.object("mcp"));
+    blocks.extend(inner.and_then(|inner| inner.object("servers")));
+    blocks
+}
+
+/// What `${workspaceFolder}` is: where the file lies, or above that where it lies in an editor's folder.
+fn folder_of(file: &Path) -> Option<&Path> {
+    let folder =
+        file.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+    match folder.file_name().and_then(|name| name.to_str()) {
+        Some(".vscode" | ".cursor" | ".zed") => folder.parent(),
+        _ => Some(folder),
+    }
+}
+
+/// Replaces the variables in all texts of a server.
+struct Expanding<'a> {
+    source: Source<'a>,
+    notes: &'a Notes<'a>,
+    /// A disabled server need not have its variables.
+    lenient: bool,
+}
+
+impl Expanding<'_> {
+    fn expand(&self, value: &Value, pointer: &str) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.expand_text(text, pointer)),
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .map(|(index, item)| self.expand(item, &format!("{pointer}/{index}")))
+                .collect(),
+            Value::Object(members) => members
+                .iter()
+                .map(|(name, member)| {
+                    let pointer = format!("{pointer}/{}", pointer_step(name));
+                    (name.clone(), self.expand(member, &pointer))
+                })
+                .collect::<Map<String, Value>>()
+                .into(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    fn expand_text(&self, text: &str, pointer: &str) -> String {
+        match self.source.expand(text) {
+            Ok(expanded) => {
+                self.notes.secrets.borrow_mut().extend(expanded.values);
+                expanded.text
+            }
+            Err(error) if self.lenient => {
+                self.notes.warn(pointer, &error.to_string());
+                String::new()
+            }
+            Err(error) => {
+                self.notes.error(pointer, &error.to_string());
+                text.to_owned()
+            }
+        }
+    }
+}
