@@ -24,6 +24,6 @@ pub use fleet::{
     CallOptions, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions, UpstreamHealth, UpstreamState, watch_files,
 };
 pub use spec::{
-    ConnectMode, Endpoint, HttpMode, Limits, OnDefinitionChange, ProtocolChoice, RestartPolicy, Timeouts, ToolRules,
+    ConnectMode, Endpoint, FallbackOn, HttpMode, Limits, OnDefinitionChange, ProtocolChoice, RestartPolicy, Timeouts, ToolRules,
     UpstreamId, UpstreamSpec,
 };

@@ -16,6 +16,11 @@ impl UpstreamId {
         Self(name.into())
     }
 
+    /// The name, shared.
+    pub fn to_shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -60,6 +65,8 @@ pub struct UpstreamSpec {
     pub log_path: Option<PathBuf>,
     /// The upstream that takes over when this one times out or cannot be reached, if its tool may run again.
     pub fallback: Option<UpstreamId>,
+    /// When it takes over.
+    pub fallback_on: FallbackOn,
     /// Files whose change restarts the upstream.
     pub watch_paths: Vec<PathBuf>,
 }
@@ -82,6 +89,7 @@ impl UpstreamSpec {
             prefix: None,
             log_path: None,
             fallback: None,
+            fallback_on: FallbackOn::default(),
             watch_paths: Vec::new(),
         }
     }
@@ -127,12 +135,25 @@ impl fmt::Debug for Endpoint {
                 .finish(),
             Self::Http { url, headers, mode } => formatter
                 .debug_struct("Http")
-                .field("url", &url.split('?').next())
+                .field("url", &address_without_secrets(url))
                 .field("headers", &headers.keys().collect::<Vec<_>>())
                 .field("mode", mode)
                 .finish(),
             Self::Demo => formatter.write_str("Demo"),
         }
+    }
+}
+
+/// An address without its query and without a user's name and password.
+fn address_without_secrets(url: &str) -> String {
+    let plain = url.split(['?', '#']).next().unwrap_or_default();
+    match plain.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
+        }
+        None => plain.to_owned(),
     }
 }
 
@@ -182,6 +203,24 @@ pub enum ConnectMode {
     Lazy,
 }
 
+/// When another upstream takes a call over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FallbackOn {
+    /// The upstream could not be reached, so the call did not run.
+    pub unreachable: bool,
+    /// It gave no answer in time; only for tools that may run again.
+    pub timeout: bool,
+    /// It went away during the call; only for tools that may run again.
+    pub lost: bool,
+}
+
+impl Default for FallbackOn {
+    fn default() -> Self {
+        Self { unreachable: true, timeout: true, lost: true }
+    }
+}
+
 /// What a changed tool definition means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDefinitionChange {
@@ -216,10 +255,10 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             probe: Duration::from_secs(2),
-            connect: Duration::from_secs(60),
+            connect: Duration::from_mins(1),
             list: Duration::from_secs(30),
-            call: Duration::from_secs(60),
-            call_maximum: Duration::from_secs(600),
+            call: Duration::from_mins(1),
+            call_maximum: Duration::from_mins(10),
             per_tool: BTreeMap::new(),
             close: Duration::from_secs(2),
         }
@@ -248,7 +287,7 @@ impl Default for RestartPolicy {
     fn default() -> Self {
         Self {
             first: Duration::from_secs(2),
-            longest: Duration::from_secs(60),
+            longest: Duration::from_mins(1),
             attempts: 5,
             ping_every: Some(Duration::from_secs(10)),
             ping_timeout: Duration::from_secs(5),
@@ -275,12 +314,18 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { message_bytes: 32 << 20, in_flight: 1_024, stderr_bytes: 16 << 10, pages: 1_000, entries: 20_000 }
+        Self {
+            message_bytes: 32 << 20,
+            in_flight: 1_024,
+            stderr_bytes: 16 << 10,
+            pages: 1_000,
+            entries: 20_000,
+        }
     }
 }
 
 /// Which tools of an upstream are offered, and how.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ToolRules {
     /// Patterns (`*`, `?`) of names that are offered; all where empty.
@@ -305,4 +350,26 @@ pub struct ToolRules {
     pub overrides: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
     /// What a changed definition means.
     pub on_definition_change: OnDefinitionChange,
+}
+
+/// Values that are filled in may be secrets, so only their names are shown.
+impl fmt::Debug for ToolRules {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let injected: BTreeMap<&String, Vec<&String>> =
+            self.injected.iter().map(|(pattern, values)| (pattern, values.keys().collect())).collect();
+        formatter
+            .debug_struct("ToolRules")
+            .field("allow", &self.allow)
+            .field("deny", &self.deny)
+            .field("idempotent", &self.idempotent)
+            .field("always_allow", &self.always_allow)
+            .field("injected", &injected)
+            .field("hidden", &self.hidden)
+            .field("categories", &self.categories)
+            .field("importance", &self.importance)
+            .field("tags", &self.tags)
+            .field("overrides", &self.overrides.keys().collect::<Vec<_>>())
+            .field("on_definition_change", &self.on_definition_change)
+            .finish()
+    }
 }

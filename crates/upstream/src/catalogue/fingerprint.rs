@@ -155,8 +155,7 @@ fn write_text(text: &str, hash: &mut Sha256) {
 }
 
 fn shorten(digest: [u8; 32]) -> [u8; 8] {
-    let [a, b, c, d, e, f, g, h, ..] = digest;
-    [a, b, c, d, e, f, g, h]
+    digest.first_chunk().copied().unwrap_or_default()
 }
 
 fn hex(bytes: &[u8]) -> String {

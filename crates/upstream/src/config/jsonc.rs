@@ -15,7 +15,7 @@ pub struct Document {
 /// The text may hold secrets, so it is not shown.
 impl std::fmt::Debug for Document {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Document").field("bytes", &self.plain.len()).finish()
+        formatter.debug_struct("Document").field("bytes", &self.plain.len()).finish_non_exhaustive()
     }
 }
 
@@ -61,7 +61,7 @@ impl Document {
             found = name;
             cursor.at = value;
         }
-        1 + bytes.iter().take(found).filter(|byte| **byte == b'\n').count()
+        bytes.get(..found).unwrap_or_default().split(|byte| *byte == b'\n').count()
     }
 
     /// The keys that stand twice in one object, as JSON Pointers. The last one counts.
@@ -156,7 +156,7 @@ fn error_at(bytes: &[u8], at: usize, message: &str) -> JsoncError {
     let before = bytes.get(..at).unwrap_or_default();
     let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1);
     JsoncError {
-        line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
+        line: before.split(|byte| *byte == b'\n').count(),
         column: 1 + at - line_start,
         message: message.to_owned(),
     }
@@ -270,12 +270,11 @@ impl Cursor<'_> {
                     depth += 1;
                     self.at += 1;
                 }
-                b'}' | b']' if depth == 0 => return,
+                b'}' | b']' | b',' if depth == 0 => return,
                 b'}' | b']' => {
                     depth -= 1;
                     self.at += 1;
                 }
-                b',' if depth == 0 => return,
                 _ => self.at += 1,
             }
         }

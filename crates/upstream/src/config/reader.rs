@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Nothing that is configured takes longer than a day.
-const LONGEST: Duration = Duration::from_secs(86_400);
+const LONGEST: Duration = Duration::from_hours(24);
 
 fn scalar_text(value: &Value) -> Option<String> {
     match value {

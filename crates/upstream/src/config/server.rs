@@ -38,7 +38,7 @@ pub(super) fn read_server(
     spec.required = reader.flag("required").unwrap_or(false);
     spec.disabled = is_disabled(reader);
     spec.timeouts = timeouts(reader);
-    spec.idle_stop = time_or_false(reader, "idleStop").unwrap_or(None);
+    spec.idle_stop = time_or_false(reader, "idleStop", None);
     spec.restart = restart(reader);
     spec.limits = limits(reader);
     spec.tools = tool_rules(reader);
@@ -309,11 +309,12 @@ fn client_timeout(reader: &Reader<'_>) -> Option<Duration> {
     }
 }
 
-/// A time, or `false` for never. The outer option says whether anything was configured.
-fn time_or_false(reader: &Reader<'_>, name: &str) -> Option<Option<Duration>> {
-    match reader.get(name)? {
-        serde_json::Value::Bool(false) => Some(None),
-        _ => reader.duration(name).map(Some),
+/// A time, or `false` for never; `otherwise` where nothing is configured.
+fn time_or_false(reader: &Reader<'_>, name: &str, otherwise: Option<Duration>) -> Option<Duration> {
+    match reader.get(name) {
+        Some(serde_json::Value::Bool(false)) => None,
+        Some(_) => reader.duration(name),
+        None => otherwise,
     }
 }
 
@@ -325,7 +326,7 @@ fn restart(reader: &Reader<'_>) -> RestartPolicy {
     policy.first = reader.duration("first").unwrap_or(policy.first);
     policy.longest = reader.duration("longest").unwrap_or(policy.longest).max(policy.first);
     policy.attempts = count("attempts").unwrap_or(policy.attempts);
-    policy.ping_every = time_or_false(&reader, "pingEvery").unwrap_or(policy.ping_every);
+    policy.ping_every = time_or_false(&reader, "pingEvery", policy.ping_every);
     policy.ping_timeout = reader.duration("pingTimeout").unwrap_or(policy.ping_timeout);
     policy.ping_failures = count("pingFailures").unwrap_or(policy.ping_failures);
     policy
