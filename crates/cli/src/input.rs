@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The longest line of a JSON-lines input.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
@@ -51,23 +51,6 @@ pub(crate) fn read_tools(file: Option<&Path>) -> Result<ToolList> {
         }
     }
     bail!("{name} holds no tools: expected an array, {{\"tools\": […]}} or a tools/list reply")
-}
-
-/// Where a tool may carry its schema; the first that is there counts.
-const SCHEMA_POINTERS: [&str; 3] = ["/inputSchema", "/parameters", "/schema"];
-
-/// JSON Pointer to the schema of a tool's arguments.
-pub(crate) fn schema_pointer(tool: &Value) -> &'static str {
-    let present = |pointer: &&&str| tool.pointer(pointer).is_some();
-    SCHEMA_POINTERS.iter().find(present).copied().unwrap_or("/inputSchema")
-}
-
-/// The schema of a tool's arguments; one without parameters where the tool has none.
-pub(crate) fn input_schema(tool: &Value) -> Value {
-    match tool.pointer(schema_pointer(tool)) {
-        None | Some(Value::Null | Value::Bool(true)) => json!({"type": "object", "properties": {}}),
-        Some(schema) => schema.clone(),
-    }
 }
 
 /// The lines of `reader`, one buffer for all.

@@ -4,6 +4,7 @@
 
 pub mod arguments;
 pub mod calls;
+pub mod check;
 pub mod context;
 pub mod dialect;
 pub mod history;
@@ -18,6 +19,7 @@ pub mod schema;
 pub mod stream;
 mod text;
 mod tokens;
+mod tool;
 mod translate;
 
 pub use dialect::{Dialect, DialectError, Dialects, Protocol};
@@ -27,4 +29,5 @@ pub use options::{Budget, Defaults, EmptyRequired, Open, Options, Strict};
 pub use plan::{Plan, PlanError};
 pub use report::{Change, Changes, Fate};
 pub use tokens::Tokens;
+pub use tool::{input_schema, schema_pointer};
 pub use translate::{ToolTranslation, Translation, Translator};

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use anyhow::Result;
+use gateway_dialects::check::{Level, Report};
 
 use super::text::{groups, some_dialects};
-use super::{Level, Report};
 use crate::output::counted;
 
 pub(crate) fn write_markdown(writer: &mut impl Write, report: &Report) -> Result<()> {

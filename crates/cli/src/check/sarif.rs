@@ -5,15 +5,15 @@ use std::io::Write;
 use std::path::{Component, Path};
 
 use anyhow::Result;
+use gateway_dialects::check::{Finding, RULES, Report};
 use serde_json::{Value, json};
 
 use super::locate::locate;
-use super::{Finding, Report, rules};
 use crate::input::ToolList;
 use crate::output::write_pretty_json;
 
 pub(crate) fn write_sarif(writer: &mut impl Write, report: &Report, list: &ToolList) -> Result<()> {
-    let described: Vec<Value> = rules::ALL
+    let described: Vec<Value> = RULES
         .iter()
         .map(|rule| {
             json!({
@@ -63,7 +63,7 @@ fn result(finding: &Finding, list: &ToolList, artifact: &str, dialects: usize) -
     text.push_str(finding.help);
     json!({
         "ruleId": finding.rule.id,
-        "ruleIndex": rules::ALL.iter().position(|rule| rule.id == finding.rule.id),
+        "ruleIndex": RULES.iter().position(|rule| rule.id == finding.rule.id),
         "level": finding.level.name(),
         "message": {"text": text},
         "locations": [{

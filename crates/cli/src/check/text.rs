@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use anyhow::Result;
+use gateway_dialects::check::{Cell, Level, Report, Status, ToolRow};
 
-use super::{Cell, Level, Report, Status, ToolRow};
 use crate::output::{Paint, Table, Tone, counted, wrapped};
 
 /// How much of the changes is written out.

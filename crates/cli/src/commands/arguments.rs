@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use gateway_dialects::arguments::{Coercion, Issue, Repair, Validator, parse_arguments, render_issues};
-use gateway_dialects::{Plan, PlanError, Translator, calls};
+use gateway_dialects::{Plan, PlanError, Translator, calls, input_schema};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::input::{Lines, input_schema, open};
+use crate::input::{Lines, open};
 use crate::options::{Target, TranslationFlags};
 use crate::output::write_json;
 

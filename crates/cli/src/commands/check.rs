@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use gateway_dialects::check::{Level, check};
 use gateway_dialects::dialect::ToolShape;
 use gateway_dialects::{Dialects, Translator};
 
 use crate::Outcome;
-use crate::check::{Detail, Level, check, write_markdown, write_sarif, write_text};
+use crate::check::{Detail, write_markdown, write_sarif, write_text};
 use crate::input::read_tools;
 use crate::options::{TranslationFlags, explained};
 use crate::output::{Paint, write_pretty_json};
@@ -55,7 +56,7 @@ impl Check {
     pub(crate) fn run(&self) -> Result<Outcome> {
         let translators = self.translators()?;
         let list = read_tools(self.file.as_deref())?;
-        let report = check(&list, &translators);
+        let report = check(&list.name, &list.tools, &translators);
         let mut stdout = BufWriter::new(std::io::stdout().lock());
         match self.format {
             Format::Text => {

@@ -12,7 +12,7 @@ use gateway_dialects::dialect::{
 };
 use gateway_dialects::schema::Keyword;
 use gateway_dialects::{Dialects, Protocol};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::Outcome;
 use crate::options::explained;
@@ -44,7 +44,7 @@ impl ListDialects {
             Some(name) => {
                 let dialect = dialects.get(name).map_err(explained)?;
                 if self.json {
-                    write_pretty_json(&mut stdout, &as_json(&dialect))?;
+                    write_pretty_json(&mut stdout, &dialect.to_json())?;
                 } else {
                     write_rules(&mut stdout, &dialect, Paint::for_stdout())?;
                 }
@@ -59,7 +59,7 @@ impl ListDialects {
         let all: Vec<Dialect> =
             dialects.names().map(|name| dialects.get(name).map_err(explained)).collect::<Result<_>>()?;
         if self.json {
-            let rows: Vec<Value> = all.iter().map(heading).collect();
+            let rows: Vec<Value> = all.iter().map(Dialect::heading_json).collect();
             return write_pretty_json(writer, &rows);
         }
         let mut table = Table::new(["name", "extends", "aliases", "title"]);
@@ -79,142 +79,6 @@ impl ListDialects {
         table.write(writer, Paint::for_stdout(), "")?;
         Ok(())
     }
-}
-
-fn heading(dialect: &Dialect) -> Value {
-    json!({
-        "name": dialect.name,
-        "title": dialect.title,
-        "aliases": dialect.aliases,
-        "extends": dialect.extends,
-        "layer": dialect.layer,
-    })
-}
-
-/// The word for a choice in dialect files: `TypeList` → `type-list`.
-fn word(choice: impl Debug) -> String {
-    let mut text = String::new();
-    for char in format!("{choice:?}").chars() {
-        if char.is_ascii_uppercase() && !text.is_empty() {
-            text.push('-');
-        }
-        text.extend(char.to_lowercase());
-    }
-    text
-}
-
-fn name_rule(rule: &NameRule) -> Value {
-    json!({"punctuation": rule.punctuation, "any-start": rule.any_start, "min": rule.min, "max": rule.max})
-}
-
-/// All rules under the keys of the file format, defaults included.
-fn as_json(dialect: &Dialect) -> Value {
-    let (tool, limits, schema, messages) =
-        (&dialect.tool, &dialect.limits, &dialect.schema, &dialect.messages);
-    let mut keywords = Map::new();
-    for keyword in Keyword::ALL {
-        keywords.insert(keyword.name().to_owned(), word(schema.keywords.of(*keyword)).into());
-    }
-    keywords.insert("unknown".to_owned(), word(schema.keywords.unknown).into());
-    let mut document = heading(dialect);
-    let rules = json!({
-        "tool": {
-            "shape": word(tool.shape),
-            "schema-key": tool.schema_key,
-            "document": tool.document,
-            "strict": word(tool.strict),
-            "description-fallback": tool.description_fallback,
-            "empty-description": tool.empty_description,
-            "blank-description": tool.blank_description,
-            "omit-empty-schema": tool.omit_empty_schema,
-            "empty-required": word(tool.empty_required),
-            "strict-dialect": tool.strict_dialect,
-        },
-        "names": name_rule(&dialect.names),
-        "keys": name_rule(&dialect.keys),
-        "ids": name_rule(&dialect.ids),
-        "limits": {
-            "tools": limits.tools,
-            "description": limits.description,
-            "parameter-description": limits.parameter_description,
-            "depth": limits.depth,
-            "properties": limits.properties,
-            "enum-values": limits.enum_values,
-            "long-enum-characters": limits.long_enum_characters,
-            "schema-bytes": limits.schema_bytes,
-        },
-        "schema": {
-            "lowering": word(schema.lowering),
-            "defaults": word(schema.defaults),
-            "text": word(schema.text),
-            "root-unions": schema.root_unions,
-            "root-values": schema.root_values,
-            "all-required": schema.all_required,
-            "type-required": schema.type_required,
-            "type-lists": schema.type_lists,
-            "container-type-lists": schema.container_type_lists,
-            "boolean-schemas": schema.boolean_schemas,
-            "items-required": schema.items_required,
-            "items-lists": schema.items_lists,
-            "enum-any": schema.enum_any,
-            "enum-empty-text": schema.enum_empty_text,
-            "required-known": schema.required_known,
-            "satisfiable": schema.satisfiable,
-            "null": word(schema.null),
-            "refs": word(schema.refs),
-            "ref-siblings": schema.ref_siblings,
-            "ref-in-union": schema.ref_in_union,
-            "recursion": schema.recursion,
-            "unroll": schema.unroll,
-            "additional": word(schema.additional),
-            "empty-object": word(schema.empty_object),
-            "any-of": word(schema.any_of),
-            "patterns": word(schema.patterns),
-            "min-items-up-to": schema.min_items_up_to,
-            "anything": word(schema.anything),
-            "formats": {
-                "string": schema.formats.string,
-                "number": schema.formats.number,
-                "integer": schema.formats.integer,
-            },
-        },
-        "messages": {
-            "protocol": word(messages.protocol),
-            "images": word(messages.images),
-            "image-types": messages.image_types,
-            "image-urls": messages.image_urls,
-            "user-images": messages.user_images,
-            "audio": word(messages.audio),
-            "user-audio": messages.user_audio,
-            "files": word(messages.files),
-            "file-types": messages.file_types,
-            "variants": messages.variants.iter().map(|variant| json!({
-                "models": variant.models,
-                "images": variant.images.map(word),
-                "audio": variant.audio.map(word),
-                "files": variant.files.map(word),
-            })).collect::<Vec<_>>(),
-            "resources": word(messages.resources),
-            "errors": word(messages.errors),
-            "empty": word(messages.empty),
-            "structured": word(messages.structured),
-            "tool-name-field": messages.tool_name_field,
-            "call-ids": messages.call_ids,
-            "silent-content": word(messages.silent_content),
-            "alternate": messages.alternate,
-            "reasoning-field": messages.reasoning_field,
-            "reasoning-scope": word(messages.reasoning_scope),
-            "call-signature-field": messages.call_signature_field,
-            "foreign-signature": messages.foreign_signature,
-        },
-    });
-    if let (Value::Object(document), Value::Object(rules)) = (&mut document, rules) {
-        document.extend(rules);
-        if let Some(Value::Object(schema)) = document.get_mut("schema") {
-            schema.insert("keywords".to_owned(), Value::Object(keywords));
-        }
-    }
-    document
 }
 
 fn write_rules(writer: &mut impl Write, dialect: &Dialect, paint: Paint) -> Result<()> {
@@ -503,4 +367,16 @@ fn messages(dialect: &Dialect) -> Rows {
         ("failures are told by", word(messages.errors).replace('-', " ")),
         ("structured content", word(messages.structured).replace('-', " ")),
     ]
+}
+
+/// The word for a choice in dialect files: `TypeList` → `type-list`.
+fn word(choice: impl Debug) -> String {
+    let mut text = String::new();
+    for char in format!("{choice:?}").chars() {
+        if char.is_ascii_uppercase() && !text.is_empty() {
+            text.push('-');
+        }
+        text.extend(char.to_lowercase());
+    }
+    text
 }

@@ -1,6 +1,7 @@
 //! Dialects: a provider's wire format and its rules, as data.
 
 mod file;
+mod json;
 mod messages;
 mod models;
 mod rules;

@@ -6,13 +6,15 @@ use super::Level;
 
 /// One thing that is looked for.
 #[derive(Debug)]
-pub(crate) struct Rule {
-    pub(crate) id: &'static str,
-    pub(crate) level: Level,
+pub struct Rule {
+    /// Its name for programs.
+    pub id: &'static str,
+    /// How much it matters.
+    pub level: Level,
     /// What is the matter, for any tool.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     /// What the author can do.
-    pub(crate) help: &'static str,
+    pub help: &'static str,
 }
 
 impl Serialize for Rule {
@@ -27,7 +29,7 @@ macro_rules! rules {
             Rule { id: $id, level: Level::$level, title: $title, help: $help };)*
 
         /// All rules, in a fixed order.
-        pub(super) static ALL: &[&Rule] = &[$(&$name),*];
+        pub static ALL: &[&Rule] = &[$(&$name),*];
     };
 }
 

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use gateway_dialects::dialect::Verdict;
-use gateway_dialects::schema::Keyword;
-use gateway_dialects::{Change, Fate, Tokens, ToolTranslation, Translator};
+use crate::dialect::Verdict;
+use crate::schema::Keyword;
+use crate::{Change, Fate, Tokens, ToolTranslation, Translator};
 use serde_json::Value;
 
-use super::{Cell, ChangeRow, Counts, DialectRow, Finding, Status, ToolRow, rules};
-use crate::input::schema_pointer;
-use crate::output::counted;
+use super::{Cell, ChangeRow, Counts, DialectRow, Finding, Status, ToolRow, counted, rules};
+use crate::tool::schema_pointer;
 
 /// A tool that takes more of the context window than this is worth a note.
 const DEAR: usize = 2000;

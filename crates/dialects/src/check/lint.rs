@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use gateway_dialects::Translator;
-use gateway_dialects::arguments::Validator;
-use gateway_dialects::dialect::{Dialect, Lowering};
+use crate::Translator;
+use crate::arguments::Validator;
+use crate::dialect::{Dialect, Lowering};
 use serde_json::{Map, Value};
 
 use super::{Finding, prose, rules};
-use crate::input::{input_schema, schema_pointer};
+use crate::tool::{input_schema, schema_pointer};
 
 /// A description shorter than this hardly helps.
 const SHORT: usize = 15;

@@ -1,0 +1,243 @@
+//! Linting a server's tools for many dialects.
+//!
+//! Two sources of findings: what the schema itself says (`lint`) and what the engine did to it in each dialect
+//! (`matrix`).
+//!
+//! ```
+//! use gateway_dialects::check::{Level, check};
+//! use gateway_dialects::{Dialects, Options, Translator};
+//!
+//! let tools = [serde_json::json!({"name": "add", "inputSchema": {"type": "object"}})];
+//! let translator = Translator::new(&Dialects::builtin(), "gemini", Options::default())?;
+//! let report = check("add.json", &tools, &[translator]);
+//! assert!(report.findings.iter().any(|finding| finding.rule.id == "description-missing"));
+//! # Ok::<(), gateway_dialects::DialectError>(())
+//! ```
+
+mod lint;
+mod matrix;
+mod prose;
+mod rules;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::report::Fate;
+use crate::tokens::Tokens;
+use crate::translate::Translator;
+
+pub use rules::{ALL as RULES, Rule};
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The tool would be better without it.
+    Note,
+    /// Some model or provider is worse off for it, or some provider would refuse the tool as it is.
+    Warning,
+    /// The tool is wrong, or cannot be used somewhere.
+    Error,
+}
+
+impl Level {
+    /// All levels, the gravest first.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Note];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One thing to look at.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    /// How much it matters.
+    pub level: Level,
+    /// What was looked for.
+    pub rule: &'static Rule,
+    /// The tool's name; empty where it has none, absent for the list as a whole.
+    pub tool: Option<String>,
+    /// Where the tool stands in the list.
+    pub index: Option<usize>,
+    /// JSON Pointer into the tool, or into the list where no tool is named.
+    pub pointer: String,
+    /// What is the matter.
+    pub message: String,
+    /// What to do.
+    pub help: &'static str,
+    /// The dialects for which it matters; empty: all alike.
+    pub dialects: Vec<String>,
+}
+
+impl Finding {
+    /// The tool and the pointer, for people.
+    pub fn place(&self) -> String {
+        match (self.tool.as_deref(), self.index) {
+            (Some(""), Some(index)) => format!("(tool {index} of the list){}", self.pointer),
+            (Some(tool), _) => format!("{tool}{}", self.pointer),
+            (None, _) => "(the list)".to_owned(),
+        }
+    }
+}
+
+/// What one dialect makes of one tool.
+#[derive(Debug, Serialize)]
+pub struct Cell {
+    /// The dialect.
+    pub dialect: String,
+    /// Whether it takes the tool.
+    pub status: Status,
+    /// Why the tool is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The name that the provider sees.
+    pub wire_name: String,
+    /// Changes by fate.
+    pub counts: Counts,
+    /// Estimated tokens.
+    pub tokens: Tokens,
+    /// What happened to every keyword.
+    pub changes: Vec<ChangeRow>,
+}
+
+/// Whether a dialect takes a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// As it came.
+    Ok,
+    /// In another form.
+    Changed,
+    /// Not at all.
+    Quarantined,
+}
+
+impl Status {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Changed => "changed",
+            Self::Quarantined => "quarantined",
+        }
+    }
+}
+
+/// Changes by fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Counts {
+    /// Said in a description.
+    pub described: usize,
+    /// Travelling in another form.
+    pub encoded: usize,
+    /// Said in another way.
+    pub rewritten: usize,
+    /// Annotations that went away.
+    pub dropped: usize,
+}
+
+/// One change, on its own feet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangeRow {
+    /// JSON Pointer into the schema.
+    pub path: String,
+    /// The keyword.
+    pub keyword: String,
+    /// Its value.
+    pub value: Option<Value>,
+    /// What became of it.
+    #[serde(serialize_with = "fate_name")]
+    pub fate: Fate,
+    /// Why.
+    pub reason: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+fn fate_name<S: Serializer>(fate: &Fate, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(fate.name())
+}
+
+/// One tool in all dialects.
+#[derive(Debug, Serialize)]
+pub struct ToolRow {
+    /// The tool's name.
+    pub name: String,
+    /// JSON Pointer to the schema in the tool.
+    #[serde(skip)]
+    pub schema: &'static str,
+    /// What each dialect makes of it.
+    pub dialects: Vec<Cell>,
+}
+
+/// One dialect over all tools.
+#[derive(Debug, Serialize)]
+pub struct DialectRow {
+    /// The dialect.
+    pub dialect: String,
+    /// Tools that it takes as they are.
+    pub ok: usize,
+    /// Tools that it takes in another form.
+    pub changed: usize,
+    /// Tools that it does not take.
+    pub quarantined: usize,
+    /// Changes by fate.
+    pub counts: Counts,
+    /// Estimated tokens.
+    pub tokens: Tokens,
+}
+
+/// Findings by level.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Totals {
+    /// How many tools there are.
+    pub tools: usize,
+    /// Errors.
+    pub errors: usize,
+    /// Warnings.
+    pub warnings: usize,
+    /// Notes.
+    pub notes: usize,
+}
+
+/// Everything that `check` has to say.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// What the list is called.
+    pub file: String,
+    /// Findings by level.
+    pub totals: Totals,
+    /// Each dialect over all tools.
+    pub dialects: Vec<DialectRow>,
+    /// Each tool in all dialects.
+    pub tools: Vec<ToolRow>,
+    /// What to look at.
+    pub findings: Vec<Finding>,
+}
+
+/// Checks a list of tools for each of `translators`. `file` is what the list is called in the report.
+pub fn check(file: &str, list: &[Value], translators: &[Translator]) -> Report {
+    let tools = matrix::matrix(list, translators);
+    let dialects = matrix::by_dialect(&tools, translators);
+    let mut findings = lint::lint(list, translators);
+    findings.extend(matrix::findings(&tools, translators));
+    findings.sort_by_key(|finding| (finding.index.map_or(0, |at| at + 1), std::cmp::Reverse(finding.level)));
+    let count = |level| findings.iter().filter(|finding| finding.level == level).count();
+    let totals = Totals {
+        tools: list.len(),
+        errors: count(Level::Error),
+        warnings: count(Level::Warning),
+        notes: count(Level::Note),
+    };
+    Report { file: file.to_owned(), totals, dialects, tools, findings }
+}
+
+/// `count` and its noun.
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
