@@ -1,1 +1,69 @@
 //! The call log: every call, in SQLite.
+//!
+//! **What it is.** A queue in front of one writer thread, which takes secrets out of each record, caps it, and writes
+//! it in batches to a file that survives `kill -9`; and a reader with filters, pages and a cursor to follow by.
+//! A [`Permit`] taken before a call promises that its record will be taken, so a full queue shows before the call is
+//! run and no entry is ever lost in silence. [`jsonl`] reads the logs that MCP servers write themselves.
+//!
+//! **What it is not.** It knows neither HTTP nor MCP nor async: the service turns a missing permit into a status code
+//! and a wake-up of [`CallLog::on_write`] into an event. It keeps no metrics and makes no decisions about calls.
+//!
+//! ```
+//! use std::time::Duration;
+//! use gateway_store::{CallLog, CallRecord, Filter, Options, Outcome};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let log = CallLog::in_memory(&Options::default())?;
+//! let permit = log.try_reserve().ok_or("the call log is full, try again later")?;
+//! // … run the call …
+//! permit.record(CallRecord {
+//!     timestamp: "2026-11-03T10:00:00Z".parse()?,
+//!     caller: Some("alice".into()),
+//!     server: "demo".into(),
+//!     tool: "add".into(),
+//!     provider: Some("openai".into()),
+//!     input: r#"{"a":1,"b":2,"token":"abc"}"#.into(),
+//!     outcome: Outcome::Result(r#"{"content":[{"type":"text","text":"3"}]}"#.into()),
+//!     duration: Duration::from_millis(2),
+//!     correlation_id: "4bf92f35".into(),
+//!     transport: Some("http".into()),
+//! });
+//! log.flush(Duration::from_secs(1))?;
+//!
+//! let mut filter = Filter::default();
+//! filter.tool = Some("ad*".to_owned());
+//! let page = log.query(&filter)?;
+//! assert_eq!(page.entries.len(), 1);
+//! assert_eq!(page.entries[0].call.input, r#"{"a":1,"b":2,"token":"[redacted]"}"#);
+//! # Ok(())
+//! # }
+//! ```
+
+mod block;
+mod checkpoint;
+mod error;
+pub mod jsonl;
+mod log;
+mod pattern;
+mod query;
+mod queue;
+mod record;
+mod redact;
+mod retention;
+mod schema;
+mod status;
+#[cfg(test)]
+mod testing;
+mod writer;
+
+pub use crate::{
+    error::{Refusal, Refused, StoreError},
+    log::{CallLog, Options},
+    query::{CallStatus, Filter, LogReader, Page},
+    queue::Permit,
+    record::{CallRecord, Outcome, StoredRecord, write_json_array},
+    redact::{REDACTED, Redaction},
+    retention::Retention,
+    schema::{FILE_NAME, Opened, PreviousRun},
+    status::{Status, Subscription},
+};

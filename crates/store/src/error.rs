@@ -1,0 +1,89 @@
+//! What can go wrong, named after what the owner of the log can do about it.
+
+use std::path::PathBuf;
+
+use crate::record::CallRecord;
+
+/// Why the call log could not be opened, read or emptied.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The data directory is missing and cannot be made, or cannot be written to.
+    #[error("data directory `{path}` cannot be used; check that it exists and can be written to")]
+    Directory {
+        /// The directory or the file in it.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// Another process writes this log.
+    #[error("call log `{path}` is in use by another process; stop it or choose another data directory")]
+    InUse {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The file was written by a newer program.
+    #[error(
+        "call log has schema version {found}, this program knows versions up to {known}; \
+         use the newer program or another data directory"
+    )]
+    Newer {
+        /// The version in the file.
+        found: i64,
+        /// The newest version this program knows.
+        known: i64,
+    },
+    /// The database answered with an error.
+    #[error("call log, {attempt}")]
+    Database {
+        /// What was attempted.
+        attempt: &'static str,
+        /// What SQLite said.
+        #[source]
+        cause: rusqlite::Error,
+    },
+    /// Entries were still waiting when the time given was over.
+    #[error("{entries} entries of the call log are not written yet{}", reason.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
+    Unwritten {
+        /// How many entries (and permits handed out) are left.
+        entries: usize,
+        /// The last error of the writer, if it is failing.
+        reason: Option<String>,
+    },
+    /// A redaction rule cannot be understood.
+    #[error("redaction rule `{rule}`: {problem}")]
+    Rule {
+        /// The rule as written.
+        rule: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn database(attempt: &'static str) -> impl FnOnce(rusqlite::Error) -> Self {
+        move |cause| Self::Database { attempt, cause }
+    }
+}
+
+/// A record that was not taken, with the record itself, so that nothing is lost silently.
+#[derive(Debug, thiserror::Error)]
+#[error("the call log takes no entry now: {reason}")]
+pub struct Refused {
+    /// Why not.
+    pub reason: Refusal,
+    /// The record, given back.
+    pub record: Box<CallRecord>,
+}
+
+/// Why a record was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The queue holds as many entries or bytes as it may.
+    #[error("its queue is full")]
+    Full,
+    /// The log is closing or closed.
+    #[error("it is closed")]
+    Closed,
+}

@@ -1,0 +1,233 @@
+//! The log as its owner sees it.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+#[cfg(test)]
+use rusqlite::Connection;
+
+use crate::{
+    checkpoint::Checkpointer,
+    error::{Refused, StoreError},
+    query::{Filter, LogReader, Page},
+    queue::{Bounds, Permit, Queue},
+    record::CallRecord,
+    redact::{Cleaner, Redaction},
+    retention::{Janitor, Retention},
+    schema::{self, Database, Opened},
+    status::{Shared, Status, Subscription},
+    writer::Writer,
+};
+
+/// How a log behaves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The most entries that wait to be written before callers are refused. It is also the most that `kill -9` can
+    /// cost, beside the calls that run at that moment (default: 900, so that a hundred of those stay within 1,000).
+    pub queue_entries: usize,
+    /// The most permits and entries together: how many calls can run at once (default: 16,384).
+    pub max_outstanding: usize,
+    /// The most bytes that wait; permits handed out before may go over it (default: 64 MiB).
+    pub queue_bytes: usize,
+    /// The longest an entry waits before it is written (default: 50 ms, which leaves as much again for the writing
+    /// itself within the 100 ms that may be lost).
+    pub commit_interval: Duration,
+    /// The most entries that are written at once (default: 250, so that new ones find room meanwhile).
+    pub batch_entries: usize,
+    /// Longer inputs are cut (default: 64 KiB).
+    pub max_input_bytes: usize,
+    /// Longer results and error messages are cut (default: 64 KiB).
+    pub max_result_bytes: usize,
+    /// What is taken out before writing.
+    pub redaction: Redaction,
+    /// What is deleted later.
+    pub retention: Retention,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            queue_entries: 900,
+            max_outstanding: 16_384,
+            queue_bytes: 64 << 20,
+            commit_interval: Duration::from_millis(50),
+            batch_entries: 250,
+            max_input_bytes: 64 << 10,
+            max_result_bytes: 64 << 10,
+            redaction: Redaction::default(),
+            retention: Retention::default(),
+        }
+    }
+}
+
+/// The call log. Dropping it closes it.
+#[derive(Debug)]
+pub struct CallLog {
+    queue: Arc<Queue>,
+    shared: Arc<Shared>,
+    reader: LogReader,
+    opened: Opened,
+    capacity: usize,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    #[cfg(test)]
+    pub(crate) connection: Arc<Mutex<Connection>>,
+}
+
+/// How long a dropped log tries to write what waits.
+const CLOSE_ON_DROP: Duration = Duration::from_secs(5);
+
+impl CallLog {
+    /// Opens the log in a data directory, making both if needed. Only one process can have it open.
+    pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
+        Self::start(Some(directory), options)
+    }
+
+    /// A log that is gone when it is dropped.
+    pub fn in_memory(options: &Options) -> Result<Self, StoreError> {
+        Self::start(None, options)
+    }
+
+    fn start(directory: Option<&Path>, options: &Options) -> Result<Self, StoreError> {
+        let cleaner = Cleaner::new(&options.redaction, options.max_input_bytes, options.max_result_bytes)?;
+        let Database { connection, block, opened, lock } = schema::open(directory)?;
+        let checkpointer = opened.path.as_deref().map(Checkpointer::start).transpose()?;
+        let connection = Arc::new(Mutex::new(connection));
+        let reader = match &opened.path {
+            Some(path) => LogReader::of_file(path.clone()),
+            None => LogReader::of_memory(Arc::clone(&connection)),
+        };
+        let queue = Arc::new(Queue::new(Bounds {
+            entries: options.queue_entries.max(1),
+            outstanding: options.max_outstanding.max(1),
+            bytes: options.queue_bytes.max(1),
+            batch: options.batch_entries.max(1),
+            interval: options.commit_interval,
+        }));
+        let shared = Arc::new(Shared::default());
+        shared.set_last_id(block.last());
+        let writer = Writer {
+            queue: Arc::clone(&queue),
+            shared: Arc::clone(&shared),
+            connection: Arc::clone(&connection),
+            block,
+            cleaner,
+            janitor: Janitor::new(options.retention.clone()),
+            checkpointer,
+            lock,
+        };
+        let thread =
+            std::thread::Builder::new().name("call-log".to_owned()).spawn(move || writer.run()).map_err(
+                |cause| StoreError::Directory { path: directory.unwrap_or(Path::new("")).to_owned(), cause },
+            )?;
+        Ok(Self {
+            queue,
+            shared,
+            reader,
+            opened,
+            capacity: options.queue_entries.max(1),
+            writer: Mutex::new(Some(thread)),
+            #[cfg(test)]
+            connection,
+        })
+    }
+
+    /// What was found when the log was opened.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// Room for one record, taken before the call so that its entry cannot be lost; nothing if the queue is full or
+    /// the log is closed. Every batch written makes room, so async code can wait for [`CallLog::on_write`] and try
+    /// again before it turns a caller away.
+    pub fn try_reserve(&self) -> Option<Permit> {
+        self.queue.try_reserve().ok()
+    }
+
+    /// Room for one record, waiting for it. It blocks the thread: not for async code.
+    pub fn reserve(&self, within: Duration) -> Option<Permit> {
+        self.queue.reserve(Instant::now() + within).ok()
+    }
+
+    /// Records a call for which no room was reserved; gives it back if it is not taken.
+    pub fn record(&self, record: CallRecord) -> Result<(), Refused> {
+        self.queue.record(record)
+    }
+
+    /// Waits until everything recorded before is written.
+    pub fn flush(&self, within: Duration) -> Result<(), StoreError> {
+        self.unwritten(self.queue.flush(Instant::now() + within))
+    }
+
+    /// Takes no more records, waits for permits handed out, writes everything and closes the file.
+    pub fn close(&self, within: Duration) -> Result<(), StoreError> {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            self.queue.drain(Instant::now() + within);
+            self.queue.stop();
+            // A panic of the writer is in the status already.
+            let _ = writer.join();
+        }
+        self.unwritten(self.queue.depth().outstanding)
+    }
+
+    /// Reads the entries that match. It waits for the disk: in async code run it where blocking is allowed.
+    pub fn query(&self, filter: &Filter) -> Result<Page, StoreError> {
+        self.reader.query(filter)
+    }
+
+    /// The newest entry that can be read.
+    pub fn last_id(&self) -> i64 {
+        self.shared.last_id()
+    }
+
+    /// Calls `listener` with the newest id after every batch, on the writer's thread: it must be quick and only wake
+    /// somebody, who then reads with [`Filter::after`].
+    pub fn on_write(&self, listener: impl Fn(i64) + Send + Sync + 'static) -> Subscription {
+        self.shared.listen(Arc::new(listener))
+    }
+
+    /// How the log is doing.
+    pub fn status(&self) -> Status {
+        let depth = self.queue.depth();
+        let health = self.shared.health();
+        Status {
+            queued: depth.queued,
+            written: depth.written,
+            waiting: depth.unwritten,
+            running: depth.outstanding.saturating_sub(depth.unwritten),
+            waiting_bytes: depth.bytes,
+            capacity: self.capacity,
+            failures: health.failures,
+            failing: health.failing,
+            last_error: health.last_error,
+            deleted: self.shared.deleted(),
+            database_bytes: self.shared.database_bytes(),
+            last_id: self.shared.last_id(),
+        }
+    }
+
+    fn unwritten(&self, entries: usize) -> Result<(), StoreError> {
+        if entries == 0 {
+            return Ok(());
+        }
+        let health = self.shared.health();
+        Err(StoreError::Unwritten { entries, reason: health.last_error.filter(|_| health.failing) })
+    }
+}
+
+impl Drop for CallLog {
+    fn drop(&mut self) {
+        if let Err(error) = self.close(CLOSE_ON_DROP) {
+            tracing::error!(%error, "Call log was not closed cleanly.");
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod tests;

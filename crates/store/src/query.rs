@@ -1,0 +1,316 @@
+//! Reading the log: filters, pages, and the connections they are read with.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use rusqlite::{Connection, Row, params_from_iter, types::Value};
+
+use crate::{
+    block::{self, Field},
+    error::StoreError,
+    pattern,
+    record::{CallRecord, Outcome, StoredRecord},
+    schema,
+};
+
+/// Which entries to read. Every condition given must hold; in names `*` stands for any text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Filter {
+    /// The upstream's name or a pattern.
+    pub server: Option<String>,
+    /// The tool's name or a pattern.
+    pub tool: Option<String>,
+    /// The dialect's name or a pattern.
+    pub provider: Option<String>,
+    /// The caller's name or a pattern.
+    pub caller: Option<String>,
+    /// The correlation id or a pattern.
+    pub correlation_id: Option<String>,
+    /// Only calls that ended so.
+    pub status: Option<CallStatus>,
+    /// Only calls that started at this time or later.
+    pub since: Option<Timestamp>,
+    /// Only calls that started before this time.
+    pub until: Option<Timestamp>,
+    /// Only entries with this text in input, result or error; the case of ASCII letters does not matter. The slowest
+    /// of the conditions: it reads every entry that the others leave.
+    pub text: Option<String>,
+    /// Only entries with a larger id; the page then begins with the first of them instead of ending with the newest.
+    pub after: Option<i64>,
+    /// Only entries with a smaller id.
+    pub before: Option<i64>,
+    /// The most entries on a page.
+    pub limit: usize,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            server: None,
+            tool: None,
+            provider: None,
+            caller: None,
+            correlation_id: None,
+            status: None,
+            since: None,
+            until: None,
+            text: None,
+            after: None,
+            before: None,
+            limit: 100,
+        }
+    }
+}
+
+/// How a call ended, as a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallStatus {
+    /// With a result.
+    Ok,
+    /// With an error.
+    Error,
+}
+
+/// A page of entries, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Page {
+    /// The entries.
+    pub entries: Vec<StoredRecord>,
+    /// Whether more entries match: newer ones if the filter has `after`, else older ones.
+    pub more: bool,
+    /// The newest entry of the log when the page was read.
+    pub last_id: i64,
+}
+
+impl Page {
+    /// The `after` with which to go on towards newer entries, so that none is missed and none comes twice.
+    pub fn next_after(&self, filter: &Filter) -> i64 {
+        match (self.entries.last(), filter.after) {
+            (Some(last), Some(_)) if self.more => last.id,
+            (_, after) => self.last_id.max(after.unwrap_or(0)),
+        }
+    }
+}
+
+/// Reads a log, also while another process writes it.
+#[derive(Debug)]
+pub struct LogReader {
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    File { path: PathBuf, idle: Mutex<Vec<Connection>> },
+    Memory(Arc<Mutex<Connection>>),
+}
+
+/// Connections kept for the next query.
+const IDLE_CONNECTIONS: usize = 4;
+
+impl LogReader {
+    /// Opens the log of a data directory for reading only; the directory must have one.
+    pub fn open(directory: &Path) -> Result<Self, StoreError> {
+        let reader = Self::of_file(directory.join(schema::FILE_NAME));
+        reader.with_connection(|_| Ok(()))?;
+        Ok(reader)
+    }
+
+    pub(crate) fn of_file(path: PathBuf) -> Self {
+        Self { source: Source::File { path, idle: Mutex::default() } }
+    }
+
+    pub(crate) fn of_memory(connection: Arc<Mutex<Connection>>) -> Self {
+        Self { source: Source::Memory(connection) }
+    }
+
+    /// Reads the entries that match: the newest of them, oldest first; with `after` the first ones after it.
+    pub fn query(&self, filter: &Filter) -> Result<Page, StoreError> {
+        self.with_connection(|connection| {
+            read_page(connection, filter).map_err(StoreError::database("reading entries"))
+        })
+    }
+
+    fn with_connection<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match &self.source {
+            Source::Memory(connection) => read(&connection.lock().unwrap_or_else(PoisonError::into_inner)),
+            Source::File { path, idle } => {
+                let kept = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                let connection = kept.map_or_else(|| schema::open_reader(path), Ok)?;
+                let answer = read(&connection)?;
+                let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+                if idle.len() < IDLE_CONNECTIONS {
+                    idle.push(connection);
+                }
+                Ok(answer)
+            }
+        }
+    }
+}
+
+/// The conditions on single entries, as SQL.
+struct Conditions {
+    sql: String,
+    values: Vec<Value>,
+}
+
+impl Conditions {
+    fn of(filter: &Filter) -> Self {
+        let mut conditions = Self { sql: String::new(), values: Vec::new() };
+        for (column, name) in [
+            ("server", &filter.server),
+            ("tool", &filter.tool),
+            ("provider", &filter.provider),
+            ("caller", &filter.caller),
+            ("correlation", &filter.correlation_id),
+        ] {
+            match name {
+                Some(name) if name.contains('*') => {
+                    conditions.add(&format!("{column} GLOB ?"), [pattern::to_glob(name)]);
+                }
+                Some(name) => conditions.add(&format!("{column} = ?"), [name.clone()]),
+                None => {}
+            }
+        }
+        match filter.status {
+            Some(CallStatus::Ok) => conditions.add("failed = 0", [0; 0]),
+            Some(CallStatus::Error) => conditions.add("failed = 1", [0; 0]),
+            None => {}
+        }
+        if let Some(since) = filter.since {
+            conditions.add("started >= ?", [ceiling_microsecond(since)]);
+        }
+        if let Some(until) = filter.until {
+            conditions.add("started < ?", [ceiling_microsecond(until)]);
+        }
+        if let Some(text) = &filter.text {
+            let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+            let like = "(input LIKE ? ESCAPE '\\' OR result LIKE ? ESCAPE '\\' OR error LIKE ? ESCAPE '\\')";
+            conditions.add(like, std::array::from_fn::<_, 3, _>(|_| format!("%{escaped}%")));
+        }
+        conditions
+    }
+
+    fn add<V: Into<Value>, const N: usize>(&mut self, sql: &str, values: [V; N]) {
+        self.sql.push_str(" AND ");
+        self.sql.push_str(sql);
+        self.values.extend(values.map(Into::into));
+    }
+}
+
+/// Entries are kept to the microsecond, so a finer bound is met by the next whole one.
+fn ceiling_microsecond(time: Timestamp) -> i64 {
+    let micros = time.as_microsecond();
+    let exact = time.subsec_nanosecond() % 1000 == 0;
+    micros + i64::from(!exact && time.as_nanosecond() > 0)
+}
+
+fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page> {
+    // One transaction, so that the blocks, the entries and the newest id belong together.
+    let transaction = connection.unchecked_transaction()?;
+    let last_id = transaction.query_row("SELECT coalesce(max(last), 0) FROM blocks", [], |row| row.get(0))?;
+    let order = if filter.after.is_some() { "ASC" } else { "DESC" };
+    let after = filter.after.unwrap_or(i64::MIN);
+    let before = filter.before.unwrap_or(i64::MAX);
+    let names: Vec<(Field, &str)> = [
+        (Field::Server, &filter.server),
+        (Field::Tool, &filter.tool),
+        (Field::Provider, &filter.provider),
+        (Field::Caller, &filter.caller),
+        (Field::Correlation, &filter.correlation_id),
+    ]
+    .into_iter()
+    .filter_map(|(field, name)| name.as_deref().filter(|name| !name.contains('*')).map(|name| (field, name)))
+    .collect();
+
+    let mut blocks = transaction.prepare(&format!(
+        "SELECT first, last, iif(?1, bloom, NULL) FROM blocks \
+         WHERE last > ?2 AND first < ?3 AND newest >= ?4 AND oldest < ?5 AND failures >= ?6 ORDER BY first {order}"
+    ))?;
+    let mut blocks = blocks.query((
+        !names.is_empty(),
+        after,
+        before,
+        filter.since.map_or(i64::MIN, Timestamp::as_microsecond),
+        filter.until.map_or(i64::MAX, ceiling_microsecond),
+        i64::from(filter.status == Some(CallStatus::Error)),
+    ))?;
+
+    let conditions = Conditions::of(filter);
+    let mut calls = transaction.prepare(&format!(
+        "SELECT id, started, duration, failed, server, tool, provider, caller, correlation, transport, code, error, \
+         input, result FROM calls WHERE id > ? AND id < ?{} ORDER BY id {order} LIMIT ?",
+        conditions.sql
+    ))?;
+    let mut entries = Vec::new();
+    // One more than asked for tells whether there are more.
+    let wanted = filter.limit.saturating_add(1);
+    while entries.len() < wanted
+        && let Some(block) = blocks.next()?
+    {
+        let first: i64 = block.get(0)?;
+        let last: i64 = block.get(1)?;
+        if let Some(bloom) = block.get_ref(2)?.as_blob_or_null()?
+            && !names.iter().all(|(field, name)| block::may_contain(bloom, *field, name))
+        {
+            continue;
+        }
+        let values = [Value::from(after.max(first - 1)), Value::from(before.min(last + 1))]
+            .into_iter()
+            .chain(conditions.values.iter().cloned())
+            .chain([Value::from(i64::try_from(wanted - entries.len()).unwrap_or(i64::MAX))]);
+        let mut rows = calls.query(params_from_iter(values))?;
+        while let Some(row) = rows.next()? {
+            entries.push(read_entry(row)?);
+        }
+    }
+    let more = entries.len() > filter.limit;
+    entries.truncate(filter.limit);
+    if filter.after.is_none() {
+        entries.reverse();
+    }
+    Ok(Page { entries, more, last_id })
+}
+
+fn read_entry(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {
+    let optional = |column: usize| -> rusqlite::Result<Option<Arc<str>>> {
+        Ok(row.get_ref(column)?.as_str_or_null()?.map(Arc::from))
+    };
+    let required =
+        |column: usize| -> rusqlite::Result<Arc<str>> { Ok(row.get_ref(column)?.as_str()?.into()) };
+    let json = |column: usize| -> rusqlite::Result<Option<Bytes>> {
+        Ok(row.get_ref(column)?.as_str_or_null()?.map(|text| Bytes::copy_from_slice(text.as_bytes())))
+    };
+    let failed: bool = row.get(3)?;
+    let result = json(13)?;
+    let outcome = if failed {
+        Outcome::Error { message: optional(11)?.unwrap_or_default(), code: optional(10)?, result }
+    } else {
+        Outcome::Result(result.unwrap_or_default())
+    };
+    let duration: i64 = row.get(2)?;
+    Ok(StoredRecord {
+        id: row.get(0)?,
+        call: CallRecord {
+            timestamp: Timestamp::from_microsecond(row.get(1)?).unwrap_or(Timestamp::UNIX_EPOCH),
+            caller: optional(7)?,
+            server: required(4)?,
+            tool: required(5)?,
+            provider: optional(6)?,
+            input: json(12)?.unwrap_or_default(),
+            outcome,
+            duration: Duration::from_micros(u64::try_from(duration).unwrap_or(0)),
+            correlation_id: required(8)?,
+            transport: row.get::<_, Option<String>>(9)?.map(Into::into),
+        },
+    })
+}

@@ -1,0 +1,411 @@
+//! The bounded queue between the callers and the writer thread. Nothing that was taken in is ever dropped.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use crate::{
+    error::{Refusal, Refused},
+    record::CallRecord,
+};
+
+/// How much may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Entries recorded and not yet written.
+    pub(crate) entries: usize,
+    /// The same and permits handed out.
+    pub(crate) outstanding: usize,
+    pub(crate) bytes: usize,
+    /// The most entries that are written at once.
+    pub(crate) batch: usize,
+    /// The longest an entry waits for others to be written with.
+    pub(crate) interval: Duration,
+}
+
+/// Shared by the callers and the writer.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    bounds: Bounds,
+    /// Permits handed out, entries waiting, and entries being written.
+    outstanding: AtomicUsize,
+    /// Entries waiting and being written.
+    unwritten: AtomicUsize,
+    /// Their bytes.
+    bytes: AtomicUsize,
+    closing: AtomicBool,
+    state: Mutex<State>,
+    /// Tells the writer that there is something to do.
+    work: Condvar,
+    /// Tells those who wait for room or for a flush that the writer got further.
+    progress: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    entries: VecDeque<CallRecord>,
+    /// When the oldest entry that waits came in.
+    oldest: Option<Instant>,
+    queued: u64,
+    written: u64,
+    flush_up_to: u64,
+    stop: bool,
+}
+
+/// What the writer shall do next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Write these entries.
+    Write(Vec<CallRecord>),
+    /// Nothing was to be written in the time given.
+    Idle,
+    /// Close and end.
+    Stop,
+}
+
+/// A promise that one record will be taken. Take it before the call, use it after; dropping it gives it back.
+#[derive(Debug)]
+#[must_use = "dropping a permit gives the room back"]
+pub struct Permit {
+    /// Empty once the room belongs to a record.
+    queue: Option<Arc<Queue>>,
+}
+
+impl Permit {
+    /// Records the call.
+    pub fn record(mut self, record: CallRecord) {
+        if let Some(queue) = self.queue.take() {
+            queue.push(record);
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if let Some(queue) = self.queue.take() {
+            queue.outstanding.fetch_sub(1, Ordering::AcqRel);
+            // Room became free and, when closing, there is one less to wait for.
+            let _state = queue.state();
+            queue.progress.notify_all();
+        }
+    }
+}
+
+/// How full the queue is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Depth {
+    pub(crate) queued: u64,
+    pub(crate) written: u64,
+    /// Entries that are not written yet.
+    pub(crate) unwritten: usize,
+    /// The same and permits handed out.
+    pub(crate) outstanding: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Queue {
+    pub(crate) fn new(bounds: Bounds) -> Self {
+        Self {
+            bounds,
+            outstanding: AtomicUsize::new(0),
+            unwritten: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+            closing: AtomicBool::new(false),
+            state: Mutex::default(),
+            work: Condvar::new(),
+            progress: Condvar::new(),
+        }
+    }
+
+    /// Room for one record, if there is any.
+    pub(crate) fn try_reserve(self: &Arc<Self>) -> Result<Permit, Refusal> {
+        if self.closing.load(Ordering::Acquire) {
+            return Err(Refusal::Closed);
+        }
+        let full = self.unwritten.load(Ordering::Relaxed) >= self.bounds.entries
+            || self.bytes.load(Ordering::Relaxed) >= self.bounds.bytes;
+        if full {
+            return Err(Refusal::Full);
+        }
+        let more = |taken: usize| (taken < self.bounds.outstanding).then_some(taken + 1);
+        match self.outstanding.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more) {
+            Ok(_) => Ok(Permit { queue: Some(Arc::clone(self)) }),
+            Err(_) => Err(Refusal::Full),
+        }
+    }
+
+    /// Room for one record, waiting for it until `deadline`.
+    pub(crate) fn reserve(self: &Arc<Self>, deadline: Instant) -> Result<Permit, Refusal> {
+        loop {
+            let state = self.state();
+            match self.try_reserve() {
+                Err(Refusal::Full) if Instant::now() < deadline => drop(self.await_progress(state, deadline)),
+                answer => return answer,
+            }
+        }
+    }
+
+    pub(crate) fn record(self: &Arc<Self>, record: CallRecord) -> Result<(), Refused> {
+        match self.try_reserve() {
+            Ok(permit) => {
+                permit.record(record);
+                Ok(())
+            }
+            Err(reason) => Err(Refused { reason, record: Box::new(record) }),
+        }
+    }
+
+    fn push(&self, record: CallRecord) {
+        self.unwritten.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(record.weight(), Ordering::Relaxed);
+        let mut state = self.state();
+        state.entries.push_back(record);
+        state.queued += 1;
+        // The writer sleeps without an end while there is nothing, and until the interval is over while the batch is
+        // not full; in between it needs no waking, which saves a system call per record.
+        let waiting = state.entries.len();
+        if waiting == 1 {
+            state.oldest = Some(Instant::now());
+        }
+        drop(state);
+        if waiting == 1 || waiting == self.bounds.batch {
+            self.work.notify_one();
+        }
+    }
+
+    /// What to do next; waits for it at most until `idle_until`.
+    pub(crate) fn next(&self, idle_until: Instant) -> Work {
+        let mut state = self.state();
+        loop {
+            let waiting = state.entries.len();
+            let due = state.oldest.map(|oldest| oldest + self.bounds.interval);
+            let flush = state.flush_up_to > state.written || state.stop;
+            let now = Instant::now();
+            if waiting > 0 && (flush || waiting >= self.bounds.batch || due.is_none_or(|due| due <= now)) {
+                let batch = state.entries.drain(..waiting.min(self.bounds.batch)).collect();
+                // Those left behind keep the old time, so that they follow at once.
+                if state.entries.is_empty() {
+                    state.oldest = None;
+                }
+                return Work::Write(batch);
+            }
+            if state.stop && waiting == 0 {
+                return Work::Stop;
+            }
+            let until = due.unwrap_or(idle_until).min(idle_until);
+            if until <= now {
+                return Work::Idle;
+            }
+            state = self.work.wait_timeout(state, until - now).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Says that a batch of so many entries and bytes is safely written.
+    pub(crate) fn written(&self, entries: usize, bytes: usize) {
+        self.unwritten.fetch_sub(entries, Ordering::Relaxed);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.outstanding.fetch_sub(entries, Ordering::AcqRel);
+        let mut state = self.state();
+        state.written = state.written.saturating_add(u64::try_from(entries).unwrap_or(u64::MAX));
+        drop(state);
+        self.progress.notify_all();
+    }
+
+    /// Sleeps after a failed write; ends early when the queue is told to stop. Gives whether it was.
+    pub(crate) fn back_off(&self, pause: Duration) -> Stopping {
+        let deadline = Instant::now() + pause;
+        let mut state = self.state();
+        loop {
+            let now = Instant::now();
+            if state.stop || now >= deadline {
+                return if state.stop { Stopping::Yes } else { Stopping::No };
+            }
+            state = self.work.wait_timeout(state, deadline - now).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Asks for everything queued until now to be written and waits for it. Gives how much is left.
+    pub(crate) fn flush(&self, deadline: Instant) -> usize {
+        let mut state = self.state();
+        let target = state.queued;
+        state.flush_up_to = state.flush_up_to.max(target);
+        self.work.notify_one();
+        while state.written < target && Instant::now() < deadline {
+            state = self.await_progress(state, deadline);
+        }
+        usize::try_from(target.saturating_sub(state.written)).unwrap_or(usize::MAX)
+    }
+
+    /// Takes no more permits; waits for those handed out and for what is queued.
+    pub(crate) fn drain(&self, deadline: Instant) {
+        self.closing.store(true, Ordering::Release);
+        let mut state = self.state();
+        while self.outstanding.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
+            state.flush_up_to = state.queued;
+            self.work.notify_one();
+            state = self.await_progress(state, deadline);
+        }
+    }
+
+    /// Tells the writer to write what it has and end.
+    pub(crate) fn stop(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.state().stop = true;
+        self.work.notify_all();
+        self.progress.notify_all();
+    }
+
+    pub(crate) fn depth(&self) -> Depth {
+        let state = self.state();
+        Depth {
+            queued: state.queued,
+            written: state.written,
+            unwritten: self.unwritten.load(Ordering::Relaxed),
+            outstanding: self.outstanding.load(Ordering::Acquire),
+            bytes: self.bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change of the state is a single step, so it is sound even if a holder panicked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn await_progress<'a>(&self, state: MutexGuard<'a, State>, deadline: Instant) -> MutexGuard<'a, State> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // A record pushed with a permit while draining makes no progress by itself, so look again now and then.
+        let pause = left.min(self.bounds.interval.max(Duration::from_millis(1)));
+        self.progress.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// Whether the queue is told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stopping {
+    Yes,
+    No,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::record;
+
+    fn queue(outstanding: usize, bytes: usize) -> Arc<Queue> {
+        Arc::new(Queue::new(Bounds {
+            entries: 5,
+            outstanding,
+            bytes,
+            batch: 3,
+            interval: Duration::from_hours(1),
+        }))
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(10)
+    }
+
+    #[test]
+    fn permits_and_entries_share_the_room() {
+        let queue = queue(2, usize::MAX);
+        let permit = queue.try_reserve().unwrap();
+        queue.record(record("demo", "add")).unwrap();
+        let refused = queue.record(record("demo", "full")).unwrap_err();
+        assert_eq!((refused.reason, &*refused.record.tool), (Refusal::Full, "full"));
+        assert_eq!(queue.try_reserve().unwrap_err(), Refusal::Full);
+        drop(permit);
+        queue.try_reserve().unwrap().record(record("demo", "late"));
+        assert_eq!(queue.depth().outstanding, 2);
+    }
+
+    #[test]
+    fn entries_are_bounded_apart_from_calls_that_run() {
+        let queue = queue(100, usize::MAX);
+        let running: Vec<_> = (0..10).map(|_| queue.try_reserve().unwrap()).collect();
+        for _ in 0..5 {
+            queue.record(record("demo", "add")).unwrap();
+        }
+        assert_eq!(queue.try_reserve().unwrap_err(), Refusal::Full);
+        for permit in running {
+            permit.record(record("demo", "add"));
+        }
+        assert_eq!((queue.depth().unwritten, queue.depth().outstanding), (15, 15));
+        queue.written(11, 0);
+        assert!(queue.try_reserve().is_ok());
+    }
+
+    #[test]
+    fn bytes_are_bounded_but_a_permit_always_fits() {
+        let weight = record("demo", "add").weight();
+        let queue = queue(100, weight);
+        let early = queue.try_reserve().unwrap();
+        queue.record(record("demo", "add")).unwrap();
+        assert_eq!(queue.try_reserve().unwrap_err(), Refusal::Full);
+        early.record(record("demo", "add"));
+        assert_eq!(queue.depth().bytes, 2 * weight);
+        queue.written(2, 2 * weight);
+        assert!(queue.try_reserve().is_ok());
+    }
+
+    #[test]
+    fn a_full_batch_is_given_at_once_and_a_part_of_one_on_flush() {
+        let queue = queue(100, usize::MAX);
+        assert_eq!(queue.next(Instant::now()), Work::Idle);
+        for tool in ["a", "b", "c", "d"] {
+            queue.record(record("demo", tool)).unwrap();
+        }
+        assert_eq!(queue.next(soon()), Work::Write(["a", "b", "c"].map(|tool| record("demo", tool)).into()));
+        queue.written(3, 0);
+        assert_eq!(queue.next(Instant::now()), Work::Idle, "one entry waits for the interval");
+        assert_eq!(queue.flush(Instant::now()), 1);
+        assert_eq!(queue.next(soon()), Work::Write(vec![record("demo", "d")]));
+        queue.stop();
+        assert_eq!(queue.next(soon()), Work::Stop);
+    }
+
+    #[test]
+    fn an_entry_is_due_when_the_interval_is_over() {
+        let bounds =
+            Bounds { entries: 9, outstanding: 9, bytes: 9999, batch: 9, interval: Duration::from_millis(5) };
+        let queue = Arc::new(Queue::new(bounds));
+        let start = Instant::now();
+        queue.record(record("demo", "a")).unwrap();
+        assert_eq!(queue.next(soon()), Work::Write(vec![record("demo", "a")]));
+        assert!(start.elapsed() >= Duration::from_millis(5));
+    }
+
+    #[test]
+    fn one_who_waits_for_room_gets_it_when_a_batch_is_written() {
+        let queue = queue(1, usize::MAX);
+        queue.record(record("demo", "a")).unwrap();
+        assert_eq!(queue.reserve(Instant::now()).unwrap_err(), Refusal::Full);
+        let waiting = std::thread::spawn({
+            let queue = Arc::clone(&queue);
+            move || queue.reserve(soon()).is_ok()
+        });
+        queue.written(1, 0);
+        assert!(waiting.join().unwrap());
+    }
+
+    #[test]
+    fn closing_waits_for_permits() {
+        let queue = queue(5, usize::MAX);
+        let permit = queue.try_reserve().unwrap();
+        queue.drain(Instant::now());
+        assert_eq!(queue.depth().outstanding, 1);
+        assert_eq!(queue.try_reserve().unwrap_err(), Refusal::Closed);
+        assert_eq!(queue.record(record("demo", "a")).unwrap_err().reason, Refusal::Closed);
+        let waiting = std::thread::spawn({
+            let queue = Arc::clone(&queue);
+            move || queue.drain(soon())
+        });
+        drop(permit);
+        waiting.join().unwrap();
+        assert_eq!(queue.depth().outstanding, 0);
+    }
+}

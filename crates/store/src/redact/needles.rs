@@ -1,0 +1,85 @@
+//! A quick look whether a text contains one of a few words, so that ordinary calls are not read any closer.
+
+/// Words to look for; the case of ASCII letters does not matter.
+#[derive(Debug)]
+pub(crate) struct Needles {
+    /// For every byte, the words for which it is the rarest one.
+    by_anchor: Box<[Vec<Needle>; 256]>,
+}
+
+#[derive(Debug)]
+struct Needle {
+    word: Box<[u8]>,
+    anchor: usize,
+}
+
+impl Needles {
+    pub(crate) fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        let words = words.into_iter().filter(|word| !word.is_empty()).map(str::to_ascii_lowercase);
+        let mut by_anchor = Box::new([const { Vec::new() }; 256]);
+        for word in words {
+            let rarest = word.bytes().enumerate().min_by_key(|(_, byte)| commonness(*byte));
+            let Some((anchor, byte)) = rarest else { continue };
+            let lower = usize::from(byte);
+            let upper = usize::from(byte.to_ascii_uppercase());
+            for slot in if lower == upper { vec![lower] } else { vec![lower, upper] } {
+                if let Some(list) = by_anchor.get_mut(slot) {
+                    list.push(Needle { word: word.as_bytes().into(), anchor });
+                }
+            }
+        }
+        Self { by_anchor }
+    }
+
+    /// Whether any of the words is in the text.
+    pub(crate) fn found_in(&self, text: &str) -> bool {
+        self.positions(text).next().is_some()
+    }
+
+    /// Where words begin, in the order of their rarest bytes, with their length.
+    pub(crate) fn positions<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let bytes = text.as_bytes();
+        bytes.iter().enumerate().flat_map(move |(at, byte)| {
+            self.by_anchor.get(usize::from(*byte)).into_iter().flatten().filter_map(move |needle| {
+                let start = at.checked_sub(needle.anchor)?;
+                let candidate = bytes.get(start..start + needle.word.len())?;
+                candidate.eq_ignore_ascii_case(&needle.word).then_some((start, needle.word.len()))
+            })
+        })
+    }
+}
+
+/// How common a byte is in JSON text, roughly.
+fn commonness(byte: u8) -> usize {
+    const FROM_COMMON_TO_RARE: &[u8] = b"\"e,:taoinsrlhd{}[]cumpfgy01wb2v3-_.584697/kxjqz";
+    FROM_COMMON_TO_RARE.iter().rev().position(|known| *known == byte).map_or(0, |rank| rank + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_in_any_case_and_place() {
+        let needles = Needles::new(["token", "access_token", "passw", "://"]);
+        for (text, expected) in [
+            ("", false),
+            ("tok", false),
+            ("token", true),
+            ("xTOKENx", true),
+            ("PassWord", true),
+            ("pass word", false),
+            ("https://x", true),
+            ("oken", false),
+        ] {
+            assert_eq!(needles.found_in(text), expected, "{text}");
+        }
+        assert_eq!(needles.positions("a token, a Token").collect::<Vec<_>>(), [(2, 5), (11, 5)]);
+    }
+
+    #[test]
+    fn no_words_find_nothing() {
+        assert!(!Needles::new([]).found_in("token"));
+        assert!(!Needles::new([""]).found_in("token"));
+    }
+}

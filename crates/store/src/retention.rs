@@ -1,0 +1,173 @@
+//! Retention: what is too old or too much is deleted in small steps between batches.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+/// How long and how much is kept.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Retention {
+    /// Entries of calls that started longer ago are deleted (default: 30 days).
+    pub max_age: Option<Duration>,
+    /// When the database is larger, the oldest entries are deleted (default: 1 GiB).
+    pub max_bytes: Option<u64>,
+    /// How often to look (default: once a minute); the size is also looked at as it grows.
+    pub interval: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            max_age: Some(Duration::from_hours(30 * 24)),
+            max_bytes: Some(1 << 30),
+            interval: Duration::from_mins(1),
+        }
+    }
+}
+
+/// What one step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Swept {
+    pub(crate) deleted: usize,
+    /// Whether there is more to do.
+    pub(crate) more: bool,
+    /// The size of the database, without its free pages.
+    pub(crate) bytes: u64,
+}
+
+/// Knows when to sweep.
+#[derive(Debug)]
+pub(crate) struct Janitor {
+    policy: Retention,
+    due: Instant,
+    /// Bytes handed to the database since the last look.
+    growth: u64,
+}
+
+impl Janitor {
+    pub(crate) fn new(policy: Retention) -> Self {
+        Self { policy, due: Instant::now(), growth: 0 }
+    }
+
+    pub(crate) fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Notes that the database grew.
+    pub(crate) fn grew(&mut self, bytes: usize) {
+        self.growth = self.growth.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        if self.policy.max_bytes.is_some_and(|max| self.growth > max / 64) {
+            self.due = Instant::now();
+        }
+    }
+
+    /// Does one step if it is time.
+    pub(crate) fn step(&mut self, connection: &Connection) -> rusqlite::Result<Option<Swept>> {
+        let now = Instant::now();
+        if now < self.due {
+            return Ok(None);
+        }
+        // Set first, so that an error does not come back at once.
+        self.due = now + self.policy.interval;
+        self.growth = 0;
+        let swept = sweep(connection, &self.policy, Timestamp::now())?;
+        if swept.more {
+            self.due = now;
+        }
+        Ok(Some(swept))
+    }
+}
+
+/// Rows deleted, or pages given back, in one step: a few milliseconds.
+const STEP: i64 = 512;
+/// Free pages that are not worth giving back.
+const SPARE_PAGES: i64 = 1024;
+
+fn sweep(connection: &Connection, policy: &Retention, now: Timestamp) -> rusqlite::Result<Swept> {
+    let cutoff = policy.max_age.and_then(|age| {
+        let age = i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+        now.as_microsecond().checked_sub(age)
+    });
+    if let Some(cutoff) = cutoff
+        && let Some(deleted) = delete_older(connection, cutoff)?
+    {
+        return Ok(Swept { deleted, more: true, bytes: Pages::of(connection)?.live_bytes() });
+    }
+    let pages = Pages::of(connection)?;
+    if policy.max_bytes.is_some_and(|max| pages.live_bytes() > max) {
+        let deleted = delete_oldest(connection)?;
+        // A database whose tables alone are over the limit has nothing more to delete.
+        return Ok(Swept { deleted, more: deleted > 0, bytes: pages.live_bytes() });
+    }
+    let more = pages.free > SPARE_PAGES.max(pages.all / 8);
+    if more {
+        let mut vacuum = connection.prepare("PRAGMA incremental_vacuum(512)")?;
+        let mut rows = vacuum.query([])?;
+        while rows.next()?.is_some() {}
+    }
+    Ok(Swept { deleted: 0, more, bytes: pages.live_bytes() })
+}
+
+/// Deletes entries of one block that started before `cutoff`; nothing if no block has any.
+fn delete_older(connection: &Connection, cutoff: i64) -> rusqlite::Result<Option<usize>> {
+    let sql = "SELECT first, last FROM blocks WHERE oldest < ? ORDER BY first LIMIT 1";
+    let block: Option<(i64, i64)> =
+        connection.query_row(sql, [cutoff], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let Some((first, last)) = block else { return Ok(None) };
+    let transaction = connection.unchecked_transaction()?;
+    let deleted = transaction.execute(
+        "DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE id BETWEEN ? AND ? AND started < ? LIMIT ?)",
+        params![first, last, cutoff, STEP],
+    )?;
+    // The real minimum, not the cutoff: that moves on, and the block would look due again at once.
+    transaction.execute(
+        "UPDATE blocks SET entries = max(0, entries - ?1), oldest = \
+         (SELECT coalesce(min(started), ?2) FROM calls WHERE id BETWEEN ?3 AND ?4) WHERE first = ?3",
+        params![i64::try_from(deleted).unwrap_or(i64::MAX), i64::MAX, first, last],
+    )?;
+    drop_empty_blocks(&transaction)?;
+    transaction.commit()?;
+    Ok(Some(deleted))
+}
+
+/// Deletes the entries with the smallest ids.
+fn delete_oldest(connection: &Connection) -> rusqlite::Result<usize> {
+    let transaction = connection.unchecked_transaction()?;
+    let first: Option<i64> = transaction.query_row("SELECT min(id) FROM calls", [], |row| row.get(0))?;
+    let Some(first) = first else { return Ok(0) };
+    let end = first + STEP;
+    let deleted = transaction.execute("DELETE FROM calls WHERE id < ?", [end])?;
+    transaction.execute(
+        "UPDATE blocks SET entries = (SELECT count(*) FROM calls WHERE id BETWEEN blocks.first AND blocks.last) WHERE first < ?",
+        [end],
+    )?;
+    drop_empty_blocks(&transaction)?;
+    transaction.commit()?;
+    Ok(deleted)
+}
+
+/// The newest block stays even if it is empty, because the next id is taken from it.
+fn drop_empty_blocks(connection: &Connection) -> rusqlite::Result<()> {
+    connection
+        .execute("DELETE FROM blocks WHERE entries = 0 AND first < (SELECT max(first) FROM blocks)", [])?;
+    Ok(())
+}
+
+struct Pages {
+    all: i64,
+    free: i64,
+    size: i64,
+}
+
+impl Pages {
+    fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        let read = |name| connection.pragma_query_value(None, name, |row| row.get(0));
+        Ok(Self { all: read("page_count")?, free: read("freelist_count")?, size: read("page_size")? })
+    }
+
+    fn live_bytes(&self) -> u64 {
+        u64::try_from((self.all - self.free) * self.size).unwrap_or(0)
+    }
+}

@@ -1,0 +1,241 @@
+//! The database file: how it is opened, its tables and their versions, and the mark of an unclean end.
+
+use std::{
+    fs::{File, TryLockError},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+
+use crate::{block::Block, error::StoreError};
+
+/// The name of the database in the data directory.
+pub const FILE_NAME: &str = "calls.db";
+
+/// Each step brings the schema from its index to the next version.
+const MIGRATIONS: &[&str] = &["
+    CREATE TABLE calls (
+        id INTEGER PRIMARY KEY,
+        started INTEGER NOT NULL,
+        duration INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        server TEXT NOT NULL,
+        tool TEXT NOT NULL,
+        provider TEXT,
+        caller TEXT,
+        correlation TEXT NOT NULL,
+        transport TEXT,
+        code TEXT,
+        error TEXT,
+        input TEXT NOT NULL,
+        result TEXT
+    );
+    CREATE TABLE blocks (
+        first INTEGER PRIMARY KEY,
+        last INTEGER NOT NULL,
+        entries INTEGER NOT NULL,
+        failures INTEGER NOT NULL,
+        oldest INTEGER NOT NULL,
+        newest INTEGER NOT NULL,
+        bloom BLOB NOT NULL
+    );
+    CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+"];
+
+/// How the program that had this log before ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreviousRun {
+    /// There was none.
+    None,
+    /// It closed the log.
+    Closed,
+    /// It did not close the log: it was killed, or the machine went down.
+    Unclean,
+}
+
+/// What was found when the log was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Opened {
+    /// The file, or nothing if the log is in memory.
+    pub path: Option<PathBuf>,
+    /// How the previous run ended.
+    pub previous: PreviousRun,
+    /// Entries in the log.
+    pub entries: i64,
+    /// The newest entry's id, zero if there never was one.
+    pub last_id: i64,
+}
+
+impl Opened {
+    /// What an operator should know about the previous run, if anything.
+    pub fn notice(&self) -> Option<&'static str> {
+        match self.previous {
+            PreviousRun::None | PreviousRun::Closed => None,
+            PreviousRun::Unclean => {
+                Some("previous run ended without closing; up to 100 ms / 1,000 entries may be missing")
+            }
+        }
+    }
+}
+
+/// A writing connection and what keeps others out.
+#[derive(Debug)]
+pub(crate) struct Database {
+    pub(crate) connection: Connection,
+    pub(crate) block: Block,
+    pub(crate) opened: Opened,
+    /// Held for as long as the log is open.
+    pub(crate) lock: Option<File>,
+}
+
+/// Opens the log in `directory` for writing, making it if needed; nothing means in memory.
+pub(crate) fn open(directory: Option<&Path>) -> Result<Database, StoreError> {
+    let Some(directory) = directory else {
+        let connection = Connection::open_in_memory().map_err(StoreError::database("opening in memory"))?;
+        return prepare(connection, None, None);
+    };
+    let unusable = |path: &Path| {
+        let path = path.to_owned();
+        move |cause| StoreError::Directory { path, cause }
+    };
+    std::fs::create_dir_all(directory).map_err(unusable(directory))?;
+    let lock_path = directory.join("calls.lock");
+    let lock = File::create(&lock_path).map_err(unusable(&lock_path))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(StoreError::InUse { path: lock_path }),
+        Err(TryLockError::Error(cause)) => return Err(StoreError::Directory { path: lock_path, cause }),
+    }
+    let path = directory.join(FILE_NAME);
+    let connection = Connection::open(&path).map_err(StoreError::database("opening the file"))?;
+    prepare(connection, Some(path), Some(lock))
+}
+
+/// Opens the log in a directory for reading.
+pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(StoreError::database("opening for reading"))?;
+    connection
+        .busy_timeout(Duration::from_secs(5))
+        .map_err(StoreError::database("setting the busy timeout"))?;
+    check_version(version(&connection)?, MIGRATIONS)?;
+    Ok(connection)
+}
+
+/// Notes that the log was closed in an orderly way.
+pub(crate) fn mark_closed(connection: &Connection) -> rusqlite::Result<()> {
+    set_state(connection, "open", 0)
+}
+
+fn prepare(
+    connection: Connection,
+    path: Option<PathBuf>,
+    lock: Option<File>,
+) -> Result<Database, StoreError> {
+    let setup = StoreError::database("setting up");
+    configure(&connection).map_err(setup)?;
+    migrate(&connection, MIGRATIONS)?;
+    let opened = (|| {
+        let was_open: Option<i64> = connection
+            .query_row("SELECT value FROM state WHERE name = 'open'", [], |row| row.get(0))
+            .optional()?;
+        set_state(&connection, "open", 1)?;
+        let block = Block::current(&connection)?;
+        let entries =
+            connection.query_row("SELECT coalesce(sum(entries), 0) FROM blocks", [], |row| row.get(0))?;
+        let previous = match was_open {
+            None => PreviousRun::None,
+            Some(0) => PreviousRun::Closed,
+            Some(_) => PreviousRun::Unclean,
+        };
+        Ok((Opened { path, previous, entries, last_id: block.last() }, block))
+    })();
+    let (opened, block) = opened.map_err(StoreError::database("reading its state"))?;
+    Ok(Database { connection, block, opened, lock })
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::from_secs(5))?;
+    // Takes effect only in a new file; room freed by retention can then be given back in small steps.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    // Checkpoints wait for the disk, so they run on a thread of their own.
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
+    connection.pragma_update_and_check(None, "journal_size_limit", 64 << 20, |_| Ok(()))?;
+    connection.pragma_update(None, "cache_size", -4096)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")
+}
+
+fn version(connection: &Connection) -> Result<i64, StoreError> {
+    connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(StoreError::database("reading the schema version"))
+}
+
+fn check_version(found: i64, migrations: &[&str]) -> Result<usize, StoreError> {
+    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+    usize::try_from(found).ok().filter(|_| found <= known).ok_or(StoreError::Newer { found, known })
+}
+
+fn migrate(connection: &Connection, migrations: &[&str]) -> Result<(), StoreError> {
+    let done = check_version(version(connection)?, migrations)?;
+    for (index, step) in migrations.iter().enumerate().skip(done) {
+        let apply = || {
+            let transaction = connection.unchecked_transaction()?;
+            transaction.execute_batch(step)?;
+            transaction.pragma_update(None, "user_version", i64::try_from(index + 1).unwrap_or(i64::MAX))?;
+            transaction.commit()
+        };
+        apply().map_err(StoreError::database("bringing the schema up to date"))?;
+    }
+    Ok(())
+}
+
+fn set_state(connection: &Connection, name: &str, value: i64) -> rusqlite::Result<()> {
+    connection.execute("INSERT OR REPLACE INTO state (name, value) VALUES (?, ?)", params![name, value])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);";
+    const SECOND: &str = "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 5;";
+
+    #[test]
+    fn an_older_schema_is_brought_up_to_date_and_keeps_its_rows() {
+        let connection = Connection::open_in_memory().unwrap();
+        migrate(&connection, &[FIRST]).unwrap();
+        assert_eq!(version(&connection).unwrap(), 1);
+        migrate(&connection, &[FIRST, SECOND]).unwrap();
+        migrate(&connection, &[FIRST, SECOND]).unwrap();
+        assert_eq!(version(&connection).unwrap(), 2);
+        let row: (i64, i64) =
+            connection.query_row("SELECT x, y FROM a", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(row, (1, 5));
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_schema_as_it_was() {
+        let connection = Connection::open_in_memory().unwrap();
+        migrate(&connection, &[FIRST]).unwrap();
+        let broken = "CREATE TABLE b (x INTEGER); CREATE TABLE a (x INTEGER);";
+        assert!(matches!(migrate(&connection, &[FIRST, broken]), Err(StoreError::Database { .. })));
+        assert_eq!(version(&connection).unwrap(), 1);
+        let tables: i64 =
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+        assert_eq!(tables, 1);
+    }
+
+    #[test]
+    fn a_newer_schema_is_refused() {
+        let connection = Connection::open_in_memory().unwrap();
+        migrate(&connection, &[FIRST, SECOND]).unwrap();
+        assert!(matches!(migrate(&connection, &[FIRST]), Err(StoreError::Newer { found: 2, known: 1 })));
+    }
+}

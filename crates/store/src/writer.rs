@@ -1,0 +1,185 @@
+//! The writer thread: the only one that changes the database.
+
+use std::{
+    fs::File,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use crate::{
+    block::Block,
+    checkpoint::{Checkpointer, checkpoint},
+    queue::{Queue, Stopping, Work},
+    record::{CallRecord, Outcome},
+    redact::Cleaner,
+    retention::Janitor,
+    schema,
+    status::Shared,
+};
+
+/// Everything the writer thread owns.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) shared: Arc<Shared>,
+    /// In memory mode the readers use the same connection; otherwise nobody else takes this lock.
+    pub(crate) connection: Arc<Mutex<Connection>>,
+    pub(crate) block: Block,
+    pub(crate) cleaner: Cleaner,
+    pub(crate) janitor: Janitor,
+    pub(crate) checkpointer: Option<Checkpointer>,
+    pub(crate) lock: Option<File>,
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+impl Writer {
+    /// Writes until the queue is stopped.
+    pub(crate) fn run(mut self) {
+        let _guard = Guard { queue: Arc::clone(&self.queue), shared: Arc::clone(&self.shared) };
+        loop {
+            match self.queue.next(self.janitor.due()) {
+                Work::Write(batch) => {
+                    if self.write(batch) == Stopping::Yes {
+                        return;
+                    }
+                    self.sweep();
+                }
+                Work::Idle => self.sweep(),
+                Work::Stop => break,
+            }
+        }
+        self.close();
+    }
+
+    /// Writes the batch, again and again if it must be. Gives up only when told to stop.
+    fn write(&mut self, mut batch: Vec<CallRecord>) -> Stopping {
+        let bytes = batch.iter().map(CallRecord::weight).sum();
+        for record in &mut batch {
+            self.cleaner.clean(record);
+        }
+        let mut pause = FIRST_PAUSE;
+        let mut last_try = Stopping::No;
+        loop {
+            let start = Instant::now();
+            let error = match self.commit(&batch) {
+                Ok(()) => break,
+                Err(error) => error,
+            };
+            if self.shared.failed(&error) {
+                tracing::error!(%error, "Call log cannot be written; entries are kept and tried again.");
+            }
+            if last_try == Stopping::Yes {
+                tracing::error!(entries = batch.len(), "Call log closed with entries unwritten.");
+                return Stopping::Yes;
+            }
+            last_try = self.queue.back_off(pause.saturating_sub(start.elapsed()));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        if self.shared.recovered() {
+            tracing::info!("Call log is written again.");
+        }
+        self.shared.set_last_id(self.block.last());
+        self.queue.written(batch.len(), bytes);
+        self.shared.tell_listeners(self.block.last());
+        self.janitor.grew(bytes);
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.grew(bytes, &self.connection.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        Stopping::No
+    }
+
+    fn commit(&mut self, batch: &[CallRecord]) -> rusqlite::Result<()> {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut block = self.block.clone();
+        let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
+        let mut insert = transaction.prepare(
+            "INSERT INTO calls (id, started, duration, failed, server, tool, provider, caller, correlation, transport, \
+             code, error, input, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        for record in batch {
+            if let Some(next) = block.successor() {
+                block.save(&transaction)?;
+                block = next;
+            }
+            let (failed, code, error, result) = match &record.outcome {
+                Outcome::Result(result) => (0, None, None, Some(result)),
+                Outcome::Error { message, code, result } => {
+                    (1, code.as_deref(), Some(message), result.as_ref())
+                }
+            };
+            insert.execute(params![
+                block.add(record),
+                record.timestamp.as_microsecond(),
+                i64::try_from(record.duration.as_micros()).unwrap_or(i64::MAX),
+                failed,
+                &*record.server,
+                &*record.tool,
+                record.provider.as_deref(),
+                record.caller.as_deref(),
+                &*record.correlation_id,
+                record.transport.as_deref(),
+                code,
+                error.map(|message| &**message),
+                text(&record.input),
+                result.map(|result| text(result)),
+            ])?;
+        }
+        drop(insert);
+        block.save(&transaction)?;
+        transaction.commit()?;
+        self.block = block;
+        Ok(())
+    }
+
+    fn sweep(&mut self) {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let swept = self.janitor.step(&connection).and_then(|swept| {
+            if swept.is_some() {
+                // The newest block may have changed too.
+                self.block = Block::current(&connection)?;
+            }
+            Ok(swept)
+        });
+        match swept {
+            Ok(None) => {}
+            Ok(Some(swept)) => self.shared.swept(swept.deleted, swept.bytes),
+            Err(error) => tracing::warn!(%error, "Old entries of the call log could not be deleted."),
+        }
+    }
+
+    fn close(mut self) {
+        drop(self.checkpointer.take());
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) =
+            schema::mark_closed(&connection).and_then(|()| checkpoint(&connection, "TRUNCATE"))
+        {
+            self.shared.failed(&error);
+            tracing::warn!(%error, "Call log was not closed cleanly.");
+        }
+        drop(self.lock.take());
+    }
+}
+
+/// The cleaner leaves nothing but JSON, which is text.
+fn text(json: &[u8]) -> &str {
+    std::str::from_utf8(json).unwrap_or("null")
+}
+
+/// Refuses new entries when the writer has ended, for whatever reason: they could never be written.
+struct Guard {
+    queue: Arc<Queue>,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.queue.stop();
+        if std::thread::panicking() {
+            self.shared.failed(&"the writer thread ended by a panic");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+use std::time::Duration;
+
+use gateway_store::{CallLog, FILE_NAME, Filter, LogReader, Options, PreviousRun, Refusal, StoreError};
+
+use crate::{LONG, ids, record, write};
+
+#[test]
+fn a_closed_log_opens_with_everything_in_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("deep/data");
+    let log = CallLog::open(&path, &Options::default()).unwrap();
+    assert_eq!((log.opened().previous, log.opened().entries, log.last_id()), (PreviousRun::None, 0, 0));
+    for second in 0..2100 {
+        log.reserve(LONG).unwrap().record(record(second));
+    }
+    log.close(LONG).unwrap();
+    log.close(LONG).unwrap();
+    assert_eq!(log.record(record(0)).unwrap_err().reason, Refusal::Closed);
+    assert!(log.try_reserve().is_none());
+    assert_eq!(ids(&log, &Filter::default()).len(), 100, "a closed log can still be read");
+    drop(log);
+
+    let log = CallLog::open(&path, &Options::default()).unwrap();
+    let opened = log.opened();
+    assert_eq!((opened.previous, opened.entries, opened.last_id), (PreviousRun::Closed, 2100, 2100));
+    assert_eq!(opened.notice(), None);
+    assert_eq!(opened.path.as_deref(), Some(&*path.join(FILE_NAME)));
+    write(&log, [record(0)]);
+    assert_eq!(log.last_id(), 2101);
+}
+
+#[test]
+fn dropping_the_log_writes_what_waits() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = {
+        let mut options = Options::default();
+        options.commit_interval = Duration::from_hours(1);
+        options
+    };
+    let log = CallLog::open(directory.path(), &options).unwrap();
+    log.record(record(1)).unwrap();
+    drop(log);
+    let reader = LogReader::open(directory.path()).unwrap();
+    assert_eq!(reader.query(&Filter::default()).unwrap().entries.len(), 1);
+}
+
+#[test]
+fn closing_waits_for_a_call_that_still_runs() {
+    let log = CallLog::in_memory(&Options::default()).unwrap();
+    let permit = log.try_reserve().unwrap();
+    std::thread::scope(|scope| {
+        let closing = scope.spawn(|| log.close(LONG));
+        crate::wait_until("closing", || log.try_reserve().is_none());
+        permit.record(record(1));
+        closing.join().unwrap().unwrap();
+    });
+    assert_eq!(ids(&log, &Filter::default()), [1]);
+}
+
+#[test]
+fn two_processes_cannot_write_one_log_but_others_can_read_it() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(LogReader::open(directory.path()).is_err(), "there is nothing to read yet");
+    let log = CallLog::open(directory.path(), &Options::default()).unwrap();
+    let error = CallLog::open(directory.path(), &Options::default()).unwrap_err();
+    assert!(matches!(error, StoreError::InUse { .. }), "{error:?}");
+    let reader = LogReader::open(directory.path()).unwrap();
+    for second in 0..3 {
+        write(&log, [record(second)]);
+        assert_eq!(reader.query(&Filter::default()).unwrap().last_id, second + 1);
+    }
+    drop(log);
+    assert_eq!(reader.query(&Filter::default()).unwrap().entries.len(), 3);
+    CallLog::open(directory.path(), &Options::default()).unwrap();
+}
+
+#[test]
+fn what_is_no_log_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(
+        directory.path().join(FILE_NAME),
+        "this is not a database, and long enough to show it".repeat(100),
+    )
+    .unwrap();
+    let error = CallLog::open(directory.path(), &Options::default()).unwrap_err();
+    assert!(matches!(error, StoreError::Database { .. }), "{error:?}");
+
+    let file = directory.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let error = CallLog::open(&file, &Options::default()).unwrap_err();
+    assert!(matches!(error, StoreError::Directory { .. }), "{error:?}");
+}
+
+#[test]
+fn the_status_counts() {
+    let log = CallLog::in_memory(&Options::default()).unwrap();
+    write(&log, (0..5).map(record));
+    let permit = log.try_reserve();
+    let status = log.status();
+    assert_eq!((status.queued, status.written, status.waiting, status.waiting_bytes), (5, 5, 0, 0));
+    assert_eq!(status.running, 1);
+    assert_eq!((status.failures, status.failing, status.last_error, status.last_id), (0, false, None, 5));
+    drop(permit);
+    assert_eq!(log.status().running, 0);
+}

@@ -1,0 +1,60 @@
+//! The behaviour of the call log, from outside.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests are not marked as tests")]
+
+mod crash;
+mod filters;
+mod follow;
+mod lifecycle;
+mod lines;
+mod retention;
+mod safety;
+
+use std::time::{Duration, Instant};
+
+use gateway_store::{CallLog, CallRecord, Filter, Outcome};
+
+/// Long enough for a slow machine; nothing waits for it unless something is wrong.
+const LONG: Duration = Duration::from_secs(30);
+
+/// A small record of a call in the year 2100, so that retention leaves it alone, that many seconds into it.
+fn record(second: i64) -> CallRecord {
+    CallRecord {
+        timestamp: jiff::Timestamp::from_second(4_102_444_800 + second).unwrap(),
+        caller: None,
+        server: "demo".into(),
+        tool: "add".into(),
+        provider: None,
+        input: format!("{{\"n\":{second}}}").into(),
+        outcome: Outcome::Result("{}".into()),
+        duration: Duration::from_millis(1),
+        correlation_id: format!("c-{second}").into(),
+        transport: Some("http".into()),
+    }
+}
+
+fn write(log: &CallLog, records: impl IntoIterator<Item = CallRecord>) {
+    for record in records {
+        log.reserve(LONG).expect("there is room soon").record(record);
+    }
+    log.flush(LONG).unwrap();
+}
+
+fn filter(change: impl FnOnce(&mut Filter)) -> Filter {
+    let mut filter = Filter::default();
+    change(&mut filter);
+    filter
+}
+
+fn ids(log: &CallLog, filter: &Filter) -> Vec<i64> {
+    log.query(filter).unwrap().entries.iter().map(|entry| entry.id).collect()
+}
+
+/// Waits for a condition that another thread brings about.
+#[track_caller]
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + LONG;
+    while !condition() {
+        assert!(Instant::now() < deadline, "{what} did not happen within {LONG:?}");
+        std::thread::yield_now();
+    }
+}
