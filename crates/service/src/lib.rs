@@ -1,1 +1,30 @@
 //! The HTTP face of the gateway.
+//!
+//! What it is: routes, the rendering of tool lists, the execution of provider-shaped calls, the guard in front of them,
+//! metrics and logs. Only this crate chooses the HTTP status codes that we send. What it is not: it spawns no process and
+//! opens no connection to a server; it calls no model.
+
+mod config;
+mod context;
+mod errors;
+mod execute;
+mod gateway;
+mod guard;
+mod idempotency;
+mod metrics;
+mod openapi;
+mod query;
+mod render;
+mod routes;
+mod run;
+mod scope;
+mod server;
+mod telemetry;
+mod validators;
+
+pub use config::{LogConfig, ServiceConfig};
+pub use errors::code;
+pub use gateway::Gateway;
+pub use openapi::document as openapi_document;
+pub use server::{Running, ServeError, serve};
+pub use telemetry::{LogFormat, install as install_logs};

@@ -1,0 +1,136 @@
+//! What the caller is told when something is wrong.
+
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use gateway_upstream::CallError;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Map, Value};
+
+/// Words for programs.
+pub mod code {
+    /// The server cannot be reached, or went away.
+    pub const CONNECTION_ERROR: &str = "CONNECTION_ERROR";
+    /// No such tool.
+    pub const TOOL_NOT_FOUND: &str = "TOOL_NOT_FOUND";
+    /// No such resource.
+    pub const RESOURCE_NOT_FOUND: &str = "RESOURCE_NOT_FOUND";
+    /// The request or its arguments are wrong.
+    pub const VALIDATION_ERROR: &str = "VALIDATION_ERROR";
+    /// The server answered with a fault.
+    pub const SERVER_ERROR: &str = "SERVER_ERROR";
+    /// No answer in time.
+    pub const TIMEOUT: &str = "TIMEOUT";
+    /// The tool itself says that it failed.
+    pub const TOOL_ERROR: &str = "TOOL_ERROR";
+    /// No such server.
+    pub const SERVER_NOT_FOUND: &str = "SERVER_NOT_FOUND";
+    /// No such provider.
+    pub const UNKNOWN_PROVIDER: &str = "UNKNOWN_PROVIDER";
+    /// No such route.
+    pub const NOT_FOUND: &str = "NOT_FOUND";
+    /// The route has no such method.
+    pub const METHOD_NOT_ALLOWED: &str = "METHOD_NOT_ALLOWED";
+    /// The body is too large.
+    pub const BODY_TOO_LARGE: &str = "BODY_TOO_LARGE";
+    /// The body is not of a type that is read here.
+    pub const UNSUPPORTED_MEDIA_TYPE: &str = "UNSUPPORTED_MEDIA_TYPE";
+    /// A key is missing or wrong.
+    pub const UNAUTHORIZED: &str = "UNAUTHORIZED";
+    /// The Host or Origin is not one of ours.
+    pub const FORBIDDEN: &str = "FORBIDDEN";
+    /// Too much at once; try again later.
+    pub const OVERLOADED: &str = "OVERLOADED";
+    /// The same key with another request.
+    pub const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
+    /// Anything else.
+    pub const UNKNOWN: &str = "UNKNOWN";
+}
+
+/// An answer that says what went wrong.
+#[derive(Clone, Debug)]
+pub(crate) struct ApiError {
+    pub(crate) status: StatusCode,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    /// More members of the body.
+    pub(crate) extra: Map<String, Value>,
+    /// Seconds after which it may work.
+    pub(crate) retry_after: Option<u32>,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), extra: Map::new(), retry_after: None }
+    }
+
+    /// The caller's fault.
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code::VALIDATION_ERROR, message)
+    }
+
+    /// Come back later.
+    pub(crate) fn overloaded(status: StatusCode, message: impl Into<String>, seconds: u32) -> Self {
+        Self { retry_after: Some(seconds), ..Self::new(status, code::OVERLOADED, message) }
+    }
+
+    pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.extra.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut body = Map::new();
+        body.insert("error".to_owned(), self.message.into());
+        body.insert("code".to_owned(), self.code.into());
+        body.extend(self.extra);
+        let mut response = json_response(self.status, Value::Object(body).to_string());
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+/// A JSON answer.
+pub(crate) fn json_response(status: StatusCode, body: impl Into<Bytes>) -> Response {
+    let mut response = Response::new(axum::body::Body::from(body.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// How the caller wants failures of calls to be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ErrorStyle {
+    /// 400 for the caller's faults, 500 for a server's.
+    #[default]
+    Plain,
+    /// 404, 502, 503, 504 where they fit.
+    Precise,
+}
+
+/// The word and the status for a call that gave no result.
+pub(crate) fn classify(error: &CallError, style: ErrorStyle) -> (StatusCode, &'static str) {
+    let (precise, word) = match error {
+        CallError::UnknownUpstream { .. } => (StatusCode::NOT_FOUND, code::SERVER_NOT_FOUND),
+        CallError::UnknownTool { .. } => (StatusCode::NOT_FOUND, code::TOOL_NOT_FOUND),
+        CallError::Disabled { .. } => (StatusCode::CONFLICT, code::CONNECTION_ERROR),
+        CallError::Blocked { .. } => (StatusCode::FORBIDDEN, code::FORBIDDEN),
+        CallError::Unreachable { .. } | CallError::Lost { .. } => (StatusCode::BAD_GATEWAY, code::CONNECTION_ERROR),
+        CallError::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, code::OVERLOADED),
+        CallError::Timeout { .. } => (StatusCode::GATEWAY_TIMEOUT, code::TIMEOUT),
+        CallError::TooLong { .. } | CallError::Malformed { .. } | CallError::Refused { .. } => {
+            (StatusCode::BAD_GATEWAY, code::SERVER_ERROR)
+        }
+        // The upstream crate may learn new errors.
+        _ => (StatusCode::BAD_GATEWAY, code::UNKNOWN),
+    };
+    let status = match (style, precise.is_client_error()) {
+        (ErrorStyle::Precise, _) => precise,
+        (ErrorStyle::Plain, true) => StatusCode::BAD_REQUEST,
+        (ErrorStyle::Plain, false) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    (status, word)
+}

@@ -1,0 +1,442 @@
+//! Whole turns: what a model said, run, and answered in the provider's own shape.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use gateway_dialects::arguments::{BadArguments, nearest_names, parse_arguments, unknown_tool_text};
+use gateway_dialects::calls::{ReadOptions, Reply, TextScan, ToolCall, parse_reply};
+use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, render_mode, render_results};
+use gateway_dialects::{Dialect, Protocol};
+use gateway_protocol::RawJson;
+use gateway_store::Permit;
+use gateway_upstream::{CatalogueTool, LookupError};
+use serde_json::{Map, Value, json};
+
+use crate::context::RequestContext;
+use crate::errors::{ApiError, ErrorStyle, code};
+use crate::gateway::Gateway;
+use crate::query::Parameters;
+use crate::render::{ListRequest, Rendered, unknown_dialect};
+use crate::run::{Failure, Origin, error_result, pointer_name};
+
+/// A turn to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    /// The calls, as the model said them.
+    pub(crate) reply: Reply,
+    /// The dialect of the answer.
+    dialect: Arc<Dialect>,
+    /// What the provider is called in log and metrics.
+    provider: Arc<str>,
+    rendered: Arc<Rendered>,
+    server: Option<String>,
+    coerce: bool,
+    bad_arguments: BadArguments,
+    mode: ResultMode,
+    style: ErrorStyle,
+    results: ResultOptions,
+}
+
+/// What came of one call of a turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Ran {
+    /// A result of MCP, whatever happened.
+    pub(crate) result: RawJson,
+    /// What went wrong, for the operator.
+    pub(crate) code: Option<&'static str>,
+    failure: Option<Failure>,
+    server: Option<String>,
+    tool: Option<String>,
+    notes: Vec<Value>,
+}
+
+/// The answer to a turn.
+pub(crate) struct Answer {
+    pub(crate) body: Vec<u8>,
+}
+
+impl Turn {
+    /// Reads a request of `/execute`.
+    pub(crate) async fn parse(gateway: &Gateway, body: &Map<String, Value>, query: &Parameters) -> Result<Self, ApiError> {
+        let provider = match body.get("provider") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(name)) if !name.is_empty() => Some(name.as_str()),
+            Some(_) => return Err(ApiError::bad_request("Missing or invalid \"provider\" field")),
+        };
+        let call = body
+            .get("call")
+            .filter(|call| !call.is_null())
+            .ok_or_else(|| ApiError::bad_request("Missing or invalid \"call\" field"))?;
+        let server = match body.get("server") {
+            None | Some(Value::Null) => query.get("server").map(str::to_owned),
+            Some(Value::String(name)) if !name.is_empty() => Some(name.clone()),
+            Some(_) => return Err(ApiError::bad_request("Missing or invalid \"server\" field")),
+        };
+        let options = Parameters::of_object(body);
+        let setting = |key: &str| options.get(key).or_else(|| query.get(key));
+        let model = setting("model");
+        let named = match (provider, model) {
+            (None, None) => None,
+            _ => Some(
+                gateway
+                    .dialects()
+                    .choose(provider, model, &crate::query::compat(&options))
+                    .map_err(|error| unknown_dialect(gateway, &error))?,
+            ),
+        };
+        let read = ReadOptions {
+            protocol: named.as_ref().map(|dialect| dialect.messages.protocol),
+            label: named.as_ref().map_or("", |dialect| label(dialect)),
+            text: TextScan::Any,
+            ids_after: 0,
+        };
+        let reply = parse_reply(call, &read).map_err(|error| ApiError::bad_request(error.to_string()))?;
+        let dialect_name = match &named {
+            Some(_) => provider.map(str::to_owned),
+            None => Some(detected(gateway, reply.protocol)),
+        };
+        let mut listing = options.clone();
+        listing.set("server", server.as_deref());
+        let request = ListRequest::parse(gateway, dialect_name.as_deref(), &listing)?;
+        let rendered = gateway.rendered(&request).await?;
+        let dialect = match (&rendered.dialect, named) {
+            (Some(dialect), _) => Arc::clone(dialect),
+            (None, Some(dialect)) => Arc::new(dialect),
+            (None, None) => Arc::new(request.dialect(gateway)?),
+        };
+        let flag = |key: &str| -> Result<bool, ApiError> { Ok(options.flag(key)? || query.flag(key)?) };
+        let words = [("error", BadArguments::Error), ("raw", BadArguments::Raw), ("repair", BadArguments::Repair)];
+        let bad_arguments = match options.word("onBadArguments", &words)? {
+            Some(choice) => choice,
+            None => query.word("onBadArguments", &words)?.unwrap_or_default(),
+        };
+        let styles = [("precise", ErrorStyle::Precise), ("plain", ErrorStyle::Plain)];
+        let style = match options.word("errors", &styles)? {
+            Some(style) => style,
+            None => query.word("errors", &styles)?.unwrap_or_default(),
+        };
+        let mut results = ResultOptions::default();
+        if let Some(model) = model {
+            results = results.for_model(model);
+        }
+        let most = match options.number("maxCharacters", 100..=100_000_000)? {
+            Some(most) => Some(most),
+            None => query.number("maxCharacters", 100..=100_000_000)?,
+        };
+        if let Some(most) = most.and_then(|most| usize::try_from(most).ok()) {
+            results = results.limited_to(most);
+        }
+        let provider_name = provider.map_or_else(|| dialect.name.clone(), str::to_owned);
+        Ok(Self {
+            coerce: flag("coerceArguments")? || flag("coerce")?,
+            mode: match setting("result") {
+                None => ResultMode::Raw,
+                Some(word) => word.parse().map_err(|error| ApiError::bad_request(format!("{error}")))?,
+            },
+            reply,
+            provider: provider_name.into(),
+            dialect,
+            rendered,
+            server,
+            bad_arguments,
+            style,
+            results,
+        })
+    }
+
+    /// Runs all calls, several at a time, and gives what came of them in the order of the calls.
+    pub(crate) async fn run(&self, gateway: &Gateway, context: &RequestContext) -> Result<Vec<Ran>, ApiError> {
+        // Room in the log for all of them first: a turn is run as a whole or not at all.
+        let permits = self.reply.calls.iter().map(|_| gateway.reserve()).collect::<Result<Vec<Permit>, _>>()?;
+        let at_once = gateway.config().concurrent_calls_per_turn.max(1);
+        let mut waiting = Vec::with_capacity(permits.len());
+        for (call, permit) in self.reply.calls.iter().zip(permits) {
+            waiting.push(self.run_call(gateway, context, call, permit));
+        }
+        Ok(futures_util::stream::iter(waiting).buffered(at_once).collect().await)
+    }
+
+    async fn run_call(&self, gateway: &Gateway, context: &RequestContext, call: &ToolCall, permit: Permit) -> Ran {
+        let origin = Origin { transport: "http", provider: Some(Arc::clone(&self.provider)) };
+        let (tool, plan) = match self.find(&call.name) {
+            Ok(found) => found,
+            Err(message) => return Ran::unknown_tool(message),
+        };
+        let mut ran = Ran::of(tool);
+        let parsed = match parse_arguments(&call.arguments, self.bad_arguments) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                let message = format!("{}: {error}", invalid_call(&self.dialect));
+                return ran.failed(Failure::Arguments(message));
+            }
+        };
+        ran.notes.extend(parsed.repairs.iter().map(|repair| json!({"repaired": repair.name()})));
+        let sent = Value::Object(parsed.object);
+        let decoded = match plan {
+            Some(plan) if !parsed.raw => plan.decode(&sent),
+            _ => Ok(sent.clone()),
+        };
+        let logged = |value: &Value| RawJson::of(value).unwrap_or_else(|_| RawJson::empty_object());
+        let value = match decoded {
+            Ok(value) => value,
+            Err(error) => {
+                let failure = Failure::Arguments(format!("The arguments cannot be read: {error}"));
+                gateway.record_refusal(tool, &logged(&sent), permit, context, &origin, &failure);
+                return ran.failed(failure);
+            }
+        };
+        let rename = |pointer: &str| match plan {
+            Some(plan) => pointer_name(&plan.wire_pointer(pointer)),
+            None => pointer_name(pointer),
+        };
+        let value = match gateway.check_arguments(&self.rendered.catalogue, tool, &value, self.coerce, &rename) {
+            Ok(None) => value,
+            Ok(Some((mended, coercions))) => {
+                ran.notes.extend(coercions.iter().map(|one| json!({"coerced": one.path, "rule": one.rule.name()})));
+                mended
+            }
+            Err(failure) => {
+                gateway.record_refusal(tool, &logged(&value), permit, context, &origin, &failure);
+                return ran.failed(failure);
+            }
+        };
+        match gateway.run(tool, &logged(&value), permit, context, &origin).await {
+            Ok(result) => {
+                if gateway_protocol::CallResultView::of(&result).is_error {
+                    ran.code = Some(code::TOOL_ERROR);
+                }
+                ran.result = result;
+                ran
+            }
+            Err(failure) => ran.failed(failure),
+        }
+    }
+
+    /// The tool that the model means: by the name in its list, else by any other name that leads to it.
+    fn find(&self, name: &str) -> Result<(&CatalogueTool, Option<&gateway_dialects::Plan>), String> {
+        if let Some((tool, plan)) = self.rendered.tool(name) {
+            return Ok((tool, Some(plan)));
+        }
+        let server = self.server.as_deref().filter(|server| *server != "*");
+        match self.rendered.catalogue.resolve(server, name) {
+            // Under another name the plan of its own entry still holds, if it has one.
+            Ok(tool) => {
+                let plan = self.rendered.wire_names().find_map(|wire| {
+                    let (listed, plan) = self.rendered.tool(wire)?;
+                    (listed.server == tool.server && listed.name == tool.name).then_some(plan)
+                });
+                Ok((tool, plan))
+            }
+            Err(LookupError::Ambiguous { .. }) if server.is_none() => {
+                Err(self.rendered.catalogue.resolve(None, name).err().map(|error| error.to_string()).unwrap_or_default())
+            }
+            Err(_) => Err(unknown_tool_text(name, &nearest_names(name, self.rendered.wire_names()))),
+        }
+    }
+
+    /// The answer: one call's result or several calls' results, and the messages to append.
+    pub(crate) fn answer(&self, gateway: &Gateway, ran: Vec<Ran>) -> Result<Answer, ApiError> {
+        if let [single] = ran.as_slice()
+            && let Some(error) = self.single_failure(single)
+        {
+            return Err(error);
+        }
+        let values: Vec<Value> = ran.iter().map(|ran| ran.result.read().unwrap_or_default()).collect();
+        let outcomes: Vec<Outcome<'_>> = self
+            .reply
+            .calls
+            .iter()
+            .zip(&values)
+            .map(|(call, result)| Outcome { call_id: call.id.given(), wire_name: &call.name, result, kept: None })
+            .collect();
+        let rendered = render_results(&self.dialect, &outcomes, &self.results);
+        let mut body = Vec::with_capacity(ran.iter().map(|ran| ran.result.len()).sum::<usize>() * 2 + 256);
+        body.push(b'{');
+        let origin = |ran: &Ran| {
+            format!("{}/{}", ran.server.as_deref().unwrap_or_default(), ran.tool.as_deref().unwrap_or_default())
+        };
+        let result_of = |ran: &Ran, outcome: &Outcome<'_>| match self.mode {
+            ResultMode::Raw => ran.result.clone(),
+            mode => RawJson::of(&render_mode(mode, &self.dialect, outcome, &origin(ran), &self.results))
+                .unwrap_or_else(|_| RawJson::null()),
+        };
+        if let ([single], [outcome]) = (ran.as_slice(), outcomes.as_slice()) {
+            body.extend_from_slice(b"\"result\":");
+            body.extend_from_slice(result_of(single, outcome).as_bytes());
+            single.write_facts(&mut body, b",");
+        } else {
+            body.extend_from_slice(b"\"results\":[");
+            for (index, (one, outcome)) in ran.iter().zip(&outcomes).enumerate() {
+                body.extend_from_slice(if index > 0 { b",{" } else { b"{" });
+                body.extend_from_slice(b"\"name\":");
+                write_json(&mut body, outcome.wire_name);
+                if let Some(id) = outcome.call_id {
+                    body.extend_from_slice(b",\"id\":");
+                    write_json(&mut body, id);
+                }
+                body.extend_from_slice(b",\"result\":");
+                body.extend_from_slice(result_of(one, outcome).as_bytes());
+                one.write_facts(&mut body, b",");
+                body.push(b'}');
+            }
+            body.push(b']');
+        }
+        body.extend_from_slice(b",\"messages\":");
+        write_json(&mut body, &rendered.messages);
+        body.extend_from_slice(b",\"provider\":");
+        write_json(&mut body, &self.dialect.name);
+        if !self.reply.text.is_empty() {
+            body.extend_from_slice(b",\"text\":");
+            write_json(&mut body, &self.reply.text);
+        }
+        if !rendered.changes.is_empty() {
+            body.extend_from_slice(b",\"changes\":");
+            let changes: Vec<Value> = rendered
+                .changes
+                .iter()
+                .map(|change| {
+                    let fate = format!("{:?}", change.fate).to_lowercase();
+                    json!({"result": change.result, "path": change.path, "fate": fate, "reason": change.reason})
+                })
+                .collect();
+            write_json(&mut body, &changes);
+        }
+        body.push(b'}');
+        let _ = gateway;
+        Ok(Answer { body })
+    }
+
+    /// A single call's failure as an HTTP error, where it is the caller's own or the caller asked for precision.
+    fn single_failure(&self, ran: &Ran) -> Option<ApiError> {
+        let failure = ran.failure.as_ref()?;
+        match (failure, self.style) {
+            (Failure::Arguments(text), _) if text.starts_with(INVALID) => Some(ApiError::bad_request(text.clone())),
+            (_, ErrorStyle::Precise) => Some(failure.clone().into_api(ErrorStyle::Precise)),
+            (Failure::Arguments(_) | Failure::UnknownTool(_) | Failure::Call(_), ErrorStyle::Plain) => None,
+        }
+    }
+}
+
+/// How a text begins that says that a call cannot be read at all.
+const INVALID: &str = "Invalid ";
+
+fn invalid_call(dialect: &Dialect) -> String {
+    format!("{INVALID}{} function call", label(dialect))
+}
+
+/// What a provider is called in texts about its calls.
+fn label(dialect: &Dialect) -> &str {
+    &dialect.title
+}
+
+/// The dialect of a protocol that was recognised.
+fn detected(gateway: &Gateway, protocol: Option<Protocol>) -> String {
+    let fits = |name: &&str| {
+        let dialect = gateway.dialects().get(name).ok();
+        dialect.is_some_and(|dialect| !dialect.layer && Some(dialect.messages.protocol) == protocol)
+    };
+    // The dialect that others of the same protocol extend is the plainest one.
+    let mut names: Vec<&str> = gateway.dialects().names().filter(fits).collect();
+    names.sort_by_key(|name| {
+        let extends = gateway.dialects().get(name).ok().and_then(|dialect| dialect.extends);
+        (extends.is_some(), name.len())
+    });
+    names.first().map_or_else(|| "openai-chat".to_owned(), |name| (*name).to_owned())
+}
+
+impl Ran {
+    fn of(tool: &CatalogueTool) -> Self {
+        Self {
+            result: RawJson::null(),
+            code: None,
+            failure: None,
+            server: Some(tool.server.to_string()),
+            tool: Some(tool.name.to_string()),
+            notes: Vec::new(),
+        }
+    }
+
+    fn unknown_tool(message: String) -> Self {
+        Self {
+            result: error_result(&message),
+            code: Some(code::TOOL_NOT_FOUND),
+            failure: Some(Failure::UnknownTool(message)),
+            server: None,
+            tool: None,
+            notes: Vec::new(),
+        }
+    }
+
+    fn failed(mut self, failure: Failure) -> Self {
+        self.code = Some(failure.code());
+        self.result = error_result(&failure.message());
+        self.failure = Some(failure);
+        self
+    }
+
+    fn write_facts(&self, body: &mut Vec<u8>, comma: &[u8]) {
+        let mut fact = |key: &str, value: Value| {
+            body.extend_from_slice(comma);
+            write_json(body, key);
+            body.push(b':');
+            write_json(body, &value);
+        };
+        if let Some(server) = &self.server {
+            fact("server", server.as_str().into());
+        }
+        if let Some(tool) = &self.tool {
+            fact("tool", tool.as_str().into());
+        }
+        if let Some(code) = self.code {
+            fact("code", code.into());
+        }
+        if !self.notes.is_empty() {
+            fact("notes", self.notes.clone().into());
+        }
+    }
+}
+
+/// What the caller wants of a result.
+pub(crate) fn result_mode(parameters: &Parameters) -> Result<ResultMode, ApiError> {
+    match parameters.get("result") {
+        None => Ok(ResultMode::Raw),
+        Some(word) => word.parse().map_err(|error| ApiError::bad_request(format!("{error}"))),
+    }
+}
+
+/// A result in the form that the caller wants.
+pub(crate) fn rendered_result(
+    gateway: &Gateway,
+    mode: ResultMode,
+    tool: &CatalogueTool,
+    dialect: Option<&Dialect>,
+    result: &RawJson,
+) -> RawJson {
+    if mode == ResultMode::Raw {
+        return result.clone();
+    }
+    let plain;
+    let dialect = match dialect {
+        Some(dialect) => dialect,
+        None => match gateway.dialects().get("mcp") {
+            Ok(found) => {
+                plain = found;
+                &plain
+            }
+            Err(_) => return result.clone(),
+        },
+    };
+    let value: Value = result.read().unwrap_or_default();
+    let outcome = Outcome { call_id: None, wire_name: &tool.name, result: &value, kept: None };
+    let origin = format!("{}/{}", tool.server, tool.name);
+    RawJson::of(&render_mode(mode, dialect, &outcome, &origin, &ResultOptions::default()))
+        .unwrap_or_else(|_| result.clone())
+}
+
+fn write_json<T: serde::Serialize + ?Sized>(body: &mut Vec<u8>, value: &T) {
+    let before = body.len();
+    if serde_json::to_writer(&mut *body, value).is_err() {
+        body.truncate(before);
+        body.extend_from_slice(b"null");
+    }
+}

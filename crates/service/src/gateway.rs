@@ -1,0 +1,83 @@
+//! What all routes share.
+
+use std::sync::Arc;
+
+use gateway_dialects::Dialects;
+use gateway_store::CallLog;
+use gateway_upstream::Fleet;
+
+use crate::config::ServiceConfig;
+use crate::idempotency::Idempotency;
+use crate::metrics::Metrics;
+use crate::render::Renders;
+use crate::validators::Validators;
+
+/// The gateway: upstreams, dialects, log and everything that is remembered between requests. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    config: ServiceConfig,
+    fleet: Fleet,
+    dialects: Dialects,
+    log: CallLog,
+    metrics: Metrics,
+    renders: Renders,
+    validators: Validators,
+    idempotency: Idempotency,
+}
+
+impl Gateway {
+    /// Puts a gateway together.
+    pub fn new(config: ServiceConfig, fleet: Fleet, dialects: Dialects, log: CallLog) -> Self {
+        let shared = Shared {
+            config,
+            fleet,
+            dialects,
+            log,
+            metrics: Metrics::default(),
+            renders: Renders::default(),
+            validators: Validators::default(),
+            idempotency: Idempotency::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The upstreams.
+    pub fn fleet(&self) -> &Fleet {
+        &self.shared.fleet
+    }
+
+    /// The call log.
+    pub fn log(&self) -> &CallLog {
+        &self.shared.log
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &ServiceConfig {
+        &self.shared.config
+    }
+
+    pub(crate) fn dialects(&self) -> &Dialects {
+        &self.shared.dialects
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    pub(crate) fn renders(&self) -> &Renders {
+        &self.shared.renders
+    }
+
+    pub(crate) fn validators(&self) -> &Validators {
+        &self.shared.validators
+    }
+
+    pub(crate) fn idempotency(&self) -> &Idempotency {
+        &self.shared.idempotency
+    }
+}

@@ -1,0 +1,372 @@
+//! Tool lists in a provider's format, rendered once and served as bytes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use gateway_dialects::dialect::Compat;
+use gateway_dialects::{Dialect, DialectError, Options, Plan, Translator};
+use gateway_protocol::{RawJson, RawObject};
+use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
+use http::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::OnceCell;
+
+use crate::errors::{ApiError, code};
+use crate::gateway::Gateway;
+use crate::query::{Parameters, compat, translation_options};
+use crate::scope::Scope;
+
+/// What is asked for: which tools, in which form.
+#[derive(Clone, Debug)]
+pub(crate) struct ListRequest {
+    pub(crate) scope: Scope,
+    filter: ToolFilter,
+    /// The provider, the model and the options, as given.
+    provider: Option<String>,
+    model: Option<String>,
+    compat: Compat,
+    options: Options,
+    with_server: bool,
+}
+
+impl ListRequest {
+    /// Reads the parameters of a listing route.
+    pub(crate) fn parse(gateway: &Gateway, provider: Option<&str>, parameters: &Parameters) -> Result<Self, ApiError> {
+        let importance = parameters.get("importance").map(|word| {
+            gateway_upstream::Importance::parse(word).ok_or_else(|| {
+                ApiError::bad_request(format!("importance={word}: expected one of low, normal, high"))
+            })
+        });
+        let mut filter = ToolFilter::default();
+        filter.names = parameters.all("name");
+        filter.categories = parameters.all("category");
+        filter.importance = importance.transpose()?;
+        filter.tags = parameters.all("tag");
+        filter.groups = parameters.all("group");
+        let provider = parameters.get("profile").or(provider).map(str::to_owned);
+        Ok(Self {
+            scope: Scope::parse(gateway, parameters.get("server"))?,
+            filter,
+            provider,
+            model: parameters.get("model").map(str::to_owned),
+            compat: compat(parameters),
+            options: translation_options(parameters)?,
+            with_server: parameters.flag("meta")?,
+        })
+    }
+
+    /// The dialect that is meant.
+    pub(crate) fn dialect(&self, gateway: &Gateway) -> Result<Dialect, ApiError> {
+        let dialects = gateway.dialects();
+        dialects
+            .choose(self.provider.as_deref(), self.model.as_deref(), &self.compat)
+            .map_err(|error| unknown_dialect(gateway, &error))
+    }
+
+    /// The tools that are meant, as places in the catalogue.
+    fn places(&self, catalogue: &Catalogue) -> Vec<usize> {
+        let mut filter = self.filter.clone();
+        if let Scope::Server(id) = &self.scope {
+            filter.servers = vec![id.as_str().to_owned()];
+        }
+        let wanted: std::collections::HashSet<*const CatalogueTool> =
+            catalogue.filter(&filter).map(std::ptr::from_ref).collect();
+        let exact = |tool: &CatalogueTool| match &self.scope {
+            // A server's name may itself look like a pattern.
+            Scope::Server(id) => tool.server == *id,
+            Scope::All => true,
+        };
+        let tools = catalogue.tools().iter().enumerate();
+        tools.filter(|(_, tool)| exact(tool) && wanted.contains(&std::ptr::from_ref(*tool))).map(|(place, _)| place).collect()
+    }
+
+    fn key(&self, catalogue: &Catalogue, form: &'static str) -> Key {
+        // Options have no order of their own; their debug form names every field and is the same for the same options.
+        let text = format!(
+            "{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{}",
+            self.filter, self.provider, self.model, self.compat, self.options, self.with_server
+        );
+        Key { version: catalogue.version(), form, scope: self.scope.clone(), text }
+    }
+}
+
+/// The answer for a dialect that is not known.
+pub(crate) fn unknown_dialect(gateway: &Gateway, error: &DialectError) -> ApiError {
+    let known: Vec<Value> = gateway.dialects().names().map(Value::from).collect();
+    let message = match error {
+        DialectError::Unknown { name, .. } => format!("Unknown provider: {name}"),
+        other => other.to_string(),
+    };
+    ApiError::new(StatusCode::BAD_REQUEST, code::UNKNOWN_PROVIDER, message).with("availableProviders", known)
+}
+
+/// A list that is ready to be sent, and what it takes to run calls from it.
+#[derive(Debug)]
+pub(crate) struct Rendered {
+    /// The whole body.
+    pub(crate) body: Bytes,
+    /// Where in the body the bare list stands.
+    list: std::ops::Range<usize>,
+    pub(crate) etag: HeaderValue,
+    pub(crate) dialect: Option<Arc<Dialect>>,
+    pub(crate) catalogue: Arc<Catalogue>,
+    /// By the name that the model sees: the place in the catalogue and the plan.
+    tools: HashMap<Box<str>, (usize, Plan)>,
+    /// Estimated tokens of all definitions.
+    pub(crate) tokens: usize,
+    /// How many tools were left out.
+    pub(crate) quarantined: usize,
+}
+
+impl Rendered {
+    /// The list without its wrapper.
+    pub(crate) fn list(&self) -> Bytes {
+        self.body.slice(self.list.clone())
+    }
+
+    /// The tool that the model calls `wire_name`, and how its arguments travel.
+    pub(crate) fn tool(&self, wire_name: &str) -> Option<(&CatalogueTool, &Plan)> {
+        let (place, plan) = self.tools.get(wire_name)?;
+        Some((self.catalogue.tools().get(*place)?, plan))
+    }
+
+    /// The names that the model sees.
+    pub(crate) fn wire_names(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(AsRef::as_ref)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    version: u64,
+    form: &'static str,
+    scope: Scope,
+    text: String,
+}
+
+/// How many lists are kept; the oldest goes first.
+const KEPT: usize = 64;
+
+/// The lists that were rendered.
+#[derive(Debug, Default)]
+pub(crate) struct Renders {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    lists: HashMap<Key, (u64, Arc<OnceCell<Arc<Rendered>>>)>,
+    clock: u64,
+}
+
+impl Renders {
+    fn cell(&self, key: &Key) -> Arc<OnceCell<Arc<Rendered>>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.clock += 1;
+        let now = kept.clock;
+        if let Some((used, cell)) = kept.lists.get_mut(key) {
+            *used = now;
+            return Arc::clone(cell);
+        }
+        // Lists of an older catalogue are never asked for again.
+        kept.lists.retain(|other, _| other.version >= key.version);
+        if kept.lists.len() >= KEPT
+            && let Some(oldest) = kept.lists.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone())
+        {
+            kept.lists.remove(&oldest);
+        }
+        let cell = Arc::default();
+        kept.lists.insert(key.clone(), (now, Arc::clone(&cell)));
+        cell
+    }
+}
+
+impl Gateway {
+    /// The list that a request asks for, in the provider's format.
+    pub(crate) async fn rendered(&self, request: &ListRequest) -> Result<Arc<Rendered>, ApiError> {
+        self.fleet().listed(request.scope.ids(), self.config().list_wait).await;
+        let catalogue = self.fleet().catalogue();
+        let cell = self.renders().cell(&request.key(&catalogue, "dialect"));
+        if let Some(rendered) = cell.get() {
+            return Ok(Arc::clone(rendered));
+        }
+        let dialect = request.dialect(self)?;
+        let translator = Translator::with(self.dialects(), dialect, request.options.clone())
+            .map_err(|error| unknown_dialect(self, &error))?;
+        let rendered = cell
+            .get_or_try_init(|| async {
+                let request = request.clone();
+                let work = move || render(&request, &translator, catalogue);
+                tokio::task::spawn_blocking(work).await.map_err(|_| broken())?
+            })
+            .await?;
+        Ok(Arc::clone(rendered))
+    }
+
+    /// The list that a request asks for, as MCP has it.
+    pub(crate) async fn raw_list(&self, request: &ListRequest) -> Result<Arc<Rendered>, ApiError> {
+        self.fleet().listed(request.scope.ids(), self.config().list_wait).await;
+        let catalogue = self.fleet().catalogue();
+        let cell = self.renders().cell(&request.key(&catalogue, "mcp"));
+        let rendered = cell.get_or_try_init(|| async { render_raw(request, catalogue) }).await?;
+        Ok(Arc::clone(rendered))
+    }
+}
+
+fn broken() -> ApiError {
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, "rendering the list of tools broke off")
+}
+
+fn failed(error: &serde_json::Error) -> ApiError {
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, format!("writing the list of tools: {error}"))
+}
+
+fn render(request: &ListRequest, translator: &Translator, catalogue: Arc<Catalogue>) -> Result<Arc<Rendered>, ApiError> {
+    let places = request.places(&catalogue);
+    let definitions = model_definitions(request, &catalogue, &places);
+    let translation = translator.translate(&definitions);
+    let list = translation.request_field();
+    let key = &translator.dialect().tool.document;
+    let mut body = serde_json::to_vec(&std::collections::BTreeMap::from([(key, &list)])).map_err(|error| failed(&error))?;
+    let start = 4 + key.len();
+    let range = start..body.len().saturating_sub(1);
+    body.shrink_to_fit();
+    let tokens = translation.tools.iter().map(|tool| tool.tokens.after).sum();
+    let quarantined = translation.tools.iter().filter(|tool| tool.quarantine.is_some()).count();
+    let tools = translation
+        .tools
+        .into_iter()
+        .zip(&places)
+        .filter(|(tool, _)| tool.quarantine.is_none())
+        .map(|(tool, place)| (tool.wire_name.into_boxed_str(), (*place, tool.plan)))
+        .collect();
+    Ok(Arc::new(Rendered {
+        etag: etag(&body),
+        body: body.into(),
+        list: range,
+        dialect: Some(Arc::new(translator.dialect().clone())),
+        tools,
+        tokens,
+        quarantined,
+        catalogue,
+    }))
+}
+
+fn render_raw(request: &ListRequest, catalogue: Arc<Catalogue>) -> Result<Arc<Rendered>, ApiError> {
+    let places = request.places(&catalogue);
+    let mut body = b"{\"tools\":[".to_vec();
+    let mut tools = HashMap::new();
+    for place in places {
+        let Some(tool) = catalogue.tools().get(place) else { continue };
+        if body.len() > 10 {
+            body.push(b',');
+        }
+        let name = request.scope.name_of(tool);
+        body.extend_from_slice(listed_definition(request, tool, name).map_err(|error| failed(&error))?.as_bytes());
+        tools.insert(name.into(), (place, Plan::default()));
+    }
+    body.extend_from_slice(b"]}");
+    let list = 9..body.len() - 1;
+    let tokens = body.len() / 4;
+    Ok(Arc::new(Rendered {
+        etag: etag(&body),
+        body: body.into(),
+        list,
+        dialect: None,
+        tools,
+        tokens,
+        quarantined: 0,
+        catalogue,
+    }))
+}
+
+/// A definition as it came, but for its name where that is another in this list, and for the server where it is wanted.
+fn listed_definition(request: &ListRequest, tool: &CatalogueTool, name: &str) -> Result<RawJson, serde_json::Error> {
+    let definition = tool.without_hidden();
+    if name == &*tool.name && !request.with_server {
+        return Ok(definition);
+    }
+    let mut members = RawObject::parse(&definition)?;
+    if name != &*tool.name {
+        members.set("name", &RawJson::of(name)?)?;
+    }
+    if request.with_server {
+        let own = members.get("_meta").map(|meta| RawJson::parse(meta.get().to_owned())).transpose()?;
+        let empty = RawJson::empty_object();
+        let mut meta = RawObject::parse(own.as_ref().unwrap_or(&empty)).unwrap_or_default();
+        meta.set(SERVER_META, &RawJson::of(tool.server.as_str())?)?;
+        meta.set(FINGERPRINT_META, &RawJson::of(&tool.fingerprint.hex())?)?;
+        let meta = meta.to_raw()?;
+        members.set("_meta", &meta)?;
+    }
+    members.to_raw()
+}
+
+const SERVER_META: &str = "mcp-tool-gateway/server";
+const FINGERPRINT_META: &str = "mcp-tool-gateway/fingerprint";
+
+/// The definitions to translate, under the names of this list.
+fn model_definitions(request: &ListRequest, catalogue: &Catalogue, places: &[usize]) -> Vec<Value> {
+    places
+        .iter()
+        .filter_map(|place| catalogue.tools().get(*place))
+        .map(|tool| {
+            let mut definition: Value = tool.without_hidden().read().unwrap_or_default();
+            let name = request.scope.name_of(tool);
+            if let Some(members) = definition.as_object_mut()
+                && name != &*tool.name
+            {
+                members.insert("name".to_owned(), name.into());
+            }
+            definition
+        })
+        .collect()
+}
+
+/// What happened to every tool of a list, for people who want to know.
+pub(crate) async fn report(gateway: &Gateway, request: &ListRequest) -> Result<Value, ApiError> {
+    gateway.fleet().listed(request.scope.ids(), gateway.config().list_wait).await;
+    let catalogue = gateway.fleet().catalogue();
+    let dialect = request.dialect(gateway)?;
+    let translator = Translator::with(gateway.dialects(), dialect, request.options.clone())
+        .map_err(|error| unknown_dialect(gateway, &error))?;
+    let places = request.places(&catalogue);
+    let definitions = model_definitions(request, &catalogue, &places);
+    let translation = translator.translate(&definitions);
+    let rows: Vec<Value> = translation
+        .tools
+        .iter()
+        .zip(&places)
+        .map(|(tool, place)| {
+            let server = catalogue.tools().get(*place).map(|tool| tool.server.as_str());
+            json!({
+                "name": tool.name,
+                "wireName": tool.wire_name,
+                "server": server,
+                "quarantine": tool.quarantine,
+                "strict": tool.strict,
+                "tokens": {"before": tool.tokens.before, "after": tool.tokens.after},
+                "changes": tool.changes.iter().map(|change| json!(change)).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    Ok(Value::Array(rows))
+}
+
+/// The tools of a list as values, for texts about them.
+pub(crate) async fn definitions(gateway: &Gateway, request: &ListRequest) -> (Arc<Catalogue>, Vec<(usize, Value)>) {
+    gateway.fleet().listed(request.scope.ids(), gateway.config().list_wait).await;
+    let catalogue = gateway.fleet().catalogue();
+    let places = request.places(&catalogue);
+    let definitions = model_definitions(request, &catalogue, &places);
+    (catalogue, places.into_iter().zip(definitions).collect())
+}
+
+/// A strong tag: the same bytes have the same tag, over restarts too.
+fn etag(body: &[u8]) -> HeaderValue {
+    let digest: [u8; 32] = Sha256::digest(body).into();
+    let text: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    HeaderValue::from_str(&format!("\"{text}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+}

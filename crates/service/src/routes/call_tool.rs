@@ -1,0 +1,169 @@
+//! `POST /call_tool`: one tool, by name.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use gateway_protocol::RawJson;
+use gateway_upstream::{CallError, CatalogueTool, LookupError};
+use http::{HeaderMap, StatusCode, Uri};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::context::RequestContext;
+use crate::errors::{ApiError, ErrorStyle, code, json_response};
+use crate::execute::{rendered_result, result_mode};
+use crate::gateway::Gateway;
+use crate::idempotency::IdempotencyKey;
+use crate::query::Parameters;
+use crate::run::{Failure, Origin, pointer_name};
+use crate::scope::unknown_server;
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow, default)]
+    server: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// Runs one tool and gives its result as it came.
+pub(crate) async fn call_tool(
+    State(gateway): State<Gateway>,
+    Extension(context): Extension<RequestContext>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let key = match IdempotencyKey::of(&headers, context.caller.clone(), "/call_tool", uri.query(), &body) {
+        Ok(key) => key,
+        Err(error) => return error.into_response(),
+    };
+    let parameters = Parameters::of_query(uri.query());
+    let Some(key) = key else {
+        return run(&gateway, &context, &parameters, body).await.unwrap_or_else(ApiError::into_response);
+    };
+    let owned = gateway.clone();
+    let work = async move { run(&owned, &context, &parameters, body).await.unwrap_or_else(ApiError::into_response) };
+    gateway.idempotency().run(key, work).await.unwrap_or_else(ApiError::into_response)
+}
+
+async fn run(
+    gateway: &Gateway,
+    context: &RequestContext,
+    parameters: &Parameters,
+    text: Bytes,
+) -> Result<Response, ApiError> {
+    let style = error_style(parameters)?;
+    let mode = result_mode(parameters)?;
+    let body: Body<'_> =
+        serde_json::from_slice(&text).map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
+    let server = text_field(body.server, "server")?;
+    let name = text_field(body.tool, "tool")?
+        .ok_or_else(|| ApiError::bad_request("Missing or invalid \"tool\" field"))?;
+    let arguments = match body.arguments {
+        None => RawJson::empty_object(),
+        Some(arguments) => RawJson::parse(text.slice_ref(arguments.get().as_bytes()))
+            .map_err(|error| ApiError::bad_request(format!("reading \"arguments\": {error}")))?,
+    };
+    let value: Value = arguments.read().map_err(|error| ApiError::bad_request(format!("reading \"arguments\": {error}")))?;
+    if !value.is_object() {
+        return Err(ApiError::bad_request("Missing or invalid \"arguments\" field: expected an object"));
+    }
+    let permit = gateway.reserve()?;
+    let catalogue = known_tools(gateway, server.as_deref(), &name).await?;
+    let tool = find(gateway, &catalogue, server.as_deref(), &name, style)?;
+    let origin = Origin { transport: "http", provider: None };
+    if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer_name) {
+        gateway.record_refusal(tool, &arguments, permit, context, &origin, &failure);
+        return Err(failure.into_api(style));
+    }
+    let result = gateway.run(tool, &arguments, permit, context, &origin).await;
+    let result = result.map_err(|failure: Failure| failure.into_api(style))?;
+    let result = rendered_result(gateway, mode, tool, None, &result);
+    let mut answer = Vec::with_capacity(result.len() + 16);
+    answer.extend_from_slice(b"{\"result\":");
+    answer.extend_from_slice(result.as_bytes());
+    answer.push(b'}');
+    Ok(json_response(StatusCode::OK, answer))
+}
+
+/// The tools, once the servers that the call may be for have been listed.
+async fn known_tools(
+    gateway: &Gateway,
+    server: Option<&str>,
+    name: &str,
+) -> Result<std::sync::Arc<gateway_upstream::Catalogue>, ApiError> {
+    let fleet = gateway.fleet();
+    let ids = match server {
+        Some(server) => vec![fleet.spec(server).ok_or_else(|| unknown_server(gateway, server))?.id.clone()],
+        None => {
+            let is_server = |server: &str| fleet.spec(server).is_some();
+            gateway_upstream::canonical_splits(name, is_server).map(|(server, _)| gateway_upstream::UpstreamId::new(server)).collect()
+        }
+    };
+    fleet.listed(&ids, gateway.config().list_wait).await;
+    Ok(fleet.catalogue())
+}
+
+/// The tool that a caller means.
+fn find<'c>(
+    gateway: &Gateway,
+    catalogue: &'c gateway_upstream::Catalogue,
+    server: Option<&str>,
+    name: &str,
+    style: ErrorStyle,
+) -> Result<&'c CatalogueTool, ApiError> {
+    let fallback = gateway.config().default_server.as_deref().unwrap_or("default");
+    let implied = (server.is_none() && !name.starts_with("mcp__")).then_some(fallback);
+    let implied = implied.filter(|server| catalogue.get(server, name).is_some());
+    catalogue.resolve(server.or(implied), name).map_err(|error| match &error {
+        LookupError::UnknownServer { name, .. } => unknown_server(gateway, name),
+        LookupError::UnknownTool { server: None, .. } if server.is_none() && !name.starts_with("mcp__") => {
+            let text = format!("server is required when tool is not canonical: {error}");
+            ApiError::new(not_found(style), code::TOOL_NOT_FOUND, text)
+        }
+        LookupError::Ambiguous { candidates, .. } => {
+            let text = format!("server is required when tool is not canonical: {error}");
+            ApiError::bad_request(text).with("candidates", candidates.clone())
+        }
+        other => unreachable_server(gateway, server, style)
+            .unwrap_or_else(|| ApiError::new(not_found(style), code::TOOL_NOT_FOUND, other.to_string())),
+    })
+}
+
+/// An unknown tool of a server that never told its tools is the server's fault.
+fn unreachable_server(gateway: &Gateway, server: Option<&str>, style: ErrorStyle) -> Option<ApiError> {
+    let health = gateway.fleet().health_of(server?)?;
+    if health.tools.is_some() {
+        return None;
+    }
+    let reason = health.reason.unwrap_or_else(|| format!("it is {}", health.state));
+    let error = CallError::Unreachable { upstream: health.id, reason };
+    Some(Failure::Call(error).into_api(style))
+}
+
+fn not_found(style: ErrorStyle) -> StatusCode {
+    match style {
+        ErrorStyle::Plain => StatusCode::BAD_REQUEST,
+        ErrorStyle::Precise => StatusCode::NOT_FOUND,
+    }
+}
+
+/// How the caller wants failures to be told.
+pub(super) fn error_style(parameters: &Parameters) -> Result<ErrorStyle, ApiError> {
+    let words = [("precise", ErrorStyle::Precise), ("plain", ErrorStyle::Plain)];
+    Ok(parameters.word("errors", &words)?.unwrap_or_default())
+}
+
+fn text_field(value: Option<&RawValue>, name: &str) -> Result<Option<String>, ApiError> {
+    let Some(value) = value.filter(|value| value.get() != "null") else { return Ok(None) };
+    serde_json::from_str::<String>(value.get())
+        .ok()
+        .filter(|text| !text.is_empty())
+        .map(Some)
+        .ok_or_else(|| ApiError::bad_request(format!("Missing or invalid \"{name}\" field")))
+}

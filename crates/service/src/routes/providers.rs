@@ -1,0 +1,36 @@
+//! `GET /providers`: the dialects, their rules and limits.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::errors::json_response;
+use crate::gateway::Gateway;
+use crate::render::unknown_dialect;
+
+/// All dialects, briefly.
+pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
+    let dialects = gateway.dialects();
+    let rows: Vec<Value> = dialects
+        .names()
+        .filter_map(|name| dialects.get(name).ok())
+        .map(|dialect| {
+            let mut row = dialect.heading_json();
+            let limits = dialect.to_json().get("limits").cloned();
+            if let (Some(row), Some(limits)) = (row.as_object_mut(), limits) {
+                row.insert("limits".to_owned(), limits);
+            }
+            row
+        })
+        .collect();
+    json_response(StatusCode::OK, json!({"providers": rows}).to_string())
+}
+
+/// One dialect with all its rules.
+pub(crate) async fn one(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
+    match gateway.dialects().get(&name) {
+        Ok(dialect) => json_response(StatusCode::OK, dialect.to_json().to_string()),
+        Err(error) => unknown_dialect(&gateway, &error).into_response(),
+    }
+}

@@ -1,0 +1,131 @@
+//! `GET /tools…`: what the servers offer.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use gateway_dialects::context::{Detail, group_by, render_groups};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use serde_json::Value;
+
+use crate::errors::{ApiError, json_response};
+use crate::gateway::Gateway;
+use crate::query::Parameters;
+use crate::render::{ListRequest, Rendered, definitions, report};
+
+/// Estimated tokens of what is answered.
+const TOKENS: HeaderName = HeaderName::from_static("x-tool-tokens");
+/// How many tools were left out because the provider would refuse them.
+const QUARANTINED: HeaderName = HeaderName::from_static("x-tools-quarantined");
+/// Which dialect was chosen.
+const DIALECT: HeaderName = HeaderName::from_static("x-tool-dialect");
+
+/// `GET /tools`: the tools as MCP has them.
+pub(crate) async fn list(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) -> Response {
+    let work = async {
+        let parameters = Parameters::of_query(uri.query());
+        let request = ListRequest::parse(&gateway, None, &parameters)?;
+        let rendered = gateway.raw_list(&request).await?;
+        Ok::<_, ApiError>(cached(&headers, &rendered, rendered.body.clone()))
+    };
+    work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
+}
+
+/// `GET /tools/{provider}`: the tools in a provider's format.
+pub(crate) async fn render(
+    State(gateway): State<Gateway>,
+    Path(provider): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let work = async {
+        let parameters = Parameters::of_query(uri.query());
+        let request = ListRequest::parse(&gateway, Some(&provider), &parameters)?;
+        let rendered = gateway.rendered(&request).await?;
+        gateway.metrics().conversions(rendered.wire_names().count(), rendered.quarantined);
+        if parameters.flag("report")? {
+            let rows = report(&gateway, &request).await?;
+            let mut body: Value = serde_json::from_slice(&rendered.body).unwrap_or_default();
+            if let Some(members) = body.as_object_mut() {
+                members.insert("report".to_owned(), rows);
+            }
+            return Ok::<_, ApiError>(json_response(StatusCode::OK, body.to_string()));
+        }
+        let body = if parameters.flag("list")? { rendered.list() } else { rendered.body.clone() };
+        Ok(cached(&headers, &rendered, body))
+    };
+    work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
+}
+
+/// `GET /tools/{provider}/context`: the tools as text for a prompt.
+pub(crate) async fn context(
+    State(gateway): State<Gateway>,
+    Path(provider): Path<String>,
+    uri: Uri,
+) -> Response {
+    let work = async {
+        let parameters = Parameters::of_query(uri.query());
+        let request = ListRequest::parse(&gateway, Some(&provider), &parameters)?;
+        // The provider must exist even though every provider reads the same text.
+        request.dialect(&gateway)?;
+        let words =
+            [("concise", Detail::Concise), ("standard", Detail::Standard), ("detailed", Detail::Detailed)];
+        let detail = parameters.word("mode", &words)?.unwrap_or_default();
+        let (catalogue, mut tools) = definitions(&gateway, &request).await;
+        for (place, definition) in &mut tools {
+            label(definition, catalogue.tools().get(*place));
+        }
+        let values: Vec<&Value> = tools.iter().map(|(_, value)| value).collect();
+        let groups = match parameters.get("group_by").or_else(|| parameters.get("groupBy")) {
+            None => vec![(String::new(), values)],
+            Some(key @ ("server" | "category")) => group_by(&values, key),
+            Some(other) => {
+                return Err(ApiError::bad_request(format!("group_by={other}: expected one of server, category")));
+            }
+        };
+        let text = render_groups(&groups, detail);
+        let tokens = text.len().div_ceil(4);
+        let mut response = Response::new(axum::body::Body::from(text));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        headers.insert(TOKENS, HeaderValue::from(tokens));
+        Ok::<_, ApiError>(response)
+    };
+    work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
+}
+
+/// Puts the server and the category of a tool where texts about it look for them.
+fn label(definition: &mut Value, tool: Option<&gateway_upstream::CatalogueTool>) {
+    let (Some(members), Some(tool)) = (definition.as_object_mut(), tool) else { return };
+    let meta = members.entry("_meta").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    if let Some(meta) = meta.as_object_mut() {
+        meta.insert("server".to_owned(), tool.server.as_str().into());
+        if let Some(category) = &tool.category {
+            meta.insert("category".to_owned(), (**category).into());
+        }
+    }
+}
+
+/// A list with its tag, or nothing where the caller has it already.
+fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Response {
+    let mut response = if has_tag(headers, &rendered.etag) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        json_response(StatusCode::OK, body)
+    };
+    let answer = response.headers_mut();
+    answer.insert(header::ETAG, rendered.etag.clone());
+    answer.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    answer.insert(TOKENS, HeaderValue::from(rendered.tokens));
+    if rendered.quarantined > 0 {
+        answer.insert(QUARANTINED, HeaderValue::from(rendered.quarantined));
+    }
+    if let Some(name) = rendered.dialect.as_ref().and_then(|dialect| HeaderValue::from_str(&dialect.name).ok()) {
+        answer.insert(DIALECT, name);
+    }
+    response
+}
+
+fn has_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    let tags = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let Ok(own) = etag.to_str() else { return false };
+    tags.flat_map(|tags| tags.split(',')).map(str::trim).any(|tag| tag == "*" || tag.trim_start_matches("W/") == own)
+}

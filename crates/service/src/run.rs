@@ -1,0 +1,251 @@
+//! One call: checked, sent, measured, written to the log.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use gateway_dialects::arguments::{Coercion, render_issues};
+use gateway_protocol::{CallResultView, RawJson};
+use gateway_store::{CallRecord, Outcome, Permit};
+use gateway_upstream::{CallError, Catalogue, CatalogueTool};
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::context::RequestContext;
+use crate::errors::{ApiError, ErrorStyle, classify, code};
+use crate::gateway::Gateway;
+
+/// How a call came to us.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) transport: &'static str,
+    pub(crate) provider: Option<Arc<str>>,
+}
+
+/// Why a call gave no result.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// The arguments do not fit; the tool was not called.
+    Arguments(String),
+    /// No tool has the name that the model gave.
+    UnknownTool(String),
+    /// The upstream gave no result.
+    Call(CallError),
+}
+
+impl Failure {
+    /// The word for programs.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Arguments(_) => code::VALIDATION_ERROR,
+            Self::UnknownTool(_) => code::TOOL_NOT_FOUND,
+            Self::Call(error) => classify(error, ErrorStyle::Plain).1,
+        }
+    }
+
+    /// The words for people and models.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Arguments(text) | Self::UnknownTool(text) => text.clone(),
+            Self::Call(error) => error.to_string(),
+        }
+    }
+
+    /// The answer over HTTP for a caller who asked for one call.
+    pub(crate) fn into_api(self, style: ErrorStyle) -> ApiError {
+        match self {
+            Self::Arguments(text) => ApiError::bad_request(text),
+            Self::UnknownTool(text) => {
+                let status = match style {
+                    ErrorStyle::Plain => StatusCode::BAD_REQUEST,
+                    ErrorStyle::Precise => StatusCode::NOT_FOUND,
+                };
+                ApiError::new(status, code::TOOL_NOT_FOUND, text)
+            }
+            Self::Call(error) => {
+                let (status, word) = classify(&error, style);
+                let mut answer = ApiError::new(status, word, error.to_string());
+                if let CallError::Refused { error, .. } = &error {
+                    answer = answer.with("rpcCode", error.code);
+                    if let Some(data) = error.data.as_ref().and_then(|data| data.read::<Value>().ok()) {
+                        answer = answer.with("data", data);
+                    }
+                }
+                if matches!(error, CallError::Busy { .. } | CallError::Unreachable { .. }) {
+                    answer.retry_after = Some(1);
+                }
+                answer
+            }
+        }
+    }
+}
+
+/// A result that tells the model what went wrong.
+pub(crate) fn error_result(message: &str) -> RawJson {
+    RawJson::of(&json!({"content": [{"type": "text", "text": message}], "isError": true}))
+        .unwrap_or_else(|_| RawJson::empty_object())
+}
+
+impl Gateway {
+    /// Room in the log for one call. Without it the call is not made: no call goes unrecorded.
+    pub(crate) fn reserve(&self) -> Result<Permit, ApiError> {
+        self.log().try_reserve().ok_or_else(|| {
+            let message = "the call log is full and takes no entries at the moment";
+            ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
+        })
+    }
+
+    /// Checks arguments that are a JSON value already. `rename` gives the names that the caller knows.
+    pub(crate) fn check_arguments(
+        &self,
+        catalogue: &Catalogue,
+        tool: &CatalogueTool,
+        arguments: &Value,
+        coerce: bool,
+        rename: &dyn Fn(&str) -> String,
+    ) -> Result<Option<(Value, Vec<Coercion>)>, Failure> {
+        if !self.config().validate {
+            return Ok(None);
+        }
+        let cell = self.validators().get(catalogue, tool);
+        let Some(validator) = cell.get() else { return Ok(None) };
+        if validator.is_valid(arguments) {
+            return Ok(None);
+        }
+        if coerce {
+            let (mended, coercions) = validator.coerce(arguments);
+            if validator.is_valid(&mended) {
+                return Ok(Some((mended, coercions)));
+            }
+        }
+        Err(Failure::Arguments(render_issues(&validator.validate(arguments), rename)))
+    }
+
+    /// Makes a call and writes it to the log, however it ends. A caller who goes away cancels it.
+    pub(crate) async fn run(
+        &self,
+        tool: &CatalogueTool,
+        arguments: &RawJson,
+        permit: Permit,
+        context: &RequestContext,
+        origin: &Origin,
+    ) -> Result<RawJson, Failure> {
+        let mut entry = Entry::new(self, tool, arguments, permit, context, origin);
+        let outcome = self.fleet().call(tool, Some(arguments), &context.call_options()).await;
+        match outcome {
+            Ok(result) => {
+                entry.finish_with(&result);
+                Ok(result)
+            }
+            Err(error) => {
+                let failure = Failure::Call(error);
+                entry.finish(Outcome::error(failure.message(), failure.code()), Some(failure.code()));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Writes a call to the log that was not made.
+    pub(crate) fn record_refusal(
+        &self,
+        tool: &CatalogueTool,
+        arguments: &RawJson,
+        permit: Permit,
+        context: &RequestContext,
+        origin: &Origin,
+        failure: &Failure,
+    ) {
+        let mut entry = Entry::new(self, tool, arguments, permit, context, origin);
+        entry.finish(Outcome::error(failure.message(), failure.code()), Some(failure.code()));
+    }
+}
+
+/// An entry of the log that is written even if the caller goes away before the call ends.
+struct Entry<'g> {
+    gateway: &'g Gateway,
+    permit: Option<Permit>,
+    began: Instant,
+    record: Option<CallRecord>,
+}
+
+impl<'g> Entry<'g> {
+    fn new(
+        gateway: &'g Gateway,
+        tool: &CatalogueTool,
+        arguments: &RawJson,
+        permit: Permit,
+        context: &RequestContext,
+        origin: &Origin,
+    ) -> Self {
+        let record = CallRecord {
+            timestamp: Timestamp::now(),
+            caller: context.caller.clone(),
+            server: tool.server.to_shared(),
+            tool: tool.name.as_str().into(),
+            provider: origin.provider.clone(),
+            input: arguments.to_bytes(),
+            outcome: Outcome::Result(bytes::Bytes::new()),
+            duration: std::time::Duration::ZERO,
+            correlation_id: Arc::clone(&context.correlation),
+            transport: Some(origin.transport.into()),
+        };
+        Self { gateway, permit: Some(permit), began: Instant::now(), record: Some(record) }
+    }
+
+    fn finish_with(&mut self, result: &RawJson) {
+        let text = result.to_bytes();
+        if CallResultView::of(result).is_error {
+            let message = first_text(result).unwrap_or_else(|| "the tool says that it failed".to_owned());
+            let outcome = Outcome::Error {
+                message: message.into(),
+                code: Some(code::TOOL_ERROR.into()),
+                result: Some(text),
+            };
+            self.finish(outcome, Some(code::TOOL_ERROR));
+        } else {
+            self.finish(Outcome::Result(text), None);
+        }
+    }
+
+    fn finish(&mut self, outcome: Outcome, word: Option<&'static str>) {
+        let (Some(mut record), Some(permit)) = (self.record.take(), self.permit.take()) else { return };
+        record.duration = self.began.elapsed();
+        record.outcome = outcome;
+        let provider = record.provider.as_deref();
+        self.gateway.metrics().call(&record.server, &record.tool, provider, word, record.duration);
+        let milliseconds = record.duration.as_millis();
+        match word {
+            None => tracing::debug!(
+                correlation = %record.correlation_id, server = %record.server, tool = %record.tool, provider,
+                duration = milliseconds, success = true,
+                "Tool execution: {} on {} ({milliseconds}ms)", record.tool, record.server
+            ),
+            Some(word) => tracing::warn!(
+                correlation = %record.correlation_id, server = %record.server, tool = %record.tool, provider,
+                duration = milliseconds, success = false, error = word,
+                "Tool execution: {} on {} ({milliseconds}ms)", record.tool, record.server
+            ),
+        }
+        permit.record(record);
+    }
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        // Still there: the caller went away, and the call was cancelled.
+        self.finish(Outcome::error("the caller went away before the call ended", "CANCELLED"), Some("CANCELLED"));
+    }
+}
+
+/// A JSON Pointer as a name for people: `/a/b` is `a.b`.
+pub(crate) fn pointer_name(pointer: &str) -> String {
+    pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~")
+}
+
+/// The first text of a result, shortened.
+fn first_text(result: &RawJson) -> Option<String> {
+    let value: Value = result.read().ok()?;
+    let blocks = value.get("content")?.as_array()?;
+    let text = blocks.iter().find_map(|block| block.get("text")?.as_str())?;
+    Some(text.chars().take(500).collect())
+}

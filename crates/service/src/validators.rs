@@ -1,0 +1,63 @@
+//! Schemas of tools, compiled once each.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use gateway_dialects::arguments::Validator;
+use gateway_dialects::input_schema;
+use gateway_upstream::{Catalogue, CatalogueTool, Fingerprint, UpstreamId};
+use serde_json::Value;
+
+/// Compiled schemas of the tools of one catalogue. A schema is compiled when its tool is first called.
+#[derive(Debug, Default)]
+pub(crate) struct Validators {
+    snapshot: ArcSwap<Snapshot>,
+}
+
+#[derive(Debug, Default)]
+struct Snapshot {
+    version: u64,
+    by_tool: HashMap<Key, Arc<OnceLock<Validator>>>,
+}
+
+/// A schema is the same as long as the server, its hidden parameters and the definition are. Hidden parameters belong to
+/// the configuration, and another configuration makes another server.
+type Key = (UpstreamId, Fingerprint);
+
+fn key(tool: &CatalogueTool) -> Key {
+    (tool.server.clone(), tool.fingerprint)
+}
+
+impl Validators {
+    /// The compiled schema of `tool`, as the model sees the tool: without parameters that are filled in for it.
+    pub(crate) fn get(&self, catalogue: &Catalogue, tool: &CatalogueTool) -> Arc<OnceLock<Validator>> {
+        let cell = self.cell(catalogue, tool);
+        cell.get_or_init(|| {
+            let definition: Value = tool.without_hidden().read().unwrap_or_default();
+            Validator::new(&input_schema(&definition))
+        });
+        cell
+    }
+
+    fn cell(&self, catalogue: &Catalogue, tool: &CatalogueTool) -> Arc<OnceLock<Validator>> {
+        let snapshot = self.snapshot.load();
+        if snapshot.version == catalogue.version()
+            && let Some(cell) = snapshot.by_tool.get(&key(tool))
+        {
+            return Arc::clone(cell);
+        }
+        let by_tool: HashMap<Key, Arc<OnceLock<Validator>>> = catalogue
+            .tools()
+            .iter()
+            .map(|tool| {
+                let key = key(tool);
+                let cell = snapshot.by_tool.get(&key).cloned().unwrap_or_default();
+                (key, cell)
+            })
+            .collect();
+        let cell = by_tool.get(&key(tool)).cloned().unwrap_or_default();
+        self.snapshot.store(Arc::new(Snapshot { version: catalogue.version(), by_tool }));
+        cell
+    }
+}
