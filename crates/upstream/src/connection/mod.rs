@@ -1,12 +1,43 @@
 //! One live connection to an upstream.
+//!
+//! Every transport gives the same [`Connection`]. Where messages share one stream (stdio, legacy SSE), one task owns the
+//! stream and the requests in flight; over Streamable HTTP each request has its own exchange, which the caller's task
+//! runs; the built-in server is called directly.
 
+mod call;
+mod events;
+mod handshake;
+mod http;
+mod local;
+mod owner;
+mod process;
+mod router;
+mod sse;
+mod status;
+mod stdio;
+mod tasks;
+
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_protocol::{Era, Implementation, MetaEntry, Notification, RawJson, Request, RpcError};
+use gateway_protocol::{
+    Era, Implementation, MetaEntry, Notification, RawJson, Request, RpcError, meta, method,
+};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
 
+use self::call::{AsksProgress, Call, CallKind, Deadline, Leaving, Slots};
+use self::events::EventSink;
+use self::handshake::{Identity, Introduction, Opening};
+use self::http::HttpChannel;
+use self::local::LocalChannel;
+use self::owner::StreamChannel;
+use self::process::Program;
+use self::status::Status;
+use self::tasks::Tasks;
 use crate::error::{CallError, ConnectError};
-use crate::spec::{UpstreamId, UpstreamSpec};
+use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 
 /// What a connection needs to know beside the upstream's configuration.
 #[derive(Clone, Debug)]
@@ -44,7 +75,7 @@ pub struct OutgoingRequest<'a> {
     pub name: Option<&'a str>,
     /// The members of its parameters, as JSON texts.
     pub params: &'a [(&'a str, &'a [u8])],
-    /// The members of `_meta` that the caller wants, as JSON texts. The connection adds its own.
+    /// The members of `_meta` that the caller wants, as JSON texts. The connection adds its own, which win.
     pub meta: &'a [MetaEntry<'a>],
     /// Mirrored parameters, for modern HTTP.
     pub headers: &'a [(String, String)],
@@ -52,80 +83,286 @@ pub struct OutgoingRequest<'a> {
     pub idle: Duration,
     /// How long to wait at all.
     pub maximum: Duration,
-    /// Takes progress and log messages of this request. Progress is asked for only where this is given.
+    /// Takes progress and log messages of this request, under our own progress token. Progress is asked for where this
+    /// is given, and for tool calls that progress can keep alive.
     pub progress: Option<mpsc::Sender<Notification>>,
 }
 
-/// A live connection. Clones share it.
-#[derive(Clone, Debug)]
-pub struct Connection {}
+/// A live connection. Clones share it; when the last one is dropped, it is ended by force.
+#[derive(Clone)]
+pub struct Connection(Arc<Inner>);
+
+struct Inner {
+    id: UpstreamId,
+    transport: &'static str,
+    identity: Identity,
+    /// The `_meta` that every request carries.
+    meta: Vec<(&'static str, Vec<u8>)>,
+    slots: Slots,
+    status: Arc<Status>,
+    channel: Channel,
+    tasks: Tasks,
+    close: Duration,
+}
+
+enum Channel {
+    Stream(Arc<StreamChannel>),
+    Http(HttpChannel),
+    Local(LocalChannel),
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Connection")
+            .field("id", &self.0.id)
+            .field("transport", &self.0.transport)
+            .field("era", &self.0.identity.era)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a transport gives after the handshake.
+struct Opened {
+    transport: &'static str,
+    identity: Identity,
+    status: Arc<Status>,
+    channel: Channel,
+    tasks: Tasks,
+}
 
 impl Connection {
-    /// Connects, finds out the era and shakes hands.
-    pub async fn open(_spec: &UpstreamSpec, _options: ConnectOptions) -> Result<Self, ConnectError> {
-        std::future::pending().await
+    /// Connects, finds out the era and shakes hands. Dropping the future ends what was started.
+    pub async fn open(spec: &UpstreamSpec, options: ConnectOptions) -> Result<Self, ConnectError> {
+        /// The steps have the same deadline and name themselves when it passes; this one is for what has no step.
+        const SLACK: Duration = Duration::from_millis(500);
+        let until = Instant::now() + spec.timeouts.connect;
+        let who = Introduction { client: options.client, capabilities: options.capabilities };
+        let events = Arc::new(EventSink::new(options.events));
+        let opening = Opening::of(
+            spec.protocol,
+            options.remembered.as_ref(),
+            spec.timeouts.probe,
+            spec.timeouts.connect,
+        );
+        let opened = Box::pin(open_endpoint(spec, &who, &events, opening, until));
+        let opened = timeout_at(until + SLACK, opened)
+            .await
+            .map_err(|_| ConnectError::Timeout { step: "connect", waited: spec.timeouts.connect })??;
+        let meta = who.meta(&opened.identity.era);
+        if let (Channel::Stream(channel), Some(filter), true) = (
+            &opened.channel,
+            handshake::listen_filter(&opened.identity.capabilities),
+            opened.identity.era.is_modern(),
+        ) {
+            let changed = move || events.everything_changed();
+            let listening = handshake::listen(Arc::clone(channel), meta.clone(), filter, changed);
+            let stop = opened.tasks.stop().clone();
+            opened.tasks.spawn(async move {
+                let _ = stop.run_until_cancelled(listening).await;
+            });
+        }
+        Ok(Self(Arc::new(Inner {
+            id: spec.id.clone(),
+            transport: opened.transport,
+            identity: opened.identity,
+            meta,
+            slots: Slots::new(spec.limits.in_flight),
+            status: opened.status,
+            channel: opened.channel,
+            tasks: opened.tasks,
+            close: spec.timeouts.close,
+        })))
     }
 
     /// Which upstream it is.
     pub fn id(&self) -> &UpstreamId {
-        unimplemented!()
+        &self.0.id
     }
 
     /// How it is spoken to.
     pub fn era(&self) -> &Era {
-        unimplemented!()
+        &self.0.identity.era
     }
 
     /// The transport that was chosen: `stdio`, `http`, `sse` or `builtin`.
     pub fn transport(&self) -> &'static str {
-        unimplemented!()
+        self.0.transport
     }
 
     /// What the server can do, as it said.
     pub fn capabilities(&self) -> &RawJson {
-        unimplemented!()
+        &self.0.identity.capabilities
     }
 
     /// Who the server is, as it said.
     pub fn server_info(&self) -> &Implementation {
-        unimplemented!()
+        &self.0.identity.server_info
     }
 
     /// What the server tells the model.
     pub fn instructions(&self) -> Option<&str> {
-        unimplemented!()
+        self.0.identity.instructions.as_deref()
     }
 
     /// Sends a request and waits for its answer. Dropping the future cancels the request at the server.
-    pub async fn request(&self, _request: OutgoingRequest<'_>) -> Result<RawJson, CallError> {
-        std::future::pending().await
+    pub async fn request(&self, request: OutgoingRequest<'_>) -> Result<RawJson, CallError> {
+        let inner = &*self.0;
+        if let Some(reason) = inner.status.reason() {
+            return Err(CallError::Unreachable { upstream: inner.id.clone(), reason: reason.to_string() });
+        }
+        let _slot = inner
+            .slots
+            .take()
+            .map_err(|in_flight| CallError::Busy { upstream: inner.id.clone(), in_flight })?;
+        let asks = if request.progress.is_some()
+            || request.method == method::CALL_TOOL && request.idle < request.maximum
+        {
+            AsksProgress::Yes(request.progress)
+        } else {
+            AsksProgress::No
+        };
+        let call = Call {
+            method: request.method,
+            name: request.name,
+            params: request.params,
+            meta: &inner.all_meta(request.meta),
+            headers: request.headers,
+            deadline: Deadline::new(request.idle, request.maximum, asks),
+            leaving: Leaving::Cancels,
+            kind: CallKind::Plain,
+        };
+        match &inner.channel {
+            Channel::Stream(channel) => channel.exchange(&call).await,
+            // An exchange over HTTP is a big future; callers over stdio need not carry it.
+            Channel::Http(channel) => Box::pin(channel.exchange(&call)).await,
+            Channel::Local(channel) => channel.exchange(&call),
+        }
     }
 
     /// Waits until the connection has ended and tells why.
     pub async fn ended(&self) -> String {
-        std::future::pending().await
+        self.0.status.ended().await.to_string()
     }
 
     /// Whether it has ended.
     pub fn is_ended(&self) -> bool {
-        false
+        self.0.status.is_ended()
     }
 
     /// Ends it: asks first, then kills. Returns when nothing of it is left.
-    pub async fn close(&self) {}
+    pub async fn close(&self) {
+        /// What the steps of an orderly end may take beyond the configured waits.
+        const SLACK: Duration = Duration::from_secs(5);
+        self.0.tasks.end(self.0.close * 2 + SLACK).await;
+        self.0.status.end("closed by the gateway");
+    }
 
-    /// The last lines of the server's standard error.
+    /// The last lines of the server's standard error; what it printed on its standard output that was no message stands
+    /// among them, marked.
     pub fn stderr(&self) -> String {
-        String::new()
+        self.0.status.stderr()
+    }
+
+    /// How many lines on the standard output were no messages.
+    pub fn noise(&self) -> u64 {
+        self.0.status.noise()
     }
 
     /// The process, where it is one.
     pub fn process(&self) -> Option<u32> {
-        None
+        self.0.status.process
     }
 
     /// How many requests wait for an answer.
     pub fn in_flight(&self) -> usize {
-        0
+        self.0.slots.taken()
     }
+}
+
+impl Inner {
+    /// Our own entries and those of the caller. The progress token is ours alone: it must be unique.
+    fn all_meta<'a>(&'a self, entries: &'a [MetaEntry<'a>]) -> Vec<MetaEntry<'a>> {
+        let mut all = Vec::with_capacity(self.meta.len() + entries.len());
+        all.extend(self.meta.iter().map(|(key, value)| (*key, value.as_slice())));
+        let ours = |key: &str| key == meta::PROGRESS_TOKEN || self.meta.iter().any(|(own, _)| *own == key);
+        all.extend(entries.iter().copied().filter(|(key, _)| !ours(key)));
+        all
+    }
+}
+
+async fn open_endpoint(
+    spec: &UpstreamSpec,
+    who: &Introduction,
+    events: &Arc<EventSink>,
+    opening: Opening,
+    until: Instant,
+) -> Result<Opened, ConnectError> {
+    match &spec.endpoint {
+        Endpoint::Stdio { command, args, env, cwd } => {
+            let program = Program { command, args, env, cwd: cwd.as_ref() };
+            open_stdio(spec, &program, who, events, opening, until).await
+        }
+        Endpoint::Http { url, headers, mode } => {
+            let place = http::Place { url, headers, mode: *mode };
+            http::open(spec, &place, who, events, opening, until).await
+        }
+        Endpoint::Demo => {
+            let channel = LocalChannel::new(&spec.id);
+            Ok(Opened {
+                transport: "builtin",
+                identity: channel.shake(who)?,
+                status: Arc::new(Status::new(0, None)),
+                channel: Channel::Local(channel),
+                tasks: Tasks::new(),
+            })
+        }
+    }
+}
+
+/// Starts the process, and starts it anew where the first way of opening the connection was the wrong one.
+async fn open_stdio(
+    spec: &UpstreamSpec,
+    program: &Program<'_>,
+    who: &Introduction,
+    events: &Arc<EventSink>,
+    opening: Opening,
+    until: Instant,
+) -> Result<Opened, ConnectError> {
+    let mut openings = vec![opening];
+    match opening {
+        // A server may die of a method that it does not know.
+        Opening::Probe(_) => openings.push(Opening::Legacy),
+        Opening::LegacyAsBefore => openings.push(Opening::Probe(spec.timeouts.probe)),
+        Opening::Legacy | Opening::Modern => {}
+    }
+    let mut last = None;
+    for opening in openings {
+        match attempt_stdio(spec, program, who, events, opening, until).await {
+            Err(error @ ConnectError::Ended { .. }) => last = Some(error),
+            Err(
+                error @ (ConnectError::Handshake { .. }
+                | ConnectError::Version { .. }
+                | ConnectError::NotMcp { .. }),
+            ) if opening == Opening::LegacyAsBefore => {
+                last = Some(error);
+            }
+            outcome => return outcome,
+        }
+    }
+    Err(last.unwrap_or_else(|| ConnectError::Ended { reason: "it was never started".to_owned() }))
+}
+
+async fn attempt_stdio(
+    spec: &UpstreamSpec,
+    program: &Program<'_>,
+    who: &Introduction,
+    events: &Arc<EventSink>,
+    opening: Opening,
+    until: Instant,
+) -> Result<Opened, ConnectError> {
+    let tasks = Tasks::new();
+    let (channel, status) = stdio::start(spec, program, events, &tasks)?;
+    let identity = handshake::shake(&channel, who, opening, until).await?;
+    Ok(Opened { transport: "stdio", identity, status, channel: Channel::Stream(Arc::new(channel)), tasks })
 }

@@ -1,0 +1,130 @@
+//! What the server sends of its own accord.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use gateway_protocol::{Notification, RawJson, Request, RpcError, code, method, write_error, write_response};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::timeout;
+
+use super::ServerEvent;
+
+/// The notifications that must not be lost, because nothing else would tell that a list is old.
+const CHANGES: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
+
+/// Hands on what the server sends. A listener that is too slow misses notifications, but never that a list changed:
+/// such notifications are kept as one mark each and delivered later.
+#[derive(Debug)]
+pub(super) struct EventSink {
+    sender: mpsc::Sender<ServerEvent>,
+    missed: AtomicU8,
+    wake: Notify,
+}
+
+/// What a message of the server asks us to do.
+#[derive(Debug)]
+pub(super) enum Reaction {
+    /// Send this message.
+    Send(Vec<u8>),
+    /// Send the answer when it is there.
+    Await(Unanswered),
+}
+
+/// A request of the server that somebody is working on.
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    id: RawJson,
+    answer: oneshot::Receiver<Result<RawJson, RpcError>>,
+}
+
+impl Unanswered {
+    /// Waits for the answer and writes it.
+    pub(super) async fn written(self, longest: Duration) -> Vec<u8> {
+        let outcome = match timeout(longest, self.answer).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => Err(RpcError::new(code::METHOD_NOT_FOUND, "the client does not offer this method")),
+            Err(_) => Err(RpcError::new(code::INTERNAL_ERROR, "the client gave no answer in time")),
+        };
+        let mut out = Vec::new();
+        match outcome {
+            Ok(result) => write_response(&mut out, &self.id, &result),
+            Err(error) => write_error(&mut out, &self.id, &error),
+        }
+        // The answer comes from elsewhere and may be a pretty text; on stdio a line end ends the message.
+        out.retain(|byte| !matches!(byte, b'\n' | b'\r'));
+        out
+    }
+}
+
+impl EventSink {
+    pub(super) fn new(sender: mpsc::Sender<ServerEvent>) -> Self {
+        Self { sender, missed: AtomicU8::new(0), wake: Notify::new() }
+    }
+
+    /// Takes a notification that belongs to no call.
+    pub(super) fn notification(&self, notification: Notification) {
+        let change = change_bit(&notification.method);
+        let sent = self.sender.try_send(ServerEvent::Notification(notification));
+        if let (Some(bit), Err(mpsc::error::TrySendError::Full(_))) = (change, sent) {
+            self.mark(bit);
+        }
+    }
+
+    /// Tells that every list may have changed, after a time in which the server could not tell.
+    pub(super) fn everything_changed(&self) {
+        self.mark((1 << CHANGES.len()) - 1);
+    }
+
+    /// Takes a request of the server.
+    pub(super) fn request(&self, request: Request) -> Reaction {
+        let id = request.id.clone();
+        if request.method == method::PING {
+            let mut out = Vec::new();
+            write_response(&mut out, &id, &RawJson::empty_object());
+            return Reaction::Send(out);
+        }
+        let (answer, receiver) = oneshot::channel();
+        // Where the channel is full or closed, the sender of the answer is dropped, and that refuses the request.
+        let _ = self.sender.try_send(ServerEvent::Request { request, answer });
+        Reaction::Await(Unanswered { id, answer: receiver })
+    }
+
+    pub(super) fn has_missed(&self) -> bool {
+        self.missed.load(Ordering::Acquire) != 0
+    }
+
+    /// Delivers one missed change, as soon as there is room.
+    pub(super) async fn deliver_missed(&self) {
+        match self.sender.reserve().await {
+            Ok(permit) => {
+                let missed = self.missed.load(Ordering::Acquire);
+                let Some(change) = CHANGES.get(missed.trailing_zeros() as usize) else { return };
+                self.missed.fetch_and(!(1 << missed.trailing_zeros()), Ordering::AcqRel);
+                permit.send(ServerEvent::Notification(Notification {
+                    method: (*change).to_owned(),
+                    params: None,
+                }));
+            }
+            Err(_) => self.missed.store(0, Ordering::Release),
+        }
+    }
+
+    /// Delivers missed changes for ever.
+    pub(super) async fn keep_delivering(&self) {
+        loop {
+            self.wake.notified().await;
+            while self.has_missed() {
+                self.deliver_missed().await;
+            }
+        }
+    }
+
+    fn mark(&self, bits: u8) {
+        self.missed.fetch_or(bits, Ordering::AcqRel);
+        self.wake.notify_one();
+    }
+}
+
+fn change_bit(method: &str) -> Option<u8> {
+    CHANGES.iter().position(|change| *change == method).map(|place| 1 << place)
+}

@@ -1,0 +1,163 @@
+//! The long streams on which a server tells what changed: GET in the legacy era, `subscriptions/listen` in the modern.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use gateway_protocol::{RawJson, SseParser, header, method};
+use http::StatusCode;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::Response;
+use tokio::time::{sleep, timeout};
+
+use super::client::{self, Kind, SendError};
+use super::{Http, LONGEST_RETRY, modern_headers};
+use crate::connection::call::{Call, CallKind, Deadline, Leaving};
+use crate::connection::handshake::{
+    Identity, Introduction, LISTEN_FIRST_PAUSE, LISTEN_LONGEST_PAUSE, listen_filter,
+};
+use crate::connection::tasks::Tasks;
+
+/// How long the head of the response may take. The stream itself lives as long as the connection.
+const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Starts listening where the server has something to tell.
+pub(super) fn spawn(tasks: &Tasks, http: &Arc<Http>, who: &Introduction, identity: &Identity) {
+    let (http, stop) = (Arc::clone(http), tasks.stop().clone());
+    if !identity.era.is_modern() {
+        tasks.spawn(async move {
+            let _ = stop.run_until_cancelled(listen_legacy(&http)).await;
+        });
+    } else if let Some(filter) = listen_filter(&identity.capabilities) {
+        let meta = who.meta(&identity.era);
+        tasks.spawn(async move {
+            let _ = stop.run_until_cancelled(listen_modern(&http, &meta, &filter)).await;
+        });
+    }
+}
+
+/// How a try to listen went.
+enum Heard {
+    /// The stream was there and broke.
+    Broken { retry: Option<Duration> },
+    /// There was no stream this time.
+    Nothing,
+    /// The session is gone.
+    SessionGone,
+    /// There never will be a stream.
+    Never,
+}
+
+async fn listen_legacy(http: &Http) {
+    let mut pause = LISTEN_FIRST_PAUSE;
+    let mut last_id: Option<String> = None;
+    let mut sessions = http.session.subscribe();
+    loop {
+        let session = Arc::clone(&sessions.borrow_and_update());
+        let mut headers = session.headers();
+        if let Some(id) = last_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
+            headers.insert(HeaderName::from_static(header::LAST_EVENT), id);
+        }
+        let heard = match timeout(HEAD_PATIENCE, http.client.get_events(headers)).await {
+            Ok(sent) => http.hear(sent, &mut last_id).await,
+            Err(_) => Heard::Nothing,
+        };
+        let wait = match heard {
+            Heard::Never => return,
+            Heard::SessionGone => {
+                // The next caller finds out and asks for a new one.
+                last_id = None;
+                if sessions.changed().await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            Heard::Broken { retry } => {
+                pause = LISTEN_FIRST_PAUSE;
+                retry.unwrap_or(pause)
+            }
+            Heard::Nothing => pause,
+        };
+        sleep(wait).await;
+        pause = (pause * 2).min(LISTEN_LONGEST_PAUSE);
+    }
+}
+
+async fn listen_modern(http: &Http, meta: &[(&'static str, Vec<u8>)], filter: &RawJson) {
+    let entries: Vec<_> = meta.iter().map(|(key, value)| (*key, value.as_slice())).collect();
+    let params = [("notifications", filter.as_bytes())];
+    let mut pause = LISTEN_FIRST_PAUSE;
+    loop {
+        let call = Call {
+            method: method::LISTEN,
+            name: None,
+            params: &params,
+            meta: &entries,
+            headers: &[],
+            deadline: Deadline::never(),
+            leaving: Leaving::Silent,
+            kind: CallKind::Listen,
+        };
+        let mut headers: HeaderMap = http.session().headers();
+        modern_headers(&mut headers, &call);
+        let mut body = Vec::new();
+        call.write(&mut body, http.next_id.fetch_add(1, Ordering::Relaxed));
+        let heard = match timeout(HEAD_PATIENCE, http.client.post(&http.client.url, headers, body)).await {
+            Ok(sent) => http.hear(sent, &mut None).await,
+            Err(_) => Heard::Nothing,
+        };
+        match heard {
+            Heard::Never | Heard::SessionGone => return,
+            Heard::Broken { .. } => pause = LISTEN_FIRST_PAUSE,
+            Heard::Nothing => {}
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LISTEN_LONGEST_PAUSE);
+        // Nobody told what changed meanwhile.
+        http.events.everything_changed();
+    }
+}
+
+impl Http {
+    /// Reads a stream of events to its end.
+    async fn hear(&self, sent: Result<Response, SendError>, last_id: &mut Option<String>) -> Heard {
+        let mut response = match sent {
+            Ok(response) => response,
+            Err(SendError::NotSent(reason)) => {
+                self.note_unreachable(&reason);
+                return Heard::Nothing;
+            }
+            Err(SendError::Unclear(_)) => return Heard::Nothing,
+        };
+        self.unreachable.store(0, Ordering::Relaxed);
+        match response.status() {
+            StatusCode::NOT_FOUND if self.session().has_id() => return Heard::SessionGone,
+            StatusCode::TOO_MANY_REQUESTS => return Heard::Nothing,
+            status if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED => {
+                return Heard::Nothing;
+            }
+            status if !status.is_success() => return Heard::Never,
+            _ if client::kind(&response) != Kind::Events => return Heard::Never,
+            _ => {}
+        }
+        let mut parser = SseParser::new(self.client.limit);
+        while let Ok(Some(piece)) = self.client.chunk(&mut response).await {
+            parser.push(&piece);
+            loop {
+                match parser.next_event() {
+                    Ok(Some(event)) => {
+                        if event.event == "message" && !event.data.is_empty() {
+                            self.free_message(event.data);
+                        }
+                    }
+                    Ok(None) => break,
+                    // Too long to be taken: the stream begins anew behind it.
+                    Err(_) => return Heard::Broken { retry: None },
+                }
+            }
+            *last_id = parser.last_id().map(str::to_owned).or(last_id.take());
+        }
+        let retry = parser.retry_ms().map(|millis| Duration::from_millis(millis).min(LONGEST_RETRY));
+        Heard::Broken { retry }
+    }
+}

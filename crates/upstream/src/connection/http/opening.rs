@@ -1,0 +1,262 @@
+//! Which HTTP transport and era a server speaks: modern, else legacy Streamable HTTP, else HTTP with SSE.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use gateway_protocol::{Era, MODERN, RawJson, RpcError, header, method, write_notification};
+use http::StatusCode;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout_at};
+
+use super::client::HttpClient;
+use super::courier::{self, Duties};
+use super::{Http, HttpChannel, Place, Session, SessionMode, Trouble, listener, modern_headers};
+use crate::connection::call::{Call, CallKind, Deadline, Leaving};
+use crate::connection::events::EventSink;
+use crate::connection::handshake::{
+    Discovery, Identity, Introduction, Opening, is_modern_error, not_modern, read_discovery, read_initialize,
+};
+use crate::connection::status::Status;
+use crate::connection::tasks::Tasks;
+use crate::connection::{Channel, Opened, sse};
+use crate::error::ConnectError;
+use crate::spec::{HttpMode, UpstreamSpec};
+
+/// Errands that wait at most.
+const ERRANDS: usize = 1_024;
+
+/// What `initialize` led to.
+#[derive(Debug)]
+pub(super) enum Reply {
+    Shaken(Identity),
+    Refused { error: RpcError },
+    Status { status: StatusCode, reason: String },
+}
+
+/// Opens a connection over HTTP.
+pub(in crate::connection) async fn open(
+    spec: &UpstreamSpec,
+    place: &Place<'_>,
+    who: &Introduction,
+    events: &Arc<EventSink>,
+    opening: Opening,
+    until: Instant,
+) -> Result<Opened, ConnectError> {
+    let agent = format!("{}/{}", who.client.name, who.client.version);
+    let client = HttpClient::new(place.url, place.headers, &agent, spec.limits.message_bytes)?;
+    if place.mode == HttpMode::Sse {
+        return sse::open(spec, client, who, events, until).await;
+    }
+    let tasks = Tasks::new();
+    let (errands, errands_receiver) = mpsc::channel(ERRANDS);
+    let http = Arc::new(Http {
+        upstream: spec.id.clone(),
+        client,
+        next_id: AtomicU64::new(1),
+        session: watch::Sender::new(Arc::new(Session::default())),
+        progress: Mutex::new(HashMap::new()),
+        events: Arc::clone(events),
+        status: Arc::new(Status::new(spec.limits.stderr_bytes, None)),
+        errands,
+        stop: tasks.stop().clone(),
+        unreachable: AtomicU32::new(0),
+    });
+    let identity = match shake(&http, who, opening, spec.timeouts.probe, until).await? {
+        Reply::Shaken(identity) => identity,
+        Reply::Refused { error } => return Err(ConnectError::Handshake { error }),
+        Reply::Status { status, reason } => {
+            let may_be_sse = matches!(status.as_u16(), 400 | 404 | 405) && place.mode == HttpMode::Auto;
+            if !may_be_sse {
+                return Err(http.client.error(reason));
+            }
+            let client = HttpClient::new(place.url, place.headers, &agent, spec.limits.message_bytes)?;
+            return sse::open(spec, client, who, events, until).await.map_err(|error| match error {
+                ConnectError::Http { url, reason: second } => ConnectError::Http {
+                    url,
+                    reason: format!(
+                        "no known transport: to `initialize` {reason}; as a stream of events {second}"
+                    ),
+                },
+                other => other,
+            });
+        }
+    };
+    let duties = Duties {
+        who: who.clone(),
+        identity: identity.clone(),
+        connect: spec.timeouts.connect,
+        longest_answer: spec.timeouts.call_maximum,
+        close: spec.timeouts.close,
+    };
+    tasks.spawn(courier::run(Arc::clone(&http), errands_receiver, duties));
+    listener::spawn(&tasks, &http, who, &identity);
+    let status = Arc::clone(&http.status);
+    Ok(Opened { transport: "http", identity, status, channel: Channel::Http(HttpChannel(http)), tasks })
+}
+
+async fn shake(
+    http: &Http,
+    who: &Introduction,
+    opening: Opening,
+    probe: Duration,
+    until: Instant,
+) -> Result<Reply, ConnectError> {
+    match opening {
+        Opening::Legacy => initialize(http, who, 1, until).await,
+        Opening::LegacyAsBefore => match initialize(http, who, 1, until).await? {
+            Reply::Shaken(identity) => Ok(Reply::Shaken(identity)),
+            // The server is another one now.
+            Reply::Refused { .. } | Reply::Status { .. } => ask_first(http, who, probe, until).await,
+        },
+        Opening::Probe(patience) => ask_first(http, who, patience, until).await,
+        Opening::Modern => match discover(http, who, until).await? {
+            Discovered::Outcome(outcome) => match read_discovery(&outcome) {
+                Discovery::Modern(identity) => Ok(modern(http, identity)),
+                Discovery::Unsupported(offered) => Err(ConnectError::Version { offered }),
+                Discovery::Legacy => Err(not_modern(outcome)),
+            },
+            Discovered::Status { reason, .. } => Err(http.client.error(reason)),
+            Discovered::Silence(waited) => Err(ConnectError::Timeout { step: method::DISCOVER, waited }),
+        },
+    }
+}
+
+/// Asks which era it is, and opens a legacy session where it is not the modern one.
+async fn ask_first(
+    http: &Http,
+    who: &Introduction,
+    patience: Duration,
+    until: Instant,
+) -> Result<Reply, ConnectError> {
+    let asked_until = (Instant::now() + patience).min(until);
+    match discover(http, who, asked_until).await? {
+        Discovered::Outcome(outcome) => match read_discovery(&outcome) {
+            Discovery::Modern(identity) => return Ok(modern(http, identity)),
+            Discovery::Unsupported(offered) => return Err(ConnectError::Version { offered }),
+            Discovery::Legacy => {}
+        },
+        Discovered::Status { status, reason } => {
+            if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+                return Err(http.client.error(reason));
+            }
+        }
+        Discovered::Silence(_) => {}
+    }
+    match initialize(http, who, 1, until).await? {
+        // A modern server that was only slow at first.
+        Reply::Refused { error } if is_modern_error(&error) => match discover(http, who, until).await? {
+            Discovered::Outcome(outcome) => match read_discovery(&outcome) {
+                Discovery::Modern(identity) => Ok(modern(http, identity)),
+                Discovery::Unsupported(offered) => Err(ConnectError::Version { offered }),
+                Discovery::Legacy => Ok(Reply::Refused { error }),
+            },
+            Discovered::Status { .. } | Discovered::Silence(_) => Ok(Reply::Refused { error }),
+        },
+        reply => Ok(reply),
+    }
+}
+
+fn modern(http: &Http, identity: Identity) -> Reply {
+    if let Ok(version) = HeaderValue::from_str(identity.era.version()) {
+        http.session.send_replace(Arc::new(Session { generation: 1, mode: SessionMode::Modern { version } }));
+    }
+    Reply::Shaken(identity)
+}
+
+enum Discovered {
+    Outcome(Result<RawJson, RpcError>),
+    Status { status: StatusCode, reason: String },
+    Silence(Duration),
+}
+
+async fn discover(http: &Http, who: &Introduction, until: Instant) -> Result<Discovered, ConnectError> {
+    let meta = who.modern_meta();
+    let entries: Vec<_> = meta.iter().map(|(key, value)| (*key, value.as_slice())).collect();
+    let call = handshake_call(method::DISCOVER, &[], &entries, until);
+    let mut headers = HeaderMap::new();
+    headers.insert(HeaderName::from_static(header::PROTOCOL_VERSION), HeaderValue::from_static(MODERN));
+    modern_headers(&mut headers, &call);
+    match http.ask(&Session::default(), headers, &call).await {
+        Ok(answer) => Ok(Discovered::Outcome(answer.outcome)),
+        Err(Trouble::Timeout(waited)) => Ok(Discovered::Silence(waited)),
+        Err(Trouble::Status { status, reason }) => Ok(Discovered::Status { status, reason }),
+        Err(Trouble::NotSent(reason)) => Err(http.client.error(reason)),
+        // Legacy servers answer all kinds of things.
+        Err(Trouble::Unclear(_) | Trouble::NotMcp { .. } | Trouble::TooLong | Trouble::SessionGone) => {
+            Ok(Discovered::Outcome(Err(RpcError::new(0, "no answer to `server/discover`"))))
+        }
+    }
+}
+
+/// Opens a legacy session as the given generation.
+pub(super) async fn initialize(
+    http: &Http,
+    who: &Introduction,
+    generation: u64,
+    until: Instant,
+) -> Result<Reply, ConnectError> {
+    let params = who.initialize_params();
+    let params: Vec<_> = params.iter().map(|(key, value)| (*key, value.as_slice())).collect();
+    let call = handshake_call(method::INITIALIZE, &params, &[], until);
+    let answer = match http.ask(&Session::default(), HeaderMap::new(), &call).await {
+        Ok(answer) => answer,
+        Err(Trouble::Status { status, reason }) => return Ok(Reply::Status { status, reason }),
+        Err(Trouble::NotSent(reason) | Trouble::Unclear(reason)) => return Err(http.client.error(reason)),
+        Err(Trouble::NotMcp { reason, .. }) => return Err(ConnectError::NotMcp { reason }),
+        Err(Trouble::TooLong) => {
+            return Err(ConnectError::NotMcp { reason: "the answer is too long".to_owned() });
+        }
+        Err(Trouble::SessionGone) => return Err(http.client.error("it refuses a session")),
+        Err(Trouble::Timeout(waited)) => {
+            return Err(ConnectError::Timeout { step: method::INITIALIZE, waited });
+        }
+    };
+    let identity = match answer.outcome {
+        Ok(result) => read_initialize(&result)?,
+        Err(error) => return Ok(Reply::Refused { error }),
+    };
+    let version = match &identity.era {
+        Era::Legacy { version } | Era::Modern { version } => version,
+    };
+    let Ok(version) = HeaderValue::from_str(version) else {
+        return Err(ConnectError::Version { offered: version.clone() });
+    };
+    let session = Session { generation, mode: SessionMode::Legacy { version, id: answer.session } };
+    let headers = session.headers();
+    let mut message = Vec::new();
+    write_notification(&mut message, method::INITIALIZED, &[], &[]);
+    let sending = http.client.post(&http.client.url, headers, message);
+    match timeout_at(until, sending).await {
+        // Servers say 202, 200, 204 and other things; what counts is that it came first.
+        Ok(Ok(_)) => {}
+        Ok(Err(super::SendError::NotSent(reason) | super::SendError::Unclear(reason))) => {
+            return Err(http.client.error(reason));
+        }
+        Err(_) => {
+            return Err(ConnectError::Timeout { step: method::INITIALIZED, waited: Duration::ZERO });
+        }
+    }
+    http.session.send_replace(Arc::new(session));
+    Ok(Reply::Shaken(identity))
+}
+
+fn handshake_call<'a>(
+    method: &'a str,
+    params: &'a [(&'a str, &'a [u8])],
+    meta: &'a [(&'a str, &'a [u8])],
+    until: Instant,
+) -> Call<'a> {
+    Call {
+        method,
+        name: None,
+        params,
+        meta,
+        headers: &[],
+        deadline: Deadline::at(until),
+        leaving: Leaving::Silent,
+        kind: CallKind::Plain,
+    }
+}

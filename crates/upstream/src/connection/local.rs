@@ -1,0 +1,74 @@
+//! Servers in our own process: called directly, without streams.
+
+use gateway_protocol::{RawJson, RpcError, method};
+
+use super::call::Call;
+use super::handshake::{Discovery, Identity, Introduction, read_discovery};
+use crate::demo::DemoServer;
+use crate::error::{CallError, ConnectError};
+use crate::spec::UpstreamId;
+
+/// A server in our own process. Its calls are short and never wait.
+#[derive(Debug)]
+pub(super) struct LocalChannel {
+    upstream: UpstreamId,
+    server: DemoServer,
+}
+
+impl LocalChannel {
+    pub(super) fn new(upstream: &UpstreamId) -> Self {
+        Self { upstream: upstream.clone(), server: DemoServer::new() }
+    }
+
+    pub(super) fn shake(&self, who: &Introduction) -> Result<Identity, ConnectError> {
+        let meta = who.modern_meta();
+        let entries: Vec<_> = meta.iter().map(|(key, value)| (*key, value.as_slice())).collect();
+        let outcome = self.handle(method::DISCOVER, &[], &entries);
+        match read_discovery(&outcome) {
+            Discovery::Modern(identity) => Ok(identity),
+            Discovery::Legacy | Discovery::Unsupported(_) => {
+                Err(ConnectError::NotMcp { reason: "the built-in server is not modern".to_owned() })
+            }
+        }
+    }
+
+    pub(super) fn exchange(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
+        self.handle(call.method, call.params, call.meta)
+            .map_err(|error| CallError::Refused { upstream: self.upstream.clone(), error })
+    }
+
+    fn handle(
+        &self,
+        method: &str,
+        params: &[(&str, &[u8])],
+        meta: &[(&str, &[u8])],
+    ) -> Result<RawJson, RpcError> {
+        let params = written_params(params, meta)
+            .map_err(|error| RpcError::new(gateway_protocol::code::INVALID_PARAMS, error.to_string()))?;
+        self.server.handle(method, Some(&params))
+    }
+}
+
+fn written_params(params: &[(&str, &[u8])], meta: &[(&str, &[u8])]) -> Result<RawJson, serde_json::Error> {
+    let mut text = Vec::with_capacity(256);
+    let members = |text: &mut Vec<u8>, members: &[(&str, &[u8])]| -> Result<(), serde_json::Error> {
+        for (index, (key, value)) in members.iter().enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            serde_json::to_writer(&mut *text, key)?;
+            text.push(b':');
+            text.extend_from_slice(value);
+        }
+        Ok(())
+    };
+    text.push(b'{');
+    members(&mut text, params)?;
+    if !meta.is_empty() {
+        text.extend_from_slice(if params.is_empty() { b"\"_meta\":{" } else { b",\"_meta\":{" });
+        members(&mut text, meta)?;
+        text.push(b'}');
+    }
+    text.push(b'}');
+    RawJson::parse(text)
+}

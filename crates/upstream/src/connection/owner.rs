@@ -1,0 +1,433 @@
+//! The one task that owns a connection over two byte streams: the requests in flight, the reading and the writing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::{BufMut as _, BytesMut};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use gateway_protocol::{Line, LineSplitter, RawJson, method, write_notification};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::call::{Call, Leaving};
+use super::events::Reaction;
+use super::router::{Router, Waiting};
+use super::status::Status;
+use crate::error::CallError;
+use crate::spec::UpstreamId;
+
+/// Requests that wait for the owner at most; more callers wait at the channel.
+const QUEUE: usize = 256;
+/// Requests that the owner takes at once.
+const BATCH: usize = 64;
+/// With so many bytes to write, no further requests are taken.
+const HIGH_WATER: usize = 256 * 1024;
+/// Requests of the server that may wait for an answer.
+const UNANSWERED: usize = 256;
+/// How long a server that has ended its output may take to exit, so that its status can be told.
+const EXIT_PATIENCE: Duration = Duration::from_millis(250);
+/// How long its last words may take.
+const WORDS_PATIENCE: Duration = Duration::from_millis(100);
+/// An over-long message that is nobody's ends the connection after so many times the bound; one that was somebody's
+/// may go on longer, but it blocks all other answers and cannot go on for ever.
+const SKIPPED_UNKNOWN: u64 = 4;
+const SKIPPED_KNOWN: u64 = 16;
+
+/// The callers' side of a connection whose messages share one stream.
+#[derive(Debug)]
+pub(super) struct StreamChannel {
+    upstream: UpstreamId,
+    status: Arc<Status>,
+    next_id: AtomicU64,
+    outgoing: mpsc::Sender<Outgoing>,
+    /// Without a bound of its own: each entry belongs to a request that went through `outgoing`, and the owner empties
+    /// both.
+    left: mpsc::UnboundedSender<Left>,
+}
+
+/// The owner's side.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    pub(super) outgoing: mpsc::Receiver<Outgoing>,
+    pub(super) left: mpsc::UnboundedReceiver<Left>,
+}
+
+/// A message of ours.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    /// Without its line end.
+    pub(super) message: Vec<u8>,
+    pub(super) request: Option<(u64, Waiting)>,
+    /// Told when a notification has been sent.
+    pub(super) sent: Option<oneshot::Sender<()>>,
+}
+
+/// Somebody stopped waiting.
+#[derive(Debug)]
+pub(super) struct Left {
+    pub(super) id: u64,
+    reason: &'static str,
+    leaving: Leaving,
+}
+
+impl Left {
+    /// The notification for the server, if it is to be told.
+    pub(super) fn message(&self) -> Option<Vec<u8>> {
+        (self.leaving == Leaving::Cancels).then(|| cancelled(self.id, self.reason))
+    }
+}
+
+/// `notifications/cancelled`.
+pub(super) fn cancelled(id: u64, reason: &'static str) -> Vec<u8> {
+    let (id, reason) = (id.to_string(), format!("\"{reason}\""));
+    let mut message = Vec::with_capacity(128);
+    let params = [("requestId", id.as_bytes()), ("reason", reason.as_bytes())];
+    write_notification(&mut message, method::CANCELLED, &params, &[]);
+    message
+}
+
+pub(super) const TIMED_OUT: &str = "no answer in time";
+pub(super) const CALLER_LEFT: &str = "the caller went away";
+
+/// The two ends of a channel.
+pub(super) fn channel(upstream: &UpstreamId, status: &Arc<Status>) -> (StreamChannel, Inbox) {
+    let (outgoing, outgoing_receiver) = mpsc::channel(QUEUE);
+    let (left, left_receiver) = mpsc::unbounded_channel();
+    let channel = StreamChannel {
+        upstream: upstream.clone(),
+        status: Arc::clone(status),
+        next_id: AtomicU64::new(1),
+        outgoing,
+        left,
+    };
+    (channel, Inbox { outgoing: outgoing_receiver, left: left_receiver })
+}
+
+impl StreamChannel {
+    /// Sends a request and waits for its answer. Dropping the future tells the server.
+    pub(super) async fn exchange(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut message = Vec::with_capacity(call.size_hint());
+        call.write(&mut message, id);
+        let (answer, receiver) = oneshot::channel();
+        let waiting = Waiting { answer, progress: call.deadline.progress.clone(), kind: call.kind };
+        self.send(Outgoing { message, request: Some((id, waiting)), sent: None }, call).await?;
+        let mut guard = LeaveGuard { channel: self, id, leaving: Some(call.leaving), reason: CALLER_LEFT };
+        match call.deadline.wait(receiver).await {
+            Ok(Ok(outcome)) => {
+                guard.leaving = None;
+                outcome
+            }
+            // The owner was ended by force.
+            Ok(Err(_)) => {
+                guard.leaving = None;
+                Err(CallError::Lost { upstream: self.upstream.clone(), reason: self.reason() })
+            }
+            Err(waited) => {
+                guard.reason = TIMED_OUT;
+                Err(CallError::Timeout { upstream: self.upstream.clone(), waited })
+            }
+        }
+    }
+
+    /// Sends a notification and waits until it has been sent.
+    pub(super) async fn notify(&self, call: &Call<'_>) -> Result<(), CallError> {
+        let mut message = Vec::new();
+        write_notification(&mut message, call.method, call.params, call.meta);
+        let (sent, receiver) = oneshot::channel();
+        self.send(Outgoing { message, request: None, sent: Some(sent) }, call).await?;
+        match call.deadline.wait(receiver).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(self.unreachable()),
+            Err(waited) => Err(CallError::Timeout { upstream: self.upstream.clone(), waited }),
+        }
+    }
+
+    async fn send(&self, outgoing: Outgoing, call: &Call<'_>) -> Result<(), CallError> {
+        let outgoing = match self.outgoing.try_send(outgoing) {
+            Ok(()) => return Ok(()),
+            Err(TrySendError::Closed(_)) => return Err(self.unreachable()),
+            Err(TrySendError::Full(outgoing)) => outgoing,
+        };
+        match call.deadline.wait(self.outgoing.send(outgoing)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(self.unreachable()),
+            Err(_) => Err(CallError::Unreachable {
+                upstream: self.upstream.clone(),
+                reason: "it does not take requests".to_owned(),
+            }),
+        }
+    }
+
+    fn unreachable(&self) -> CallError {
+        CallError::Unreachable { upstream: self.upstream.clone(), reason: self.reason() }
+    }
+
+    fn reason(&self) -> String {
+        self.status.reason().map_or_else(|| "the connection is gone".to_owned(), |reason| reason.to_string())
+    }
+}
+
+/// Tells the owner when the caller stops waiting.
+struct LeaveGuard<'a> {
+    channel: &'a StreamChannel,
+    id: u64,
+    leaving: Option<Leaving>,
+    reason: &'static str,
+}
+
+impl Drop for LeaveGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(leaving) = self.leaving {
+            // A closed channel means that the connection is over, and with it the request.
+            let _ = self.channel.left.send(Left { id: self.id, reason: self.reason, leaving });
+        }
+    }
+}
+
+/// Runs a connection until it ends: `stop` is asked for, a stream ends, or `exit` tells that the process is over.
+/// Everybody who waits is answered before it returns.
+pub(super) async fn run<R, W, X>(
+    streams: (R, W),
+    exit: X,
+    inbox: Inbox,
+    router: Router,
+    stop: &CancellationToken,
+    longest_answer: Duration,
+) where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    X: Future<Output = String>,
+{
+    let (reader, writer) = streams;
+    let mut owner = Owner {
+        splitter: LineSplitter::new(router.limit),
+        skipping: Skipping::No,
+        out: BytesMut::with_capacity(8 * 1024),
+        queued: 0,
+        written: 0,
+        sent: Vec::new(),
+        reactions: Vec::new(),
+        router,
+    };
+    let mut inbox = inbox;
+    let ending = {
+        // The writer is dropped here: that asks the server to end, and lets its last words come.
+        let (mut reader, mut writer) = (reader, writer);
+        owner.work(&mut reader, &mut writer, exit, &mut inbox, stop, longest_answer).await
+    };
+    let status = Arc::clone(&owner.router.status);
+    let reason = match ending {
+        Ending::Stopped => "closed by the gateway".to_owned(),
+        Ending::Broken(what) => {
+            let _ = timeout(WORDS_PATIENCE, status.stderr_over()).await;
+            status.with_last_words(&what)
+        }
+    };
+    status.end(&reason);
+    owner.router.lose_all(owner.written, &reason);
+    refuse_rest(inbox, &owner.router.upstream, &reason).await;
+}
+
+/// Answers those whose requests were never taken.
+pub(super) async fn refuse_rest(mut inbox: Inbox, upstream: &UpstreamId, reason: &str) {
+    inbox.outgoing.close();
+    while let Some(outgoing) = inbox.outgoing.recv().await {
+        if let Some((_, waiting)) = outgoing.request {
+            let error = CallError::Unreachable { upstream: upstream.clone(), reason: reason.to_owned() };
+            let _ = waiting.answer.send(Err(error));
+        }
+    }
+}
+
+enum Ending {
+    Stopped,
+    Broken(String),
+}
+
+/// Whether an over-long message is being skipped, and whether somebody was told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Skipping {
+    No,
+    Known,
+    Unknown,
+}
+
+struct Owner {
+    router: Router,
+    splitter: LineSplitter,
+    skipping: Skipping,
+    out: BytesMut,
+    /// How many bytes were ever put into `out`, and how many of them were written.
+    queued: u64,
+    written: u64,
+    /// Who wants to know that all bytes up to a place were written.
+    sent: Vec<(u64, oneshot::Sender<()>)>,
+    reactions: Vec<Reaction>,
+}
+
+impl Owner {
+    async fn work<R, W, X>(
+        &mut self,
+        reader: &mut R,
+        writer: &mut W,
+        exit: X,
+        inbox: &mut Inbox,
+        stop: &CancellationToken,
+        longest_answer: Duration,
+    ) -> Ending
+    where
+        R: AsyncRead + Unpin,
+        W: AsyncWrite + Unpin,
+        X: Future<Output = String>,
+    {
+        let stopped = stop.cancelled();
+        tokio::pin!(stopped, exit);
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut answers = FuturesUnordered::new();
+        // What is known about the end, and until when more may become known.
+        let mut end: Option<(String, Instant)> = None;
+        let (mut reading, mut writing, mut running) = (true, true, true);
+        loop {
+            let finish_at = end.as_ref().map(|(_, moment)| *moment);
+            tokio::select! {
+                () = &mut stopped => return Ending::Stopped,
+                taken = inbox.outgoing.recv_many(&mut batch, BATCH),
+                    if end.is_none() && self.out.len() < HIGH_WATER =>
+                {
+                    if taken == 0 {
+                        return Ending::Stopped;
+                    }
+                    for outgoing in batch.drain(..) {
+                        self.queue(outgoing);
+                    }
+                }
+                Some(left) = inbox.left.recv() => {
+                    if self.router.forget(left.id) && writing && let Some(message) = left.message() {
+                        self.append(&message);
+                    }
+                }
+                result = writer.write_buf(&mut self.out), if writing && !self.out.is_empty() => match result {
+                    Ok(count) if count > 0 => self.wrote(count),
+                    _ => {
+                        // Answers may still be on their way, and the status tells more than a broken pipe.
+                        writing = false;
+                        end.get_or_insert_with(|| {
+                            ("it closed its standard input".to_owned(), Instant::now() + EXIT_PATIENCE)
+                        });
+                    }
+                },
+                result = reader.read_buf(self.splitter.buffer()), if reading => match result {
+                    Ok(count) if count > 0 => {
+                        if !self.take_lines() {
+                            let limit = self.router.limit;
+                            return Ending::Broken(format!("it sent a message of more than {limit} bytes without end"));
+                        }
+                        for reaction in self.reactions.drain(..) {
+                            match reaction {
+                                Reaction::Send(message) => {
+                                    self.out.put_slice(&message);
+                                    self.out.put_u8(b'\n');
+                                    self.queued += message.len() as u64 + 1;
+                                }
+                                Reaction::Await(unanswered) if answers.len() < UNANSWERED => {
+                                    answers.push(unanswered.written(longest_answer));
+                                }
+                                // Dropped: a server that asks without end gets no answers.
+                                Reaction::Await(_) => {}
+                            }
+                        }
+                    }
+                    _ => {
+                        reading = false;
+                        if !running {
+                            return Ending::Broken(end.map(|(what, _)| what).unwrap_or_default());
+                        }
+                        end.get_or_insert_with(|| {
+                            ("it closed its standard output".to_owned(), Instant::now() + EXIT_PATIENCE)
+                        });
+                    }
+                },
+                what = &mut exit, if running => {
+                    running = false;
+                    if !reading {
+                        return Ending::Broken(what);
+                    }
+                    end = Some((what, Instant::now() + EXIT_PATIENCE));
+                }
+                Some(message) = answers.next(), if !answers.is_empty() => self.append(&message),
+                () = self.router.events.deliver_missed(), if self.router.events.has_missed() => {}
+                () = sleep_until(finish_at.unwrap_or_else(Instant::now)), if finish_at.is_some() => {
+                    return Ending::Broken(end.map(|(what, _)| what).unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    fn queue(&mut self, outgoing: Outgoing) {
+        if let Some((_, waiting)) = &outgoing.request
+            && waiting.answer.is_closed()
+        {
+            // Its caller has left already: nothing was sent, nothing needs cancelling.
+            return;
+        }
+        self.append(&outgoing.message);
+        if let Some((id, waiting)) = outgoing.request {
+            self.router.add(id, waiting, self.queued);
+        }
+        if let Some(sent) = outgoing.sent {
+            self.sent.push((self.queued, sent));
+        }
+    }
+
+    fn append(&mut self, message: &[u8]) {
+        self.out.reserve(message.len() + 1);
+        self.out.put_slice(message);
+        self.out.put_u8(b'\n');
+        self.queued += message.len() as u64 + 1;
+    }
+
+    fn wrote(&mut self, count: usize) {
+        self.written += count as u64;
+        if self.sent.is_empty() {
+            return;
+        }
+        let written = self.written;
+        for (_, sent) in self.sent.extract_if(.., |(end, _)| *end <= written) {
+            let _ = sent.send(());
+        }
+    }
+
+    /// Takes all lines that are there. Tells whether the stream can be read on.
+    fn take_lines(&mut self) -> bool {
+        while let Some(line) = self.splitter.next_line() {
+            match line {
+                Line::Whole(text) => self.router.accept(&text, &mut self.reactions),
+                Line::TooLongBegins { head } => {
+                    self.skipping =
+                        if self.router.too_long_begins(&head) { Skipping::Known } else { Skipping::Unknown };
+                }
+                Line::TooLongEnds { head, tail, .. } => {
+                    if self.skipping == Skipping::Unknown {
+                        self.router.too_long_ends(&head, &tail);
+                    }
+                    self.skipping = Skipping::No;
+                }
+            }
+        }
+        let times = match self.skipping {
+            Skipping::No => return true,
+            Skipping::Known => SKIPPED_KNOWN,
+            Skipping::Unknown => SKIPPED_UNKNOWN,
+        };
+        if self.splitter.skipped() <= times.saturating_mul(self.router.limit as u64) {
+            return true;
+        }
+        self.router.too_long_for_all();
+        false
+    }
+}

@@ -1,0 +1,245 @@
+//! A child process and everything that it starts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::error::ConnectError;
+
+/// A variable in the environment of the child. Whatever the child starts has it too, also what leaves the process
+/// group or loses its parent; so all of it can be found again.
+const MARK: &str = "GATEWAY_UPSTREAM_MARK";
+
+/// How often to look whether killed processes are gone: they are not our children, so nobody tells us.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long the kernel may take to end a killed process.
+const KILL_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How to start a process.
+#[derive(Debug)]
+pub(super) struct Program<'a> {
+    pub(super) command: &'a str,
+    pub(super) args: &'a [String],
+    pub(super) env: &'a BTreeMap<String, String>,
+    pub(super) cwd: Option<&'a PathBuf>,
+}
+
+/// The streams of a process.
+#[derive(Debug)]
+pub(super) struct Streams {
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+}
+
+/// A running process, leader of its own group. Dropping it kills it with all its descendants.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    root: Option<Pid>,
+    mark: String,
+    over: bool,
+}
+
+impl Process {
+    pub(super) fn spawn(program: &Program<'_>) -> Result<(Self, Streams), ConnectError> {
+        let spawn_error =
+            |reason: String| ConnectError::Spawn { command: program.command.to_owned(), reason };
+        let mark = new_mark();
+        let mut command = Command::new(program.command);
+        command
+            .args(program.args)
+            .envs(program.env)
+            .env(MARK, &mark)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        if let Some(directory) = program.cwd {
+            command.current_dir(directory);
+        }
+        let mut child = command.spawn().map_err(|error| spawn_error(explain(program, &error)))?;
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let root = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let process = Self { child, root, mark, over: false };
+        match streams {
+            (Some(stdin), Some(stdout), Some(stderr)) => Ok((process, Streams { stdin, stdout, stderr })),
+            _ => Err(spawn_error("its standard streams are missing".to_owned())),
+        }
+    }
+
+    /// Its number.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// Waits for its exit and tells how it was.
+    pub(super) async fn exited(&mut self) -> String {
+        match self.child.wait().await {
+            Ok(status) => describe(status),
+            Err(error) => format!("its exit status is unknown: {error}"),
+        }
+    }
+
+    /// Ends it with all its descendants. Its standard input is closed already, which asks it to end by itself; then it
+    /// is asked by a signal, then it is killed; `grace` before each step.
+    pub(super) async fn end(mut self, grace: Duration) {
+        let _ = timeout(grace, self.child.wait()).await;
+        for (signal, patience) in [(Signal::TERM, grace), (Signal::KILL, KILL_PATIENCE)] {
+            let strays = self.members().await;
+            if !self.is_running() && strays.is_empty() {
+                break;
+            }
+            self.signal(signal, &strays);
+            self.wait_until_gone(patience).await;
+        }
+        self.over = true;
+    }
+
+    async fn wait_until_gone(&mut self, patience: Duration) {
+        let until = Instant::now() + patience;
+        while Instant::now() < until {
+            let _ = timeout(LOOK, self.child.wait()).await;
+            if !self.is_running() {
+                if self.members().await.is_empty() {
+                    return;
+                }
+                sleep(LOOK).await;
+            }
+        }
+    }
+
+    fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Its living descendants.
+    async fn members(&self) -> Vec<Pid> {
+        let (root, mark) = (self.root, self.mark.clone());
+        // Hundreds of small files are read.
+        tokio::task::spawn_blocking(move || tree(root, &mark)).await.unwrap_or_default()
+    }
+
+    fn signal(&self, signal: Signal, strays: &[Pid]) {
+        // What is gone meanwhile needs no signal.
+        if let Some(root) = self.root {
+            let _ = kill_process_group(root, signal);
+        }
+        for stray in strays {
+            let _ = kill_process(*stray, signal);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.over {
+            self.signal(Signal::KILL, &tree(self.root, &self.mark));
+        }
+    }
+}
+
+fn new_mark() -> String {
+    let mut bytes = [0_u8; 12];
+    let mut mark = format!("{}-", std::process::id());
+    // Without randomness the mark is only less unique; the process group is still killed.
+    if getrandom::fill(&mut bytes).is_ok() {
+        for byte in bytes {
+            let _ = write!(mark, "{byte:02x}");
+        }
+    }
+    mark
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it exited with status {code}"),
+        (None, Some(signal)) => format!("it was ended by signal {signal}"),
+        (None, None) => "it exited".to_owned(),
+    }
+}
+
+fn explain(program: &Program<'_>, error: &std::io::Error) -> String {
+    if let Some(directory) = program.cwd.filter(|directory| !directory.is_dir()) {
+        return format!("the working directory `{}` is no directory", directory.display());
+    }
+    let is_path = program.command.contains('/');
+    match error.kind() {
+        ErrorKind::NotFound if is_path => "there is no such file, or its interpreter is missing".to_owned(),
+        ErrorKind::NotFound => "not found on PATH; install it, or give its whole path".to_owned(),
+        ErrorKind::PermissionDenied => format!("it may not be run: {error}"),
+        ErrorKind::ArgumentListTooLong => "its arguments and environment are too long".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// What one line of the process table tells.
+struct Entry {
+    pid: i32,
+    parent: i32,
+    group: i32,
+}
+
+/// The living processes that descend from `root`, are in its group, or carry `mark`; without `root` itself.
+///
+/// Where there is no process table to read, the group itself stands for its members.
+fn tree(root: Option<Pid>, mark: &str) -> Vec<Pid> {
+    let Ok(directory) = std::fs::read_dir("/proc") else {
+        return root.filter(|root| test_kill_process_group(*root).is_ok()).into_iter().collect();
+    };
+    let root = root.map_or(0, Pid::as_raw_pid);
+    let needle = format!("{MARK}={mark}");
+    let mut entries: Vec<Entry> = directory
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(living)
+        .filter(|entry| entry.pid != root)
+        .collect();
+    let mut found: Vec<i32> = Vec::new();
+    entries.retain(|entry| {
+        let belongs = entry.group == root || entry.parent == root || carries(entry.pid, &needle);
+        if belongs {
+            found.push(entry.pid);
+        }
+        !belongs
+    });
+    // Children of what was found, until nothing is added.
+    let mut known = 0;
+    while known < found.len() {
+        let parent = found.get(known).copied().unwrap_or_default();
+        known += 1;
+        entries.retain(|entry| {
+            if entry.parent == parent {
+                found.push(entry.pid);
+            }
+            entry.parent != parent
+        });
+    }
+    found.into_iter().filter_map(Pid::from_raw).collect()
+}
+
+fn living(pid: i32) -> Option<Entry> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in parentheses and may have any letters.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(Entry { pid, parent, group })
+}
+
+fn carries(pid: i32, needle: &str) -> bool {
+    let environment = std::fs::read(Path::new("/proc").join(pid.to_string()).join("environ"));
+    environment.is_ok_and(|text| text.split(|byte| *byte == 0).any(|variable| variable == needle.as_bytes()))
+}

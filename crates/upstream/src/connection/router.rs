@@ -1,0 +1,228 @@
+//! Brings messages that came on one shared stream to those who wait for them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gateway_protocol::{
+    Incoming, Notification, RawJson, RequestId, Response, find_id, method, parse_message,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::call::{CallKind, Progress, progress_token};
+use super::events::{EventSink, Reaction};
+use super::status::Status;
+use crate::error::CallError;
+use crate::spec::UpstreamId;
+
+/// Somebody who waits for an answer.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) answer: oneshot::Sender<Result<RawJson, CallError>>,
+    pub(super) progress: Option<Arc<Progress>>,
+    pub(super) kind: CallKind,
+}
+
+/// The requests in flight on one stream, and where everything else goes.
+#[derive(Debug)]
+pub(super) struct Router {
+    pub(super) upstream: UpstreamId,
+    pub(super) limit: usize,
+    pub(super) events: Arc<EventSink>,
+    pub(super) status: Arc<Status>,
+    pending: HashMap<u64, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    waiting: Waiting,
+    /// Where its last byte stands among all bytes that were to be written.
+    end: u64,
+}
+
+impl Router {
+    pub(super) fn new(
+        upstream: UpstreamId,
+        limit: usize,
+        events: Arc<EventSink>,
+        status: Arc<Status>,
+    ) -> Self {
+        Self { upstream, limit, events, status, pending: HashMap::new() }
+    }
+
+    /// Adds a request whose last byte stands at `end`.
+    pub(super) fn add(&mut self, id: u64, waiting: Waiting, end: u64) {
+        self.pending.insert(id, Entry { waiting, end });
+    }
+
+    /// Forgets a request. Tells whether it was still waiting.
+    pub(super) fn forget(&mut self, id: u64) -> bool {
+        self.pending.remove(&id).is_some()
+    }
+
+    /// Gives one request its outcome.
+    pub(super) fn settle(&mut self, id: u64, outcome: Result<RawJson, CallError>) {
+        if let Some(entry) = self.pending.remove(&id) {
+            // Nobody may be waiting any more; then the answer is not wanted.
+            let _ = entry.waiting.answer.send(outcome);
+        }
+    }
+
+    /// Ends every request. Those whose bytes did not all leave us cannot have run.
+    pub(super) fn lose_all(&mut self, written: u64, reason: &str) {
+        for (_, entry) in self.pending.drain() {
+            let (upstream, reason) = (self.upstream.clone(), reason.to_owned());
+            // Without its line end a message may still be read when the stream closes.
+            let error = if written + 1 < entry.end {
+                CallError::Unreachable { upstream, reason }
+            } else {
+                CallError::Lost { upstream, reason }
+            };
+            let _ = entry.waiting.answer.send(Err(error));
+        }
+    }
+
+    /// Takes one message: an answer, a notification, a request, or several of them in a list.
+    pub(super) fn accept(&mut self, text: &Bytes, reactions: &mut Vec<Reaction>) {
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        match parse_message(text.clone()) {
+            Ok(Incoming::Response(response)) => self.response(response, text),
+            Ok(Incoming::Notification(notification)) => self.notification(notification),
+            Ok(Incoming::Request(request)) => reactions.push(self.events.request(request)),
+            Err(_) => match parse_batch(text) {
+                Some(messages) => {
+                    for message in messages {
+                        self.accept(&message, reactions);
+                    }
+                }
+                None => self.status.note_noise(text),
+            },
+        }
+    }
+
+    fn response(&mut self, response: Response, text: &Bytes) {
+        let id = match response.id.number() {
+            Some(id) => Some(id),
+            // A server that could not read a request cannot name it; with one in flight it is clear which it was.
+            None if response.id == RequestId::Null && self.pending.len() == 1 => {
+                self.pending.keys().next().copied()
+            }
+            None => None,
+        };
+        let Some(id) = id else {
+            self.status.note_noise(text);
+            return;
+        };
+        let outcome =
+            response.outcome.map_err(|error| CallError::Refused { upstream: self.upstream.clone(), error });
+        self.settle(id, outcome);
+    }
+
+    fn notification(&mut self, notification: Notification) {
+        match notification.method.as_str() {
+            method::PROGRESS => {
+                let entry = progress_token(&notification).and_then(|id| self.pending.get(&id));
+                // Progress of a request that is over is late and of no use to anybody.
+                if let Some(progress) = entry.and_then(|entry| entry.waiting.progress.as_ref()) {
+                    progress.note(notification);
+                }
+            }
+            method::CANCELLED => {
+                // MCP 2026-07-28, Subscriptions: the server ends a subscription so. A legacy server names its own
+                // requests, whose numbers may be ours by chance.
+                let listen = cancelled_id(&notification).filter(|id| {
+                    self.pending.get(id).is_some_and(|entry| entry.waiting.kind == CallKind::Listen)
+                });
+                match listen {
+                    Some(id) => {
+                        let error = CallError::Lost {
+                            upstream: self.upstream.clone(),
+                            reason: "the server ended the subscription".to_owned(),
+                        };
+                        self.settle(id, Err(error));
+                    }
+                    None => self.events.notification(notification),
+                }
+            }
+            method::ACKNOWLEDGED => {}
+            _ => self.events.notification(notification),
+        }
+    }
+
+    /// An over-long message has begun. Tells whether it is clear whose it is.
+    pub(super) fn too_long_begins(&mut self, head: &[u8]) -> bool {
+        if is_no_response(head) {
+            self.status.note_noise(head);
+            return true;
+        }
+        match find_id(head, b"") {
+            Some(id) if self.pending.contains_key(&id) => {
+                self.settle(id, Err(self.too_long()));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// An over-long message is over that was nobody's so far.
+    pub(super) fn too_long_ends(&mut self, head: &[u8], tail: &[u8]) {
+        match find_id(head, tail) {
+            // The answer to a request that is over already is nobody's loss.
+            Some(id) => self.settle(id, Err(self.too_long())),
+            None => self.too_long_for_all(),
+        }
+    }
+
+    /// Nobody knows whose the over-long message was, so nobody can be left waiting.
+    pub(super) fn too_long_for_all(&mut self) {
+        let plain: Vec<u64> = self
+            .pending
+            .iter()
+            .filter(|(_, entry)| entry.waiting.kind == CallKind::Plain)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in plain {
+            self.settle(id, Err(self.too_long()));
+        }
+    }
+
+    fn too_long(&self) -> CallError {
+        CallError::TooLong { upstream: self.upstream.clone(), limit: self.limit }
+    }
+}
+
+/// Whether the beginning of a message shows that it is a request or a notification.
+fn is_no_response(head: &[u8]) -> bool {
+    let mut braces = head.iter().enumerate().filter(|(_, byte)| **byte == b'{').map(|(place, _)| place);
+    let opening = braces.nth(1).and_then(|nested| head.get(..nested)).unwrap_or(head);
+    opening.windows(8).any(|window| window == b"\"method\"")
+        && !opening.windows(8).any(|window| window == b"\"result\"")
+}
+
+fn cancelled_id(notification: &Notification) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Cancelled {
+        #[serde(rename = "requestId")]
+        id: RequestId,
+    }
+    notification.params.as_ref()?.read::<Cancelled>().ok()?.id.number()
+}
+
+/// The messages of a batch, which 2025-03-26 allowed. They share the memory of `text`.
+fn parse_batch(text: &Bytes) -> Option<Vec<Bytes>> {
+    /// A list in a list would be no batch, so one look is enough.
+    fn is_list(text: &[u8]) -> bool {
+        text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
+    }
+    if !is_list(text) {
+        return None;
+    }
+    let messages: Vec<&RawValue> = serde_json::from_slice(text).ok()?;
+    let messages: Vec<Bytes> =
+        messages.iter().map(|message| text.slice_ref(message.get().as_bytes())).collect();
+    (!messages.iter().any(|message| is_list(message))).then_some(messages)
+}

@@ -1,0 +1,184 @@
+//! What is known about a connection from outside its task: whether it lives, its last words, its noise.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+/// How much of one line of noise is kept.
+const NOISE_BYTES: usize = 400;
+
+/// How much of the standard error goes into a reason.
+const REASON_BYTES: usize = 600;
+const REASON_LINES: usize = 6;
+
+/// Shared by a connection's handle and its tasks.
+#[derive(Debug)]
+pub(super) struct Status {
+    ended: watch::Sender<Option<Arc<str>>>,
+    stderr: Mutex<Ring>,
+    /// Whether the standard error is read to its end.
+    stderr_over: watch::Sender<bool>,
+    noise: AtomicU64,
+    pub(super) process: Option<u32>,
+}
+
+impl Status {
+    pub(super) fn new(stderr_bytes: usize, process: Option<u32>) -> Self {
+        Self {
+            ended: watch::Sender::new(None),
+            stderr: Mutex::new(Ring { bytes: VecDeque::new(), limit: stderr_bytes, cut: false }),
+            stderr_over: watch::Sender::new(process.is_none()),
+            noise: AtomicU64::new(0),
+            process,
+        }
+    }
+
+    /// Why it ended, if it has.
+    pub(super) fn reason(&self) -> Option<Arc<str>> {
+        self.ended.borrow().clone()
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended.borrow().is_some()
+    }
+
+    /// Ends it. The first reason stays.
+    pub(super) fn end(&self, reason: &str) {
+        self.ended.send_if_modified(|ended| {
+            let first = ended.is_none();
+            if first {
+                *ended = Some(reason.into());
+            }
+            first
+        });
+    }
+
+    /// Waits for the end.
+    pub(super) async fn ended(&self) -> Arc<str> {
+        let mut changes = self.ended.subscribe();
+        let reason = changes.wait_for(Option::is_some).await;
+        // The sender lives in `self`, so the wait cannot end otherwise.
+        reason.ok().and_then(|reason| reason.clone()).unwrap_or_else(|| "the connection is gone".into())
+    }
+
+    pub(super) fn push_stderr(&self, bytes: &[u8]) {
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    }
+
+    pub(super) fn end_stderr(&self) {
+        self.stderr_over.send_replace(true);
+    }
+
+    /// Waits until the standard error has ended.
+    pub(super) async fn stderr_over(&self) {
+        let _ = self.stderr_over.subscribe().wait_for(|over| *over).await;
+    }
+
+    /// Something on the standard output that is no message. Servers print all kinds of things there.
+    pub(super) fn note_noise(&self, text: &[u8]) {
+        self.noise.fetch_add(1, Ordering::Relaxed);
+        let text = text.get(..NOISE_BYTES).unwrap_or(text);
+        let mut line = b"[stdout] ".to_vec();
+        line.extend_from_slice(text);
+        line.push(b'\n');
+        self.push_stderr(&line);
+    }
+
+    pub(super) fn noise(&self) -> u64 {
+        self.noise.load(Ordering::Relaxed)
+    }
+
+    /// The last lines of the standard error.
+    pub(super) fn stderr(&self) -> String {
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).text()
+    }
+
+    /// `what`, with the last words of the server.
+    pub(super) fn with_last_words(&self, what: &str) -> String {
+        let stderr = self.stderr();
+        let words = last_lines(stderr.trim_end());
+        if words.is_empty() { what.to_owned() } else { format!("{what}; its last words: {words}") }
+    }
+}
+
+fn last_lines(text: &str) -> &str {
+    let start = text.rmatch_indices('\n').nth(REASON_LINES - 1).map_or(0, |(place, _)| place + 1);
+    let mut start = start.max(text.len().saturating_sub(REASON_BYTES));
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text.get(start..).unwrap_or_default().trim()
+}
+
+/// The last bytes of a stream.
+#[derive(Debug)]
+struct Ring {
+    bytes: VecDeque<u8>,
+    limit: usize,
+    /// Whether something was thrown away.
+    cut: bool,
+}
+
+impl Ring {
+    fn push(&mut self, bytes: &[u8]) {
+        let kept = bytes.get(bytes.len().saturating_sub(self.limit)..).unwrap_or_default();
+        let excess = (self.bytes.len() + kept.len()).saturating_sub(self.limit);
+        self.cut |= excess > 0 || kept.len() < bytes.len();
+        self.bytes.drain(..excess.min(self.bytes.len()));
+        self.bytes.extend(kept);
+    }
+
+    /// Whole lines where something was thrown away; what is no UTF-8 is replaced.
+    fn text(&self) -> String {
+        let (front, back) = self.bytes.as_slices();
+        let bytes = [front, back].concat();
+        let start = match bytes.iter().position(|byte| *byte == b'\n') {
+            Some(place) if self.cut && place + 1 < bytes.len() => place + 1,
+            _ => 0,
+        };
+        String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ring_keeps_the_last_whole_lines() {
+        let status = Status::new(12, None);
+        status.push_stderr(b"first\nsecond\n");
+        assert_eq!(status.stderr(), "second\n");
+        status.push_stderr(&[b'x'; 40]);
+        assert_eq!(status.stderr(), "x".repeat(12));
+    }
+
+    #[test]
+    fn what_is_no_utf8_is_replaced() {
+        let status = Status::new(100, None);
+        status.push_stderr(b"a\xffb\n");
+        assert_eq!(status.stderr(), "a\u{fffd}b\n");
+    }
+
+    #[test]
+    fn the_last_words_are_few() {
+        let status = Status::new(10_000, None);
+        for line in 0..100 {
+            status.push_stderr(format!("line {line}\n").as_bytes());
+        }
+        assert_eq!(
+            status.with_last_words("gone"),
+            "gone; its last words: line 94\nline 95\nline 96\nline 97\nline 98\nline 99"
+        );
+    }
+
+    #[test]
+    fn the_first_reason_stays() {
+        let status = Status::new(0, None);
+        status.end("one");
+        status.end("two");
+        assert_eq!(status.reason().as_deref(), Some("one"));
+    }
+}

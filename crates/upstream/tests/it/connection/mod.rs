@@ -1,0 +1,9 @@
+//! Connections against small scripted servers.
+
+mod builtin;
+mod era;
+mod http;
+mod peer;
+mod sse;
+mod stdio;
+mod tree;
