@@ -28,7 +28,7 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ),
     (
         "get_weather",
-        r#"{"name":"get_weather","description":"Get the weather of a city","inputSchema":{"type":"object","properties":{"city":{"type":"string","description":"Name of the city"}},"required":["city"]},"annotations":{"readOnlyHint":true}}"#,
+        r#"{"name":"get_weather","description":"Get the weather of a place","inputSchema":{"type":"object","properties":{"location":{"type":"string","description":"City name"}},"required":["location"]},"annotations":{"readOnlyHint":true}}"#,
     ),
     (
         "store_value",

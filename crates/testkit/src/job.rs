@@ -79,7 +79,7 @@ impl Job {
         if let Some(bytes) = modes.get(Fault::NoisyStderr).filter(|_| message.method() == method::CALL_TOOL) {
             make_noise(bytes);
         }
-        let faults = server.faults_of(message);
+        let faults = server.faults_of(message).filtered(|mode| Some(mode.fault) != self.exchange.behind);
         if faults.has(Fault::CrashBeforeCall) {
             return Reply { exit: Some(1), ..Reply::default() };
         }

@@ -55,6 +55,8 @@ pub(crate) struct Exchange {
     pub(crate) related: Option<Outbox>,
     /// The mirrored headers that came with it.
     pub(crate) mirrored: Vec<(&'static str, String)>,
+    /// The fault that the request has behind it: where a redirect led, there is no other.
+    pub(crate) behind: Option<Fault>,
 }
 
 /// What became of a message.

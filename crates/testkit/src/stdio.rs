@@ -58,6 +58,7 @@ pub(crate) fn serve(server: &Arc<Server>, runtime: &tokio::runtime::Handle) -> i
         session: Some(session),
         related: Some(Outbox::Stdout(Arc::clone(&stdout))),
         mirrored: Vec::new(),
+        behind: None,
     };
     loop {
         line.clear();

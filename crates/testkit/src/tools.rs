@@ -1,7 +1,6 @@
 //! What the tools do.
 
 use std::borrow::Cow;
-use std::io::Write as _;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -47,7 +46,7 @@ struct Keyed<'a> {
 struct Loose {
     token: Option<String>,
     message: Option<String>,
-    city: Option<String>,
+    location: Option<String>,
     code: Option<i64>,
     data: Option<RawJson>,
     bytes: Option<usize>,
@@ -94,8 +93,9 @@ impl Server {
             "add" => return self.arithmetic(message, era, out, i64::checked_add, |a, b| a + b),
             "multiply" => return self.arithmetic(message, era, out, i64::checked_mul, |a, b| a * b),
             "get_weather" => {
-                let city = loose(arguments).city.unwrap_or_default();
-                let weather = json!({"city": city, "temperature": 72, "condition": "sunny", "humidity": 45});
+                let location = loose(arguments).location.unwrap_or_default();
+                let weather =
+                    json!({"location": location, "temperature": 72, "conditions": "sunny", "humidity": 45});
                 self.finish(name, arguments, &weather.to_string(), era, out);
             }
             "store_value" | "get_value" => return self.keep(name, arguments, era, out),
@@ -167,17 +167,14 @@ impl Server {
             }
         };
         let exact = a.as_i64().zip(b.as_i64()).and_then(|(a, b)| whole(a, b));
-        let mut text = [0_u8; 64];
-        let mut rest = text.as_mut_slice();
-        let written = match (exact, a.as_f64().zip(b.as_f64())) {
-            (Some(number), _) => write!(rest, r#"{{"result":{number}}}"#),
-            (None, Some((a, b))) => write!(rest, r#"{{"result":{}}}"#, json!(broken(a, b))),
-            (None, None) => write!(rest, r#"{{"result":null}}"#),
+        let name = message.name().unwrap_or_default();
+        let result = match (exact, a.as_f64().zip(b.as_f64())) {
+            (Some(number), _) => number.to_string(),
+            (None, Some((a, b))) if broken(a, b).is_finite() => broken(a, b).to_string(),
+            (None, _) => "null".to_owned(),
         };
-        let length = 64 - rest.len();
-        let text = text.get(..length).and_then(|text| std::str::from_utf8(text).ok());
-        let text = text.filter(|_| written.is_ok()).unwrap_or(r#"{"result":null}"#);
-        self.finish(message.name().unwrap_or_default(), arguments, text, era, out);
+        let text = format!(r#"{{"result":{result},"operation":"{name}","a":{a},"b":{b}}}"#);
+        self.finish(name, arguments, &text, era, out);
         Called::Done
     }
 
@@ -190,9 +187,9 @@ impl Server {
             }
         };
         let text = if name == "store_value" {
-            let value = value.map_or("null", RawValue::get).to_owned();
-            lock(&self.values).insert(key.to_string(), value);
-            format!(r#"{{"success":true,"key":{}}}"#, json!(key))
+            let value = value.map_or("null", RawValue::get);
+            lock(&self.values).insert(key.to_string(), value.to_owned());
+            format!(r#"{{"success":true,"key":{},"value":{value}}}"#, json!(key))
         } else {
             let value = lock(&self.values).get(key.as_ref()).cloned();
             format!(r#"{{"key":{},"value":{}}}"#, json!(key), value.as_deref().unwrap_or("null"))

@@ -96,7 +96,7 @@ pub(crate) fn from_reply(
         messages.pop().unwrap_or_default().into()
     };
     let body = if reply.faults.has(Fault::CloseMidBody) {
-        cut(&text)
+        cut(server, &text)
     } else if let Some(ms) = reply.faults.get(Fault::SlowBody) {
         drip(server, &text, Duration::from_millis(ms))
     } else {
@@ -116,12 +116,19 @@ pub(crate) fn from_reply(
 }
 
 /// Half of the text, then a closed connection.
-fn cut(text: &Bytes) -> Body {
-    let (sender, pieces) = mpsc::channel(2);
-    // Both places are free.
-    let _ = sender.try_send(Ok(text.slice(..text.len() / 2)));
-    let _ = sender.try_send(Err(io::Error::other("closed as asked")));
-    Body::Pieces { pieces, promised: Some(text.len() as u64) }
+fn cut(server: &Arc<Server>, text: &Bytes) -> Body {
+    let (sender, pieces) = mpsc::channel(1);
+    let promised = Some(text.len() as u64);
+    let half = text.slice(..text.len() / 2);
+    server.tasks.spawn(async move {
+        let sent = sender.send(Ok(half)).await;
+        // An error at once would take back what is not on the wire yet.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        if sent.is_ok() {
+            let _ = sender.send(Err(io::Error::other("closed as asked"))).await;
+        }
+    });
+    Body::Pieces { pieces, promised }
 }
 
 /// The text in ten pieces over a while.

@@ -52,6 +52,7 @@ pub(crate) fn post(server: &Arc<Server>, request: &HttpRequest) -> Response<Body
         session: Some(session),
         related: Some(outbox.clone()),
         mirrored: Vec::new(),
+        behind: None,
     };
     let mut out = Vec::new();
     match server.take(&message, &exchange, &mut out) {

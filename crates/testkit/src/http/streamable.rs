@@ -57,7 +57,13 @@ pub(crate) async fn post(
             Err(refusal) => return *refusal,
         },
     };
-    let exchange = Exchange { era, session, related: None, mirrored: mirrored(&message, &request.headers) };
+    let exchange = Exchange {
+        era,
+        session,
+        related: None,
+        mirrored: mirrored(&message, &request.headers),
+        behind: (path == "/moved").then_some(Fault::Redirect),
+    };
     let mut out = Vec::with_capacity(256);
     let mut response = match server.take(&message, &exchange, &mut out) {
         Taken::Answered(200) if server.options.answer == AnswerKind::Sse => one_event(&out),
@@ -71,7 +77,7 @@ pub(crate) async fn post(
             if wants_progress || plain_events {
                 stream_job(server, job)
             } else {
-                finish_job(server, job, exit, path).await
+                finish_job(server, job, exit).await
             }
         }
     };
@@ -202,18 +208,15 @@ fn stream_job(server: &Arc<Server>, mut job: Job) -> Response<Body> {
 }
 
 /// Waits for the job and answers then.
-async fn finish_job(server: &Arc<Server>, job: Job, exit: &ExitWhenClosed, path: &str) -> Response<Body> {
+async fn finish_job(server: &Arc<Server>, job: Job, exit: &ExitWhenClosed) -> Response<Body> {
     let cancelled = CancellationToken::new();
     let guard = (job.exchange.era == SpeaksNow::Modern).then(|| cancelled.clone().drop_guard());
     let task_server = Arc::clone(server);
     // A task of its own: a legacy request goes on when its connection breaks.
     let task = server.tasks.spawn(async move { job.run(&task_server, cancelled).await });
-    let mut reply = task.await.unwrap_or_default();
+    let reply = task.await.unwrap_or_default();
     if let Some(guard) = guard {
         guard.disarm();
-    }
-    if path == "/moved" {
-        reply.faults = reply.faults.filtered(|mode| mode.fault != Fault::Redirect);
     }
     from_reply(server, reply, server.options.answer, exit)
 }

@@ -1,1 +1,15 @@
 //! The fixture does what it says: well where it should, wrong where it was told to.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
+mod calls;
+mod faults;
+mod faults_http;
+mod http;
+mod library;
+mod lists;
+mod process_faults;
+mod sse;
+mod stdio;
+mod talk;
+mod talk_http;
