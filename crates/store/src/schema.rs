@@ -86,8 +86,18 @@ pub(crate) struct Database {
     pub(crate) connection: Connection,
     pub(crate) block: Block,
     pub(crate) opened: Opened,
-    /// Held for as long as the log is open.
-    pub(crate) lock: Option<File>,
+    pub(crate) lock: Option<Lock>,
+}
+
+/// Keeps other processes out for as long as the log is open.
+#[derive(Debug)]
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child that is just being started shares it until it runs its program.
+        let _ = self.0.unlock();
+    }
 }
 
 /// Opens the log in `directory` for writing, making it if needed; nothing means in memory.
@@ -110,7 +120,7 @@ pub(crate) fn open(directory: Option<&Path>) -> Result<Database, StoreError> {
     }
     let path = directory.join(FILE_NAME);
     let connection = Connection::open(&path).map_err(StoreError::database("opening the file"))?;
-    prepare(connection, Some(path), Some(lock))
+    prepare(connection, Some(path), Some(Lock(lock)))
 }
 
 /// Opens the log in a directory for reading.
@@ -133,7 +143,7 @@ pub(crate) fn mark_closed(connection: &Connection) -> rusqlite::Result<()> {
 fn prepare(
     connection: Connection,
     path: Option<PathBuf>,
-    lock: Option<File>,
+    lock: Option<Lock>,
 ) -> Result<Database, StoreError> {
     let setup = StoreError::database("setting up");
     configure(&connection).map_err(setup)?;
@@ -230,6 +240,17 @@ mod tests {
         let tables: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 1);
+    }
+
+    #[test]
+    fn a_child_that_is_being_started_does_not_keep_the_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = open(Some(directory.path())).unwrap();
+        let inherited = database.lock.as_ref().unwrap().0.try_clone().unwrap();
+        assert!(matches!(open(Some(directory.path())), Err(StoreError::InUse { .. })));
+        drop(database);
+        open(Some(directory.path())).unwrap();
+        drop(inherited);
     }
 
     #[test]

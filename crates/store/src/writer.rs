@@ -1,7 +1,6 @@
 //! The writer thread: the only one that changes the database.
 
 use std::{
-    fs::File,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -15,7 +14,7 @@ use crate::{
     record::{CallRecord, Outcome},
     redact::Cleaner,
     retention::Janitor,
-    schema,
+    schema::{self, Lock},
     status::Shared,
 };
 
@@ -30,7 +29,7 @@ pub(crate) struct Writer {
     pub(crate) cleaner: Cleaner,
     pub(crate) janitor: Janitor,
     pub(crate) checkpointer: Option<Checkpointer>,
-    pub(crate) lock: Option<File>,
+    pub(crate) lock: Option<Lock>,
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

@@ -34,9 +34,9 @@ fn run_and_kill(directory: &Path) -> (Vec<(i64, Instant)>, Instant) {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut known = Vec::new();
-    for line in lines {
+    for line in lines.by_ref() {
         let line = line.unwrap();
         let Some(number) = line.strip_prefix("recorded ") else { continue };
         known.push((number.parse().unwrap(), Instant::now()));
@@ -45,10 +45,11 @@ fn run_and_kill(directory: &Path) -> (Vec<(i64, Instant)>, Instant) {
             break;
         }
     }
-    // On Unix this is SIGKILL. The pipe was read up to now, so all that is known was recorded before.
+    // On Unix this is SIGKILL. The pipe stays open until then, so that the child does not end by itself.
     let killed = Instant::now();
     child.kill().unwrap();
     child.wait().unwrap();
+    drop(lines);
     (known, killed)
 }
 
