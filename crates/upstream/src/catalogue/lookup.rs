@@ -32,7 +32,7 @@ pub enum LookupError {
     Ambiguous {
         /// The name.
         tool: String,
-        /// The canonical names of the tools that have it.
+        /// The canonical names of the tools that have it, or a description of each where these are the same.
         candidates: Vec<String>,
     },
 }
@@ -44,6 +44,17 @@ fn unknown_tool(server: Option<&str>, tool: &str, reason: Option<&str>) -> Strin
         (None, Some(_)) => format!("{whose} has no tool `{tool}`"),
         (None, None) => format!("{whose} has a tool `{tool}`"),
     }
+}
+
+fn ambiguous(name: &str, tools: &[&CatalogueTool]) -> LookupError {
+    let canonical: Vec<String> = tools.iter().map(|tool| tool.canonical_name()).collect();
+    // Two tools can have one canonical name; then only the server tells them apart.
+    let candidates = if canonical.iter().any(|candidate| candidate == name) {
+        tools.iter().map(|tool| format!("`{}` of server `{}`", tool.name, tool.server)).collect()
+    } else {
+        canonical
+    };
+    LookupError::Ambiguous { tool: name.to_owned(), candidates }
 }
 
 /// `mcp__<server>__<tool>`.
@@ -113,10 +124,7 @@ impl Catalogue {
             ([tool], _) => Ok(tool),
             ([], Some((server, tool))) => Err(self.unknown_tool(Some(server), tool)),
             ([], None) => Err(self.unknown_tool(None, name)),
-            (several, _) => Err(LookupError::Ambiguous {
-                tool: name.to_owned(),
-                candidates: several.iter().map(|tool| tool.canonical_name()).collect(),
-            }),
+            (several, _) => Err(ambiguous(name, several)),
         }
     }
 

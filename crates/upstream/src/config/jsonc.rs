@@ -85,12 +85,14 @@ pub fn to_json(text: &str) -> Result<String, JsoncError> {
         blank(&mut bytes, 0, 3);
     }
     let mut at = 0;
+    // A comma that nothing has followed yet, and the last byte that means something.
     let mut comma = None;
+    let mut last = b'{';
     while let Some(byte) = bytes.get(at).copied() {
         let next = bytes.get(at + 1).copied();
         match (byte, next) {
             (b'"', _) => {
-                comma = None;
+                (comma, last) = (None, byte);
                 at = end_of_text(&bytes, at);
             }
             (b'/', Some(b'/')) => {
@@ -109,18 +111,21 @@ pub fn to_json(text: &str) -> Result<String, JsoncError> {
                 at = end;
             }
             (b',', _) => {
-                comma = Some(at);
+                // A comma after nothing is a mistake and stays one.
+                comma = (!matches!(last, b'{' | b'[' | b',' | b':')).then_some(at);
+                last = byte;
                 at += 1;
             }
             (b'}' | b']', _) => {
                 if let Some(place) = comma.take() {
                     blank(&mut bytes, place, place + 1);
                 }
+                last = byte;
                 at += 1;
             }
             (byte, _) => {
                 if !byte.is_ascii_whitespace() {
-                    comma = None;
+                    (comma, last) = (None, byte);
                 }
                 at += 1;
             }

@@ -132,6 +132,7 @@ impl Parts {
         found: &RefCell<ConfigErrors>,
     ) {
         let name = file.display().to_string();
+        let before = (found.borrow().errors.len(), found.borrow().warnings.len());
         let refuse = |line: Option<usize>, message: String| {
             let problem = ConfigError { file: name.clone(), line, field: String::new(), message };
             found.borrow_mut().errors.push(problem);
@@ -174,6 +175,7 @@ impl Parts {
             self.read_catalogue_rules(&top);
         }
         self.check_references(&top, &blocks);
+        found.borrow_mut().sort_by_line(before);
         if role == Role::Whole {
             let of_service = |name: &str| !SERVER_BLOCKS.contains(&name) && !OWN.contains(&name);
             let rest = members.iter().filter(|(name, _)| of_service(name));
@@ -245,8 +247,8 @@ impl Parts {
         for (name, group) in &self.groups {
             let missing =
                 group.servers.iter().find(|pattern| !pattern.contains(['*', '?']) && !exists(pattern));
-            if let Some(missing) = missing {
-                top.warn(&format!("groups/{name}"), &format!("no server is called \"{missing}\""));
+            if let (Some(missing), Some(groups)) = (missing, top.object("groups")) {
+                groups.warn(name, &format!("no server is called \"{missing}\""));
             }
         }
     }

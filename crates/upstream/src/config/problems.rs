@@ -40,6 +40,14 @@ pub struct ConfigErrors {
     pub warnings: Vec<ConfigError>,
 }
 
+impl ConfigErrors {
+    /// Sorts what came after so many errors and warnings, as a reader goes through the file.
+    pub(super) fn sort_by_line(&mut self, (errors, warnings): (usize, usize)) {
+        self.errors.get_mut(errors..).unwrap_or_default().sort_by_key(|error| error.line);
+        self.warnings.get_mut(warnings..).unwrap_or_default().sort_by_key(|warning| warning.line);
+    }
+}
+
 impl fmt::Display for ConfigErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.errors.iter().enumerate() {

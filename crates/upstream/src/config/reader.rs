@@ -63,6 +63,11 @@ impl<'a> Reader<'a> {
         self.notes.warn(&self.at(name), message);
     }
 
+    /// Notes an error at a member of a member.
+    pub(super) fn error_within(&self, name: &str, inner: &str, message: &str) {
+        self.notes.error(&format!("{}/{}", self.at(name), pointer_step(inner)), message);
+    }
+
     fn at(&self, name: &str) -> String {
         if name.is_empty() {
             self.pointer.clone()
@@ -125,14 +130,15 @@ impl<'a> Reader<'a> {
     /// Texts by name; numbers and flags are taken as texts.
     pub(super) fn text_map(&self, name: &str) -> Option<BTreeMap<String, String>> {
         let mut found = BTreeMap::new();
-        for (key, value) in self.object(name)?.members {
+        let reader = self.object(name)?;
+        for (key, value) in reader.members {
             match scalar_text(value) {
                 Some(text) => {
                     found.insert(key.clone(), text);
                 }
                 // An editor's way to say: not this one.
                 None if value.is_null() => {}
-                None => self.error(&format!("{name}/{key}"), "must be a text"),
+                None => reader.error(key, "must be a text"),
             }
         }
         Some(found)

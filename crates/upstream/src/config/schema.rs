@@ -79,7 +79,7 @@ fn schema_of(shape: &Shape) -> Value {
         Shape::Text => json!({"type": "string"}),
         Shape::Texts => json!({"anyOf": [{"type": "array", "items": scalar}, {"type": "string"}]}),
         Shape::TextMap => json!({
-            "type": "object",
+            "type": ["object", "null"],
             "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
         }),
         Shape::TextsMap => json!({"type": "object", "additionalProperties": schema_of(&Shape::Texts)}),

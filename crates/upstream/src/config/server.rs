@@ -230,15 +230,14 @@ fn variables(
     env.extend(reader.text_map("env").unwrap_or_default());
     let allowed = reader.texts("allowUnsafeEnv").unwrap_or_default();
     for variable in env.keys() {
-        let field = if reader.has("env") { format!("env/{variable}") } else { String::new() };
         if variable.is_empty() || variable.contains(['=', '\0']) {
-            reader.error(&field, "is no name of a variable");
+            reader.error_within("env", variable, "is no name of a variable");
         } else if let Some(why) = unsafe_env::refused(variable).filter(|_| !any_matches(&allowed, variable)) {
             let text = format!(
                 "Server \"{name}\": variable {variable} is refused: {why}. \
                  If you mean it, name it in \"allowUnsafeEnv\""
             );
-            reader.error(&field, &text);
+            reader.error_within("env", variable, &text);
         }
     }
     env
@@ -247,11 +246,10 @@ fn variables(
 fn headers(reader: &Reader<'_>) -> BTreeMap<String, String> {
     let headers = reader.text_map("headers").unwrap_or_default();
     for (name, value) in &headers {
-        let field = format!("headers/{name}");
         if name.parse::<http::HeaderName>().is_err() {
-            reader.error(&field, "is no name of a header");
+            reader.error_within("headers", name, "is no name of a header");
         } else if http::HeaderValue::from_str(value).is_err() {
-            reader.error(&field, "has a value that no header can have");
+            reader.error_within("headers", name, "has a value that no header can have");
         }
     }
     headers

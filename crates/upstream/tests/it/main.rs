@@ -1,0 +1,14 @@
+//! Behaviour of the crate.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking"
+)]
+
+mod catalogue;
+mod config;
+mod config_files;
+mod connection;
+mod demo;
