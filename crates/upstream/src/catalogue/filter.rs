@@ -6,7 +6,7 @@ use super::{Catalogue, CatalogueTool, Importance};
 /// Which tools are wanted. Every part that is given must hold; within one part, one entry is enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolFilter {
-    /// Patterns of upstreams. Where given, tools that are only reached by naming their upstream are included.
+    /// Patterns of upstreams. Where it is one name, tools that are only reached by naming their upstream are included.
     pub servers: Vec<String>,
     /// Patterns of public names or names at the upstream.
     pub names: Vec<String>,
@@ -30,7 +30,9 @@ impl ToolFilter {
         let either = |wanted: &[String], found: &dyn Fn(&String) -> bool| {
             wanted.is_empty() || wanted.iter().any(found)
         };
-        (tool.listed || !self.servers.is_empty())
+        // With more than one upstream two tools could have one name.
+        let is_named = matches!(self.servers.as_slice(), [server] if server == tool.server.as_str());
+        (tool.listed || is_named)
             && either(&self.servers, &|pattern| matches(pattern, tool.server.as_str()))
             && either(&self.names, &|pattern| {
                 matches(pattern, &tool.public_name) || matches(pattern, &tool.name)

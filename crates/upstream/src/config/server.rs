@@ -37,6 +37,10 @@ pub(super) fn read_server(
         .unwrap_or_default();
     spec.required = reader.flag("required").unwrap_or(false);
     spec.disabled = is_disabled(reader);
+    for name in ["disabled", "enabled", "isActive"] {
+        // Only for the note, where it is no flag.
+        let _ = reader.flag(name);
+    }
     spec.timeouts = timeouts(reader);
     spec.idle_stop = time_or_false(reader, "idleStop", None);
     spec.restart = restart(reader);
@@ -52,8 +56,8 @@ pub(super) fn read_server(
 
 /// Whether the entry is switched off. Asked before anything else, as such an entry need not be complete.
 pub(super) fn is_disabled(reader: &Reader<'_>) -> bool {
-    let contrary = |name| reader.get(name).and_then(serde_json::Value::as_bool) == Some(false);
-    reader.flag("disabled").unwrap_or(false) || contrary("enabled") || contrary("isActive")
+    let says = |name: &str, flag: bool| reader.get(name).and_then(serde_json::Value::as_bool) == Some(flag);
+    says("disabled", true) || says("enabled", false) || says("isActive", false)
 }
 
 /// Warns of names that no table has.

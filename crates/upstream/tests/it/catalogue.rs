@@ -395,9 +395,13 @@ fn filters_hold_together() {
     };
     let catalogue = build(&[files, web], &rules);
     let none = ToolFilter::default;
-    let cases: [(ToolFilter, &[&str]); 10] = [
+    let cases: [(ToolFilter, &[&str]); 11] = [
         (none(), &["files/read_file", "files/write_file", "web/fetch"]),
         (ToolFilter { servers: words(&["web"]), ..none() }, &["web/fetch", "web/read_file"]),
+        (
+            ToolFilter { servers: words(&["*"]), ..none() },
+            &["files/read_file", "files/write_file", "web/fetch"],
+        ),
         (ToolFilter { names: words(&["read_*"]), ..none() }, &["files/read_file"]),
         (ToolFilter { categories: words(&["i?"]), ..none() }, &["files/read_file", "files/write_file"]),
         (ToolFilter { importance: Some(Importance::High), ..none() }, &["files/read_file"]),

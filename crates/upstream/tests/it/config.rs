@@ -420,6 +420,7 @@ fn wrong_fields_are_refused() {
         (r#""protocol": "ancient""#, r#"must be one of "auto", "modern", "legacy""#),
         (r#""connect": true"#, r#"must be one of "eager", "lazy""#),
         (r#""required": "yes""#, "must be true or false"),
+        (r#""disabled": "yes""#, "must be true or false"),
         (r#""limits": {"inFlight": 0}"#, "must be a whole number from 1 to 1000000"),
         (r#""limits": {"messageBytes": "many"}"#, r#"must be a number of bytes, such as 65536 or "32MB""#),
         (r#""tools": {"importance": {"t": "huge"}}"#, r#"must be one of "low", "normal", "high""#),
