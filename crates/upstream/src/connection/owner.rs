@@ -302,15 +302,15 @@ impl Owner {
                     if taken == 0 {
                         return Ending::Stopped;
                     }
+                    // Whoever leaves and asks again is heard in this order.
+                    while let Ok(left) = inbox.left.try_recv() {
+                        self.forget(&left);
+                    }
                     for outgoing in batch.drain(..) {
                         self.queue(outgoing);
                     }
                 }
-                Some(left) = inbox.left.recv() => {
-                    if self.router.forget(left.id) && writing && let Some(message) = left.message() {
-                        self.append(&message);
-                    }
-                }
+                Some(left) = inbox.left.recv() => self.forget(&left),
                 result = writer.write_buf(&mut self.out), if writing && !self.out.is_empty() => match result {
                     Ok(count) if count > 0 => self.wrote(count),
                     _ => {
@@ -327,13 +327,9 @@ impl Owner {
                             let limit = self.router.limit;
                             return Ending::Broken(format!("it sent a message of more than {limit} bytes without end"));
                         }
-                        for reaction in self.reactions.drain(..) {
+                        for reaction in std::mem::take(&mut self.reactions) {
                             match reaction {
-                                Reaction::Send(message) => {
-                                    self.out.put_slice(&message);
-                                    self.out.put_u8(b'\n');
-                                    self.queued += message.len() as u64 + 1;
-                                }
+                                Reaction::Send(message) => self.append(&message),
                                 Reaction::Await(unanswered) if answers.len() < UNANSWERED => {
                                     answers.push(unanswered.written(longest_answer));
                                 }
@@ -384,6 +380,14 @@ impl Owner {
         }
     }
 
+    fn forget(&mut self, left: &Left) {
+        if self.router.forget(left.id)
+            && let Some(message) = left.message()
+        {
+            self.append(&message);
+        }
+    }
+
     fn append(&mut self, message: &[u8]) {
         self.out.reserve(message.len() + 1);
         self.out.put_slice(message);
@@ -431,3 +435,7 @@ impl Owner {
         false
     }
 }
+
+#[cfg(test)]
+#[path = "owner_tests.rs"]
+mod tests;

@@ -3,6 +3,7 @@
 mod builtin;
 mod era;
 mod http;
+mod http_peer;
 mod peer;
 mod sse;
 mod stdio;

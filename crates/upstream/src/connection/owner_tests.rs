@@ -1,0 +1,251 @@
+//! The owner task against a peer in memory.
+
+use gateway_protocol::Notification;
+use tokio::io::{AsyncBufReadExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
+use tokio::task::JoinSet;
+
+use super::*;
+use crate::connection::call::{AsksProgress, CallKind, Deadline};
+use crate::connection::events::EventSink;
+
+const LIMIT: usize = 10_000;
+
+/// The other side of a connection.
+struct Peer {
+    channel: Arc<StreamChannel>,
+    status: Arc<Status>,
+    stop: CancellationToken,
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    writer: WriteHalf<DuplexStream>,
+    calls: JoinSet<Result<RawJson, CallError>>,
+    owner: JoinSet<()>,
+}
+
+impl Peer {
+    fn start() -> Self {
+        let upstream = UpstreamId::new("peer");
+        let status = Arc::new(Status::new(1_000, None));
+        let (events, _) = mpsc::channel(4);
+        let (channel, inbox) = channel(&upstream, &status);
+        let events = Arc::new(EventSink::new(events));
+        let router = Router::new(upstream, LIMIT, events, Arc::clone(&status));
+        let (ours, theirs) = duplex(4 * 1024);
+        let (reader, writer) = split(theirs);
+        let stop = CancellationToken::new();
+        let (token, mut owner) = (stop.clone(), JoinSet::new());
+        owner.spawn(async move {
+            let streams = split(ours);
+            run(streams, std::future::pending(), inbox, router, &token, Duration::from_secs(1)).await;
+        });
+        let lines = BufReader::new(reader).lines();
+        Self { channel: Arc::new(channel), status, stop, lines, writer, calls: JoinSet::new(), owner }
+    }
+
+    /// Starts a call and waits until the peer has it; gives its id.
+    async fn begin(&mut self) -> u64 {
+        self.begin_for(Duration::from_mins(1)).await
+    }
+
+    async fn begin_for(&mut self, idle: Duration) -> u64 {
+        let channel = Arc::clone(&self.channel);
+        self.calls.spawn(async move {
+            let deadline = Deadline::new(idle, Duration::from_mins(10), AsksProgress::Yes(None));
+            let call = Call {
+                method: "tools/call",
+                name: None,
+                params: &[],
+                meta: &[],
+                headers: &[],
+                deadline,
+                leaving: Leaving::Cancels,
+                kind: CallKind::Plain,
+            };
+            channel.exchange(&call).await
+        });
+        let line = self.line().await;
+        line["id"].as_u64().expect("a call has an id")
+    }
+
+    async fn line(&mut self) -> serde_json::Value {
+        let line = self.lines.next_line().await.expect("a line").expect("the stream is open");
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    async fn send(&mut self, text: &str) {
+        self.writer.write_all(text.as_bytes()).await.expect("the stream is open");
+    }
+
+    async fn outcome(&mut self) -> Result<RawJson, CallError> {
+        self.calls.join_next().await.expect("a call was begun").expect("no panic")
+    }
+}
+
+fn is_too_long(outcome: &Result<RawJson, CallError>) -> bool {
+    matches!(outcome, Err(CallError::TooLong { limit: LIMIT, .. }))
+}
+
+#[tokio::test]
+async fn a_long_line_that_begins_with_its_id_fails_at_once() {
+    let mut peer = Peer::start();
+    let (long, other) = (peer.begin().await, peer.begin().await);
+    let text = "x".repeat(LIMIT);
+    // The line is not over yet.
+    peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{long},\"result\":{{\"text\":\"{text}")).await;
+    assert!(is_too_long(&peer.outcome().await));
+    peer.send(&format!("{text}\"}}}}\n{{\"jsonrpc\":\"2.0\",\"id\":{other},\"result\":{{\"ok\":1}}}}\n"))
+        .await;
+    assert_eq!(peer.outcome().await.expect("the other one is well").as_str(), "{\"ok\":1}");
+}
+
+#[tokio::test]
+async fn a_long_line_that_ends_with_its_id_fails_at_its_end() {
+    let mut peer = Peer::start();
+    let (long, other) = (peer.begin().await, peer.begin().await);
+    let text = "x".repeat(2 * LIMIT);
+    peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"result\":{{\"text\":\"{text}\"}},\"id\":{long}}}\n")).await;
+    assert!(is_too_long(&peer.outcome().await));
+    peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{other},\"result\":{{}}}}\n")).await;
+    assert!(peer.outcome().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_long_line_without_an_id_fails_everybody() {
+    let mut peer = Peer::start();
+    peer.begin().await;
+    peer.begin().await;
+    peer.send(&format!("{{\"text\":\"{}\"}}\n", "x".repeat(LIMIT))).await;
+    assert!(is_too_long(&peer.outcome().await));
+    assert!(is_too_long(&peer.outcome().await));
+    let next = peer.begin().await;
+    peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{next},\"result\":{{}}}}\n")).await;
+    assert!(peer.outcome().await.is_ok(), "the stream goes on behind the line");
+}
+
+#[tokio::test]
+async fn a_long_notification_is_nobodys_answer() {
+    let mut peer = Peer::start();
+    let id = peer.begin().await;
+    let text = "x".repeat(2 * LIMIT);
+    let params = format!("{{\"level\":\"info\",\"data\":\"{text}\"}}");
+    peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{params}}}\n"))
+        .await;
+    peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n")).await;
+    assert!(peer.outcome().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_line_without_end_ends_the_connection() {
+    for beginning in ["", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":\""]
+    {
+        let mut peer = Peer::start();
+        peer.begin().await;
+        peer.send(beginning).await;
+        let mut writer = peer.writer;
+        // Written until nobody reads any more.
+        while writer.write_all(&[b'x'; 1_000]).await.is_ok() {}
+        let outcome = peer.calls.join_next().await.expect("a call was begun").expect("no panic");
+        assert!(is_too_long(&outcome), "{outcome:?}");
+        let reason = peer.status.ended().await;
+        assert!(reason.starts_with("it sent a message of more than 10000 bytes without end"), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn batches_are_understood() {
+    let mut peer = Peer::start();
+    let (first, second) = (peer.begin().await, peer.begin().await);
+    peer.send(&format!(
+        "[{{\"jsonrpc\":\"2.0\",\"id\":{first},\"result\":{{}}}},{{\"jsonrpc\":\"2.0\",\"id\":\"{second}\",\"result\":{{}}}}]\n"
+    ))
+    .await;
+    assert!(peer.outcome().await.is_ok());
+    assert!(peer.outcome().await.is_ok());
+}
+
+#[tokio::test]
+async fn an_error_without_an_id_belongs_to_the_only_call() {
+    let mut peer = Peer::start();
+    peer.begin().await;
+    peer.send("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\"}}\n")
+        .await;
+    assert!(matches!(peer.outcome().await, Err(CallError::Refused { .. })));
+}
+
+#[tokio::test]
+async fn what_was_not_sent_was_not_run() {
+    let mut peer = Peer::start();
+    peer.begin().await;
+    // The peer stops reading; what fits into the stream is sent, the rest is not.
+    for _ in 0..200 {
+        let channel = Arc::clone(&peer.channel);
+        peer.calls.spawn(async move {
+            let text = format!("\"{}\"", "x".repeat(1_000));
+            let params = [("text", text.as_bytes())];
+            let call = Call {
+                method: "tools/call",
+                name: None,
+                params: &params,
+                meta: &[],
+                headers: &[],
+                deadline: Deadline::never(),
+                leaving: Leaving::Cancels,
+                kind: CallKind::Plain,
+            };
+            channel.exchange(&call).await
+        });
+    }
+    tokio::task::yield_now().await;
+    peer.stop.cancel();
+    let (mut lost, mut unreachable) = (0, 0);
+    while let Some(outcome) = peer.calls.join_next().await {
+        match outcome.expect("no panic") {
+            Err(CallError::Lost { .. }) => lost += 1,
+            Err(CallError::Unreachable { .. }) => unreachable += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(lost + unreachable, 201);
+    assert!((1..=5).contains(&lost), "{lost} of the calls can have reached the peer");
+}
+
+#[tokio::test]
+async fn late_answers_are_ignored() {
+    let mut peer = Peer::start();
+    let id = peer.begin_for(Duration::from_millis(20)).await;
+    assert!(matches!(peer.outcome().await, Err(CallError::Timeout { .. })));
+    let cancelled = peer.line().await;
+    assert_eq!(
+        (&cancelled["method"], &cancelled["params"]["requestId"]),
+        (&method::CANCELLED.into(), &id.into())
+    );
+    peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n")).await;
+    let next = peer.begin().await;
+    peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{next},\"result\":{{\"next\":1}}}}\n")).await;
+    assert_eq!(peer.outcome().await.expect("a result").as_str(), "{\"next\":1}");
+}
+
+#[tokio::test]
+async fn an_owner_that_is_killed_leaves_nobody_waiting() {
+    let mut peer = Peer::start();
+    peer.begin().await;
+    peer.owner.shutdown().await;
+    assert!(matches!(peer.outcome().await, Err(CallError::Lost { .. })));
+}
+
+#[test]
+fn only_changed_lists_are_kept_for_later() {
+    let (events, mut receiver) = mpsc::channel(1);
+    let sink = EventSink::new(events);
+    let notification = |method: &str| Notification { method: method.to_owned(), params: None };
+    sink.notification(notification("notifications/message"));
+    sink.notification(notification("notifications/message"));
+    assert!(!sink.has_missed());
+    for _ in 0..3 {
+        sink.notification(notification(method::TOOLS_CHANGED));
+    }
+    assert!(sink.has_missed());
+    assert!(receiver.try_recv().is_ok());
+    futures_util::FutureExt::now_or_never(sink.deliver_missed()).expect("there is room");
+    assert!(!sink.has_missed());
+    assert!(receiver.try_recv().is_ok());
+}
