@@ -89,12 +89,18 @@ impl EventSink {
         Reaction::Await(Unanswered { id, answer: receiver })
     }
 
-    pub(super) fn has_missed(&self) -> bool {
-        self.missed.load(Ordering::Acquire) != 0
+    /// Delivers missed changes for ever. Somebody who belongs to the connection has to poll it.
+    pub(super) async fn keep_delivering(&self) {
+        loop {
+            self.wake.notified().await;
+            while self.missed.load(Ordering::Acquire) != 0 {
+                self.deliver_missed().await;
+            }
+        }
     }
 
     /// Delivers one missed change, as soon as there is room.
-    pub(super) async fn deliver_missed(&self) {
+    async fn deliver_missed(&self) {
         match self.sender.reserve().await {
             Ok(permit) => {
                 let missed = self.missed.load(Ordering::Acquire);
@@ -109,16 +115,6 @@ impl EventSink {
         }
     }
 
-    /// Delivers missed changes for ever.
-    pub(super) async fn keep_delivering(&self) {
-        loop {
-            self.wake.notified().await;
-            while self.has_missed() {
-                self.deliver_missed().await;
-            }
-        }
-    }
-
     fn mark(&self, bits: u8) {
         self.missed.fetch_or(bits, Ordering::AcqRel);
         self.wake.notify_one();
@@ -127,4 +123,39 @@ impl EventSink {
 
 fn change_bit(method: &str) -> Option<u8> {
     CHANGES.iter().position(|change| *change == method).map(|place| 1 << place)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn only_changed_lists_are_kept_for_later() {
+        let (events, mut receiver) = mpsc::channel(1);
+        let sink = EventSink::new(events);
+        let delivering = sink.keep_delivering();
+        tokio::pin!(delivering);
+        let mut next = || match receiver.try_recv() {
+            Ok(ServerEvent::Notification(notification)) => Some(notification.method),
+            _ => None,
+        };
+        let notification = |method: &str| Notification { method: method.to_owned(), params: None };
+        sink.notification(notification(method::LOG_MESSAGE));
+        sink.notification(notification("notifications/other"));
+        for _ in 0..3 {
+            sink.notification(notification(method::TOOLS_CHANGED));
+            sink.notification(notification(method::PROMPTS_CHANGED));
+        }
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            assert!(delivering.as_mut().now_or_never().is_none());
+            seen.push(next());
+        }
+        let expected = [method::LOG_MESSAGE, method::TOOLS_CHANGED, method::PROMPTS_CHANGED];
+        let expected: Vec<_> =
+            expected.map(|method| Some(method.to_owned())).into_iter().chain([None]).collect();
+        assert_eq!(seen, expected);
+    }
 }

@@ -285,8 +285,9 @@ impl Owner {
         W: AsyncWrite + Unpin,
         X: Future<Output = String>,
     {
-        let stopped = stop.cancelled();
-        tokio::pin!(stopped, exit);
+        let events = Arc::clone(&self.router.events);
+        let (stopped, delivering) = (stop.cancelled(), events.keep_delivering());
+        tokio::pin!(stopped, delivering, exit);
         let mut batch = Vec::with_capacity(BATCH);
         let mut answers = FuturesUnordered::new();
         // What is known about the end, and until when more may become known.
@@ -356,7 +357,7 @@ impl Owner {
                     end = Some((what, Instant::now() + EXIT_PATIENCE));
                 }
                 Some(message) = answers.next(), if !answers.is_empty() => self.append(&message),
-                () = self.router.events.deliver_missed(), if self.router.events.has_missed() => {}
+                () = &mut delivering => {}
                 () = sleep_until(finish_at.unwrap_or_else(Instant::now)), if finish_at.is_some() => {
                     return Ending::Broken(end.map(|(what, _)| what).unwrap_or_default());
                 }

@@ -1,6 +1,5 @@
 //! The owner task against a peer in memory.
 
-use gateway_protocol::Notification;
 use tokio::io::{AsyncBufReadExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
 use tokio::task::JoinSet;
 
@@ -230,22 +229,4 @@ async fn an_owner_that_is_killed_leaves_nobody_waiting() {
     peer.begin().await;
     peer.owner.shutdown().await;
     assert!(matches!(peer.outcome().await, Err(CallError::Lost { .. })));
-}
-
-#[test]
-fn only_changed_lists_are_kept_for_later() {
-    let (events, mut receiver) = mpsc::channel(1);
-    let sink = EventSink::new(events);
-    let notification = |method: &str| Notification { method: method.to_owned(), params: None };
-    sink.notification(notification("notifications/message"));
-    sink.notification(notification("notifications/message"));
-    assert!(!sink.has_missed());
-    for _ in 0..3 {
-        sink.notification(notification(method::TOOLS_CHANGED));
-    }
-    assert!(sink.has_missed());
-    assert!(receiver.try_recv().is_ok());
-    futures_util::FutureExt::now_or_never(sink.deliver_missed()).expect("there is room");
-    assert!(!sink.has_missed());
-    assert!(receiver.try_recv().is_ok());
 }

@@ -31,7 +31,7 @@ const POST_PATIENCE: Duration = Duration::from_secs(30);
 /// Opens the stream, learns where to send, and shakes hands.
 pub(super) async fn open(
     spec: &UpstreamSpec,
-    client: HttpClient,
+    client: Arc<HttpClient>,
     who: &Introduction,
     events: &Arc<EventSink>,
     until: Instant,
@@ -62,6 +62,12 @@ pub(super) async fn open(
     Ok(Opened { transport: "sse", identity, status, channel: Channel::Stream(Arc::new(channel)), tasks })
 }
 
+/// Why the stream cannot be read on.
+enum StreamEnd {
+    TooLong(String),
+    Broken(String),
+}
+
 struct EventStream {
     response: Response,
     parser: SseParser,
@@ -69,14 +75,16 @@ struct EventStream {
 
 impl EventStream {
     /// The next event. Cancel-safe: what was read stays in the parser.
-    async fn next(&mut self, client: &HttpClient) -> Result<SseEvent, String> {
+    async fn next(&mut self, client: &HttpClient) -> Result<SseEvent, StreamEnd> {
         loop {
-            if let Some(event) = self.parser.next_event().map_err(|error| error.to_string())? {
+            if let Some(event) =
+                self.parser.next_event().map_err(|error| StreamEnd::TooLong(error.to_string()))?
+            {
                 return Ok(event);
             }
-            match client.chunk(&mut self.response).await? {
+            match client.chunk(&mut self.response).await.map_err(StreamEnd::Broken)? {
                 Some(piece) => self.parser.push(&piece),
-                None => return Err("it ended the stream of events".to_owned()),
+                None => return Err(StreamEnd::Broken("it ended the stream of events".to_owned())),
             }
         }
     }
@@ -85,7 +93,10 @@ impl EventStream {
 /// Where messages go, as the first event says.
 async fn endpoint(client: &HttpClient, stream: &mut EventStream) -> Result<Url, ConnectError> {
     loop {
-        let event = stream.next(client).await.map_err(|reason| client.error(reason))?;
+        let event = match stream.next(client).await {
+            Ok(event) => event,
+            Err(StreamEnd::TooLong(reason) | StreamEnd::Broken(reason)) => return Err(client.error(reason)),
+        };
         if event.event != "endpoint" {
             continue;
         }
@@ -104,7 +115,7 @@ async fn endpoint(client: &HttpClient, stream: &mut EventStream) -> Result<Url, 
 
 /// The task that owns the connection.
 struct Carrier {
-    client: HttpClient,
+    client: Arc<HttpClient>,
     endpoint: Url,
     router: Router,
     longest_answer: Duration,
@@ -138,9 +149,10 @@ impl Carrier {
         stop: &CancellationToken,
     ) -> String {
         let Self { client, endpoint, router, longest_answer } = self;
-        let (client, endpoint) = (&*client, &*endpoint);
-        let stopped = stop.cancelled();
-        tokio::pin!(stopped);
+        let (client, endpoint) = (&**client, &*endpoint);
+        let events = Arc::clone(&router.events);
+        let (stopped, delivering) = (stop.cancelled(), events.keep_delivering());
+        tokio::pin!(stopped, delivering);
         let mut posts = FuturesUnordered::new();
         let mut answers = FuturesUnordered::new();
         let mut reactions = Vec::new();
@@ -183,17 +195,17 @@ impl Carrier {
                 event = stream.next(client) => match event {
                     Ok(event) if event.event == "message" => router.accept(&event.data, &mut reactions),
                     Ok(_) => {}
-                    Err(reason) => {
-                        if reason.contains("more than") {
-                            router.too_long_for_all();
-                        }
+                    // The rest of the event cannot be told from the next one.
+                    Err(StreamEnd::TooLong(reason)) => {
+                        router.too_long_for_all();
                         return reason;
                     }
+                    Err(StreamEnd::Broken(reason)) => return reason,
                 },
                 Some(message) = answers.next(), if !answers.is_empty() => {
                     posts.push(post(client, endpoint, None, None, message));
                 }
-                () = router.events.deliver_missed(), if router.events.has_missed() => {}
+                () = &mut delivering => {}
             }
             for reaction in reactions.drain(..) {
                 match reaction {

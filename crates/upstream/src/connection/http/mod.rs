@@ -56,7 +56,7 @@ pub(super) struct HttpChannel(Arc<Http>);
 #[derive(Debug)]
 struct Http {
     upstream: UpstreamId,
-    client: HttpClient,
+    client: Arc<HttpClient>,
     next_id: AtomicU64,
     session: watch::Sender<Arc<Session>>,
     /// The requests in flight whose progress may come on another stream than their own.

@@ -46,7 +46,7 @@ pub(in crate::connection) async fn open(
     until: Instant,
 ) -> Result<Opened, ConnectError> {
     let agent = format!("{}/{}", who.client.name, who.client.version);
-    let client = HttpClient::new(place.url, place.headers, &agent, spec.limits.message_bytes)?;
+    let client = Arc::new(HttpClient::new(place.url, place.headers, &agent, spec.limits.message_bytes)?);
     if place.mode == HttpMode::Sse {
         return sse::open(spec, client, who, events, until).await;
     }
@@ -54,7 +54,7 @@ pub(in crate::connection) async fn open(
     let (errands, errands_receiver) = mpsc::channel(ERRANDS);
     let http = Arc::new(Http {
         upstream: spec.id.clone(),
-        client,
+        client: Arc::clone(&client),
         next_id: AtomicU64::new(1),
         session: watch::Sender::new(Arc::new(Session::default())),
         progress: Mutex::new(HashMap::new()),
@@ -72,7 +72,6 @@ pub(in crate::connection) async fn open(
             if !may_be_sse {
                 return Err(http.client.error(reason));
             }
-            let client = HttpClient::new(place.url, place.headers, &agent, spec.limits.message_bytes)?;
             return sse::open(spec, client, who, events, until).await.map_err(|error| match error {
                 ConnectError::Http { url, reason: second } => ConnectError::Http {
                     url,

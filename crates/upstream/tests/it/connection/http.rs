@@ -354,3 +354,51 @@ async fn a_server_that_is_gone_is_noticed() {
     let error = open(&spec).await.expect_err("nobody is there");
     assert!(error.to_string().starts_with("connecting to http://127.0.0.1"), "{error}");
 }
+
+#[tokio::test]
+async fn a_legacy_server_may_tell_things_on_its_own_stream() {
+    let (stream, waiting) = mpsc::unbounded_channel();
+    let waiting = std::sync::Mutex::new(Some(waiting));
+    let sender = stream.clone();
+    let peer = HttpPeer::start(move |seen| match (seen.method.as_str(), seen.rpc()) {
+        ("GET", _) => match waiting.lock().expect("no test panics here").take() {
+            Some(events) => Reply::Events(events),
+            None => Reply::status(405),
+        },
+        (_, "tools/call") => {
+            // Progress on the wrong stream, and no answer.
+            let token = &seen.body["params"]["_meta"]["progressToken"];
+            let params = json!({"progressToken": token, "progress": 1});
+            let _ = sender.send(event(
+                &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}),
+            ));
+            Reply::Silence
+        }
+        _ => legacy(seen).unwrap_or_else(|| Reply::status(202)),
+    })
+    .await;
+    let (options, mut events) = options();
+    let connection = Connection::open(&spec(&peer.url), options).await.expect("the peer answers");
+    for method in ["notifications/tools/list_changed", "notifications/resources/list_changed"] {
+        stream.send(event(&json!({"jsonrpc": "2.0", "method": method}))).expect("the stream is open");
+        let event = timeout(PATIENCE, events.recv()).await.expect("in time");
+        assert!(matches!(&event, Some(ServerEvent::Notification(n)) if n.method == method), "{event:?}");
+    }
+    stream
+        .send(event(&json!({"jsonrpc": "2.0", "id": 7, "method": "roots/list"})))
+        .expect("the stream is open");
+    let Some(ServerEvent::Request { answer, .. }) = events.recv().await else { panic!("no request") };
+    drop(answer);
+    let refused = |seen: &Seen| seen.body["id"] == 7 && seen.body["error"]["code"] == -32601;
+    while !peer.seen().iter().any(refused) {
+        tokio::task::yield_now().await;
+    }
+    let (progress, mut seen) = mpsc::channel(4);
+    let params = [("name", b"\"x\"".as_slice())];
+    let outgoing = OutgoingRequest { progress: Some(progress), ..request("tools/call", &params) };
+    tokio::select! {
+        outcome = connection.request(outgoing) => panic!("answered: {outcome:?}"),
+        progress = seen.recv() => assert!(progress.is_some()),
+    }
+    connection.close().await;
+}
