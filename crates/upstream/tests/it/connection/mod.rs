@@ -2,6 +2,7 @@
 
 mod builtin;
 mod era;
+mod fixture;
 mod http;
 mod http_peer;
 mod peer;
