@@ -59,8 +59,9 @@ impl Fleet {
     fn fallback_for(&self, upstream: &Upstream, tool: &CatalogueTool, error: &CallError) -> Option<Arc<Upstream>> {
         let fallback = upstream.spec.fallback.as_ref()?;
         let fits = match error {
-            CallError::Unreachable { .. } => true,
-            CallError::Timeout { .. } | CallError::Lost { .. } => tool.idempotent,
+            CallError::Unreachable { .. } => upstream.spec.fallback_on.unreachable,
+            CallError::Timeout { .. } => upstream.spec.fallback_on.timeout && tool.idempotent,
+            CallError::Lost { .. } => upstream.spec.fallback_on.lost && tool.idempotent,
             CallError::UnknownUpstream { .. }
             | CallError::Disabled { .. }
             | CallError::UnknownTool { .. }

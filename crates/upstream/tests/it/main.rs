@@ -12,3 +12,5 @@ mod config;
 mod config_files;
 mod connection;
 mod demo;
+mod faults;
+mod fleet;
