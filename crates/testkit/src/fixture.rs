@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 
 use crate::modes::{Fault, Mode};
 use crate::options::{AnswerKind, SpokenEra, Transport};
@@ -189,8 +189,13 @@ impl Fixture {
 
     /// Starts a server over HTTP or HTTP+SSE on a free port. Dropping it ends it.
     pub async fn start(self) -> Result<RunningFixture, FixtureError> {
-        let (child, url) = launch(&self, 0).await?;
-        Ok(RunningFixture { fixture: self, child, url })
+        if self.transport == Transport::Stdio {
+            return Err(FixtureError::NotListening(
+                "a server over stdio is started by its client".to_owned(),
+            ));
+        }
+        let process = launch(&self, 0).await?;
+        Ok(RunningFixture { fixture: self, process })
     }
 }
 
@@ -198,19 +203,26 @@ impl Fixture {
 #[derive(Debug)]
 pub struct RunningFixture {
     fixture: Fixture,
+    process: Launched,
+}
+
+#[derive(Debug)]
+struct Launched {
     child: Child,
+    /// Kept apart from the child, which would close it before waiting: its end ends the server.
+    _stdin: Option<ChildStdin>,
     url: String,
 }
 
 impl RunningFixture {
     /// Where its endpoint is.
     pub fn url(&self) -> &str {
-        &self.url
+        &self.process.url
     }
 
     /// `http://127.0.0.1:PORT`, without a path.
     pub fn origin(&self) -> &str {
-        self.url.rsplit_once('/').map_or(&self.url, |(origin, _)| origin)
+        self.process.url.rsplit_once('/').map_or(&self.process.url, |(origin, _)| origin)
     }
 
     /// Its port.
@@ -220,12 +232,12 @@ impl RunningFixture {
 
     /// Its process, while it runs.
     pub fn pid(&self) -> Option<u32> {
-        self.child.id()
+        self.process.child.id()
     }
 
     /// Kills it and waits until it is gone.
     pub async fn kill(&mut self) -> Result<(), FixtureError> {
-        self.child.kill().await.or_else(|error| match error.kind() {
+        self.process.child.kill().await.or_else(|error| match error.kind() {
             // It was gone already.
             io::ErrorKind::InvalidInput => Ok(()),
             _ => Err(FixtureError::Process { path: "gateway-fixture".into(), cause: error }),
@@ -234,7 +246,7 @@ impl RunningFixture {
 
     /// Waits until it ends by itself; its exit code, if it has one.
     pub async fn wait(&mut self) -> Result<Option<i32>, FixtureError> {
-        let status = self.child.wait().await;
+        let status = self.process.child.wait().await;
         let status =
             status.map_err(|cause| FixtureError::Process { path: "gateway-fixture".into(), cause })?;
         Ok(status.code())
@@ -243,14 +255,12 @@ impl RunningFixture {
     /// Kills it if it runs, and starts it again on the same port.
     pub async fn restart(&mut self) -> Result<(), FixtureError> {
         self.kill().await?;
-        let (child, url) = launch(&self.fixture, self.port()).await?;
-        self.child = child;
-        self.url = url;
+        self.process = launch(&self.fixture, self.port()).await?;
         Ok(())
     }
 }
 
-async fn launch(fixture: &Fixture, port: u16) -> Result<(Child, String), FixtureError> {
+async fn launch(fixture: &Fixture, port: u16) -> Result<Launched, FixtureError> {
     let (path, arguments) = fixture.command()?;
     let process = |cause| FixtureError::Process { path: path.clone(), cause };
     let mut child = Command::new(&path)
@@ -270,7 +280,7 @@ async fn launch(fixture: &Fixture, port: u16) -> Result<(Child, String), Fixture
         Err(_) => return Err(FixtureError::NotListening("nothing in time".to_owned())),
     };
     match line.trim_end().strip_prefix("listening on ") {
-        Some(url) => Ok((child, url.to_owned())),
+        Some(url) => Ok(Launched { _stdin: child.stdin.take(), child, url: url.to_owned() }),
         None => Err(FixtureError::NotListening(line)),
     }
 }

@@ -65,11 +65,7 @@ impl Job {
         let modes = &server.modes;
         let is_list = message.method() == method::LIST_TOOLS;
         let is_opening = matches!(message.method(), method::INITIALIZE | method::DISCOVER);
-        let is_open = self.exchange.session.as_ref().is_some_and(|session| session.is_open());
-        if modes.has(Fault::Silent)
-            || modes.has(Fault::SilentBeforeInitialize) && !is_open
-            || modes.has(Fault::SilentList) && is_list
-        {
+        if modes.has(Fault::SilentList) && is_list {
             cancelled.cancelled().await;
             return Reply::default();
         }

@@ -70,6 +70,8 @@ pub(crate) enum Taken {
     Later,
     /// It asks for notifications.
     Listen,
+    /// It is never answered.
+    Ignored,
 }
 
 impl Server {
@@ -112,13 +114,15 @@ impl Server {
             self.notice(message, exchange);
             return Taken::Accepted;
         }
-        if message.method() == method::INITIALIZE
-            && let Some(session) = &exchange.session
+        let is_opening = message.method() == method::INITIALIZE;
+        let is_open = exchange.session.as_ref().is_some_and(|session| session.is_open());
+        if self.modes.has(Fault::Silent)
+            || self.modes.has(Fault::SilentBeforeInitialize) && !is_open && !is_opening
         {
-            session.opened();
+            return Taken::Ignored;
         }
-        if self.modes.has(Fault::Silent) {
-            return Taken::Later;
+        if is_opening && let Some(session) = &exchange.session {
+            session.opened();
         }
         if exchange.era == SpeaksNow::Modern
             && let Err(error) = lifecycle::check_modern(message)

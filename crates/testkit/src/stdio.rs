@@ -98,7 +98,7 @@ fn take_line(
     exchange.era = era_of(server.options.era, &message, None);
     match server.take(&message, exchange, out) {
         Taken::Answered(_) => out.push(b'\n'),
-        Taken::Accepted => {}
+        Taken::Accepted | Taken::Ignored => {}
         Taken::Later => {
             let job = Job { text: Bytes::copy_from_slice(text), exchange: exchange.clone() };
             let (server, stdout) = (Arc::clone(server), Arc::clone(stdout));

@@ -59,7 +59,7 @@ pub(crate) fn post(server: &Arc<Server>, request: &HttpRequest) -> Response<Body
         Taken::Answered(_) => {
             outbox.send(out);
         }
-        Taken::Accepted | Taken::Listen => {}
+        Taken::Accepted | Taken::Listen | Taken::Ignored => {}
         Taken::Later => {
             let job = Job { text: request.body.clone(), exchange };
             let task_server = Arc::clone(server);

@@ -70,6 +70,8 @@ pub(crate) async fn post(
         Taken::Answered(status) => json(status, out),
         Taken::Accepted => accepted(),
         Taken::Listen => listen(server, &message),
+        // Until the client goes away.
+        Taken::Ignored => std::future::pending().await,
         Taken::Later => {
             let wants_progress = message.progress_token().is_some() && message.name() == Some("slow");
             let plain_events = server.options.answer == AnswerKind::Sse && server.modes.is_empty();

@@ -42,6 +42,8 @@ async fn a_dropped_fixture_is_gone() {
 async fn a_fixture_that_crashes_is_reported() {
     let crashed = Fixture::http().mode(Fault::CrashBeforeInitialize).start().await;
     assert!(matches!(crashed, Err(FixtureError::NotListening(_))));
+    let stdio = Fixture::stdio().start().await;
+    assert!(matches!(stdio, Err(FixtureError::NotListening(_))));
 }
 
 #[tokio::test]
