@@ -1,0 +1,153 @@
+//! What is configured for the service itself.
+
+mod read;
+mod section;
+mod units;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::telemetry::LogLevel;
+
+pub use read::Settings;
+pub use section::{SettingProblem, SettingProblems};
+
+/// Settings of the service, after parsing.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServiceConfig {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Keys by the name of their owner, as texts; they are hashed when the service starts.
+    pub keys: BTreeMap<String, Secret>,
+    /// Hosts that requests may name beside loopback ones.
+    pub allowed_hosts: Vec<String>,
+    /// Origins that browsers may come from (CORS); none by default.
+    pub allowed_origins: Vec<String>,
+    /// Most bytes of a request's body.
+    pub body_bytes: usize,
+    /// How many requests each caller may send; no bound where absent.
+    pub rate_limit: Option<RateLimit>,
+    /// Requests at once, before 503.
+    pub concurrent_requests: usize,
+    /// Calls of one turn that run at once.
+    pub concurrent_calls_per_turn: usize,
+    /// Streams of the call log at once, before 503.
+    pub log_streams: usize,
+    /// How often a stream says that it is alive.
+    pub heartbeat: Duration,
+    /// How long a caller may take to send a request; also how long an unused connection is kept.
+    pub read_timeout: Duration,
+    /// How long a listing waits for servers that are starting.
+    pub list_wait: Duration,
+    /// How long calls in flight may finish after SIGTERM.
+    pub drain: Duration,
+    /// The server that is meant where a request names none; `default` where one is called so.
+    pub default_server: Option<String>,
+    /// Whether arguments are checked against the tool's schema before they are sent.
+    pub validate: bool,
+    /// The call log.
+    pub log: LogConfig,
+    /// Dialect files to add to the built-in ones.
+    pub dialect_files: Vec<PathBuf>,
+    /// What the gateway itself remembers: the call log, eras and fingerprints of servers. Nowhere where absent.
+    pub data: Option<PathBuf>,
+    /// From which level on events are written, where somebody chose.
+    pub log_level: Option<LogLevel>,
+    /// Where the configuration came from: `file`, `env` or `none`.
+    pub source: &'static str,
+}
+
+/// A text that is shown to nobody.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps a text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[redacted]")
+    }
+}
+
+/// How many requests a caller may send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateLimit {
+    /// In the long run.
+    pub per_second: f64,
+    /// At once, after a pause.
+    pub burst: f64,
+}
+
+/// Settings of the call log.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LogConfig {
+    /// The folder of the database; in memory where absent.
+    pub directory: Option<PathBuf>,
+    /// Further keys whose values are not written.
+    pub redact_keys: Vec<String>,
+    /// `server/tool:/pointer` places that are not written.
+    pub redact_paths: Vec<String>,
+    /// Most bytes of one input or result.
+    pub value_bytes: usize,
+    /// How long entries are kept.
+    pub keep: Duration,
+    /// Most bytes of the database.
+    pub keep_bytes: u64,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self {
+            directory: None,
+            redact_keys: Vec::new(),
+            redact_paths: Vec::new(),
+            value_bytes: 64 << 10,
+            keep: Duration::from_secs(30 * 24 * 3600),
+            keep_bytes: 1 << 30,
+        }
+    }
+}
+
+/// Where to listen if nobody says otherwise.
+const PORT: u16 = 8787;
+
+impl Default for ServiceConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
+            keys: BTreeMap::new(),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            body_bytes: 1 << 20,
+            rate_limit: None,
+            concurrent_requests: 1_024,
+            concurrent_calls_per_turn: 16,
+            log_streams: 64,
+            heartbeat: Duration::from_secs(30),
+            read_timeout: Duration::from_secs(30),
+            list_wait: Duration::from_secs(15),
+            drain: Duration::from_secs(10),
+            default_server: None,
+            validate: true,
+            log: LogConfig::default(),
+            dialect_files: Vec::new(),
+            data: None,
+            log_level: None,
+            source: "none",
+        }
+    }
+}

@@ -1,0 +1,515 @@
+//! Reading the settings from the configuration file and from variables. Variables win.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gateway_upstream::config::jsonc::Document;
+use gateway_upstream::config::{ConfigSource, Environment, GatewayConfig, expand};
+use serde_json::{Map, Value};
+
+use super::section::{Notes, Section, SettingProblem, SettingProblems};
+use super::{RateLimit, Secret, ServiceConfig};
+
+/// The members at the top of the file that are read here.
+const KNOWN: &[&str] = &[
+    "listen",
+    "host",
+    "port",
+    "apiKeys",
+    "allowedHosts",
+    "allowedOrigins",
+    "cors",
+    "limits",
+    "timeouts",
+    "rateLimit",
+    "drain",
+    "defaultServer",
+    "validate",
+    "log",
+    "logLevel",
+    "dialects",
+    "dataDirectory",
+];
+
+const SECOND: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Settings that were read, and what should be looked at.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The settings.
+    pub service: ServiceConfig,
+    /// What should be looked at.
+    pub warnings: Vec<SettingProblem>,
+}
+
+impl ServiceConfig {
+    /// Reads the settings of the service from what the parser of the configuration file left over, and from variables.
+    pub fn read(config: &GatewayConfig, environment: &Environment<'_>) -> Result<Settings, SettingProblems> {
+        let (file, source) = match &config.source {
+            ConfigSource::File(path) => (path.display().to_string(), "file"),
+            ConfigSource::Environment => ("environment".to_owned(), "env"),
+            ConfigSource::Nothing => ("environment".to_owned(), "none"),
+        };
+        let folder = match &config.source {
+            ConfigSource::File(path) => path.parent().unwrap_or(Path::new("")),
+            ConfigSource::Environment | ConfigSource::Nothing => Path::new(""),
+        };
+        let mut settings = read(&config.rest, config.document.as_ref(), &file, folder, environment)?;
+        settings.service.source = source;
+        Ok(settings)
+    }
+}
+
+/// Reads the members of the file. Paths are relative to `folder`.
+fn read(
+    members: &Map<String, Value>,
+    document: Option<&Document>,
+    file: &str,
+    folder: &Path,
+    environment: &Environment<'_>,
+) -> Result<Settings, SettingProblems> {
+    let notes = Notes { file, document, errors: RefCell::default(), warnings: RefCell::default() };
+    let top = Section { notes: &notes, pointer: String::new(), members };
+    top.warn_of_unknown(KNOWN);
+    let paths = Paths { folder, environment };
+    let mut config = ServiceConfig { listen: listen(&top, environment), ..ServiceConfig::default() };
+    config.keys = keys(&top, environment);
+    config.allowed_hosts = top.texts("allowedHosts").unwrap_or_default();
+    config.allowed_origins = origins(&top);
+    read_limits(&mut config, &top);
+    config.rate_limit = top.object("rateLimit").and_then(|section| rate_limit(&section));
+    if let Some(drain) = top.time("drain", Duration::ZERO..=DAY) {
+        config.drain = drain;
+    }
+    config.default_server = top.text("defaultServer").map(str::to_owned);
+    config.validate = top.flag("validate").unwrap_or(config.validate);
+    config.dialect_files =
+        top.texts("dialects").unwrap_or_default().iter().map(|path| paths.resolve(path)).collect();
+    config.data = environment
+        .non_empty("MCP_GATEWAY_DATA")
+        .map(PathBuf::from)
+        .or_else(|| top.text("dataDirectory").map(|path| paths.resolve(path)))
+        .or_else(|| paths.data());
+    read_log(&mut config, &top, &paths);
+    read_level(&mut config, &top, environment);
+    let errors = notes.errors.into_inner();
+    if !errors.is_empty() {
+        return Err(SettingProblems(errors));
+    }
+    Ok(Settings { service: config, warnings: notes.warnings.into_inner() })
+}
+
+/// Where to listen: `listen`, or `host` and `port`; the variables `HOST` and `PORT` win.
+fn listen(top: &Section<'_>, environment: &Environment<'_>) -> SocketAddr {
+    let mut address = ServiceConfig::default().listen;
+    if let Some(text) = top.text("listen") {
+        match parse_listen(text, address) {
+            Some(listen) => address = listen,
+            None => top.error("listen", "must be `address:port`, such as `127.0.0.1:8787` or `[::1]:8787`"),
+        }
+    }
+    if let Some(text) = top.text("host") {
+        match parse_host(text) {
+            Some(host) => address.set_ip(host),
+            None => top.error("host", "must be an address, such as `127.0.0.1`, or `localhost`"),
+        }
+    }
+    if let Some(port) = top.whole("port", 0..=65_535).and_then(|port| u16::try_from(port).ok()) {
+        address.set_port(port);
+    }
+    if let Some(text) = environment.non_empty("HOST") {
+        match parse_host(&text) {
+            Some(host) => address.set_ip(host),
+            // Shells set this variable to the machine's name.
+            None => top.notes.variable("HOST", "is no address, so it is not used", false),
+        }
+    }
+    if let Some(text) = environment.non_empty("PORT") {
+        match text.trim().parse() {
+            Ok(port) => address.set_port(port),
+            Err(_) => top.notes.variable("PORT", "must be a number from 0 to 65535", true),
+        }
+    }
+    address
+}
+
+fn parse_listen(text: &str, usual: SocketAddr) -> Option<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
+    }
+    if let Some(host) = parse_host(text) {
+        return Some(SocketAddr::new(host, usual.port()));
+    }
+    let (host, port) = text.rsplit_once(':')?;
+    let port = port.parse().ok()?;
+    let host = if host.is_empty() { usual.ip() } else { parse_host(host)? };
+    Some(SocketAddr::new(host, port))
+}
+
+fn parse_host(text: &str) -> Option<IpAddr> {
+    match text {
+        "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
+        "*" => Some(Ipv4Addr::UNSPECIFIED.into()),
+        other => other.trim_start_matches('[').trim_end_matches(']').parse().ok(),
+    }
+}
+
+/// Fewer characters are guessed too soon.
+const KEY_LENGTH: usize = 16;
+
+/// Keys by the name of their owner; a list gives names by place. `MCP_GATEWAY_API_KEY` adds one for `environment`.
+fn keys(top: &Section<'_>, environment: &Environment<'_>) -> BTreeMap<String, Secret> {
+    let mut keys = BTreeMap::new();
+    let mut add = |owner: String, value: &Value, pointer: &str| {
+        let Some(text) = value.as_str() else { return top.notes.error(pointer, "must be a text") };
+        match expand(text, environment) {
+            Ok(expanded) if expanded.text.is_empty() => top.notes.error(pointer, "must not be empty"),
+            Ok(expanded) => {
+                if expanded.text.len() < KEY_LENGTH {
+                    top.notes
+                        .warn(pointer, format!("has fewer than {KEY_LENGTH} characters and may be guessed"));
+                }
+                keys.insert(owner, Secret::new(expanded.text));
+            }
+            Err(error) => top.notes.error(pointer, error.to_string()),
+        }
+    };
+    match top.get("apiKeys") {
+        None => {}
+        Some(Value::Object(members)) => {
+            let section = Section { notes: top.notes, pointer: top.at("apiKeys"), members };
+            for (owner, value) in members {
+                add(owner.clone(), value, &section.at(owner));
+            }
+        }
+        Some(Value::Array(items)) => {
+            for (place, value) in items.iter().enumerate() {
+                add(format!("key-{}", place + 1), value, &format!("{}/{place}", top.at("apiKeys")));
+            }
+        }
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+            top.error("apiKeys", "must be an object of keys by the name of their owner, or a list of keys");
+        }
+    }
+    if let Some(key) = environment.non_empty("MCP_GATEWAY_API_KEY") {
+        keys.insert("environment".to_owned(), Secret::new(key));
+    }
+    keys
+}
+
+/// `allowedOrigins`, or `cors` as a list or as `{origins}`.
+fn origins(top: &Section<'_>) -> Vec<String> {
+    let mut origins = top.texts("allowedOrigins").unwrap_or_default();
+    match top.get("cors") {
+        None | Some(Value::Bool(false)) => {}
+        Some(Value::Object(_)) => {
+            let Some(section) = top.object("cors") else { return origins };
+            section.warn_of_unknown(&["origins"]);
+            origins.extend(section.texts("origins").unwrap_or_default());
+        }
+        Some(Value::Bool(true)) => {
+            top.error("cors", "must list the origins; `[\"*\"]` allows every page to read")
+        }
+        Some(_) => origins.extend(top.texts("cors").unwrap_or_default()),
+    }
+    for origin in &origins {
+        let is_origin = origin == "*"
+            || origin.split_once("://").is_some_and(|(scheme, rest)| {
+                !scheme.is_empty() && !rest.is_empty() && !rest.trim_end_matches('/').contains('/')
+            });
+        if !is_origin {
+            top.notes
+                .error("/allowedOrigins", format!("`{origin}` must look like `https://app.example.org`"));
+        }
+    }
+    origins
+}
+
+fn read_limits(config: &mut ServiceConfig, top: &Section<'_>) {
+    if let Some(limits) = top.object("limits") {
+        limits.warn_of_unknown(&["bodyBytes", "concurrentRequests", "concurrentCallsPerTurn", "logStreams"]);
+        if let Some(bytes) = limits.bytes("bodyBytes", 1_024..=1 << 30) {
+            config.body_bytes = usize::try_from(bytes).unwrap_or(config.body_bytes);
+        }
+        let set = |place: &mut usize, name: &str, most: u64| {
+            if let Some(count) = limits.count(name, 1..=most) {
+                *place = count;
+            }
+        };
+        set(&mut config.concurrent_requests, "concurrentRequests", 1_000_000);
+        set(&mut config.concurrent_calls_per_turn, "concurrentCallsPerTurn", 1_024);
+        set(&mut config.log_streams, "logStreams", 10_000);
+    }
+    if let Some(timeouts) = top.object("timeouts") {
+        timeouts.warn_of_unknown(&["read", "list", "heartbeat"]);
+        let set = |place: &mut Duration, name: &str| {
+            if let Some(time) = timeouts.time(name, Duration::from_millis(10)..=DAY) {
+                *place = time;
+            }
+        };
+        set(&mut config.read_timeout, "read");
+        set(&mut config.list_wait, "list");
+        set(&mut config.heartbeat, "heartbeat");
+    }
+}
+
+fn rate_limit(section: &Section<'_>) -> Option<RateLimit> {
+    section.warn_of_unknown(&["perSecond", "burst"]);
+    let per_second = section.positive("perSecond", 1e6);
+    if section.get("perSecond").is_none() {
+        section.error("perSecond", "is missing");
+    }
+    let per_second = per_second?;
+    let burst = section.positive("burst", 1e6).unwrap_or(per_second).max(1.0);
+    Some(RateLimit { per_second, burst })
+}
+
+fn read_log(config: &mut ServiceConfig, top: &Section<'_>, paths: &Paths<'_>) {
+    config.log.directory = config.data.clone();
+    if top.get("log") == Some(&Value::Bool(false)) {
+        config.log.directory = None;
+        return;
+    }
+    let Some(log) = top.object("log") else { return };
+    log.warn_of_unknown(&["directory", "path", "redact", "maxValueBytes", "keepDays", "keepBytes"]);
+    if let Some(path) = log.text("directory").or_else(|| log.text("path")) {
+        config.log.directory = Some(paths.resolve(path));
+    }
+    match log.get("redact") {
+        Some(Value::Object(_)) => {
+            if let Some(redact) = log.object("redact") {
+                redact.warn_of_unknown(&["keys", "paths"]);
+                config.log.redact_keys = redact.texts("keys").unwrap_or_default();
+                config.log.redact_paths = redact.texts("paths").unwrap_or_default();
+            }
+        }
+        _ => {
+            let rules = log.texts("redact").unwrap_or_default();
+            let (paths, keys) = rules.into_iter().partition(|rule| rule.contains(":/"));
+            (config.log.redact_paths, config.log.redact_keys) = (paths, keys);
+        }
+    }
+    if let Some(bytes) = log.bytes("maxValueBytes", 64..=1 << 30) {
+        config.log.value_bytes = usize::try_from(bytes).unwrap_or(config.log.value_bytes);
+    }
+    if let Some(days) = log.positive("keepDays", 36_500.0) {
+        config.log.keep = Duration::from_secs_f64(days * DAY.as_secs_f64()).max(SECOND);
+    }
+    if let Some(bytes) = log.bytes("keepBytes", 1 << 20..=1 << 50) {
+        config.log.keep_bytes = bytes;
+    }
+}
+
+fn read_level(config: &mut ServiceConfig, top: &Section<'_>, environment: &Environment<'_>) {
+    if let Some(text) = top.text("logLevel") {
+        match text.parse() {
+            Ok(level) => config.log_level = Some(level),
+            Err(message) => top.error("logLevel", message),
+        }
+    }
+    if let Some(text) = environment.non_empty("LOG_LEVEL") {
+        match text.parse::<crate::telemetry::LogLevel>() {
+            Ok(level) => config.log_level = Some(level),
+            Err(message) => top.notes.variable("LOG_LEVEL", message, false),
+        }
+    }
+}
+
+/// Where paths lead.
+struct Paths<'a> {
+    folder: &'a Path,
+    environment: &'a Environment<'a>,
+}
+
+impl Paths<'_> {
+    /// `~` is the home directory; other relative paths start at the file's folder.
+    fn resolve(&self, text: &str) -> PathBuf {
+        match text.strip_prefix("~/").and_then(|rest| Some(self.home()?.join(rest))) {
+            Some(path) => path,
+            None => self.folder.join(text),
+        }
+    }
+
+    /// Where programs keep what they must remember.
+    fn data(&self) -> Option<PathBuf> {
+        let state =
+            self.environment.non_empty("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = state
+            .or_else(|| self.environment.non_empty("LOCALAPPDATA").map(PathBuf::from))
+            .or_else(|| Some(self.home()?.join(".local/state")));
+        Some(state?.join("mcp-tool-gateway"))
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        self.environment
+            .non_empty("HOME")
+            .or_else(|| self.environment.non_empty("USERPROFILE"))
+            .map(PathBuf::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::LogLevel;
+
+    fn settings(text: &str, variables: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let environment =
+            Environment::new(variable, |_| Err(std::io::Error::from(std::io::ErrorKind::NotFound)));
+        let document = Document::parse(text).unwrap();
+        let members = document.value().as_object().unwrap();
+        read(members, Some(&document), "gateway.json", Path::new("/etc/gateway"), &environment)
+            .map_err(|problems| problems.0.iter().map(ToString::to_string).collect())
+    }
+
+    #[track_caller]
+    fn check_error(text: &str, expected: &str) {
+        let errors = settings(text, &[]).map(|settings| settings.service).unwrap_err();
+        assert_eq!(errors, [expected]);
+    }
+
+    #[test]
+    fn everything_can_be_set() {
+        let text = r#"{
+            // where
+            "listen": "0.0.0.0:9000",
+            "apiKeys": {"alice": "${ALICE_KEY}", "bob": "0123456789abcdef"},
+            "allowedHosts": ["gateway.internal"],
+            "cors": ["https://app.example"],
+            "limits": {"bodyBytes": "2MB", "concurrentRequests": 10, "concurrentCallsPerTurn": 2, "logStreams": 3},
+            "timeouts": {"read": "5s", "list": 1.5},
+            "rateLimit": {"perSecond": 5, "burst": 20},
+            "drain": "3s",
+            "defaultServer": "files",
+            "validate": false,
+            "log": {"directory": "log", "redact": ["ssn", "bank/*:/account"], "maxValueBytes": 1024, "keepDays": 7, "keepBytes": "10MB"},
+            "dialects": ["mine.toml"],
+            "logLevel": "warn",
+        }"#;
+        let variables = [("ALICE_KEY", "a-long-enough-key"), ("HOME", "/home/me")];
+        let Settings { service: config, warnings, .. } = settings(text, &variables).unwrap();
+        assert_eq!(warnings, []);
+        assert_eq!(config.listen, "0.0.0.0:9000".parse().unwrap());
+        assert_eq!(config.keys["alice"].expose(), "a-long-enough-key");
+        assert_eq!(config.allowed_origins, ["https://app.example"]);
+        assert_eq!((config.body_bytes, config.concurrent_requests, config.log_streams), (2 << 20, 10, 3));
+        assert_eq!(
+            (config.read_timeout, config.list_wait),
+            (Duration::from_secs(5), Duration::from_millis(1_500))
+        );
+        assert_eq!(config.rate_limit, Some(RateLimit { per_second: 5.0, burst: 20.0 }));
+        assert_eq!((config.drain, config.validate), (Duration::from_secs(3), false));
+        assert_eq!(config.log.directory.as_deref(), Some(Path::new("/etc/gateway/log")));
+        assert_eq!(
+            (&config.log.redact_keys[..], &config.log.redact_paths[..]),
+            (&["ssn".to_owned()][..], &["bank/*:/account".to_owned()][..])
+        );
+        assert_eq!(
+            (config.log.value_bytes, config.log.keep, config.log.keep_bytes),
+            (1_024, DAY * 7, 10 << 20)
+        );
+        assert_eq!(config.dialect_files, [Path::new("/etc/gateway/mine.toml")]);
+        assert_eq!(config.data.as_deref(), Some(Path::new("/home/me/.local/state/mcp-tool-gateway")));
+        assert_eq!(config.log_level, Some(LogLevel::Warn));
+        assert!(!format!("{config:?}").contains("a-long-enough-key"), "keys are not shown");
+    }
+
+    #[test]
+    fn variables_win() {
+        let text = r#"{"host": "192.168.1.1", "port": 9000, "logLevel": "warn", "dataDirectory": "~/data"}"#;
+        let variables =
+            [("HOST", "127.0.0.2"), ("PORT", "0"), ("LOG_LEVEL", "DEBUG"), ("MCP_GATEWAY_DATA", "/var/data")];
+        let config = settings(text, &variables).unwrap().service;
+        assert_eq!(config.listen, "127.0.0.2:0".parse().unwrap());
+        assert_eq!(
+            (config.log_level, config.data),
+            (Some(LogLevel::Debug), Some(PathBuf::from("/var/data")))
+        );
+        let settings = settings(text, &[("HOST", "my-laptop"), ("HOME", "/home/me")]).unwrap();
+        assert_eq!(settings.service.listen, "192.168.1.1:9000".parse().unwrap());
+        assert_eq!(settings.service.data, Some(PathBuf::from("/home/me/data")));
+        assert_eq!(settings.warnings[0].to_string(), "environment: HOST: is no address, so it is not used");
+    }
+
+    #[test]
+    fn nothing_means_the_defaults() {
+        let config = settings("{}", &[("XDG_STATE_HOME", "/state")]).unwrap().service;
+        assert_eq!(config.listen, "127.0.0.1:8787".parse().unwrap());
+        assert_eq!(config.log.directory, Some(PathBuf::from("/state/mcp-tool-gateway")));
+        assert!(config.keys.is_empty() && config.rate_limit.is_none() && config.validate);
+        assert_eq!(settings("{\"log\": false}", &[]).unwrap().service.log.directory, None);
+    }
+
+    #[test]
+    fn errors_name_file_line_and_field() {
+        check_error("{\n\"port\": 99999}", "gateway.json:2: port: must be a whole number from 0 to 65535");
+        check_error(
+            "{\"listen\": \"gateway.internal:80\"}",
+            "gateway.json:1: listen: must be `address:port`, such as `127.0.0.1:8787` or `[::1]:8787`",
+        );
+        check_error(
+            "{\"limits\": {\n\n\"concurrentRequests\": 0}}",
+            "gateway.json:3: limits.concurrentRequests: must be a whole number from 1 to 1000000",
+        );
+        check_error("{\"apiKeys\": {\"a\": 5}}", "gateway.json:1: apiKeys.a: must be a text");
+        check_error("{\"apiKeys\": [\"\"]}", "gateway.json:1: apiKeys.0: must not be empty");
+        check_error(
+            "{\"cors\": true}",
+            "gateway.json:1: cors: must list the origins; `[\"*\"]` allows every page to read",
+        );
+        check_error(
+            "{\"cors\": \"app.example\"}",
+            "gateway.json:1: allowedOrigins: `app.example` must look like `https://app.example.org`",
+        );
+        check_error("{\"rateLimit\": {}}", "gateway.json:1: rateLimit.perSecond: is missing");
+        check_error(
+            "{\"logLevel\": \"loud\"}",
+            "gateway.json:1: logLevel: `loud` is no level; expected debug, info, warn or error",
+        );
+        check_error("{\"validate\": \"yes\"}", "gateway.json:1: validate: must be true or false");
+    }
+
+    #[test]
+    fn a_missing_variable_of_a_key_is_an_error_without_its_value() {
+        let errors = settings("{\"apiKeys\": {\"a\": \"x${NOT_THERE}\"}}", &[]).map(|_| ()).unwrap_err();
+        assert!(
+            errors[0].starts_with("gateway.json:1: apiKeys.a: ") && errors[0].contains("NOT_THERE"),
+            "{errors:?}"
+        );
+    }
+
+    #[test]
+    fn unknown_fields_and_short_keys_are_warned_of() {
+        let text = "{\"lisen\": 1, \"log\": {\"folder\": \"x\"}, \"apiKeys\": [\"short\"]}";
+        let warnings: Vec<String> =
+            settings(text, &[]).unwrap().warnings.iter().map(|warning| warning.field.clone()).collect();
+        assert_eq!(warnings, ["lisen", "apiKeys.0", "log.folder"]);
+    }
+
+    #[test]
+    fn addresses_have_several_forms() {
+        let usual: SocketAddr = "127.0.0.1:8787".parse().unwrap();
+        for (text, expected) in [
+            ("127.0.0.1:1", Some("127.0.0.1:1")),
+            ("[::1]:2", Some("[::1]:2")),
+            ("::1", Some("[::1]:8787")),
+            ("localhost:3", Some("127.0.0.1:3")),
+            (":4", Some("127.0.0.1:4")),
+            ("*:5", Some("0.0.0.0:5")),
+            ("localhost", Some("127.0.0.1:8787")),
+            ("host.example:1", None),
+            ("1.2.3.4:99999", None),
+        ] {
+            assert_eq!(parse_listen(text, usual), expected.map(|address| address.parse().unwrap()), "{text}");
+        }
+    }
+}

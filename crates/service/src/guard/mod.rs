@@ -1,0 +1,454 @@
+//! What every request passes: one function, so that a request pays for one pass only.
+//!
+//! In this order: who is named (`Host`, `Origin`), which route, who calls (keys), how much at once, what is sent (type,
+//! size, time). Every answer gets its ids, and every error the same shape: `{error, code, correlationId}`.
+//!
+//! Where keys are configured, `/health`, `/livez`, `/ready`, `/readyz`, `/docs` and `/openapi.json` answer without one;
+//! the first tells no details then. These and `/metrics` also answer when the gateway is full.
+
+mod body;
+mod cors;
+mod hosts;
+mod keys;
+mod rate;
+
+use std::net::{IpAddr, SocketAddr};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, HttpBody};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
+use serde_json::Value;
+use tower::Service as _;
+
+use crate::context::RequestContext;
+use crate::errors::{ApiError, code};
+use crate::gateway::Gateway;
+use crate::metrics::{Provider, RouteIndex};
+use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
+use hosts::{Hosts, Origins, Standing};
+use keys::{Keys, NotKnown};
+use rate::{Payer, Rates};
+
+/// Longer paths are cut in the log.
+const LOGGED_PATH: usize = 200;
+
+/// Error bodies up to this size get the correlation id.
+const ERROR_BODY: u64 = 1 << 20;
+
+/// Stands in front of the routes.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    gateway: Gateway,
+    router: axum::Router,
+    keys: Keys,
+    hosts: Hosts,
+    origins: Origins,
+    rates: Option<Rates>,
+}
+
+/// What is known about a request while it is on its way.
+struct Passing {
+    started: Instant,
+    method: Method,
+    uri: Uri,
+    route: Option<(usize, &'static Route)>,
+    context: RequestContext,
+    cors: Option<HeaderValue>,
+}
+
+impl Guard {
+    pub(crate) fn new(gateway: Gateway, router: axum::Router, bound: SocketAddr) -> Self {
+        let config = gateway.config();
+        Self {
+            keys: Keys::new(&config.keys),
+            hosts: Hosts::new(bound.ip(), &config.allowed_hosts),
+            origins: Origins::new(&config.allowed_origins),
+            rates: config.rate_limit.map(Rates::new),
+            router,
+            gateway,
+        }
+    }
+
+    /// Answers a request.
+    pub(crate) async fn handle<B>(&self, peer: IpAddr, request: Request<B>) -> Response
+    where
+        B: HttpBody<Data = Bytes> + Unpin + Send,
+    {
+        let started = Instant::now();
+        let (parts, body) = request.into_parts();
+        let found = find(&parts.method, parts.uri.path());
+        let caller =
+            if self.keys.is_empty() { Err(NotKnown::Missing) } else { self.keys.owner(&parts.headers) };
+        let mut passing = Passing {
+            started,
+            method: parts.method.clone(),
+            uri: parts.uri.clone(),
+            route: match found {
+                Found::Route(place, route) => Some((place, route)),
+                Found::OtherMethods(_) | Found::Nothing => None,
+            },
+            context: RequestContext::of(&parts.headers, caller.as_ref().ok().cloned()),
+            cors: None,
+        };
+        let outcome = match self.admit(&parts, found, caller, peer, &mut passing) {
+            Ok(Admitted::Answer(response)) => Ok(response),
+            Ok(Admitted::Route(route)) => self.answer(route, parts, body, &passing).await,
+            Err(error) => Err(error),
+        };
+        let response = outcome.unwrap_or_else(axum::response::IntoResponse::into_response);
+        self.finish(response, passing).await
+    }
+
+    /// Decides by the head alone.
+    fn admit(
+        &self,
+        parts: &http::request::Parts,
+        found: Found,
+        caller: Result<Arc<str>, NotKnown>,
+        peer: IpAddr,
+        passing: &mut Passing,
+    ) -> Result<Admitted, ApiError> {
+        let host = self.named_host(parts)?;
+        if let Some(origin) = parts.headers.get(header::ORIGIN) {
+            match self.origins.standing(origin.to_str().unwrap_or_default(), host) {
+                Standing::Listed => passing.cors = Some(origin.clone()),
+                Standing::Near => {}
+                Standing::Foreign => {
+                    let message =
+                        "this Origin may not use the gateway; see `allowedOrigins` in the configuration";
+                    return Err(ApiError::new(StatusCode::FORBIDDEN, code::FORBIDDEN, message));
+                }
+            }
+        }
+        if passing.cors.is_some() && cors::is_preflight(&parts.method, &parts.headers) {
+            return Ok(Admitted::Answer(cors::preflight()));
+        }
+        let access = passing.route.map_or(Access::Key, |(_, route)| route.access);
+        if !self.keys.is_empty() && access == Access::Key {
+            let payer = caller.map_err(unknown_caller)?;
+            self.charge(&Payer::Owner(payer), passing)?;
+        } else {
+            self.charge(&Payer::Peer(peer), passing)?;
+        }
+        match found {
+            Found::Route(_, route) => Ok(Admitted::Route(route)),
+            Found::OtherMethods(allow) if parts.method == Method::OPTIONS => {
+                Ok(Admitted::Answer(options(&allow)))
+            }
+            Found::OtherMethods(allow) => Ok(Admitted::Answer(not_allowed(&parts.method, &allow))),
+            Found::Nothing => {
+                let message = format!("no route {}; see /docs", shortened(parts.uri.path()));
+                Err(ApiError::new(StatusCode::NOT_FOUND, code::NOT_FOUND, message))
+            }
+        }
+    }
+
+    /// The host that the request names, if it is one of ours.
+    fn named_host<'r>(&self, parts: &'r http::request::Parts) -> Result<&'r str, ApiError> {
+        let mut hosts = parts.headers.get_all(header::HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else {
+            return Err(ApiError::bad_request("the request must name one Host"));
+        };
+        let host = host.to_str().unwrap_or_default();
+        let target = parts.uri.authority().map_or(host, http::uri::Authority::as_str);
+        if self.hosts.allows(host) && self.hosts.allows(target) {
+            return Ok(host);
+        }
+        let message = "this Host is not served here; see `allowedHosts` in the configuration";
+        Err(ApiError::new(StatusCode::FORBIDDEN, code::FORBIDDEN, message))
+    }
+
+    /// Takes one request from the caller's allowance.
+    fn charge(&self, payer: &Payer, passing: &Passing) -> Result<(), ApiError> {
+        let exempt = passing.route.is_some_and(|(_, route)| route.load == Load::Exempt);
+        let Some(rates) = self.rates.as_ref().filter(|_| !exempt) else { return Ok(()) };
+        rates.take(payer, passing.started).map_err(|seconds| {
+            let message = format!("too many requests; try again in {seconds} s");
+            ApiError::overloaded(StatusCode::TOO_MANY_REQUESTS, message, seconds)
+        })
+    }
+
+    /// Reads the body and asks the route.
+    async fn answer<B>(
+        &self,
+        route: &'static Route,
+        mut parts: http::request::Parts,
+        body: B,
+        passing: &Passing,
+    ) -> Result<Response, ApiError>
+    where
+        B: HttpBody<Data = Bytes> + Unpin + Send,
+    {
+        let config = self.gateway.config();
+        let metrics = self.gateway.metrics();
+        let entered = match route.load {
+            Load::Counted => Some(metrics.enter(config.concurrent_requests).ok_or_else(|| {
+                let message = format!("the gateway is busy with {} requests", config.concurrent_requests);
+                ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
+            })?),
+            Load::Exempt => None,
+        };
+        let bytes = match route.verb {
+            Verb::Get => Bytes::new(),
+            Verb::Post => {
+                let bytes = body::read(&parts.headers, body, config.body_bytes, config.read_timeout).await?;
+                check_content_type(&parts.headers, route, &bytes)?;
+                bytes
+            }
+        };
+        parts.extensions.insert(passing.context.clone());
+        let future = self.router.clone().call(Request::from_parts(parts, Body::from(bytes)));
+        let outcome = AssertUnwindSafe(future).catch_unwind().await;
+        drop(entered);
+        Ok(match outcome {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(_) => {
+                let message = "the gateway made a mistake; its log says more";
+                ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, message).into_response()
+            }
+        })
+    }
+
+    /// Gives the answer its ids, and tells metrics and log about it.
+    async fn finish(&self, response: Response, mut passing: Passing) -> Response {
+        let mut response = if response.status().as_u16() >= 400 {
+            with_ids_in_body(response, &passing.context.correlation).await
+        } else {
+            response
+        };
+        let headers = response.headers_mut();
+        passing.context.write(headers);
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if !self.origins.is_empty() {
+            headers.append(header::VARY, HeaderValue::from_static("origin"));
+        }
+        if let Some(origin) = passing.cors.take() {
+            cors::allow(origin, headers);
+        }
+        let took = passing.started.elapsed();
+        let status = response.status();
+        let provider = response.extensions_mut().remove::<Provider>();
+        let named = provider.as_ref().map(|provider| &*provider.0).or_else(|| self.provider_in(&passing));
+        let index = passing.route.map_or(RouteIndex::UNKNOWN, |(place, _)| RouteIndex::new(place));
+        self.gateway.metrics().request(index, status, took, named);
+        log_access(&passing.method, passing.uri.path(), &passing.context, status, took, named);
+        response
+    }
+
+    /// The dialect that the path names.
+    fn provider_in<'p>(&self, passing: &'p Passing) -> Option<&'p str> {
+        let (_, route) = passing.route?;
+        if !matches!(route.action, Action::Render | Action::Context) {
+            return None;
+        }
+        let name = passing.uri.path().split('/').nth(2)?;
+        self.gateway.dialects().names().any(|known| known == name).then_some(name)
+    }
+}
+
+/// What the head of a request leads to.
+enum Admitted {
+    Route(&'static Route),
+    Answer(Response),
+}
+
+fn unknown_caller(fault: NotKnown) -> ApiError {
+    let message = match fault {
+        NotKnown::Missing => "a key is needed: send `Authorization: Bearer <key>` or `X-Api-Key: <key>`",
+        NotKnown::Wrong => "this key is not known",
+    };
+    ApiError::new(StatusCode::UNAUTHORIZED, code::UNAUTHORIZED, message)
+}
+
+/// An answer to a request for the methods of a path.
+fn options(allow: &str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    set_allow(&mut response, allow);
+    response
+}
+
+fn not_allowed(method: &Method, allow: &str) -> Response {
+    let message = format!("{} is not allowed here; allowed: {allow}", shortened(method.as_str()));
+    let mut response =
+        ApiError::new(StatusCode::METHOD_NOT_ALLOWED, code::METHOD_NOT_ALLOWED, message).into_response();
+    set_allow(&mut response, allow);
+    response
+}
+
+fn set_allow(response: &mut Response, allow: &str) {
+    if let Ok(value) = HeaderValue::from_str(allow) {
+        response.headers_mut().insert(header::ALLOW, value);
+    }
+}
+
+/// Bodies are JSON and say so: a page elsewhere cannot send that type without asking first.
+fn check_content_type(headers: &HeaderMap, route: &Route, bytes: &Bytes) -> Result<(), ApiError> {
+    let given = headers.get(header::CONTENT_TYPE);
+    if given.is_none() && route.body.is_none() && bytes.is_empty() {
+        return Ok(());
+    }
+    let media = given.and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media = media.split(';').next().unwrap_or_default().trim();
+    let subtype =
+        media.get(..12).filter(|start| start.eq_ignore_ascii_case("application/")).and(media.get(12..));
+    let is_json = subtype.is_some_and(|subtype| {
+        let ending = subtype.len().checked_sub(5).and_then(|start| subtype.get(start..));
+        subtype.eq_ignore_ascii_case("json")
+            || ending.is_some_and(|ending| ending.eq_ignore_ascii_case("+json"))
+    });
+    if is_json {
+        return Ok(());
+    }
+    let message = "the body must be declared as `Content-Type: application/json`";
+    Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, code::UNSUPPORTED_MEDIA_TYPE, message))
+}
+
+/// Errors have one shape, also those that the framework made: `{error, code, correlationId}`.
+async fn with_ids_in_body(mut response: Response, correlation: &str) -> Response {
+    if response.status() == StatusCode::UNAUTHORIZED {
+        let challenge = HeaderValue::from_static("Bearer realm=\"mcp-tool-gateway\"");
+        response.headers_mut().entry(header::WWW_AUTHENTICATE).or_insert(challenge);
+    }
+    if response.body().size_hint().exact().is_none_or(|size| size > ERROR_BODY) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let is_json =
+        parts.headers.get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes() == b"application/json");
+    let correlation = Value::from(correlation);
+    let text = match bytes.strip_suffix(b"}") {
+        Some(open) if is_json && bytes.starts_with(br#"{"error":"#) => {
+            if open.windows(16).any(|window| window == br#""correlationId":"#) {
+                return Response::from_parts(parts, Body::from(bytes));
+            }
+            let mut text = open.to_vec();
+            text.extend_from_slice(format!(r#","correlationId":{correlation}}}"#).as_bytes());
+            text
+        }
+        _ if is_json => return Response::from_parts(parts, Body::from(bytes)),
+        _ => {
+            let given = String::from_utf8_lossy(&bytes);
+            let reason = parts.status.canonical_reason().unwrap_or("error");
+            let message = if given.is_empty() { reason } else { given.as_ref() };
+            let word = if parts.status.is_client_error() { code::VALIDATION_ERROR } else { code::UNKNOWN };
+            serde_json::json!({"error": message, "code": word, "correlationId": correlation})
+                .to_string()
+                .into_bytes()
+        }
+    };
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Response::from_parts(parts, Body::from(text))
+}
+
+fn shortened(text: &str) -> &str {
+    text.char_indices().nth(LOGGED_PATH).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
+}
+
+/// One line for each request. The query is left out: it may hold what is nobody's business.
+fn log_access(
+    method: &Method,
+    path: &str,
+    context: &RequestContext,
+    status: StatusCode,
+    took: Duration,
+    provider: Option<&str>,
+) {
+    let path = shortened(path);
+    let status_code = status.as_u16();
+    let duration = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let correlation = &*context.correlation;
+    if status.is_server_error() {
+        tracing::warn!(
+            correlation,
+            method = method.as_str(),
+            path,
+            status_code,
+            duration,
+            provider,
+            success = false,
+            "{method} {path} {status_code}"
+        );
+    } else {
+        tracing::debug!(
+            correlation,
+            method = method.as_str(),
+            path,
+            status_code,
+            duration,
+            provider,
+            success = status_code < 400,
+            "{method} {path} {status_code}"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_type(media: &'static str, allowed: bool) {
+        let Found::Route(_, route) = find(&Method::POST, "/execute") else { panic!("no such route") };
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+        assert_eq!(check_content_type(&headers, route, &Bytes::new()).is_ok(), allowed, "{media}");
+    }
+
+    #[test]
+    fn only_json_is_read() {
+        for media in [
+            "application/json",
+            "application/json; charset=utf-8",
+            "Application/JSON",
+            "application/problem+json",
+        ] {
+            check_type(media, true);
+        }
+        for media in [
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data",
+            "",
+            "json",
+            "application/jsonx",
+            "text/json",
+        ] {
+            check_type(media, false);
+        }
+    }
+
+    #[tokio::test]
+    async fn every_error_body_has_one_shape() {
+        async fn body_of(response: Response) -> String {
+            let response = with_ids_in_body(response, "c\"1").await;
+            let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            String::from_utf8(bytes.to_vec()).unwrap()
+        }
+        let error = ApiError::bad_request("no").with("x", 1).into_response();
+        assert_eq!(
+            body_of(error).await,
+            r#"{"error":"no","code":"VALIDATION_ERROR","x":1,"correlationId":"c\"1"}"#
+        );
+        let foreign = (StatusCode::BAD_REQUEST, "Failed to parse").into_response();
+        assert_eq!(
+            body_of(foreign).await,
+            r#"{"error":"Failed to parse","code":"VALIDATION_ERROR","correlationId":"c\"1"}"#
+        );
+        let rpc = crate::errors::json_response(StatusCode::BAD_REQUEST, r#"{"jsonrpc":"2.0","error":{}}"#);
+        assert_eq!(body_of(rpc).await, r#"{"jsonrpc":"2.0","error":{}}"#);
+        let empty = StatusCode::NOT_FOUND.into_response();
+        assert_eq!(
+            body_of(empty).await,
+            r#"{"error":"Not Found","code":"VALIDATION_ERROR","correlationId":"c\"1"}"#
+        );
+    }
+}

@@ -1,0 +1,469 @@
+//! Requests that may be sent twice and run once.
+//!
+//! A request with `Idempotency-Key` runs apart from its connection: if the caller goes away, it goes on, and whoever comes
+//! back with the same key gets its answer. The same key with the same body gives the first answer again
+//! (`Idempotent-Replayed: true`), or waits for it; with another body it is refused. Keys belong to their caller.
+//!
+//! Answers are kept for ten minutes where the tools ran or may have run: all of 2xx, and those of 5xx that are not marked
+//! as [`NotRun`]. Other answers (4xx, 503, [`NotRun`]) are forgotten at once, so that the same key may try again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+use crate::errors::{ApiError, code};
+
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+const KEY_LENGTH: usize = 255;
+const KEPT_FOR: Duration = Duration::from_secs(600);
+const ENTRIES: usize = 10_000;
+const BYTES: usize = 64 << 20;
+/// A longer answer is given, but not kept.
+const ANSWER_BYTES: usize = 8 << 20;
+
+/// Marks an answer of 5xx, or one whose calls all failed, that certainly ran nothing; put it among the extensions of the
+/// response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NotRun;
+
+/// A request under a key.
+#[derive(Clone, Debug)]
+pub(crate) struct IdempotencyKey {
+    name: Name,
+    digest: [u8; 32],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Name {
+    caller: Option<Arc<str>>,
+    key: Box<str>,
+}
+
+impl IdempotencyKey {
+    /// The key that a request carries. The route, the query and the body together are what must be the same.
+    pub(crate) fn of(
+        headers: &HeaderMap,
+        caller: Option<Arc<str>>,
+        route: &str,
+        query: Option<&str>,
+        body: &[u8],
+    ) -> Result<Option<Self>, ApiError> {
+        let Some(value) = headers.get(KEY) else { return Ok(None) };
+        let key = value.to_str().unwrap_or_default();
+        if key.is_empty() || key.len() > KEY_LENGTH || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let message = format!("Idempotency-Key must have 1 to {KEY_LENGTH} visible ASCII characters");
+            return Err(ApiError::bad_request(message));
+        }
+        let mut digest = Sha256::new();
+        for part in [route.as_bytes(), query.unwrap_or_default().as_bytes(), body] {
+            digest.update(part.len().to_le_bytes());
+            digest.update(part);
+        }
+        Ok(Some(Self { name: Name { caller, key: key.into() }, digest: digest.finalize().into() }))
+    }
+}
+
+/// The answers of requests with a key.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Idempotency {
+    entries: Arc<Mutex<Entries>>,
+    tasks: TaskTracker,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    by_name: HashMap<Name, Entry>,
+    bytes: usize,
+    count: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    digest: [u8; 32],
+    /// Tells this entry from an earlier one of the same name.
+    number: u64,
+    since: Instant,
+    state: watch::Receiver<State>,
+    bytes: usize,
+}
+
+/// Where a request stands.
+#[derive(Clone, Debug)]
+enum State {
+    Running,
+    Answered(Arc<Answer>),
+    /// It ran, but its answer is too long to keep.
+    TooLong,
+    /// It gave an answer that is not worth keeping, or broke off.
+    Forgotten,
+}
+
+#[derive(Debug)]
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Answer {
+    fn weight(&self) -> usize {
+        let headers: usize = self.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+        self.body.len() + headers + 256
+    }
+
+    fn to_response(&self) -> Response {
+        let mut response = Response::new(Body::from(self.body.clone()));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers.clone();
+        response
+    }
+}
+
+impl Idempotency {
+    /// Runs `work` unless the same request ran already, and gives its answer. Dropping the future does not end the work.
+    pub(crate) async fn run<F>(&self, key: IdempotencyKey, work: F) -> Result<Response, ApiError>
+    where
+        F: Future<Output = Response> + Send + 'static,
+    {
+        let mut work = Some(work);
+        loop {
+            match self.enter(&key, Instant::now())? {
+                Entered::First { number, sender } => {
+                    let Some(work) = work.take() else { return Err(broke_off()) };
+                    let (answer, first) = tokio::sync::oneshot::channel();
+                    let task = Task { shared: self.clone(), name: key.name.clone(), number, sender };
+                    self.tasks.spawn(async move {
+                        let response = task.settle(work.await).await;
+                        // A caller who has gone away comes back for it.
+                        let _ = answer.send(response);
+                    });
+                    return first.await.map_err(|_| broke_off());
+                }
+                Entered::Later(mut state) => {
+                    // A sender that is gone has left its last word.
+                    let _ = state.wait_for(|state| !matches!(state, State::Running)).await;
+                    let last = state.borrow().clone();
+                    match last {
+                        State::Answered(answer) => return Ok(replayed(answer.to_response())),
+                        State::TooLong => {
+                            let message = "this request ran already, but its answer was too long to keep";
+                            return Err(ApiError::new(
+                                StatusCode::CONFLICT,
+                                code::IDEMPOTENCY_CONFLICT,
+                                message,
+                            ));
+                        }
+                        // The first one ran nothing, so this one may try.
+                        State::Running | State::Forgotten => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for the work that nobody waits for any more. New work is still taken.
+    pub(crate) async fn drain(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.tasks.reopen();
+    }
+
+    fn enter(&self, key: &IdempotencyKey, now: Instant) -> Result<Entered, ApiError> {
+        let mut entries = self.lock();
+        let too_old = entries.by_name.get(&key.name).is_some_and(|entry| entry.is_too_old(now));
+        if too_old {
+            entries.remove(&key.name);
+        }
+        if let Some(entry) = entries.by_name.get(&key.name) {
+            if entry.digest != key.digest {
+                let message = "this Idempotency-Key was used for another request";
+                return Err(ApiError::new(
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    code::IDEMPOTENCY_CONFLICT,
+                    message,
+                ));
+            }
+            return Ok(Entered::Later(entry.state.clone()));
+        }
+        entries.make_room(0, now);
+        if entries.by_name.len() >= ENTRIES {
+            let message = "too many requests with an Idempotency-Key are running";
+            return Err(ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1));
+        }
+        entries.count += 1;
+        let number = entries.count;
+        let (sender, state) = watch::channel(State::Running);
+        let entry = Entry { digest: key.digest, number, since: now, state, bytes: 0 };
+        entries.by_name.insert(key.name.clone(), entry);
+        Ok(Entered::First { number, sender })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Entered {
+    First { number: u64, sender: watch::Sender<State> },
+    Later(watch::Receiver<State>),
+}
+
+impl Entry {
+    fn is_running(&self) -> bool {
+        matches!(*self.state.borrow(), State::Running)
+    }
+
+    fn is_too_old(&self, now: Instant) -> bool {
+        !self.is_running() && now.saturating_duration_since(self.since) >= KEPT_FOR
+    }
+}
+
+impl Entries {
+    fn remove(&mut self, name: &Name) {
+        if let Some(entry) = self.by_name.remove(name) {
+            self.bytes = self.bytes.saturating_sub(entry.bytes);
+        }
+    }
+
+    /// Forgets what is too old, and then the oldest, until there is room for one more answer.
+    fn make_room(&mut self, bytes: usize, now: Instant) {
+        let has_room = |entries: &Self| entries.by_name.len() < ENTRIES && entries.bytes + bytes <= BYTES;
+        if has_room(self) {
+            return;
+        }
+        let mut done: Vec<(Instant, Name)> = Vec::new();
+        for (name, entry) in self.by_name.iter().filter(|(_, entry)| !entry.is_running()) {
+            done.push((entry.since, name.clone()));
+        }
+        done.sort_by_key(|(since, _)| *since);
+        for (since, name) in done {
+            // An eighth is freed at once, so that the next ones need not look again.
+            let relaxed = self.by_name.len() < ENTRIES / 8 * 7 && self.bytes + bytes <= BYTES / 8 * 7;
+            if relaxed && now.saturating_duration_since(since) < KEPT_FOR {
+                break;
+            }
+            self.remove(&name);
+        }
+    }
+}
+
+/// The running of one request. Where it breaks off, its entry is forgotten.
+struct Task {
+    shared: Idempotency,
+    name: Name,
+    number: u64,
+    sender: watch::Sender<State>,
+}
+
+impl Task {
+    async fn settle(&self, response: Response) -> Response {
+        let not_run = response.extensions().get::<NotRun>().is_some();
+        let status = response.status();
+        let is_kept = !not_run
+            && (status.is_success()
+                || (status.is_server_error() && status != StatusCode::SERVICE_UNAVAILABLE));
+        if !is_kept {
+            return response;
+        }
+        let (parts, body) = response.into_parts();
+        let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
+            return Response::from_parts(parts, Body::empty());
+        };
+        let answer = Answer { status: parts.status, headers: parts.headers.clone(), body: body.clone() };
+        let weight = answer.weight();
+        let state = if weight > ANSWER_BYTES { State::TooLong } else { State::Answered(Arc::new(answer)) };
+        let bytes = if weight > ANSWER_BYTES { 0 } else { weight };
+        {
+            let mut entries = self.shared.lock();
+            entries.make_room(bytes, Instant::now());
+            if let Some(entry) =
+                entries.by_name.get_mut(&self.name).filter(|entry| entry.number == self.number)
+            {
+                entry.bytes = bytes;
+                entry.since = Instant::now();
+                entries.bytes += bytes;
+            }
+        }
+        self.sender.send_replace(state);
+        Response::from_parts(parts, Body::from(body))
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        if matches!(*self.sender.borrow(), State::Running) {
+            let mut entries = self.shared.lock();
+            if entries.by_name.get(&self.name).is_some_and(|entry| entry.number == self.number) {
+                entries.remove(&self.name);
+            }
+            drop(entries);
+            self.sender.send_replace(State::Forgotten);
+        }
+    }
+}
+
+fn replayed(mut response: Response) -> Response {
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    response
+}
+
+fn broke_off() -> ApiError {
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, "the request broke off")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use axum::response::IntoResponse as _;
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    fn key(caller: &str, key: &str, body: &str) -> IdempotencyKey {
+        let mut headers = HeaderMap::new();
+        headers.insert(KEY, HeaderValue::from_str(key).unwrap());
+        IdempotencyKey::of(&headers, Some(caller.into()), "/execute", None, body.as_bytes()).unwrap().unwrap()
+    }
+
+    async fn text(response: Response) -> String {
+        let replayed = response.headers().contains_key(REPLAYED);
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        format!("{}{}", String::from_utf8_lossy(&body), if replayed { " again" } else { "" })
+    }
+
+    fn counted(
+        count: &Arc<AtomicUsize>,
+        status: StatusCode,
+    ) -> impl Future<Output = Response> + Send + 'static + use<> {
+        let count = Arc::clone(count);
+        async move { (status, count.fetch_add(1, Ordering::Relaxed).to_string()).into_response() }
+    }
+
+    #[tokio::test]
+    async fn the_same_request_runs_once() {
+        let (shared, count) = (Idempotency::default(), Arc::default());
+        let run = |key| shared.run(key, counted(&count, StatusCode::OK));
+        assert_eq!(text(run(key("a", "k", "body")).await.unwrap()).await, "0");
+        assert_eq!(text(run(key("a", "k", "body")).await.unwrap()).await, "0 again");
+        assert_eq!(text(run(key("b", "k", "body")).await.unwrap()).await, "1", "another caller");
+        let error = run(key("a", "k", "other")).await.unwrap_err();
+        assert_eq!((error.status.as_u16(), error.code), (422, code::IDEMPOTENCY_CONFLICT));
+    }
+
+    #[tokio::test]
+    async fn the_second_waits_for_the_first_also_if_the_first_caller_leaves() {
+        let (shared, gate) = (Idempotency::default(), Arc::new(Notify::new()));
+        let waiting = Arc::clone(&gate);
+        let work = async move {
+            waiting.notified().await;
+            "first".into_response()
+        };
+        let mut first = Box::pin(shared.run(key("a", "k", "body"), work));
+        assert!(futures_util::poll!(&mut first).is_pending());
+        drop(first);
+        let second = shared.run(key("a", "k", "body"), async { "second".into_response() });
+        let (second, ()) = tokio::join!(second, async { gate.notify_one() });
+        assert_eq!(text(second.unwrap()).await, "first again");
+        shared.drain().await;
+    }
+
+    #[tokio::test]
+    async fn answers_of_requests_that_ran_nothing_are_forgotten() {
+        let (shared, count) = (Idempotency::default(), Arc::default());
+        for (status, expected) in [
+            (StatusCode::BAD_REQUEST, "0"),
+            (StatusCode::SERVICE_UNAVAILABLE, "1"),
+            (StatusCode::GATEWAY_TIMEOUT, "2"),
+            (StatusCode::OK, "2 again"),
+        ] {
+            let response = shared.run(key("a", "k", "body"), counted(&count, status)).await.unwrap();
+            assert_eq!(text(response).await, expected);
+        }
+        let marked = async {
+            let mut response = StatusCode::BAD_GATEWAY.into_response();
+            response.extensions_mut().insert(NotRun);
+            response
+        };
+        shared.run(key("a", "m", ""), marked).await.unwrap();
+        assert_eq!(
+            text(shared.run(key("a", "m", ""), counted(&count, StatusCode::OK)).await.unwrap()).await,
+            "3"
+        );
+    }
+
+    #[tokio::test]
+    async fn work_that_breaks_off_is_forgotten() {
+        let shared = Idempotency::default();
+        let broken = async { panic!("on purpose") };
+        assert!(shared.run(key("a", "k", ""), broken).await.is_err());
+        assert_eq!(
+            text(shared.run(key("a", "k", ""), async { "x".into_response() }).await.unwrap()).await,
+            "x"
+        );
+    }
+
+    #[tokio::test]
+    async fn entries_and_bytes_are_bounded() {
+        let shared = Idempotency::default();
+        let long = vec![b'x'; 4 << 20];
+        for number in 0..40 {
+            let body = long.clone();
+            shared.run(key("a", &number.to_string(), ""), async { body.into_response() }).await.unwrap();
+        }
+        let (bytes, count) = {
+            let entries = shared.lock();
+            (entries.bytes, entries.by_name.len())
+        };
+        assert!(bytes <= BYTES && count < 20 && count > 5, "{bytes} {count}");
+        for number in 0..ENTRIES + 100 {
+            shared.run(key("b", &number.to_string(), ""), async { "x".into_response() }).await.unwrap();
+        }
+        assert!(shared.lock().by_name.len() <= ENTRIES);
+    }
+
+    #[tokio::test]
+    async fn too_long_answers_are_not_run_again() {
+        let shared = Idempotency::default();
+        let long = async { vec![b'x'; ANSWER_BYTES + 1].into_response() };
+        assert_eq!(text(shared.run(key("a", "k", ""), long).await.unwrap()).await.len(), ANSWER_BYTES + 1);
+        let error = shared.run(key("a", "k", ""), async { "x".into_response() }).await.unwrap_err();
+        assert_eq!(error.status, StatusCode::CONFLICT);
+    }
+
+    #[test]
+    fn keys_are_short_and_visible() {
+        let mut headers = HeaderMap::new();
+        let mut check = |value: &[u8]| {
+            headers.insert(KEY, HeaderValue::from_bytes(value).unwrap());
+            IdempotencyKey::of(&headers, None, "/", None, b"").is_ok()
+        };
+        assert!(check(b"a") && check(&[b'k'; 255]));
+        assert!(!check(b"") && !check(&[b'k'; 256]) && !check(b"a b") && !check("é".as_bytes()));
+    }
+
+    #[test]
+    fn old_entries_are_forgotten() {
+        let shared = Idempotency::default();
+        let start = Instant::now();
+        let Ok(Entered::First { sender, .. }) = shared.enter(&key("a", "k", ""), start) else {
+            panic!("not first")
+        };
+        assert!(
+            matches!(shared.enter(&key("a", "k", ""), start + KEPT_FOR), Ok(Entered::Later(_))),
+            "still running"
+        );
+        sender.send_replace(State::TooLong);
+        assert!(matches!(shared.enter(&key("a", "k", ""), start + KEPT_FOR), Ok(Entered::First { .. })));
+    }
+}

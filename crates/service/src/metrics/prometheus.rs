@@ -1,0 +1,354 @@
+//! The figures as Prometheus text (format 0.0.4).
+
+use std::fmt::{self, Write as _};
+use std::sync::atomic::Ordering;
+
+use super::histogram::{BOUNDS, Histogram};
+use super::labels::OUTCOMES;
+use super::{Metrics, RouteIndex, STATUSES};
+
+/// What is read when somebody asks, instead of being counted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gauges {
+    /// How each server is.
+    pub(crate) servers: Vec<ServerGauge>,
+    /// Entries of the call log that wait to be written.
+    pub(crate) log_waiting: u64,
+    pub(crate) log_written: u64,
+    pub(crate) log_failures: u64,
+    /// The size of the log's database.
+    pub(crate) log_bytes: u64,
+    /// Tools in the catalogue.
+    pub(crate) tools: u64,
+}
+
+/// How one server is.
+#[derive(Clone, Debug)]
+pub(crate) struct ServerGauge {
+    pub(crate) name: String,
+    pub(crate) state: &'static str,
+    pub(crate) is_up: bool,
+    pub(crate) in_flight: u64,
+    pub(crate) restarts: u64,
+}
+
+/// Writes families of metrics.
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        self.line(format_args!("# HELP {name} {help}"));
+        self.line(format_args!("# TYPE {name} {kind}"));
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
+        self.line(format_args!("{name}{} {value}", LabelSet(labels)));
+    }
+
+    fn line(&mut self, line: fmt::Arguments<'_>) {
+        // Writing into memory has no way to fail.
+        let _ = writeln!(self.0, "{line}");
+    }
+
+    fn histogram(&mut self, name: &str, labels: &[(&str, &str)], histogram: &Histogram) {
+        let (counts, micros) = histogram.read();
+        let bounds = BOUNDS.iter().map(|bound| Seconds(*bound).to_string()).chain(["+Inf".to_owned()]);
+        for (bound, count) in bounds.zip(counts) {
+            let with_bound: Vec<(&str, &str)> =
+                labels.iter().copied().chain([("le", bound.as_str())]).collect();
+            self.line(format_args!("{name}_bucket{} {count}", LabelSet(&with_bound)));
+        }
+        self.line(format_args!("{name}_sum{} {}", LabelSet(labels), Seconds(micros)));
+        self.line(format_args!(
+            "{name}_count{} {}",
+            LabelSet(labels),
+            counts.last().copied().unwrap_or_default()
+        ));
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: u64) {
+        self.family(name, "gauge", help);
+        self.sample(name, &[], value);
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) {
+        self.family(name, "counter", help);
+        self.sample(name, &[], value);
+    }
+}
+
+/// Microseconds, written as seconds.
+struct Seconds(u64);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / 1_000_000, self.0 % 1_000_000);
+        if rest == 0 {
+            return write!(formatter, "{whole}");
+        }
+        let decimals = format!("{rest:06}");
+        write!(formatter, "{whole}.{}", decimals.trim_end_matches('0'))
+    }
+}
+
+struct LabelSet<'l>(&'l [(&'l str, &'l str)]);
+
+impl fmt::Display for LabelSet<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        for (place, (name, value)) in self.0.iter().enumerate() {
+            formatter.write_char(if place == 0 { '{' } else { ',' })?;
+            write!(formatter, "{name}=\"")?;
+            for character in value.chars() {
+                match character {
+                    '\\' => formatter.write_str("\\\\")?,
+                    '"' => formatter.write_str("\\\"")?,
+                    '\n' => formatter.write_str("\\n")?,
+                    other => formatter.write_char(other)?,
+                }
+            }
+            formatter.write_char('"')?;
+        }
+        formatter.write_char('}')
+    }
+}
+
+impl Metrics {
+    /// All figures.
+    pub(crate) fn prometheus(&self, gauges: &Gauges) -> String {
+        let mut text = Text(String::with_capacity(16 << 10));
+        self.write_requests(&mut text);
+        self.write_calls(&mut text);
+        self.write_conversions(&mut text);
+        write_gauges(&mut text, gauges);
+        text.gauge(
+            "gateway_requests_in_flight",
+            "Requests at work.",
+            u64::try_from(self.in_flight.load(Ordering::Relaxed)).unwrap_or(u64::MAX),
+        );
+        text.gauge(
+            "gateway_log_streams",
+            "Open streams of the call log.",
+            u64::try_from(self.streams.load(Ordering::Relaxed)).unwrap_or(u64::MAX),
+        );
+        text.family("gateway_build_info", "gauge", "The version.");
+        text.sample("gateway_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
+        text.gauge(
+            "process_start_time_seconds",
+            "When the process started, in seconds since 1970.",
+            self.started_ms / 1_000,
+        );
+        if let Some(bytes) = resident_bytes() {
+            text.gauge("process_resident_memory_bytes", "Memory in use.", bytes);
+        }
+        text.0
+    }
+
+    fn write_requests(&self, text: &mut Text) {
+        let name = "gateway_http_requests_total";
+        text.family(name, "counter", "Requests, by route and status.");
+        for (place, counters) in self.routes.iter().enumerate() {
+            let (method, route) = RouteIndex::new(place).names();
+            for (index, count) in counters.by_status.iter().enumerate() {
+                let count = count.load(Ordering::Relaxed);
+                if count > 0 {
+                    let status = STATUSES.get(index).map_or_else(|| "other".to_owned(), u16::to_string);
+                    text.sample(name, &[("method", method), ("route", route), ("status", &status)], count);
+                }
+            }
+        }
+        let name = "gateway_http_request_duration_seconds";
+        text.family(name, "histogram", "How long requests took.");
+        for (place, counters) in self.routes.iter().enumerate() {
+            if counters.total() > 0 {
+                let (method, route) = RouteIndex::new(place).names();
+                text.histogram(name, &[("method", method), ("route", route)], &counters.durations);
+            }
+        }
+        let providers = self.providers.all();
+        let name = "gateway_provider_requests_total";
+        text.family(name, "counter", "Requests that were about a provider.");
+        for (provider, counters) in &providers {
+            text.sample(name, &[("provider", provider)], counters.requests.load(Ordering::Relaxed));
+        }
+        let name = "gateway_provider_request_errors_total";
+        text.family(name, "counter", "Those of them with a status of 400 or more.");
+        for (provider, counters) in &providers {
+            text.sample(name, &[("provider", provider)], counters.errors.load(Ordering::Relaxed));
+        }
+        let name = "gateway_provider_calls_total";
+        text.family(name, "counter", "Tool calls that came in a provider's format.");
+        for (provider, counters) in &providers {
+            text.sample(name, &[("provider", provider)], counters.calls.load(Ordering::Relaxed));
+        }
+    }
+
+    fn write_calls(&self, text: &mut Text) {
+        let series = self.calls.all();
+        let name = "gateway_calls_total";
+        text.family(name, "counter", "Tool calls, by outcome.");
+        for (server, tool, counters) in &series {
+            for (outcome, count) in OUTCOMES.iter().zip(&counters.outcomes) {
+                let count = count.load(Ordering::Relaxed);
+                if count > 0 {
+                    text.sample(name, &[("server", server), ("tool", tool), ("outcome", outcome)], count);
+                }
+            }
+        }
+        let name = "gateway_call_duration_seconds";
+        text.family(name, "histogram", "How long tool calls took.");
+        for (server, tool, counters) in &series {
+            text.histogram(name, &[("server", server), ("tool", tool)], &counters.durations);
+        }
+    }
+
+    fn write_conversions(&self, text: &mut Text) {
+        let converted = self.converted.load(Ordering::Relaxed);
+        text.counter("gateway_tools_converted_total", "Tools converted to a provider's format.", converted);
+        let quarantined = self.quarantined.load(Ordering::Relaxed);
+        text.counter(
+            "gateway_tools_quarantined_total",
+            "Tools left out because no valid form exists.",
+            quarantined,
+        );
+    }
+}
+
+fn write_gauges(text: &mut Text, gauges: &Gauges) {
+    text.gauge("gateway_tools", "Tools that the servers offer.", gauges.tools);
+    text.gauge(
+        "gateway_log_queue_depth",
+        "Entries of the call log that wait to be written.",
+        gauges.log_waiting,
+    );
+    text.counter(
+        "gateway_log_written_total",
+        "Entries of the call log that are safely written.",
+        gauges.log_written,
+    );
+    text.counter(
+        "gateway_log_failures_total",
+        "Attempts to write the call log that failed.",
+        gauges.log_failures,
+    );
+    text.gauge("gateway_log_bytes", "Size of the call log on disk.", gauges.log_bytes);
+    text.family("gateway_upstream_up", "gauge", "Whether a call to the server would work.");
+    for server in &gauges.servers {
+        text.sample("gateway_upstream_up", &[("server", &server.name)], u64::from(server.is_up));
+    }
+    text.family("gateway_upstream_state", "gauge", "The state of each server.");
+    for server in &gauges.servers {
+        text.sample("gateway_upstream_state", &[("server", &server.name), ("state", server.state)], 1);
+    }
+    text.family("gateway_upstream_in_flight", "gauge", "Calls that wait for the server's answer.");
+    for server in &gauges.servers {
+        text.sample("gateway_upstream_in_flight", &[("server", &server.name)], server.in_flight);
+    }
+    text.family("gateway_upstream_restarts_total", "counter", "How often the server was started again.");
+    for server in &gauges.servers {
+        text.sample("gateway_upstream_restarts_total", &[("server", &server.name)], server.restarts);
+    }
+}
+
+/// The memory of this process, where the system tells it.
+fn resident_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kilobytes * 1_024)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::time::Duration;
+
+    use http::StatusCode;
+
+    use super::*;
+
+    /// A strict reader of the text format: every sample has a family with a help and a type, no series stands twice.
+    fn parse(text: &str) -> BTreeMap<String, f64> {
+        let mut families = BTreeSet::new();
+        let mut helps = BTreeSet::new();
+        let mut samples = BTreeMap::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# HELP ") {
+                assert!(helps.insert(rest.split_once(' ').unwrap().0.to_owned()), "{line}");
+            } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                assert!(["counter", "gauge", "histogram"].contains(&kind) && helps.contains(name), "{line}");
+                assert!(families.insert(name.to_owned()), "{line}");
+            } else {
+                let (series, value) = line.rsplit_once(' ').unwrap();
+                let name = series.split('{').next().unwrap();
+                let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end));
+                assert!(
+                    families.contains(name) || family.is_some_and(|family| families.contains(family)),
+                    "{line}"
+                );
+                assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'), "{line}");
+                check_labels(series.strip_prefix(name).unwrap());
+                assert!(samples.insert(series.to_owned(), value.parse().unwrap()).is_none(), "{line}");
+            }
+        }
+        samples
+    }
+
+    fn check_labels(text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let mut rest = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap();
+        while !rest.is_empty() {
+            let (name, value) = rest.split_once("=\"").unwrap();
+            assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'), "{text}");
+            let mut escaped = false;
+            let end = value.find(|character| {
+                let is_end = character == '"' && !escaped;
+                escaped = character == '\\' && !escaped;
+                is_end
+            });
+            rest = value.split_at(end.unwrap() + 1).1;
+            rest = rest.strip_prefix(',').unwrap_or(rest);
+        }
+    }
+
+    #[test]
+    fn the_text_parses_and_says_what_was_counted() {
+        let metrics = Metrics::default();
+        metrics.request(RouteIndex::new(0), StatusCode::OK, Duration::from_micros(200), Some("gemini"));
+        metrics.request(RouteIndex::UNKNOWN, StatusCode::IM_A_TEAPOT, Duration::from_secs(100), None);
+        metrics.call("we \"ird\\\n", "tool}", Some("gemini"), None, Duration::from_millis(3));
+        metrics.call("we \"ird\\\n", "tool}", None, Some("TIMEOUT"), Duration::from_secs(3));
+        metrics.conversions(5, 1);
+        let server =
+            ServerGauge { name: "a".to_owned(), state: "connected", is_up: true, in_flight: 2, restarts: 3 };
+        let gauges = Gauges { servers: vec![server], log_waiting: 4, ..Gauges::default() };
+        let samples = parse(&metrics.prometheus(&gauges));
+        let expected = [
+            (r#"gateway_http_requests_total{method="GET",route="/tools",status="200"}"#, 1.0),
+            (r#"gateway_http_requests_total{method="other",route="other",status="other"}"#, 1.0),
+            (r#"gateway_http_request_duration_seconds_bucket{method="GET",route="/tools",le="0.0001"}"#, 0.0),
+            (
+                r#"gateway_http_request_duration_seconds_bucket{method="GET",route="/tools",le="0.00025"}"#,
+                1.0,
+            ),
+            (r#"gateway_http_request_duration_seconds_bucket{method="other",route="other",le="60"}"#, 0.0),
+            (r#"gateway_http_request_duration_seconds_bucket{method="other",route="other",le="+Inf"}"#, 1.0),
+            (r#"gateway_http_request_duration_seconds_sum{method="other",route="other"}"#, 100.0),
+            (r#"gateway_calls_total{server="we \"ird\\\n",tool="tool}",outcome="TIMEOUT"}"#, 1.0),
+            (r#"gateway_call_duration_seconds_sum{server="we \"ird\\\n",tool="tool}"}"#, 3.003),
+            (r#"gateway_provider_calls_total{provider="gemini"}"#, 1.0),
+            ("gateway_tools_quarantined_total", 1.0),
+            (r#"gateway_upstream_restarts_total{server="a"}"#, 3.0),
+            (r#"gateway_upstream_state{server="a",state="connected"}"#, 1.0),
+            ("gateway_log_queue_depth", 4.0),
+        ];
+        for (series, value) in expected {
+            assert_eq!(samples.get(series), Some(&value), "{series}");
+        }
+    }
+}

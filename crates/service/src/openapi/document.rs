@@ -1,0 +1,266 @@
+//! The OpenAPI document, made from the table of routes.
+
+use serde_json::{Map, Value, json};
+
+use super::route::{Access, Answer, Body, Content, Kind, Parameter, Place, Route};
+use super::table::ROUTES;
+
+/// The schemas that routes refer to.
+const COMPONENTS: &str = include_str!("components.json");
+
+/// Words of `code` that every route may answer with.
+const EVERYWHERE: &[(&str, &str, &[&str])] = &[
+    ("401", "A key is missing or wrong; only where keys are configured.", &["UNAUTHORIZED"]),
+    ("403", "The `Host` or `Origin` is not one of ours.", &["FORBIDDEN"]),
+    ("429", "Too many requests by this caller; see `Retry-After`.", &["OVERLOADED"]),
+];
+
+/// Words of `code` that every route with a body may answer with.
+const WITH_BODY: &[(&str, &str, &[&str])] = &[
+    ("408", "The body took too long to come.", &["TIMEOUT"]),
+    ("413", "The body is too large.", &["BODY_TOO_LARGE"]),
+    ("415", "The body is not declared as JSON.", &["UNSUPPORTED_MEDIA_TYPE"]),
+    ("503", "Too much at once; see `Retry-After`.", &["OVERLOADED"]),
+];
+
+/// The OpenAPI document of all routes.
+pub fn document() -> Value {
+    let mut paths = Map::new();
+    for route in ROUTES {
+        let path = paths.entry(route.path).or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(operations) = path {
+            operations.insert(route.verb.name().to_ascii_lowercase(), operation(route));
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "MCP Tool Gateway",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "The tools of any MCP server in every LLM provider's format, and the calls of any provider run on \
+                the right server. Every answer carries `x-correlation-id`; every error is `{error, code, correlationId}`.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "tags": [
+            {"name": "Tools", "description": "What the servers offer, in every format."},
+            {"name": "Calls", "description": "Running tools."},
+            {"name": "Servers", "description": "The MCP servers behind the gateway."},
+            {"name": "Operations", "description": "How it goes."},
+        ],
+        "paths": paths,
+        "components": components(),
+    })
+}
+
+fn components() -> Value {
+    // A test reads the file, so that the fallback is never seen.
+    serde_json::from_str(COMPONENTS).unwrap_or_default()
+}
+
+fn operation(route: &Route) -> Value {
+    let mut operation = Map::new();
+    operation.insert("tags".to_owned(), json!([route.tag]));
+    operation.insert("summary".to_owned(), route.summary.into());
+    if !route.description.is_empty() {
+        operation.insert("description".to_owned(), route.description.into());
+    }
+    operation.insert("operationId".to_owned(), operation_id(route).into());
+    let security = match route.access {
+        Access::Key => json!([{}, {"bearer": []}, {"apiKey": []}]),
+        Access::Open => json!([]),
+    };
+    operation.insert("security".to_owned(), security);
+    let correlation = json!({"$ref": "#/components/parameters/CorrelationId"});
+    let parameters = route.parameters.iter().map(parameter).chain([correlation]);
+    operation.insert("parameters".to_owned(), parameters.collect());
+    if let Some(body) = &route.body {
+        operation.insert("requestBody".to_owned(), request_body(body));
+    }
+    operation.insert("responses".to_owned(), Value::Object(responses(route)));
+    Value::Object(operation)
+}
+
+/// `GET /tools/{provider}/context` is `getToolsProviderContext`.
+fn operation_id(route: &Route) -> String {
+    let mut id = route.verb.name().to_ascii_lowercase();
+    let words = route
+        .path
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    for word in words {
+        let (first, rest) = word.split_at(1);
+        id.push_str(&first.to_ascii_uppercase());
+        id.push_str(rest);
+    }
+    id
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let place = match parameter.place {
+        Place::Path => "path",
+        Place::Query => "query",
+        Place::Header => "header",
+    };
+    let schema = match parameter.kind {
+        Kind::Text => json!({"type": "string"}),
+        Kind::Flag => json!({"type": "boolean", "default": false}),
+        Kind::Moment => json!({"type": "string", "format": "date-time"}),
+        Kind::Number { least, most, usual } => {
+            let mut schema = json!({"type": "integer", "minimum": least, "maximum": most});
+            if let (Some(usual), Value::Object(members)) = (usual, &mut schema) {
+                members.insert("default".to_owned(), usual.into());
+            }
+            schema
+        }
+        Kind::Words(words) => json!({"type": "string", "enum": words}),
+        Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
+    };
+    let mut value = json!({
+        "name": parameter.name,
+        "in": place,
+        "required": parameter.place == Place::Path,
+        "description": parameter.description,
+        "schema": schema,
+    });
+    if let (Kind::Texts, Value::Object(members)) = (parameter.kind, &mut value) {
+        members.insert("explode".to_owned(), true.into());
+    }
+    value
+}
+
+fn request_body(body: &Body) -> Value {
+    let examples: Map<String, Value> = body
+        .examples
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), json!({"value": example(text)})))
+        .collect();
+    json!({
+        "required": true,
+        "content": {"application/json": {"schema": reference(body.schema), "examples": examples}},
+    })
+}
+
+fn responses(route: &Route) -> Map<String, Value> {
+    let mut responses: std::collections::BTreeMap<String, Value> =
+        route.answers.iter().map(|answer| (answer.status.to_string(), response(answer))).collect();
+    let body = if route.body.is_some() { WITH_BODY } else { &[] };
+    let keyed = match route.access {
+        Access::Key => EVERYWHERE,
+        Access::Open => EVERYWHERE.get(1..2).unwrap_or_default(),
+    };
+    for (status, description, codes) in keyed.iter().chain(body) {
+        responses.entry((*status).to_owned()).or_insert_with(|| with_error(description, codes));
+    }
+    responses.into_iter().collect()
+}
+
+fn response(answer: &Answer) -> Value {
+    let content = match answer.content {
+        Content::Error(codes) => return with_error(answer.description, codes),
+        Content::Nothing => Value::Null,
+        Content::Json(schema, None) => json!({"application/json": {"schema": reference(schema)}}),
+        Content::Json(schema, Some(text)) => {
+            json!({"application/json": {"schema": reference(schema), "example": example(text)}})
+        }
+        Content::Media(media) => json!({media: {"schema": {"type": "string"}}}),
+        Content::JsonOr(schema, media) => {
+            json!({"application/json": {"schema": reference(schema)}, media: {"schema": {"type": "string"}}})
+        }
+    };
+    let mut response = json!({"description": answer.description, "headers": headers()});
+    if let (false, Value::Object(members)) = (content.is_null(), &mut response) {
+        members.insert("content".to_owned(), content);
+    }
+    response
+}
+
+fn with_error(description: &str, codes: &[&str]) -> Value {
+    let example = json!({
+        "error": description,
+        "code": codes.first().copied().unwrap_or("UNKNOWN"),
+        "correlationId": "0b1f6f0e-3f1d-4c55-9d2b-6f1f2a4f9f10",
+    });
+    json!({
+        "description": format!("{description} `code`: {}.", codes.join(", ")),
+        "headers": headers(),
+        "content": {"application/json": {"schema": reference("Error"), "example": example}},
+    })
+}
+
+fn headers() -> Value {
+    json!({"x-correlation-id": {"$ref": "#/components/headers/CorrelationId"}})
+}
+
+fn reference(schema: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{schema}")})
+}
+
+fn example(text: &str) -> Value {
+    // A test reads every example, so that the fallback is never seen.
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn references(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => {
+                if let Some(Value::String(target)) = members.get("$ref") {
+                    found.push(target.clone());
+                }
+                members.values().for_each(|value| references(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere_and_every_schema_is_used() {
+        let document = document();
+        let mut found = Vec::new();
+        references(&document, &mut found);
+        for target in &found {
+            assert!(document.pointer(target.trim_start_matches('#')).is_some(), "{target}");
+        }
+        for name in document.pointer("/components/schemas").and_then(Value::as_object).unwrap().keys() {
+            assert!(found.contains(&format!("#/components/schemas/{name}")), "{name} is not used");
+        }
+    }
+
+    #[test]
+    fn every_example_is_json() {
+        for route in ROUTES {
+            for (name, text) in route.body.iter().flat_map(|body| body.examples) {
+                assert!(!example(text).is_null(), "{} {name}", route.path);
+            }
+            for answer in route.answers {
+                if let Content::Json(_, Some(text)) = answer.content {
+                    assert!(!example(text).is_null(), "{} {}", route.path, answer.status);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn operations_have_different_ids() {
+        let ids: std::collections::BTreeSet<String> = ROUTES.iter().map(operation_id).collect();
+        assert_eq!(ids.len(), ROUTES.len());
+        assert!(ids.contains("getToolsProviderContext"), "{ids:?}");
+    }
+
+    /// `UPDATE_OPENAPI=1 cargo test -p gateway-service committed` writes the copy anew.
+    #[test]
+    fn the_committed_copy_is_the_document() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+        let text = format!("{:#}\n", document());
+        if std::env::var_os("UPDATE_OPENAPI").is_some() {
+            std::fs::write(path, &text).unwrap();
+        }
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(committed == text, "docs/openapi.json is old: run with UPDATE_OPENAPI=1");
+    }
+}

@@ -1,0 +1,153 @@
+//! What is said about one route.
+
+use http::Method;
+
+/// What a route does. Every action has a handler, so a row of the table without one does not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Action {
+    Tools,
+    Render,
+    Context,
+    Execute,
+    CallTool,
+    Convert,
+    Check,
+    Providers,
+    Provider,
+    Logs,
+    Servers,
+    ConnectServer,
+    RestartServer,
+    AcceptServer,
+    Health,
+    Live,
+    Ready,
+    Metrics,
+    MetricsText,
+    Document,
+    Page,
+}
+
+/// The method of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Get,
+    Post,
+}
+
+impl Verb {
+    /// The word in a request's first line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+        }
+    }
+
+    /// Whether a request with this method is meant; `HEAD` is `GET` without the body.
+    pub(crate) fn takes(self, method: &Method) -> bool {
+        match self {
+            Self::Get => *method == Method::GET || *method == Method::HEAD,
+            Self::Post => *method == Method::POST,
+        }
+    }
+}
+
+/// Who may ask, where keys are configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Owners of a key.
+    Key,
+    /// Everybody. A caller without a key is told no details.
+    Open,
+}
+
+/// Whether the bounds on load apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// Counts as a request at work.
+    Counted,
+    /// Answers also when the gateway is full, so that operators see why.
+    Exempt,
+}
+
+/// One route.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) action: Action,
+    pub(crate) verb: Verb,
+    /// The pattern, with parameters in braces.
+    pub(crate) path: &'static str,
+    pub(crate) tag: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) access: Access,
+    pub(crate) load: Load,
+    pub(crate) parameters: &'static [Parameter],
+    pub(crate) body: Option<Body>,
+    pub(crate) answers: &'static [Answer],
+}
+
+/// Where a parameter stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Path,
+    Query,
+    Header,
+}
+
+/// One parameter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) place: Place,
+    pub(crate) kind: Kind,
+    pub(crate) description: &'static str,
+}
+
+/// What a parameter looks like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Text,
+    Flag,
+    Moment,
+    Number {
+        least: u64,
+        most: u64,
+        usual: Option<u64>,
+    },
+    Words(&'static [&'static str]),
+    /// Several texts, repeated or separated by commas.
+    Texts,
+}
+
+/// The body of a request.
+#[derive(Debug)]
+pub(crate) struct Body {
+    /// The name of its schema among the components.
+    pub(crate) schema: &'static str,
+    /// Named examples, as JSON texts.
+    pub(crate) examples: &'static [(&'static str, &'static str)],
+}
+
+/// One answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) description: &'static str,
+    pub(crate) content: Content,
+}
+
+/// What an answer carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content {
+    Nothing,
+    /// A schema among the components, with an example as JSON text where one helps.
+    Json(&'static str, Option<&'static str>),
+    /// Another media type.
+    Media(&'static str),
+    /// JSON or another media type, as the caller asks.
+    JsonOr(&'static str, &'static str),
+    /// The error shape; the words that `code` may have.
+    Error(&'static [&'static str]),
+}

@@ -1,0 +1,154 @@
+//! `/health` and its relatives: whether a call would work.
+
+use std::time::{Duration, Instant};
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::future::join_all;
+use gateway_upstream::{UpstreamHealth, UpstreamState};
+use http::{StatusCode, Uri};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::servers::describe;
+use crate::context::RequestContext;
+use crate::errors::{ApiError, json_response};
+use crate::gateway::Gateway;
+use crate::query::Parameters;
+
+/// How long a probe may take.
+const PROBE: Duration = Duration::from_secs(5);
+
+/// `GET /livez`: the process answers.
+pub(crate) async fn live() -> Response {
+    json_response(StatusCode::OK, r#"{"ok":true}"#)
+}
+
+/// `GET /health`: how the gateway and its servers are.
+pub(crate) async fn health(
+    State(gateway): State<Gateway>,
+    Extension(context): Extension<RequestContext>,
+    uri: Uri,
+) -> Response {
+    match report(&gateway, &context, uri.query()).await {
+        Ok(report) => json_response(StatusCode::OK, report.to_string()),
+        Err(error) => error.into_response(),
+    }
+}
+
+/// `GET /ready`: whether to send calls here.
+pub(crate) async fn ready(
+    State(gateway): State<Gateway>,
+    Extension(context): Extension<RequestContext>,
+    stopping: CancellationToken,
+) -> Response {
+    let servers = gateway.fleet().health();
+    let mut reasons = reasons_not_ready(&servers);
+    if gateway.log().status().failing {
+        reasons.push("the call log cannot be written".to_owned());
+    }
+    if stopping.is_cancelled() {
+        reasons.push("the gateway is stopping".to_owned());
+    }
+    let is_ready = reasons.is_empty();
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let mut body = json!({"ok": is_ready, "status": if is_ready { "ready" } else { "unavailable" }});
+    if !is_ready && may_see_details(&gateway, &context) {
+        body["reasons"] = reasons.into();
+    }
+    json_response(status, body.to_string())
+}
+
+/// Details are for those who could call.
+fn may_see_details(gateway: &Gateway, context: &RequestContext) -> bool {
+    gateway.config().keys.is_empty() || context.caller.is_some()
+}
+
+async fn report(gateway: &Gateway, context: &RequestContext, query: Option<&str>) -> Result<Value, ApiError> {
+    let wants_probe = Parameters::of_query(query).flag("probe")?;
+    let has_details = may_see_details(gateway, context);
+    let probes = if wants_probe && has_details { probe(gateway).await } else { Vec::new() };
+    let servers = gateway.fleet().health();
+    let ok = reasons_not_ready(&servers).is_empty();
+    let all_well = servers.iter().all(|server| server.ok || server.state == UpstreamState::Disabled);
+    let status = match (ok, all_well) {
+        (true, true) => "healthy",
+        (true, false) => "degraded",
+        (false, _) => "unhealthy",
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    if !has_details {
+        return Ok(json!({"ok": ok, "status": status, "version": version}));
+    }
+    let described: Vec<Value> = servers
+        .iter()
+        .map(|server| {
+            let mut value = describe(server);
+            if let Some((_, outcome)) = probes.iter().find(|(name, _)| name == server.id.as_str()) {
+                value["probe"] = outcome.clone();
+            }
+            value
+        })
+        .collect();
+    let log = gateway.log().status();
+    let uptime = u64::try_from(gateway.metrics().uptime().as_millis()).unwrap_or(u64::MAX);
+    Ok(json!({
+        "ok": ok,
+        "status": status,
+        "version": version,
+        "uptimeMs": uptime,
+        "configSource": gateway.config().source,
+        "serverCount": servers.len(),
+        "servers": described,
+        "log": {
+            "queued": log.queued,
+            "written": log.written,
+            "waiting": log.waiting,
+            "failures": log.failures,
+            "failing": log.failing,
+            "lastError": log.last_error,
+            "bytes": log.database_bytes,
+        },
+    }))
+}
+
+/// Why a call would not work: a required server is not there, or, without required ones, none is. A gateway without any
+/// server is ready: it still converts.
+fn reasons_not_ready(servers: &[UpstreamHealth]) -> Vec<String> {
+    let why = |server: &UpstreamHealth| {
+        let reason = server.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("server `{}` is {}{reason}", server.id, server.state)
+    };
+    if servers.iter().any(|server| server.required) {
+        return servers.iter().filter(|server| server.required && !server.ok).map(why).collect();
+    }
+    let used: Vec<&UpstreamHealth> =
+        servers.iter().filter(|server| server.state != UpstreamState::Disabled).collect();
+    if used.is_empty() || used.iter().any(|server| server.ok) {
+        return Vec::new();
+    }
+    used.into_iter().map(why).collect()
+}
+
+/// Asks every server that is not disabled for a sign of life; idle ones are started for it.
+async fn probe(gateway: &Gateway) -> Vec<(String, Value)> {
+    let servers = gateway.fleet().health();
+    let asked = servers.into_iter().filter(|server| server.state != UpstreamState::Disabled).map(
+        |server| async move {
+            let name = server.id.as_str().to_owned();
+            let began = Instant::now();
+            let outcome = tokio::time::timeout(PROBE, gateway.fleet().connect(&name)).await;
+            let took = began.elapsed().as_secs_f64() * 1_000.0;
+            let value = match outcome {
+                Ok(Ok(())) => json!({"ok": true, "durationMs": took}),
+                Ok(Err(error)) => json!({"ok": false, "durationMs": took, "error": error.to_string()}),
+                Err(_) => {
+                    json!({"ok": false, "durationMs": took, "error": format!("no answer within {PROBE:?}")})
+                }
+            };
+            (name, value)
+        },
+    );
+    join_all(asked).await
+}

@@ -1,0 +1,209 @@
+//! The call log as a stream of server-sent events: what is there, then what comes.
+//!
+//! Each entry is one event whose id is the entry's, so that `Last-Event-ID` goes on after it. A stream reads a page at a
+//! time and only as fast as its caller takes it, so it holds little; one that nobody reads any more ends with its connection.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use gateway_store::jsonl::{self, Tail};
+use gateway_store::{Filter, Subscription};
+use http::{HeaderValue, StatusCode, header};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{Source, blocking, read};
+use crate::errors::ApiError;
+use crate::gateway::Gateway;
+use crate::metrics::Entered;
+
+/// Entries that are read at once.
+const BATCH: usize = 200;
+
+/// How often a server's file is looked at.
+const FILE_PAUSE: Duration = Duration::from_millis(500);
+
+/// Bytes of a server's file that are read at once.
+const FILE_BYTES: usize = 256 << 10;
+
+/// A comment: it keeps the connection alive and means nothing.
+const HEARTBEAT: &[u8] = b": heartbeat\n\n";
+
+/// Begins a stream.
+pub(super) fn stream(
+    gateway: &Gateway,
+    source: Source,
+    stopping: CancellationToken,
+) -> Result<Response, ApiError> {
+    let limit = gateway.config().log_streams;
+    let Some(place) = gateway.metrics().open_stream(limit) else {
+        let message = format!("{limit} streams of the log are open already");
+        return Err(ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 5));
+    };
+    let position = match source {
+        Source::Gateway(filter) => Position::Log(LogPosition::new(gateway, filter)),
+        Source::Server(path, tail) => Position::File(FilePosition { path, tail: Some(tail), offset: 0 }),
+    };
+    let follower = Follower {
+        heartbeat: gateway.config().heartbeat,
+        silent_since: Instant::now(),
+        gateway: gateway.clone(),
+        position,
+        stopping,
+        greeted: false,
+        ended: false,
+        _place: place,
+    };
+    let events = stream::unfold(follower, |mut follower| async move {
+        let piece = follower.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(piece), follower))
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies must not wait for the end.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+struct Follower {
+    gateway: Gateway,
+    position: Position,
+    stopping: CancellationToken,
+    heartbeat: Duration,
+    silent_since: Instant,
+    greeted: bool,
+    ended: bool,
+    _place: Entered,
+}
+
+enum Position {
+    Log(LogPosition),
+    File(FilePosition),
+}
+
+/// What a position gives: the next events, or why there are none.
+type Next = Result<Bytes, String>;
+
+impl Follower {
+    /// The next bytes; nothing where the stream ends.
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        if !self.greeted {
+            // The first bytes tell the caller at once that it is heard.
+            self.greeted = true;
+            return Some(Bytes::from_static(b": stream of the call log\nretry: 1000\n\n"));
+        }
+        let next = async {
+            match &mut self.position {
+                Position::Log(position) => position.next(&self.gateway).await,
+                Position::File(position) => position.next().await,
+            }
+        };
+        let beat = self.silent_since + self.heartbeat;
+        let next = tokio::select! {
+            biased;
+            () = self.stopping.cancelled() => return None,
+            next = next => next,
+            () = tokio::time::sleep_until(beat) => Ok(Bytes::from_static(HEARTBEAT)),
+        };
+        self.silent_since = Instant::now();
+        Some(next.unwrap_or_else(|message| {
+            self.ended = true;
+            failure(&message)
+        }))
+    }
+}
+
+/// Where a stream of the gateway's log is.
+struct LogPosition {
+    filter: Filter,
+    /// Whether what was there at the start is told.
+    begun: bool,
+    written: Arc<Notify>,
+    _listening: Subscription,
+}
+
+impl LogPosition {
+    fn new(gateway: &Gateway, filter: Filter) -> Self {
+        let written = Arc::new(Notify::new());
+        let wake = Arc::clone(&written);
+        // Listening begins before reading, so that nothing falls between the two.
+        let listening = gateway.log().on_write(move |_| wake.notify_one());
+        Self { begun: filter.after.is_some(), filter, written, _listening: listening }
+    }
+
+    /// The next entries. Cancel-safe: the position moves only when entries are given.
+    async fn next(&mut self, gateway: &Gateway) -> Next {
+        loop {
+            let mut filter = self.filter.clone();
+            if self.begun {
+                filter.limit = BATCH;
+            }
+            let page = read(gateway, &filter).await.map_err(|error| error.message)?;
+            self.filter.after = Some(if self.begun { page.next_after(&filter) } else { page.last_id });
+            self.begun = true;
+            if !page.entries.is_empty() {
+                let mut bytes = Vec::with_capacity(page.entries.len() * 300);
+                for entry in &page.entries {
+                    bytes.extend_from_slice(format!("id: {}\ndata: ", entry.id).as_bytes());
+                    entry.write_json(&mut bytes);
+                    bytes.extend_from_slice(b"\n\n");
+                }
+                return Ok(bytes.into());
+            }
+            if !page.more {
+                self.written.notified().await;
+            }
+        }
+    }
+}
+
+/// Where a stream of a server's file is.
+struct FilePosition {
+    path: Option<PathBuf>,
+    /// What to give at the start.
+    tail: Option<Tail>,
+    offset: u64,
+}
+
+impl FilePosition {
+    async fn next(&mut self) -> Next {
+        let Some(path) = &self.path else { return std::future::pending().await };
+        loop {
+            let (path, tail, offset) = (path.clone(), self.tail.clone(), self.offset);
+            let lines = blocking(move || match tail {
+                Some(tail) => jsonl::read_tail(&path, &tail),
+                None => jsonl::read_from(&path, offset, FILE_BYTES),
+            });
+            let lines = lines.await.map_err(|error| error.message)?.map_err(|error| error.to_string())?;
+            self.tail = None;
+            self.offset = lines.offset;
+            if !lines.entries.is_empty() {
+                let mut bytes = Vec::new();
+                for entry in &lines.entries {
+                    bytes.extend_from_slice(b"data: ");
+                    bytes.extend_from_slice(entry);
+                    bytes.extend_from_slice(b"\n\n");
+                }
+                return Ok(bytes.into());
+            }
+            tokio::time::sleep(FILE_PAUSE).await;
+        }
+    }
+}
+
+/// Tells the caller why the stream ends. It may come back with `Last-Event-ID`.
+fn failure(message: &str) -> Bytes {
+    let body = serde_json::json!({"error": message});
+    format!("event: error\ndata: {body}\n\n").into()
+}

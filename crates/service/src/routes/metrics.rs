@@ -1,0 +1,91 @@
+//! `GET /metrics`: what was counted.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+
+use crate::errors::{ApiError, json_response};
+use crate::gateway::Gateway;
+use crate::metrics::{Gauges, ServerGauge};
+use crate::query::Parameters;
+
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+
+/// Prometheus text, or JSON where the caller asks for it.
+pub(crate) async fn metrics(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) -> Response {
+    if !wants_json(&headers) {
+        return text(State(gateway)).await;
+    }
+    match summary(&gateway, uri.query()) {
+        Ok(body) => json_response(StatusCode::OK, body),
+        Err(error) => error.into_response(),
+    }
+}
+
+/// Prometheus text.
+pub(crate) async fn text(State(gateway): State<Gateway>) -> Response {
+    let text = gateway.metrics().prometheus(&gauges(&gateway));
+    let mut response = Response::new(Body::from(text));
+    response.headers_mut().insert(header::CONTENT_TYPE, TEXT);
+    response
+}
+
+fn summary(gateway: &Gateway, query: Option<&str>) -> Result<String, ApiError> {
+    let since = Parameters::of_query(query).number("since", 0..=u64::MAX)?;
+    Ok(gateway.metrics().summary(since).to_string())
+}
+
+/// Whether JSON is named before any kind of text. Scrapers name text; a caller who names neither gets text.
+fn wants_json(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut media =
+        accepted.flat_map(|value| value.split(',')).filter_map(|part| part.split(';').next()).map(str::trim);
+    media.find(|media| media.starts_with("text/") || media.starts_with("application/"))
+        == Some("application/json")
+}
+
+fn gauges(gateway: &Gateway) -> Gauges {
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let servers = gateway.fleet().health().into_iter().map(|health| ServerGauge {
+        name: health.id.as_str().to_owned(),
+        state: health.state.name(),
+        is_up: health.ok,
+        in_flight: count(health.in_flight),
+        restarts: health.restarts,
+    });
+    let log = gateway.log().status();
+    Gauges {
+        servers: servers.collect(),
+        log_waiting: count(log.waiting),
+        log_written: log.written,
+        log_failures: log.failures,
+        log_bytes: log.database_bytes,
+        tools: count(gateway.fleet().catalogue().tools().len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_for_those_who_ask() {
+        let scraper =
+            "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1";
+        for (accept, expected) in [
+            ("application/json", true),
+            ("application/json, text/plain;q=0.5", true),
+            ("application/json;q=0.9", true),
+            ("*/*", false),
+            ("text/plain, application/json", false),
+            ("text/html,application/xhtml+xml,*/*", false),
+            (scraper, false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+            assert_eq!(wants_json(&headers), expected, "{accept}");
+        }
+        assert!(!wants_json(&HeaderMap::new()));
+    }
+}

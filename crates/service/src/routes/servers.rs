@@ -1,0 +1,124 @@
+//! `/servers`: the MCP servers behind the gateway.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use gateway_upstream::{CallError, UpstreamHealth, UpstreamId, UpstreamState};
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::errors::{ApiError, ErrorStyle, classify, code, json_response};
+use crate::gateway::Gateway;
+
+/// `GET /servers`.
+pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
+    let servers: Vec<Value> = gateway.fleet().health().iter().map(describe).collect();
+    json_response(StatusCode::OK, json!({"servers": servers}).to_string())
+}
+
+/// `POST /servers/{name}/connect`.
+pub(crate) async fn connect(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
+    let outcome = gateway.fleet().connect(&name).await;
+    answer(&gateway, &name, outcome)
+}
+
+/// `POST /servers/{name}/restart`.
+pub(crate) async fn restart(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
+    let outcome = gateway.fleet().restart(&name).await;
+    if outcome.is_ok() {
+        tracing::info!(server = name, "Server restarted on request.");
+    }
+    answer(&gateway, &name, outcome)
+}
+
+/// `POST /servers/{name}/accept`.
+pub(crate) async fn accept(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
+    let outcome = gateway.fleet().accept_definitions(&name);
+    if outcome.is_ok() {
+        tracing::info!(server = name, "Changed definitions accepted.");
+    }
+    answer(&gateway, &name, outcome)
+}
+
+fn answer(gateway: &Gateway, name: &str, outcome: Result<(), CallError>) -> Response {
+    let health = gateway.fleet().health_of(name);
+    match (outcome, health) {
+        (Ok(()), Some(health)) => {
+            json_response(StatusCode::OK, json!({"server": describe(&health)}).to_string())
+        }
+        (Err(CallError::UnknownUpstream { .. }), _) | (Ok(()), None) => {
+            not_found(gateway, name).into_response()
+        }
+        (Err(error), health) => {
+            let (status, word) = classify(&error, ErrorStyle::Precise);
+            let mut answer = ApiError::new(status, word, error.to_string());
+            if let Some(health) = health {
+                answer = answer.with("server", describe(&health));
+            }
+            answer.into_response()
+        }
+    }
+}
+
+fn not_found(gateway: &Gateway, name: &str) -> ApiError {
+    let ids = gateway.fleet().ids();
+    let known = ids.iter().map(UpstreamId::as_str).collect::<Vec<_>>().join(", ");
+    let known = if known.is_empty() { "none" } else { &known };
+    let message = format!("Unknown server: {name}. Available servers: {known}");
+    ApiError::new(StatusCode::NOT_FOUND, code::SERVER_NOT_FOUND, message)
+}
+
+/// One server for programs and people. Absent facts are left out.
+pub(super) fn describe(health: &UpstreamHealth) -> Value {
+    let mut members = Map::new();
+    let mut add = |name: &str, value: Value| {
+        if !value.is_null() {
+            members.insert(name.to_owned(), value);
+        }
+    };
+    add("name", health.id.as_str().into());
+    add("transport", health.transport.into());
+    add("connected", (health.state == UpstreamState::Connected).into());
+    add("status", status(health).into());
+    add("state", health.state.name().into());
+    add("ok", health.ok.into());
+    add("required", health.required.into());
+    add("reason", health.reason.clone().into());
+    add("era", health.era.as_ref().map(|era| era.version().to_owned()).into());
+    add("serverName", health.server.as_ref().map(|(name, _)| name.clone()).into());
+    add("version", health.server.as_ref().map(|(_, version)| version.clone()).into());
+    add("tools", health.tools.into());
+    add("restarts", health.restarts.into());
+    add("failures", health.failures.into());
+    add("nextAttemptMs", health.next_attempt_ms.into());
+    add("inFlight", health.in_flight.into());
+    add("process", health.process.into());
+    if !health.stderr.is_empty() {
+        add("stderr", health.stderr.clone().into());
+    }
+    let changed: Vec<Value> = health
+        .changed_definitions
+        .iter()
+        .map(|notice| {
+            let mut value = serde_json::to_value(&notice.change).unwrap_or_default();
+            if let Some(members) = value.as_object_mut() {
+                members.insert("blocked".to_owned(), notice.blocked.into());
+            }
+            value
+        })
+        .collect();
+    if !changed.is_empty() {
+        add("changedDefinitions", changed.into());
+    }
+    Value::Object(members)
+}
+
+/// The five words that clients know.
+fn status(health: &UpstreamHealth) -> &'static str {
+    match health.state {
+        UpstreamState::Disabled => "disabled",
+        UpstreamState::Connecting => "connecting",
+        UpstreamState::Connected => "connected",
+        UpstreamState::Idle | UpstreamState::Closed => "disconnected",
+        UpstreamState::Waiting | UpstreamState::Crashing => "failed",
+    }
+}

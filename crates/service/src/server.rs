@@ -1,0 +1,200 @@
+//! Listening, and ending well.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::gateway::Gateway;
+use crate::guard::Guard;
+use crate::routes;
+
+/// Connections at once; more wait to be accepted.
+const CONNECTIONS: usize = 8_192;
+
+/// Most bytes of a request's head.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// Most headers of a request.
+const HEADERS: usize = 100;
+
+/// How long to wait when the system has no room for another connection.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long the call log may take to write what waits, at the end.
+const LOG_CLOSE: Duration = Duration::from_secs(5);
+
+/// Upstreams have at least so long to end, even if all of the drain is used up.
+const LAST_MOMENT: Duration = Duration::from_millis(500);
+
+/// Why the service does not listen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Everybody who reaches the address could run tools.
+    #[error(
+        "refusing to listen on {address} without API keys: everybody who reaches it could run your tools; set `apiKeys` in \
+         the configuration (or MCP_GATEWAY_API_KEY), or listen on 127.0.0.1"
+    )]
+    Unprotected {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The address cannot be had.
+    #[error("listening on {address}{}", if cause.kind() == std::io::ErrorKind::AddrInUse { " (another program has it; choose another port)" } else { "" })]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        #[source]
+        cause: std::io::Error,
+    },
+}
+
+/// Starts to listen. Requests are answered from now on, whether or not servers are connected.
+///
+/// Must be called inside a tokio runtime.
+pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
+    let config = gateway.config();
+    let wanted = config.listen;
+    if !wanted.ip().to_canonical().is_loopback() && config.keys.is_empty() {
+        return Err(ServeError::Unprotected { address: wanted });
+    }
+    let failed = |cause| ServeError::Bind { address: wanted, cause };
+    let listener = TcpListener::bind(wanted).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let stopping = CancellationToken::new();
+    let router = routes::router(gateway.clone(), stopping.clone());
+    let shared = Arc::new(Serving {
+        guard: Guard::new(gateway.clone(), router, address),
+        read_timeout: config.read_timeout,
+        stopping,
+        ended: CancellationToken::new(),
+        tasks: TaskTracker::new(),
+    });
+    shared.tasks.spawn(accept(listener, Arc::clone(&shared)));
+    Ok(Running { gateway, address, shared })
+}
+
+/// A service that listens. Dropping it does not end it; [`Running::shutdown`] does.
+#[derive(Debug)]
+pub struct Running {
+    gateway: Gateway,
+    address: SocketAddr,
+    shared: Arc<Serving>,
+}
+
+impl Running {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The gateway behind it.
+    pub fn gateway(&self) -> &Gateway {
+        &self.gateway
+    }
+
+    /// Ends: takes no more connections, lets requests finish for as long as is configured, ends the upstreams, writes the
+    /// rest of the log. When this returns, no child is left. Gives whether every request could finish.
+    pub async fn shutdown(self) -> bool {
+        let deadline = Instant::now() + self.gateway.config().drain;
+        self.shared.stopping.cancel();
+        self.shared.tasks.close();
+        let finish = async {
+            self.shared.tasks.wait().await;
+            self.gateway.idempotency().drain().await;
+        };
+        let is_clean = tokio::time::timeout_at(deadline, finish).await.is_ok();
+        if !is_clean {
+            tracing::warn!("Requests did not finish in time and are broken off.");
+        }
+        self.shared.ended.cancel();
+        let rest = deadline.saturating_duration_since(Instant::now()).max(LAST_MOMENT);
+        self.gateway.fleet().shutdown(rest).await;
+        self.shared.tasks.wait().await;
+        let gateway = self.gateway.clone();
+        let closed = tokio::task::spawn_blocking(move || gateway.log().close(LOG_CLOSE)).await;
+        match closed {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "Call log is not complete."),
+            Err(error) => tracing::error!(%error, "Call log was not closed."),
+        }
+        is_clean
+    }
+}
+
+/// What connections share.
+#[derive(Debug)]
+struct Serving {
+    guard: Guard,
+    read_timeout: Duration,
+    /// No more requests are taken; those at work may finish.
+    stopping: CancellationToken,
+    /// Nothing may go on.
+    ended: CancellationToken,
+    tasks: TaskTracker,
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Serving>) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let next = async {
+            let permit = Arc::clone(&room).acquire_owned().await;
+            (listener.accept().await, permit)
+        };
+        let (accepted, permit) = tokio::select! {
+            next = next => next,
+            () = shared.stopping.cancelled() => return,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let connection = connection(stream, peer, Arc::clone(&shared));
+                shared.tasks.spawn(async move {
+                    connection.await;
+                    drop(permit);
+                });
+            }
+            // Out of descriptors, or a connection that ended before it began: neither ends the service.
+            Err(error) => {
+                tracing::warn!(%error, "Connection not accepted.");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, peer: SocketAddr, shared: Arc<Serving>) {
+    // Small answers must not wait for more.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| {
+        let shared = Arc::clone(&shared);
+        async move { Ok::<_, Infallible>(shared.guard.handle(peer.ip(), request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(shared.read_timeout)
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    // What goes wrong with a connection is the caller's to notice.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = shared.stopping.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    tokio::select! {
+        _ = connection => {}
+        () = shared.ended.cancelled() => {}
+    }
+}

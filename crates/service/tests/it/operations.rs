@@ -1,0 +1,194 @@
+//! Health, servers, metrics and the description of it all.
+
+use gateway_upstream::{ConnectMode, Endpoint, UpstreamSpec};
+use serde_json::{Value, json};
+
+use crate::client::Service;
+
+#[tokio::test]
+async fn health_tells_how_each_server_is() {
+    let service = Service::start().await;
+    let before = service.get("/health").await.json();
+    assert_eq!(
+        (&before["ok"], &before["status"], &before["serverCount"]),
+        (&json!(true), &json!("healthy"), &json!(2))
+    );
+    assert_eq!(before["configSource"], "none");
+    assert_eq!(before["servers"][0]["status"], "disconnected", "nobody used it yet");
+    assert_eq!(service.add(1, 2).await.status, 200);
+    let after = service.get("/health").await.json();
+    let demo = &after["servers"][0];
+    assert_eq!(
+        (
+            &demo["name"],
+            &demo["transport"],
+            &demo["connected"],
+            &demo["status"],
+            &demo["state"],
+            &demo["tools"]
+        ),
+        (
+            &json!("demo"),
+            &json!("builtin"),
+            &json!(true),
+            &json!("connected"),
+            &json!("connected"),
+            &json!(5)
+        )
+    );
+    assert_eq!(after["servers"][1]["status"], "disabled");
+    assert!(after["log"]["queued"].as_u64().is_some_and(|count| count >= 1), "{after}");
+    assert!(after["uptimeMs"].is_u64() && after["version"].is_string());
+    let probed = service.get("/health?probe=1").await.json();
+    assert_eq!(probed["servers"][0]["probe"]["ok"], true, "{probed}");
+    assert_eq!(service.get("/livez").await.json(), json!({"ok": true}));
+}
+
+#[tokio::test]
+async fn readiness_follows_required_servers() {
+    let mut gone = UpstreamSpec::new(
+        "gone",
+        Endpoint::Stdio {
+            command: "no-such-program-anywhere".to_owned(),
+            args: Vec::new(),
+            env: std::collections::BTreeMap::new(),
+            cwd: None,
+        },
+    );
+    gone.connect = ConnectMode::Eager;
+    let servers = || vec![UpstreamSpec::new("demo", Endpoint::Demo), gone.clone()];
+    let service = Service::with_servers(servers(), |_| {}).await;
+    let refused = service.post("/servers/gone/connect", "{}").await;
+    assert_eq!((refused.status, refused.code().as_str()), (502, "CONNECTION_ERROR"), "{}", refused.body);
+    let health = service.get("/health").await.json();
+    assert_eq!(
+        (&health["ok"], &health["status"]),
+        (&json!(true), &json!("degraded")),
+        "one of two is enough"
+    );
+    assert!(
+        health["servers"][1]["reason"].as_str().is_some_and(|text| text.contains("no-such-program")),
+        "{health}"
+    );
+    assert_eq!(service.get("/ready").await.status, 200);
+    gone.required = true;
+    let service = Service::with_servers(vec![UpstreamSpec::new("demo", Endpoint::Demo), gone], |_| {}).await;
+    let ready = service.get("/ready").await;
+    assert_eq!(ready.status, 503);
+    assert!(
+        ready.json()["reasons"][0].as_str().is_some_and(|text| text.starts_with("server `gone` is ")),
+        "{}",
+        ready.body
+    );
+    assert_eq!(service.get("/readyz").await.status, 503);
+    let health = service.get("/health").await;
+    assert_eq!((health.status, health.json()["status"].clone()), (200, json!("unhealthy")));
+}
+
+#[tokio::test]
+async fn servers_are_connected_and_restarted() {
+    let service = Service::start().await;
+    let connected = service.post("/servers/demo/connect", "{}").await;
+    assert_eq!(
+        (connected.status, &connected.json()["server"]["status"]),
+        (200, &json!("connected")),
+        "{}",
+        connected.body
+    );
+    for round in 1..=20 {
+        let restarted = service.send("POST", "/servers/demo/restart", "", "").await;
+        assert_eq!(
+            (restarted.status, &restarted.json()["server"]["connected"]),
+            (200, &json!(true)),
+            "{round}: {}",
+            restarted.body
+        );
+    }
+    let listed = service.get("/servers").await.json();
+    assert_eq!(listed["servers"].as_array().map(Vec::len), Some(2));
+    assert_eq!(service.post("/servers/demo/accept", "").await.status, 200);
+    assert_eq!(service.add(2, 3).await.status, 200);
+}
+
+#[tokio::test]
+async fn metrics_count_requests_and_calls() {
+    let service = Service::start().await;
+    assert_eq!(service.add(1, 2).await.status, 200);
+    assert_eq!(service.get("/tools/gemini").await.status, 200);
+    assert_eq!(service.get("/tools/nobody").await.status, 400);
+    let execute = r#"{"provider":"openai","call":{"name":"add","arguments":"{\"a\":1,\"b\":2}"}}"#;
+    assert_eq!(service.post("/execute", execute).await.status, 200);
+    let summary = service.send("GET", "/metrics", "accept: application/json\r\n", "").await;
+    assert_eq!(summary.header("content-type"), Some("application/json"));
+    let summary = summary.json();
+    assert_eq!(summary["requests"]["total"], 4);
+    assert_eq!(summary["requests"]["byEndpoint"]["/tools/{provider}"], 2);
+    assert_eq!(summary["requests"]["byProvider"]["gemini"], 1);
+    assert_eq!(
+        summary["errors"],
+        json!({"total": 1, "byProvider": {}, "byEndpoint": {"/tools/{provider}": 1}})
+    );
+    assert!(summary["latencies"]["byEndpoint"]["/call_tool"]["p99"].is_number());
+    let far =
+        service.send("GET", "/metrics?since=99999999999999", "accept: application/json\r\n", "").await.json();
+    assert_eq!(far["requests"]["total"], 0);
+    for target in ["/metrics", "/metrics/prometheus"] {
+        let answer = service.get(target).await;
+        assert!(
+            answer.header("content-type").is_some_and(|media| media.starts_with("text/plain; version=0.0.4"))
+        );
+        for line in [
+            r#"gateway_calls_total{server="demo",tool="add",outcome="OK"} 2"#,
+            r#"gateway_http_requests_total{method="POST",route="/call_tool",status="200"} 1"#,
+            r#"gateway_upstream_up{server="demo"} 1"#,
+            r#"gateway_upstream_state{server="off",state="disabled"} 1"#,
+            "# TYPE gateway_call_duration_seconds histogram",
+        ] {
+            assert!(answer.body.lines().any(|found| found == line), "{line}\n{}", answer.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_route_of_the_document_is_there() {
+    let service = Service::start().await;
+    let document = service.get("/openapi.json").await.json();
+    assert_eq!(document, gateway_service::openapi_document());
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for method in operations.as_object().unwrap().keys() {
+            let target = path.replace("{provider}", "gemini").replace("{name}", "demo");
+            let answer = service
+                .send(&method.to_ascii_uppercase(), &target, "content-type: application/json\r\n", "{}")
+                .await;
+            assert!(
+                ![404, 405, 500].contains(&answer.status),
+                "{method} {target}: {} {}",
+                answer.status,
+                answer.body
+            );
+            let documented = operations[method]["responses"].as_object().unwrap();
+            assert!(
+                documented.contains_key(&answer.status.to_string()),
+                "{method} {target}: {}",
+                answer.status
+            );
+        }
+    }
+    let page = service.get("/docs").await;
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(
+        policy.starts_with("default-src 'none'; script-src 'sha256-") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+}
+
+#[tokio::test]
+async fn head_is_get_without_a_body() {
+    let service = Service::start().await;
+    let answer = service.send("HEAD", "/livez", "", "").await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, ""));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    let value: Value = service.get("/livez").await.json();
+    assert_eq!(value, json!({"ok": true}));
+}
