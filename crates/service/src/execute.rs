@@ -147,7 +147,10 @@ impl Turn {
     /// Runs all calls, several at a time, and gives what came of them in the order of the calls.
     pub(crate) async fn run(&self, gateway: &Gateway, context: &RequestContext) -> Result<Vec<Ran>, ApiError> {
         // Room in the log for all of them first: a turn is run as a whole or not at all.
-        let permits = self.reply.calls.iter().map(|_| gateway.reserve()).collect::<Result<Vec<Permit>, _>>()?;
+        let mut permits: Vec<Permit> = Vec::with_capacity(self.reply.calls.len());
+        for _ in &self.reply.calls {
+            permits.push(gateway.reserve().await?);
+        }
         let at_once = gateway.config().concurrent_calls_per_turn.max(1);
         let mut waiting = Vec::with_capacity(permits.len());
         for (call, permit) in self.reply.calls.iter().zip(permits) {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use gateway_dialects::Dialects;
-use gateway_store::CallLog;
+use gateway_store::{CallLog, Subscription};
 use gateway_upstream::Fleet;
+use tokio::sync::Notify;
 
 use crate::config::ServiceConfig;
 use crate::idempotency::Idempotency;
@@ -28,12 +29,18 @@ struct Shared {
     renders: Renders,
     validators: Validators,
     idempotency: Idempotency,
+    written: Arc<Notify>,
+    _subscription: Subscription,
 }
 
 impl Gateway {
     /// Puts a gateway together.
     pub fn new(config: ServiceConfig, fleet: Fleet, dialects: Dialects, log: CallLog) -> Self {
+        let written = Arc::new(Notify::new());
+        let wake = Arc::clone(&written);
         let shared = Shared {
+            _subscription: log.on_write(move |_| wake.notify_waiters()),
+            written,
             config,
             fleet,
             dialects,
@@ -75,6 +82,11 @@ impl Gateway {
 
     pub(crate) fn validators(&self) -> &Validators {
         &self.shared.validators
+    }
+
+    /// Told each time that the log has written entries.
+    pub(crate) fn written(&self) -> &Notify {
+        &self.shared.written
     }
 
     pub(crate) fn idempotency(&self) -> &Idempotency {

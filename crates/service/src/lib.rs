@@ -22,9 +22,9 @@ mod server;
 mod telemetry;
 mod validators;
 
-pub use config::{LogConfig, ServiceConfig};
+pub use config::{LogConfig, RateLimit, Secret, ServiceConfig, SettingProblem, SettingProblems, Settings};
 pub use errors::code;
 pub use gateway::Gateway;
 pub use openapi::document as openapi_document;
 pub use server::{Running, ServeError, serve};
-pub use telemetry::{LogFormat, install as install_logs};
+pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};

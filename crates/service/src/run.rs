@@ -1,7 +1,7 @@
 //! One call: checked, sent, measured, written to the log.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gateway_dialects::arguments::{Coercion, render_issues};
 use gateway_protocol::{CallResultView, RawJson};
@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, classify, code};
 use crate::gateway::Gateway;
+
+/// How long a call waits for room in the log.
+const LOG_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How a call came to us.
 #[derive(Clone, Debug)]
@@ -88,8 +91,22 @@ pub(crate) fn error_result(message: &str) -> RawJson {
 
 impl Gateway {
     /// Room in the log for one call. Without it the call is not made: no call goes unrecorded.
-    pub(crate) fn reserve(&self) -> Result<Permit, ApiError> {
-        self.log().try_reserve().ok_or_else(|| {
+    ///
+    /// A burst fills the queue for the time of one commit, so a caller waits a moment before it is sent away.
+    pub(crate) async fn reserve(&self) -> Result<Permit, ApiError> {
+        if let Some(permit) = self.log().try_reserve() {
+            return Ok(permit);
+        }
+        let waiting = async {
+            loop {
+                let written = self.written().notified();
+                if let Some(permit) = self.log().try_reserve() {
+                    return permit;
+                }
+                written.await;
+            }
+        };
+        tokio::time::timeout(LOG_PATIENCE, waiting).await.map_err(|_| {
             let message = "the call log is full and takes no entries at the moment";
             ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
         })
@@ -185,7 +202,7 @@ impl<'g> Entry<'g> {
             provider: origin.provider.clone(),
             input: arguments.to_bytes(),
             outcome: Outcome::Result(bytes::Bytes::new()),
-            duration: std::time::Duration::ZERO,
+            duration: Duration::ZERO,
             correlation_id: Arc::clone(&context.correlation),
             transport: Some(origin.transport.into()),
         };

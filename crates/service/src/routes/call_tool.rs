@@ -73,7 +73,7 @@ async fn run(
     if !value.is_object() {
         return Err(ApiError::bad_request("Missing or invalid \"arguments\" field: expected an object"));
     }
-    let permit = gateway.reserve()?;
+    let permit = gateway.reserve().await?;
     let catalogue = known_tools(gateway, server.as_deref(), &name).await?;
     let tool = find(gateway, &catalogue, server.as_deref(), &name, style)?;
     let origin = Origin { transport: "http", provider: None };
