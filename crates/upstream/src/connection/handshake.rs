@@ -1,5 +1,6 @@
 //! How a connection begins: which era, and who is there.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -214,27 +215,49 @@ async fn probe(
             Discovery::Legacy => initialize(channel, who, until).await,
         },
         Some(Err(error)) => Err(connect_error(error, method::DISCOVER)),
-        None => {
-            // Silence means legacy; but a modern server may only be slow to start. It answers in order, so that its
-            // refusal of `initialize` comes after its answer to the probe.
-            let opening = initialize(channel, who, until);
-            tokio::pin!(opening);
-            let mut late = None;
-            let refused = loop {
-                tokio::select! {
-                    biased;
-                    answer = &mut asking, if late.is_none() => late = Some(answer),
-                    outcome = &mut opening => match outcome {
-                        Err(ConnectError::Handshake { error }) => break error,
-                        outcome => return outcome,
-                    },
+        None => initialize_after_silence(channel, who, patience, until, asking).await,
+    }
+}
+
+/// Silence means legacy; but a modern server may only be slow to start. It answers in order: whatever it says to
+/// `initialize` comes after its answer to the probe, or not at all.
+async fn initialize_after_silence<F>(
+    channel: &StreamChannel,
+    who: &Introduction,
+    patience: Duration,
+    until: Instant,
+    mut asking: Pin<&mut F>,
+) -> Result<Identity, ConnectError>
+where
+    F: Future<Output = Result<Result<RawJson, RpcError>, CallError>>,
+{
+    let opening = initialize(channel, who, until);
+    tokio::pin!(opening);
+    let mut late = None;
+    let mut give_up = until + patience;
+    let refused = loop {
+        tokio::select! {
+            biased;
+            answer = &mut asking, if late.is_none() => {
+                let found = answer.ok().map(|outcome| read_discovery(&outcome));
+                if matches!(found, Some(Discovery::Modern(_) | Discovery::Unsupported(_))) {
+                    give_up = Instant::now() + patience;
                 }
-            };
-            match late.map(|answer| answer.map(|outcome| read_discovery(&outcome))) {
-                Some(Ok(Discovery::Modern(identity))) => Ok(identity),
-                _ => Err(ConnectError::Handshake { error: refused }),
+                late = Some(found);
+            }
+            outcome = &mut opening => match outcome {
+                Err(error @ ConnectError::Handshake { .. }) => break error,
+                outcome => return outcome,
+            },
+            () = sleep_until(give_up) => {
+                break ConnectError::Timeout { step: method::INITIALIZE, waited: patience };
             }
         }
+    };
+    match late.flatten() {
+        Some(Discovery::Modern(identity)) => Ok(identity),
+        Some(Discovery::Unsupported(offered)) => Err(ConnectError::Version { offered }),
+        Some(Discovery::Legacy) | None => Err(refused),
     }
 }
 

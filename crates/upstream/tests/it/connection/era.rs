@@ -91,11 +91,21 @@ async fn silence_is_legacy_after_the_probe_time() {
 
 #[tokio::test]
 async fn a_slow_modern_server_is_not_taken_for_a_legacy_one() {
-    let mut spec = python(&format!(
-        "if method == 'server/discover':\n    time.sleep(0.3)\n    result(message, {DISCOVERED})\nelif method == 'initialize':\n    error(message, -32022, 'unsupported', {{'supported': ['2026-07-28']}}){META}"
-    ));
-    spec.timeouts.probe = Duration::from_millis(50);
-    assert_eq!(open_and_call(&spec).await.0, modern());
+    for initialize in ["error(message, -32022, 'unsupported', {'supported': ['2026-07-28']})", "pass"] {
+        let mut spec = python(&format!(
+            "if method == 'server/discover':\n    time.sleep(0.3)\n    result(message, {DISCOVERED})\nelif method == 'initialize':\n    {initialize}{META}"
+        ));
+        spec.timeouts.probe = Duration::from_millis(100);
+        assert_eq!(open_and_call(&spec).await.0, modern(), "{initialize}");
+    }
+    let mut newer =
+        python("time.sleep(0.3)\nerror(message, -32022, 'unsupported', {'supported': ['2031-01-01']})");
+    newer.timeouts.probe = Duration::from_millis(100);
+    let outcome = open(&newer).await;
+    assert!(
+        matches!(&outcome, Err(ConnectError::Version { offered }) if offered == "2031-01-01"),
+        "{outcome:?}"
+    );
 }
 
 #[tokio::test]

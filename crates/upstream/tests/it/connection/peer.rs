@@ -49,7 +49,10 @@ pub(crate) fn python(body: &str) -> UpstreamSpec {
         script.push_str(line);
         script.push('\n');
     }
-    command("python3", &["-u", "-c", &script])
+    let mut spec = command("python3", &["-u", "-c", &script]);
+    // These servers answer the probe as soon as Python is there, which can take a while on a busy machine.
+    spec.timeouts.probe = PATIENCE;
+    spec
 }
 
 /// A server that is a shell script.
