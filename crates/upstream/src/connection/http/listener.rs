@@ -11,7 +11,8 @@ use reqwest::Response;
 use tokio::time::{sleep, timeout};
 
 use super::client::{self, Kind, SendError};
-use super::{Http, LONGEST_RETRY, modern_headers};
+use super::session::modern_headers;
+use super::{Http, LONGEST_RETRY};
 use crate::connection::call::{Call, CallKind, Deadline, Leaving};
 use crate::connection::handshake::{
     Identity, Introduction, LISTEN_FIRST_PAUSE, LISTEN_LONGEST_PAUSE, listen_filter,

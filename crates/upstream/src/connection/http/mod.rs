@@ -4,6 +4,7 @@ pub(super) mod client;
 mod courier;
 mod listener;
 mod opening;
+mod session;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -12,13 +13,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gateway_protocol::{
-    Incoming, Notification, RawJson, RequestId, RpcError, SseParser, encode_header_value, header, method,
-    parse_message,
+    Incoming, Notification, RawJson, RequestId, RpcError, SseParser, header, method, parse_message,
 };
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Response;
-use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use self::client::{BodyError, HttpClient, Kind, SendError};
 use self::courier::Errand;
 pub(super) use self::opening::open;
+use self::session::{Session, modern_headers};
 use super::call::{Call, Deadline, Leaving, Progress, progress_token};
 use super::events::EventSink;
 use super::owner::{CALLER_LEFT, TIMED_OUT, cancelled};
@@ -67,73 +67,6 @@ struct Http {
     stop: CancellationToken,
     /// Requests in a row that could not be sent.
     unreachable: AtomicU32,
-}
-
-/// What was agreed with the server.
-#[derive(Clone, Debug, Default)]
-struct Session {
-    /// Counts the handshakes.
-    generation: u64,
-    mode: SessionMode,
-}
-
-#[derive(Clone, Debug, Default)]
-enum SessionMode {
-    /// Nothing yet.
-    #[default]
-    Opening,
-    Legacy {
-        version: HeaderValue,
-        id: Option<HeaderValue>,
-    },
-    Modern {
-        version: HeaderValue,
-    },
-}
-
-impl Session {
-    fn is_modern(&self) -> bool {
-        matches!(self.mode, SessionMode::Modern { .. })
-    }
-
-    fn has_id(&self) -> bool {
-        matches!(self.mode, SessionMode::Legacy { id: Some(_), .. })
-    }
-
-    /// The headers of every request in this session.
-    fn headers(&self) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        match &self.mode {
-            SessionMode::Opening => {}
-            SessionMode::Legacy { version, id } => {
-                headers.insert(HeaderName::from_static(header::PROTOCOL_VERSION), version.clone());
-                if let Some(id) = id {
-                    headers.insert(HeaderName::from_static(header::SESSION), id.clone());
-                }
-            }
-            SessionMode::Modern { version } => {
-                headers.insert(HeaderName::from_static(header::PROTOCOL_VERSION), version.clone());
-            }
-        }
-        headers
-    }
-}
-
-/// The headers of a modern request beside its version (MCP 2026-07-28, SEP-2243).
-fn modern_headers(headers: &mut HeaderMap, call: &Call<'_>) {
-    if let Ok(method) = HeaderValue::from_str(call.method) {
-        headers.insert(HeaderName::from_static(header::METHOD), method);
-    }
-    let name = call.name.and_then(|name| encode_header_value(&Value::from(name)));
-    if let Some(name) = name.and_then(|name| HeaderValue::try_from(name).ok()) {
-        headers.insert(HeaderName::from_static(header::NAME), name);
-    }
-    for (name, value) in call.headers {
-        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
-        {
-            headers.insert(name, value);
-        }
-    }
 }
 
 /// An answer, with what its envelope told.

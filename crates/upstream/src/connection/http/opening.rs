@@ -13,7 +13,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::client::HttpClient;
 use super::courier::{self, Duties};
-use super::{Http, HttpChannel, Place, Session, SessionMode, Trouble, listener, modern_headers};
+use super::session::{Session, SessionMode, modern_headers};
+use super::{Http, HttpChannel, Place, Trouble, listener};
 use crate::connection::call::{Call, CallKind, Deadline, Leaving};
 use crate::connection::events::EventSink;
 use crate::connection::handshake::{
