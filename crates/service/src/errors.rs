@@ -53,14 +53,14 @@ pub(crate) struct ApiError {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     /// More members of the body.
-    pub(crate) extra: Map<String, Value>,
+    pub(crate) extra: Vec<(String, Value)>,
     /// Seconds after which it may work.
     pub(crate) retry_after: Option<u32>,
 }
 
 impl ApiError {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), extra: Map::new(), retry_after: None }
+        Self { status, code, message: message.into(), extra: Vec::new(), retry_after: None }
     }
 
     /// The caller's fault.
@@ -74,7 +74,7 @@ impl ApiError {
     }
 
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.extra.insert(key.to_owned(), value.into());
+        self.extra.push((key.to_owned(), value.into()));
         self
     }
 }

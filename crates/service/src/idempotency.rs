@@ -25,7 +25,7 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 const KEY_LENGTH: usize = 255;
-const KEPT_FOR: Duration = Duration::from_secs(600);
+const KEPT_FOR: Duration = Duration::from_mins(10);
 const ENTRIES: usize = 10_000;
 const BYTES: usize = 64 << 20;
 /// A longer answer is given, but not kept.

@@ -74,7 +74,7 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
     let listener = TcpListener::bind(wanted).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let stopping = CancellationToken::new();
-    let router = routes::router(gateway.clone(), stopping.clone());
+    let router = routes::router(gateway.clone(), &stopping);
     let shared = Arc::new(Serving {
         guard: Guard::new(gateway.clone(), router, address),
         read_timeout: config.read_timeout,

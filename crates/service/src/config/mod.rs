@@ -116,7 +116,7 @@ impl Default for LogConfig {
             redact_keys: Vec::new(),
             redact_paths: Vec::new(),
             value_bytes: 64 << 10,
-            keep: Duration::from_secs(30 * 24 * 3600),
+            keep: Duration::from_hours(30 * 24),
             keep_bytes: 1 << 30,
         }
     }

@@ -35,7 +35,7 @@ const KNOWN: &[&str] = &[
 ];
 
 const SECOND: Duration = Duration::from_secs(1);
-const DAY: Duration = Duration::from_secs(86_400);
+const DAY: Duration = Duration::from_hours(24);
 
 /// Settings that were read, and what should be looked at.
 #[derive(Clone, Debug)]
@@ -213,7 +213,7 @@ fn origins(top: &Section<'_>) -> Vec<String> {
             origins.extend(section.texts("origins").unwrap_or_default());
         }
         Some(Value::Bool(true)) => {
-            top.error("cors", "must list the origins; `[\"*\"]` allows every page to read")
+            top.error("cors", "must list the origins; `[\"*\"]` allows every page to read");
         }
         Some(_) => origins.extend(top.texts("cors").unwrap_or_default()),
     }
@@ -280,19 +280,16 @@ fn read_log(config: &mut ServiceConfig, top: &Section<'_>, paths: &Paths<'_>) {
     if let Some(path) = log.text("directory").or_else(|| log.text("path")) {
         config.log.directory = Some(paths.resolve(path));
     }
-    match log.get("redact") {
-        Some(Value::Object(_)) => {
-            if let Some(redact) = log.object("redact") {
-                redact.warn_of_unknown(&["keys", "paths"]);
-                config.log.redact_keys = redact.texts("keys").unwrap_or_default();
-                config.log.redact_paths = redact.texts("paths").unwrap_or_default();
-            }
+    if log.get("redact").is_some_and(Value::is_object) {
+        if let Some(redact) = log.object("redact") {
+            redact.warn_of_unknown(&["keys", "paths"]);
+            config.log.redact_keys = redact.texts("keys").unwrap_or_default();
+            config.log.redact_paths = redact.texts("paths").unwrap_or_default();
         }
-        _ => {
-            let rules = log.texts("redact").unwrap_or_default();
-            let (paths, keys) = rules.into_iter().partition(|rule| rule.contains(":/"));
-            (config.log.redact_paths, config.log.redact_keys) = (paths, keys);
-        }
+    } else {
+        let rules = log.texts("redact").unwrap_or_default();
+        let (paths, keys) = rules.into_iter().partition(|rule| rule.contains(":/"));
+        (config.log.redact_paths, config.log.redact_keys) = (paths, keys);
     }
     if let Some(bytes) = log.bytes("maxValueBytes", 64..=1 << 30) {
         config.log.value_bytes = usize::try_from(bytes).unwrap_or(config.log.value_bytes);

@@ -82,11 +82,8 @@ impl Notes<'_> {
             field: name.to_owned(),
             message: message.into(),
         };
-        if is_error {
-            self.errors.borrow_mut().push(problem)
-        } else {
-            self.warnings.borrow_mut().push(problem)
-        }
+        let list = if is_error { &self.errors } else { &self.warnings };
+        list.borrow_mut().push(problem);
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn bytes(value: &Value) -> Option<u64> {
             };
             let bytes = number * f64::from(1_u32 << shift);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to fit")]
-            (bytes >= 0.0 && bytes < 9e18).then_some(bytes as u64)
+            (0.0..9e18).contains(&bytes).then_some(bytes as u64)
         }
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }

@@ -93,10 +93,12 @@ pub(super) const OUTCOMES: [&str; 10] = [
     "UNKNOWN",
 ];
 
+type ByTool = HashMap<Box<str>, Arc<CallCounters>>;
+
 /// Counters of calls, by server and tool.
 #[derive(Debug, Default)]
 pub(super) struct CallSeries {
-    by_server: RwLock<HashMap<Box<str>, HashMap<Box<str>, Arc<CallCounters>>>>,
+    by_server: RwLock<HashMap<Box<str>, ByTool>>,
     other: Arc<CallCounters>,
     count: AtomicU64,
 }
@@ -109,34 +111,34 @@ pub(super) struct CallCounters {
 }
 
 impl CallCounters {
-    fn observe(&self, outcome: Option<&str>, took: Duration) {
+    fn observe(&self, outcome: Option<&str>, duration: Duration) {
         let word = outcome.unwrap_or("OK");
         let place = OUTCOMES.iter().position(|known| *known == word).unwrap_or(OUTCOMES.len() - 1);
         if let Some(count) = self.outcomes.get(place) {
             count.fetch_add(1, Ordering::Relaxed);
         }
-        self.durations.observe(took);
+        self.durations.observe(duration);
     }
 }
 
 impl CallSeries {
-    pub(super) fn observe(&self, server: &str, tool: &str, outcome: Option<&str>, took: Duration) {
+    pub(super) fn observe(&self, server: &str, tool: &str, outcome: Option<&str>, duration: Duration) {
         {
             let known = self.by_server.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(counters) = known.get(server).and_then(|tools| tools.get(tool)) {
-                return counters.observe(outcome, took);
+                return counters.observe(outcome, duration);
             }
         }
         let limit = u64::try_from(SERIES).unwrap_or(u64::MAX);
         if self.count.load(Ordering::Relaxed) >= limit {
-            return self.other.observe(outcome, took);
+            return self.other.observe(outcome, duration);
         }
         let mut known = self.by_server.write().unwrap_or_else(PoisonError::into_inner);
         let counters = known.entry(server.into()).or_default().entry(tool.into()).or_insert_with(|| {
             self.count.fetch_add(1, Ordering::Relaxed);
             Arc::default()
         });
-        counters.observe(outcome, took);
+        counters.observe(outcome, duration);
     }
 
     /// All series, sorted by server and tool; those beyond the bound last.

@@ -110,7 +110,7 @@ impl Metrics {
         &self,
         route: RouteIndex,
         status: StatusCode,
-        took: Duration,
+        duration: Duration,
         provider: Option<&str>,
     ) {
         let is_error = status.as_u16() >= 400;
@@ -122,7 +122,7 @@ impl Metrics {
             if is_error {
                 counters.errors.fetch_add(1, Ordering::Relaxed);
             }
-            counters.durations.observe(took);
+            counters.durations.observe(duration);
         }
         let provider = provider.map(|provider| {
             self.providers.with(provider, |place, counters| {
@@ -134,7 +134,7 @@ impl Metrics {
             })
         });
         let at_ms = self.started_ms.saturating_add(millis(self.started.elapsed()));
-        let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
+        let micros = u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);
         self.window.push(Sample { at_ms, micros, route: route.0, provider, is_error });
     }
 
@@ -145,9 +145,9 @@ impl Metrics {
         tool: &str,
         provider: Option<&str>,
         outcome: Option<&'static str>,
-        took: Duration,
+        duration: Duration,
     ) {
-        self.calls.observe(server, tool, outcome, took);
+        self.calls.observe(server, tool, outcome, duration);
         if let Some(provider) = provider {
             self.providers.with(provider, |_, counters| counters.calls.fetch_add(1, Ordering::Relaxed));
         }

@@ -46,6 +46,20 @@ const ERRORS: Parameter = query(
     "`precise` answers a single call's failure with 404, 502, 503 or 504 where they fit.",
 );
 
+const COERCE: Parameter =
+    query("coerceArguments", Kind::Flag, "Mend arguments of the wrong type, such as \"15\" for a number.");
+const BAD_ARGUMENTS: Parameter = query(
+    "onBadArguments",
+    Kind::Words(&["error", "raw", "repair"]),
+    "What happens to arguments that are not JSON.",
+);
+const CHARACTERS: Parameter = query(
+    "maxCharacters",
+    Kind::Number { least: 100, most: 100_000_000, usual: None },
+    "Cut results that are longer.",
+);
+const TO: Parameter = query("to", Kind::Texts, "The dialects to convert to or to check for.");
+
 const CATEGORY: Parameter = query("category", Kind::Texts, "Only tools of these categories.");
 const IMPORTANCE: Parameter =
     query("importance", Kind::Words(&["low", "normal", "high"]), "Only tools of at least this importance.");
@@ -125,6 +139,9 @@ pub(crate) static ROUTES: &[Route] = &[
             SERVER,
             MODEL,
             query("report", Kind::Flag, "Adds what was changed, and why."),
+            query("list", Kind::Flag, "The bare list, without its wrapper."),
+            query("profile", Kind::Text, "Another dialect than the path names."),
+            query("descriptionFallback", Kind::Text, "The description of tools that have none."),
             query("defaults", Kind::Words(&["keep", "strip", "describe"]), "What happens to default values."),
             query("open", Kind::Words(&["declared", "all"]), "Whether undeclared properties can be said."),
             query(
@@ -162,6 +179,11 @@ pub(crate) static ROUTES: &[Route] = &[
             PROVIDER,
             SERVER,
             query("mode", Kind::Words(&["concise", "standard", "detailed"]), "How much is said."),
+            query(
+                "group_by",
+                Kind::Words(&["server", "category"]),
+                "Puts tools that belong together under one heading.",
+            ),
             NAME_PATTERN,
             CATEGORY,
             IMPORTANCE,
@@ -180,7 +202,7 @@ pub(crate) static ROUTES: &[Route] = &[
         description: "`call` is one call, a list of calls or a whole model reply. One call gives `result`, several give \
                       `results` in call order; both give `messages` to append to the conversation. The status is 200 whenever \
                       the request itself is sound: failures of tools are results for the model.",
-        parameters: &[RESULT, ERRORS, IDEMPOTENCY_KEY],
+        parameters: &[SERVER, MODEL, RESULT, ERRORS, COERCE, BAD_ARGUMENTS, CHARACTERS, IDEMPOTENCY_KEY],
         body: Some(Body {
             schema: "ExecuteRequest",
             examples: &[
@@ -270,16 +292,17 @@ pub(crate) static ROUTES: &[Route] = &[
         path: "/convert",
         tag: "Tools",
         summary: "Convert tools that stand in the body",
-        description: "Nothing is connected and nothing is remembered.",
+        description: "The body is a list of tools, an object with `tools`, or a reply to `tools/list`; every option of `GET /tools/{provider}` may stand beside them. Nothing is connected and nothing is remembered.",
+        parameters: &[TO, MODEL],
         body: Some(Body {
             schema: "ConvertRequest",
             examples: &[(
                 "gemini",
-                r#"{"provider":"gemini","tools":[{"name":"add","inputSchema":{"type":"object"}}]}"#,
+                r#"{"to":"gemini","tools":[{"name":"add","inputSchema":{"type":"object"}}]}"#,
             )],
         }),
         answers: &[
-            ok("The tools, in the provider's own shape.", Content::Json("RenderedTools", None)),
+            ok("The tools, in the provider's own shape.", Content::Json("ConvertAnswer", None)),
             UNKNOWN_PROVIDER,
         ],
         ..ROW
@@ -291,6 +314,7 @@ pub(crate) static ROUTES: &[Route] = &[
         tag: "Tools",
         summary: "Say how well tools fit the providers",
         description: "Nothing is connected and nothing is remembered.",
+        parameters: &[TO],
         body: Some(Body {
             schema: "CheckRequest",
             examples: &[("all", r#"{"tools":[{"name":"add","inputSchema":{"type":"object"}}]}"#)],

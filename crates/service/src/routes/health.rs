@@ -38,10 +38,10 @@ pub(crate) async fn health(
 }
 
 /// `GET /ready`: whether to send calls here.
-pub(crate) async fn ready(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    stopping: CancellationToken,
+pub(crate) fn ready(
+    State(gateway): &State<Gateway>,
+    Extension(context): &Extension<RequestContext>,
+    stopping: &CancellationToken,
 ) -> Response {
     let servers = gateway.fleet().health();
     let mut reasons = reasons_not_ready(&servers);
@@ -54,7 +54,7 @@ pub(crate) async fn ready(
     let is_ready = reasons.is_empty();
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let mut body = json!({"ok": is_ready, "status": if is_ready { "ready" } else { "unavailable" }});
-    if !is_ready && may_see_details(&gateway, &context) {
+    if !is_ready && may_see_details(gateway, context) {
         body["reasons"] = reasons.into();
     }
     json_response(status, body.to_string())

@@ -21,10 +21,10 @@ use crate::openapi::{self, Action, ROUTES};
 /// All routes of the table. `stopping` ends streams when the gateway ends.
 ///
 /// The guard has bounded the body and looked up the route, so that only requests that have one come here.
-pub(crate) fn router(gateway: Gateway, stopping: CancellationToken) -> Router {
+pub(crate) fn router(gateway: Gateway, stopping: &CancellationToken) -> Router {
     let mut router = Router::new();
     for route in ROUTES {
-        router = router.route(route.path, handler(route.action, &stopping));
+        router = router.route(route.path, handler(route.action, stopping));
     }
     router.layer(DefaultBodyLimit::disable()).with_state(gateway)
 }
@@ -49,7 +49,7 @@ fn handler(action: Action, stopping: &CancellationToken) -> MethodRouter<Gateway
         Action::AcceptServer => post(servers::accept),
         Action::Health => get(health::health),
         Action::Live => get(health::live),
-        Action::Ready => get(move |state, context| health::ready(state, context, stopping)),
+        Action::Ready => get(async move |state, context| health::ready(&state, &context, &stopping)),
         Action::Metrics => get(metrics::metrics),
         Action::MetricsText => get(metrics::text),
         Action::Document => get(openapi::json),

@@ -180,8 +180,7 @@ mod tests {
         let kept = Kept::default();
         let layer = Lines { format, level: level.filter(), sink: kept.clone() };
         tracing::subscriber::with_default(Registry::default().with(layer), work);
-        let lines = kept.0.lock().unwrap().clone();
-        lines
+        std::mem::take(&mut *kept.0.lock().unwrap())
     }
 
     #[test]

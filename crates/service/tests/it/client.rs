@@ -116,12 +116,9 @@ pub(crate) async fn read_answer(stream: &mut TcpStream) -> Answer {
             if let Some(answer) = whole(&bytes, false) {
                 return answer;
             }
-            let mut piece = [0; 16 << 10];
-            match stream.read(&mut piece).await {
-                Ok(0) | Err(_) => {
-                    return whole(&bytes, true).unwrap_or_else(|| panic!("no answer: {bytes:?}"));
-                }
-                Ok(count) => bytes.extend_from_slice(&piece[..count]),
+            let read = stream.read_buf(&mut bytes).await;
+            if read.is_err() || read.is_ok_and(|count| count == 0) {
+                return whole(&bytes, true).unwrap_or_else(|| panic!("no answer: {bytes:?}"));
             }
         }
     };
@@ -146,10 +143,10 @@ fn whole(bytes: &[u8], is_end: bool) -> Option<Answer> {
 pub(crate) async fn read_until(stream: &mut TcpStream, text: &mut String, wanted: impl Fn(&str) -> bool) {
     let read = async {
         while !wanted(text) {
-            let mut piece = [0; 16 << 10];
-            let count = stream.read(&mut piece).await.unwrap();
+            let mut piece = Vec::with_capacity(1 << 10);
+            let count = stream.read_buf(&mut piece).await.unwrap();
             assert!(count > 0, "the stream ended: {text}");
-            text.push_str(&String::from_utf8_lossy(&piece[..count]));
+            text.push_str(&String::from_utf8_lossy(&piece));
         }
     };
     let outcome = tokio::time::timeout(PATIENCE, read).await;

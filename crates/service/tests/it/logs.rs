@@ -146,12 +146,14 @@ async fn streams_are_bounded_and_freed() {
 async fn a_servers_own_file_is_read_without_connecting() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.jsonl");
-    let mut lines: String = (0..10_000)
-        .map(|number| {
-            let moment = jiff::Timestamp::from_second(1_700_000_000 + number).unwrap();
-            format!("{{\"timestamp\":\"{moment}\",\"tool\":\"t\",\"arguments\":{{\"n\":{number}}},\"result\":1}}\n")
-        })
-        .collect();
+    let mut lines = String::new();
+    for number in 0..10_000 {
+        let moment = jiff::Timestamp::from_second(1_700_000_000 + number).unwrap();
+        let line = format!(
+            "{{\"timestamp\":\"{moment}\",\"tool\":\"t\",\"arguments\":{{\"n\":{number}}},\"result\":1}}\n"
+        );
+        lines.push_str(&line);
+    }
     lines.push_str("not json\n");
     std::fs::write(&path, lines).unwrap();
     let mut spec = UpstreamSpec::new("default", Endpoint::Demo);

@@ -1,4 +1,10 @@
 //! The service over real sockets, with the built-in demo server behind it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "what goes wrong here is the test's failure"
+)]
 
 mod client;
 mod drain;
