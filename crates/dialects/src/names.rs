@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -14,7 +14,13 @@ impl NameRule {
         let Some(punctuation) = &self.punctuation else {
             return self.max == 0 || name.chars().count() <= self.max;
         };
-        let legal = |byte: &u8| byte.is_ascii_alphanumeric() || punctuation.as_bytes().contains(byte);
+        // Nearly every name is letters, digits and underscores.
+        let underscore = punctuation.contains('_');
+        let legal = |byte: &u8| {
+            byte.is_ascii_alphanumeric()
+                || (*byte == b'_' && underscore)
+                || punctuation.as_bytes().contains(byte)
+        };
         name.len() >= self.min
             && (self.max == 0 || name.len() <= self.max)
             && name.as_bytes().iter().all(legal)
@@ -84,31 +90,44 @@ pub fn legal_names<'n>(rule: &NameRule, names: &[&'n str]) -> Vec<Cow<'n, str>> 
     if names.iter().all(|name| rule.allows(name)) {
         return names.iter().map(|name| Cow::Borrowed(*name)).collect();
     }
-    let mut taken: HashSet<String> =
-        names.iter().filter(|name| rule.allows(name)).map(|name| (*name).to_owned()).collect();
-    let mut order: Vec<&str> = names.iter().copied().filter(|name| !rule.allows(name)).collect();
-    order.sort_unstable();
-    let mut wanted: HashMap<String, usize> = HashMap::new();
-    for name in &order {
-        *wanted.entry(rule.cleaned(name)).or_default() += 1;
-    }
-    let mut legal: HashMap<&str, String> = HashMap::new();
-    for name in order {
-        let clean = rule.cleaned(name);
-        let unique = wanted.get(&clean) == Some(&1) && !taken.contains(&clean) && rule.allows(&clean);
-        let mut candidate = if unique { clean.clone() } else { rule.hashed(&clean, name, 0) };
-        let mut attempt = 0;
-        while taken.contains(&candidate) {
-            attempt += 1;
-            candidate = rule.hashed(&clean, name, attempt);
-        }
-        taken.insert(candidate.clone());
-        legal.insert(name, candidate);
-    }
+    let (mut taken, mut illegal): (Vec<&'n str>, Vec<&'n str>) =
+        names.iter().copied().partition(|name| rule.allows(name));
+    taken.sort_unstable();
+    illegal.sort_unstable();
+    let legal: HashMap<&str, String> =
+        replacements(rule, &illegal, |name| taken.binary_search(&name).is_ok()).into_iter().collect();
     names
         .iter()
         .map(|name| legal.get(name).map_or(Cow::Borrowed(*name), |legal| Cow::Owned(legal.clone())))
         .collect()
+}
+
+/// Legal names for `illegal` ones, which are sorted and distinct. `is_taken` knows the names beside them.
+fn replacements<'n>(
+    rule: &NameRule,
+    illegal: &[&'n str],
+    is_taken: impl Fn(&str) -> bool,
+) -> Vec<(&'n str, String)> {
+    let cleaned: Vec<String> = illegal.iter().map(|name| rule.cleaned(name)).collect();
+    let mut wanted: BTreeMap<&str, usize> = BTreeMap::new();
+    for clean in &cleaned {
+        *wanted.entry(clean).or_default() += 1;
+    }
+    let mut given: BTreeSet<String> = BTreeSet::new();
+    let mut legal = Vec::with_capacity(illegal.len());
+    for (name, clean) in illegal.iter().zip(&cleaned) {
+        let clashes = |name: &str, given: &BTreeSet<String>| given.contains(name) || is_taken(name);
+        let unique = wanted.get(clean.as_str()) == Some(&1) && !clashes(clean, &given) && rule.allows(clean);
+        let mut candidate = if unique { clean.clone() } else { rule.hashed(clean, name, 0) };
+        let mut attempt = 0;
+        while clashes(&candidate, &given) {
+            attempt += 1;
+            candidate = rule.hashed(clean, name, attempt);
+        }
+        given.insert(candidate.clone());
+        legal.push((*name, candidate));
+    }
+    legal
 }
 
 /// Property keys of one tool: the same key has the same name wherever it stands.
@@ -152,38 +171,52 @@ impl<'a, 'r> KeyTable<'a, 'r> {
     }
 
     fn rename_all(&self) -> HashMap<&'a str, String> {
-        let mut keys: Vec<&'a str> = Vec::new();
-        collect_keys(self.root, &mut keys);
-        keys.sort_unstable();
-        keys.dedup();
-        let legal = legal_names(self.rule, &keys);
-        keys.into_iter()
-            .zip(legal)
-            .filter(|(key, legal)| key != legal)
-            .map(|(key, legal)| (key, legal.into_owned()))
-            .collect()
+        let mut keys = Keys { rule: self.rule, legal: Vec::new(), illegal: Vec::new() };
+        keys.collect(self.root);
+        let Keys { mut legal, mut illegal, .. } = keys;
+        illegal.sort_unstable();
+        illegal.dedup();
+        // To look through the keys a few times takes less time than to sort them.
+        if illegal.len() <= 8 {
+            return replacements(self.rule, &illegal, |name| legal.contains(&name)).into_iter().collect();
+        }
+        legal.sort_unstable();
+        replacements(self.rule, &illegal, |name| legal.binary_search(&name).is_ok()).into_iter().collect()
     }
 }
 
 /// Every key that could be a property: all keys of all objects, which is more than needed and never too little.
-fn collect_keys<'a>(value: &'a Value, keys: &mut Vec<&'a str>) {
-    match value {
-        Value::Object(map) => {
-            for (key, child) in map {
-                keys.push(key);
-                collect_keys(child, keys);
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                collect_keys(item, keys);
-                // Names in `required` may be declared nowhere else.
-                if let Value::String(text) = item {
-                    keys.push(text);
+struct Keys<'a, 'r> {
+    rule: &'r NameRule,
+    /// In no order, and some of them several times.
+    legal: Vec<&'a str>,
+    illegal: Vec<&'a str>,
+}
+
+impl<'a> Keys<'a, '_> {
+    fn add(&mut self, key: &'a str) {
+        if self.rule.allows(key) { self.legal.push(key) } else { self.illegal.push(key) }
+    }
+
+    fn collect(&mut self, value: &'a Value) {
+        match value {
+            Value::Object(map) => {
+                for (key, child) in map {
+                    self.add(key);
+                    self.collect(child);
                 }
             }
+            Value::Array(items) => {
+                for item in items {
+                    self.collect(item);
+                    // Names in `required` may be declared nowhere else.
+                    if let Value::String(text) = item {
+                        self.add(text);
+                    }
+                }
+            }
+            _ => {}
         }
-        _ => {}
     }
 }
 

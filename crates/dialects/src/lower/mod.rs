@@ -21,7 +21,7 @@ use crate::names::KeyTable;
 use crate::options::{Defaults, Options};
 use crate::plan::{Codec, Plan};
 use crate::report::{Changes, Entry, Fate, PathId};
-use crate::schema::{Resolver, Source};
+use crate::schema::{Members, Resolver, Source};
 use node::{Node, Writer};
 
 pub(crate) use scan::{Excess, Size, scan};
@@ -45,7 +45,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     fn of(schema: &Value) -> Self {
-        let uri = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let uri = schema.member("$schema").and_then(Value::as_str).unwrap_or_default();
         Self {
             ref_hides_siblings: ["draft-03", "draft-04", "draft-06", "draft-07"]
                 .iter()

@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::options::Defaults;
 use crate::plan::{Codec, Plan};
 use crate::report::{Fate, PathId};
-use crate::schema::{Keyword, Kind, Source, TypeSet};
+use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
 use crate::text::{Note, compose};
 
 /// A lowered position.
@@ -61,11 +61,11 @@ impl<'a> Lowerer<'a, '_> {
         let mut view = View::new(PathId::ROOT, Some(self.root));
         self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
         if !view.types.contains(TypeSet::OBJECT) || view.types != TypeSet::OBJECT {
-            if self.root.get("type").and_then(Value::as_str) != Some("object") {
+            if self.root.member("type").and_then(Value::as_str) != Some("object") {
                 self.change(
                     PathId::ROOT,
                     "type",
-                    self.root.get("type"),
+                    self.root.member("type"),
                     Fate::Rewritten,
                     "arguments are an object",
                 );
@@ -76,7 +76,7 @@ impl<'a> Lowerer<'a, '_> {
         view.impossible = false;
         if view.values.take().is_some() {
             for name in ["enum", "const"] {
-                if let Some(value) = self.root.get(name) {
+                if let Some(value) = self.root.member(name) {
                     self.describe(PathId::ROOT, name, value, &mut view, "the root cannot list values");
                 }
             }
@@ -95,7 +95,7 @@ impl<'a> Lowerer<'a, '_> {
                 self.change(
                     PathId::ROOT,
                     "description",
-                    self.root.get("description"),
+                    self.root.member("description"),
                     Fate::Described,
                     "said by the tool's description",
                 );
@@ -114,13 +114,13 @@ impl<'a> Lowerer<'a, '_> {
                 self.change(
                     PathId::ROOT,
                     name,
-                    self.root.get(*name),
+                    self.root.member(*name),
                     Fate::Dropped,
                     "no arguments, no schema",
                 );
             }
             for name in ["type", "properties", "additionalProperties", "required"] {
-                if let Some(value) = self.root.get(name) {
+                if let Some(value) = self.root.member(name) {
                     self.change(PathId::ROOT, name, Some(value), Fate::Rewritten, "no arguments, no schema");
                 }
             }
@@ -265,7 +265,7 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         for (path, schema, name) in idle {
-            if let Some(value) = schema.get(name) {
+            if let Some(value) = schema.member(name) {
                 self.describe(path, name, value, view, "says nothing about this type");
             }
         }
@@ -365,7 +365,7 @@ impl<'a> Lowerer<'a, '_> {
     /// A reference that stays one; `None` where it has to be written out.
     fn lower_reference(&mut self, source: Source<'a>, place: Place) -> Option<Lowered<'a>> {
         let map = source.schema.as_object()?;
-        let Value::String(reference) = map.get("$ref")? else { return None };
+        let Value::String(reference) = map.member("$ref")? else { return None };
         let alone = map.keys().all(|name| {
             matches!(name.as_str(), "$ref" | "$defs" | "definitions")
                 || Keyword::parse(name).is_some_and(|keyword| {
@@ -403,7 +403,7 @@ impl<'a> Lowerer<'a, '_> {
             self.change(
                 source.path,
                 "$ref",
-                map.get("$ref"),
+                map.member("$ref"),
                 Fate::Rewritten,
                 "refers to a definition at the root",
             );

@@ -14,7 +14,7 @@ use crate::json::Json;
 use crate::options::Open;
 use crate::plan::{Codec, ObjectCodec, PropertyCodec, Rest};
 use crate::report::{Fate, PathId};
-use crate::schema::{Keyword, Source, TypeSet};
+use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::{Value, json};
 
 pub(crate) use members::Kinds as PropertyKinds;
@@ -83,6 +83,9 @@ impl<'a> Lowerer<'a, '_> {
         let mut identity = true;
         let inside = place.deeper(1);
         object.properties.reserve(properties.len());
+        if self.rules.all_required {
+            object.required.reserve(properties.len());
+        }
 
         for property in properties {
             if place.root && self.is_hidden(property.name) {
@@ -176,7 +179,7 @@ impl<'a> Lowerer<'a, '_> {
     /// Makes null stand for an absent property, and a word for a real null.
     fn make_optional(&mut self, lowered: &mut Lowered<'a>, path: PathId, schema: Option<&'a Value>) {
         let nullable = self.takes_null(&lowered.node, 8);
-        let original = schema.and_then(|schema| schema.get("type"));
+        let original = schema.and_then(|schema| schema.member("type"));
         if nullable {
             let node = std::mem::take(&mut lowered.node);
             lowered.node = node.or_spelled_null().or_null();
@@ -192,7 +195,7 @@ impl<'a> Lowerer<'a, '_> {
         } else {
             let node = std::mem::take(&mut lowered.node);
             if node.constant
-                && let Some(value) = schema.and_then(|schema| schema.get("const"))
+                && let Some(value) = schema.and_then(|schema| schema.member("const"))
             {
                 self.change(path, "const", Some(value), Fate::Rewritten, "null means absent");
             }
@@ -222,7 +225,8 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Counts of properties do not hold for the form in which they travel.
     fn describe_counts(&mut self, view: &mut View<'a>) {
-        for facet in view.facets.clone() {
+        let facets = std::mem::take(&mut view.facets);
+        for facet in &facets {
             if matches!(facet.keyword, Keyword::MinProperties | Keyword::MaxProperties) {
                 self.describe(
                     facet.path,
@@ -241,6 +245,7 @@ impl<'a> Lowerer<'a, '_> {
                 );
             }
         }
+        view.facets = facets;
     }
 
     fn is_hidden(&self, name: &str) -> bool {
