@@ -11,19 +11,23 @@ use crate::dialect::NameRule;
 impl NameRule {
     /// Whether `name` can be sent as it is.
     pub fn allows(&self, name: &str) -> bool {
-        let Some(punctuation) = &self.punctuation else {
+        self.allows_in(self.alphabet(), name)
+    }
+
+    /// The legal characters of ASCII, one bit each; `None` where any character is legal.
+    fn alphabet(&self) -> Option<u128> {
+        let punctuation = self.punctuation.as_ref()?;
+        Some(punctuation.bytes().filter(u8::is_ascii).fold(WORDS, |all, byte| all | (1 << byte)))
+    }
+
+    /// The same as `allows`, for an `alphabet` that was asked for before.
+    fn allows_in(&self, alphabet: Option<u128>, name: &str) -> bool {
+        let Some(alphabet) = alphabet else {
             return self.max == 0 || name.chars().count() <= self.max;
-        };
-        // Nearly every name is letters, digits and underscores.
-        let underscore = punctuation.contains('_');
-        let legal = |byte: &u8| {
-            byte.is_ascii_alphanumeric()
-                || (*byte == b'_' && underscore)
-                || punctuation.as_bytes().contains(byte)
         };
         name.len() >= self.min
             && (self.max == 0 || name.len() <= self.max)
-            && name.as_bytes().iter().all(legal)
+            && name.bytes().all(|byte| byte.is_ascii() && alphabet & (1 << byte) != 0)
             && (self.any_start || name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_'))
     }
 
@@ -61,6 +65,19 @@ impl NameRule {
         format!("{}{separator}{hash}", clean.get(..end).unwrap_or_default())
     }
 }
+
+/// Letters and digits of ASCII, one bit each.
+const WORDS: u128 = {
+    let mut all = 0;
+    let mut byte = 0_u8;
+    while byte < 128 {
+        if byte.is_ascii_alphanumeric() {
+            all |= 1 << byte;
+        }
+        byte += 1;
+    }
+    all
+};
 
 /// FNV-1a with a final mix: stable across versions and machines.
 fn fingerprint(text: &str, attempt: u64) -> u64 {
@@ -134,13 +151,15 @@ fn replacements<'n>(
 #[derive(Debug)]
 pub(crate) struct KeyTable<'a, 'r> {
     rule: &'r NameRule,
+    alphabet: Option<u128>,
     root: &'a Value,
-    renamed: OnceCell<HashMap<&'a str, String>>,
+    /// In the order of their keys.
+    renamed: OnceCell<Vec<(&'a str, String)>>,
 }
 
 impl<'a, 'r> KeyTable<'a, 'r> {
     pub(crate) fn new(rule: &'r NameRule, root: &'a Value) -> Self {
-        Self { rule, root, renamed: OnceCell::new() }
+        Self { rule, alphabet: rule.alphabet(), root, renamed: OnceCell::new() }
     }
 
     /// Whether every key is legal in this dialect.
@@ -150,11 +169,10 @@ impl<'a, 'r> KeyTable<'a, 'r> {
 
     /// The name under which `key` travels.
     pub(crate) fn wire(&self, key: &'a str) -> Cow<'a, str> {
-        if self.is_free() || self.rule.allows(key) {
+        if self.is_free() || self.rule.allows_in(self.alphabet, key) {
             return Cow::Borrowed(key);
         }
-        let renamed = self.renamed.get_or_init(|| self.rename_all());
-        renamed.get(key).map_or(Cow::Borrowed(key), |legal| Cow::Owned(legal.clone()))
+        self.renamed(key).map_or(Cow::Borrowed(key), |(_, legal)| Cow::Owned(legal.clone()))
     }
 
     /// `key` as it stands in the schema, where it travels under another name.
@@ -162,7 +180,12 @@ impl<'a, 'r> KeyTable<'a, 'r> {
         if self.is_free() {
             return None;
         }
-        self.renamed.get_or_init(|| self.rename_all()).get_key_value(key).map(|(key, _)| *key)
+        self.renamed(key).map(|(key, _)| *key)
+    }
+
+    fn renamed(&self, key: &str) -> Option<&(&'a str, String)> {
+        let renamed = self.renamed.get_or_init(|| self.rename_all());
+        renamed.get(renamed.binary_search_by(|(known, _)| (*known).cmp(key)).ok()?)
     }
 
     /// Whether any key travels under another name.
@@ -170,24 +193,24 @@ impl<'a, 'r> KeyTable<'a, 'r> {
         self.renamed.get().is_some_and(|renamed| !renamed.is_empty())
     }
 
-    fn rename_all(&self) -> HashMap<&'a str, String> {
-        let mut keys = Keys { rule: self.rule, legal: Vec::new(), illegal: Vec::new() };
+    fn rename_all(&self) -> Vec<(&'a str, String)> {
+        let mut keys = Keys { table: self, legal: Vec::new(), illegal: Vec::new() };
         keys.collect(self.root);
         let Keys { mut legal, mut illegal, .. } = keys;
         illegal.sort_unstable();
         illegal.dedup();
         // To look through the keys a few times takes less time than to sort them.
         if illegal.len() <= 8 {
-            return replacements(self.rule, &illegal, |name| legal.contains(&name)).into_iter().collect();
+            return replacements(self.rule, &illegal, |name| legal.contains(&name));
         }
         legal.sort_unstable();
-        replacements(self.rule, &illegal, |name| legal.binary_search(&name).is_ok()).into_iter().collect()
+        replacements(self.rule, &illegal, |name| legal.binary_search(&name).is_ok())
     }
 }
 
 /// Every key that could be a property: all keys of all objects, which is more than needed and never too little.
-struct Keys<'a, 'r> {
-    rule: &'r NameRule,
+struct Keys<'a, 't> {
+    table: &'t KeyTable<'a, 't>,
     /// In no order, and some of them several times.
     legal: Vec<&'a str>,
     illegal: Vec<&'a str>,
@@ -195,7 +218,8 @@ struct Keys<'a, 'r> {
 
 impl<'a> Keys<'a, '_> {
     fn add(&mut self, key: &'a str) {
-        if self.rule.allows(key) { self.legal.push(key) } else { self.illegal.push(key) }
+        let legal = self.table.rule.allows_in(self.table.alphabet, key);
+        if legal { self.legal.push(key) } else { self.illegal.push(key) }
     }
 
     fn collect(&mut self, value: &'a Value) {

@@ -47,9 +47,10 @@ impl Draft {
     fn of(schema: &Value) -> Self {
         let uri = schema.member("$schema").and_then(Value::as_str).unwrap_or_default();
         Self {
-            ref_hides_siblings: ["draft-03", "draft-04", "draft-06", "draft-07"]
-                .iter()
-                .any(|old| uri.contains(old)),
+            ref_hides_siblings: uri
+                .split("draft-0")
+                .skip(1)
+                .any(|rest| rest.starts_with(['3', '4', '6', '7'])),
         }
     }
 }

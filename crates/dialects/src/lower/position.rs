@@ -126,7 +126,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             None
         } else {
-            Some(self.write(lowered.node))
+            Some(self.write(&mut lowered.node))
         };
         let definitions = self.definitions.into_iter().map(|definition| definition.codec).collect();
         let lowered = LoweredSchema {
@@ -139,7 +139,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Writes the root node and its definitions.
-    fn write(&mut self, node: Node<'a>) -> Json<'a> {
+    fn write(&mut self, node: &mut Node<'a>) -> Json<'a> {
         let names: Vec<String> = self.definitions.iter().map(|definition| definition.name.clone()).collect();
         let writer = Writer { rules: self.rules, names: &names };
         let mut json = writer.write(node);
@@ -150,8 +150,8 @@ impl<'a> Lowerer<'a, '_> {
                 .definitions
                 .iter_mut()
                 .filter_map(|definition| {
-                    let node = definition.node.take()?;
-                    Some((Cow::Owned(definition.name.clone()), writer.write(node)))
+                    let mut node = definition.node.take()?;
+                    Some((Cow::Owned(definition.name.clone()), writer.write(&mut node)))
                 })
                 .collect();
             entries.push((Cow::Borrowed("$defs"), Json::Object(definitions)));
@@ -249,6 +249,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Rules for arrays or objects where neither can come: they bind nothing, but somebody meant something by them.
     fn describe_idle_parts(&mut self, view: &mut View<'a>) {
+        if view.arrays.is_empty() && view.objects.is_empty() {
+            return;
+        }
         let mut idle: Vec<(PathId, &'a Value, &'static str)> = Vec::new();
         if !view.types.meets(TypeSet::ARRAY) {
             for part in std::mem::take(&mut view.arrays) {

@@ -7,10 +7,17 @@ const FEW: usize = 24;
 
 /// Looking up members by name.
 pub(crate) trait Members {
+    /// The member called `name`, with its key.
+    fn entry(&self, name: &str) -> Option<(&String, &Value)>;
+
     /// The member called `name`.
-    fn member(&self, name: &str) -> Option<&Value>;
+    #[inline]
+    fn member(&self, name: &str) -> Option<&Value> {
+        self.entry(name).map(|(_, value)| value)
+    }
 
     /// Whether there is a member called `name`.
+    #[inline]
     fn has(&self, name: &str) -> bool {
         self.member(name).is_some()
     }
@@ -18,17 +25,17 @@ pub(crate) trait Members {
 
 impl Members for Map<String, Value> {
     #[inline]
-    fn member(&self, name: &str) -> Option<&Value> {
+    fn entry(&self, name: &str) -> Option<(&String, &Value)> {
         if self.len() > FEW {
-            return self.get(name);
+            return self.get_key_value(name);
         }
-        self.iter().find(|(key, _)| key.as_str() == name).map(|(_, value)| value)
+        self.iter().find(|(key, _)| key.as_str() == name)
     }
 }
 
 impl Members for Value {
     #[inline]
-    fn member(&self, name: &str) -> Option<&Value> {
-        self.as_object()?.member(name)
+    fn entry(&self, name: &str) -> Option<(&String, &Value)> {
+        Members::entry(self.as_object()?, name)
     }
 }

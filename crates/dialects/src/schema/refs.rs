@@ -111,7 +111,7 @@ impl<'a> Resolver<'a> {
             };
             found = match found.schema {
                 Value::Object(map) => {
-                    let (name, schema) = map.get_key_value(step.as_ref())?;
+                    let (name, schema) = Members::entry(map, step.as_ref())?;
                     let resource = self.resource_of(schema, found.resource);
                     Source { schema, path: paths.name(found.path, name), resource }
                 }

@@ -31,7 +31,7 @@ impl<'a> Lowerer<'a, '_> {
             let edited = self.edit(Source { schema, path, resource: draft.resource });
             draft.exact &= edited.exact;
             let wire = self.keys.wire(key);
-            if wire != key.as_str() {
+            if matches!(wire, Cow::Owned(_)) {
                 self.change(path, "", None, Fate::Encoded, "the key travels under another name");
                 draft.exact = false;
                 changed = true;

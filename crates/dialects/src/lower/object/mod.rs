@@ -16,6 +16,7 @@ use crate::plan::{Codec, ObjectCodec, PropertyCodec, Rest};
 use crate::report::{Fate, PathId};
 use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 pub(crate) use members::Kinds as PropertyKinds;
 use members::{Kinds, Property, Undeclared, required_names, says_nothing};
@@ -109,7 +110,8 @@ impl<'a> Lowerer<'a, '_> {
                 lowered = self.lower(&[], inside);
             }
             let wire = self.keys.wire(property.name);
-            if wire != property.name {
+            let renamed = matches!(wire, Cow::Owned(_));
+            if renamed {
                 self.change(path, "", None, Fate::Encoded, "the key travels under another name");
             }
             let absent_as_null = self.rules.all_required && !must;
@@ -119,7 +121,7 @@ impl<'a> Lowerer<'a, '_> {
             if must || self.rules.all_required {
                 object.required.push(wire.clone());
             }
-            let plain = lowered.codec == Codec::Same && !absent_as_null && wire == property.name;
+            let plain = lowered.codec == Codec::Same && !absent_as_null && !renamed;
             identity &= plain;
             // What else may come has to be told from what is declared; otherwise plain ones go without saying.
             if list_all || !plain {
