@@ -14,10 +14,10 @@ impl NameRule {
         self.allows_in(self.alphabet(), name)
     }
 
-    /// The legal characters of ASCII, one bit each; `None` where any character is legal.
+    /// The legal punctuation, one bit each; `None` where any character is legal.
     fn alphabet(&self) -> Option<u128> {
         let punctuation = self.punctuation.as_ref()?;
-        Some(punctuation.bytes().filter(u8::is_ascii).fold(WORDS, |all, byte| all | (1 << byte)))
+        Some(punctuation.bytes().filter(u8::is_ascii).fold(0, |all, byte| all | (1 << byte)))
     }
 
     /// The same as `allows`, for an `alphabet` that was asked for before.
@@ -27,7 +27,7 @@ impl NameRule {
         };
         name.len() >= self.min
             && (self.max == 0 || name.len() <= self.max)
-            && name.bytes().all(|byte| byte.is_ascii() && alphabet & (1 << byte) != 0)
+            && name.bytes().all(|byte| is_word(byte) || (byte.is_ascii() && alphabet & (1 << byte) != 0))
             && (self.any_start || name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_'))
     }
 
@@ -66,18 +66,19 @@ impl NameRule {
     }
 }
 
-/// Letters and digits of ASCII, one bit each.
-const WORDS: u128 = {
-    let mut all = 0;
-    let mut byte = 0_u8;
-    while byte < 128 {
-        if byte.is_ascii_alphanumeric() {
-            all |= 1 << byte;
+/// Letters and digits of ASCII. A table: this is asked for every character of every key.
+const fn is_word(byte: u8) -> bool {
+    const WORDS: [bool; 256] = {
+        let mut all = [false; 256];
+        let mut byte = 0_u8;
+        while byte < 128 {
+            all[byte as usize] = byte.is_ascii_alphanumeric();
+            byte += 1;
         }
-        byte += 1;
-    }
-    all
-};
+        all
+    };
+    WORDS[byte as usize]
+}
 
 /// FNV-1a with a final mix: stable across versions and machines.
 fn fingerprint(text: &str, attempt: u64) -> u64 {

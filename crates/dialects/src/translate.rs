@@ -209,7 +209,8 @@ impl Translator {
         if changes.report_bytes() > self.options.budget.bytes.saturating_mul(16) {
             return ToolTranslation::quarantined(name, Excess::Report.reason(&self.options));
         }
-        let definition = wrap(dialect, wire_name, description, schema);
+        let shown = if wire_name == name { Cow::Borrowed(name) } else { Cow::Owned(wire_name.to_owned()) };
+        let definition = wrap(dialect, shown, description, schema);
         let schema_key =
             if dialect.tool.shape == ToolShape::ToolSpec { "json" } else { &dialect.tool.schema_key };
         let tokens = Tokens { before, after: estimate(bytes_around(&definition, schema_key, written)) };
@@ -391,7 +392,7 @@ fn shortened<'a>(
 /// The definition in the dialect's shape.
 fn wrap<'a>(
     dialect: &Dialect,
-    name: &str,
+    name: Cow<'a, str>,
     description: Option<Cow<'a, str>>,
     schema: Option<Json<'a>>,
 ) -> Json<'a> {
@@ -400,7 +401,7 @@ fn wrap<'a>(
     if rules.shape == ToolShape::FlatFunction {
         members.push((Cow::Borrowed("type"), Json::literal("function")));
     }
-    members.push((Cow::Borrowed("name"), Json::from(name.to_owned())));
+    members.push((Cow::Borrowed("name"), Json::Text(name)));
     if let Some(description) = description {
         members.push((Cow::Borrowed("description"), Json::Text(description)));
     }

@@ -48,9 +48,9 @@ impl Draft {
         let uri = schema.member("$schema").and_then(Value::as_str).unwrap_or_default();
         Self {
             ref_hides_siblings: uri
-                .split("draft-0")
-                .skip(1)
-                .any(|rest| rest.starts_with(['3', '4', '6', '7'])),
+                .as_bytes()
+                .windows(8)
+                .any(|part| matches!(part, b"draft-03" | b"draft-04" | b"draft-06" | b"draft-07")),
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::report::{Fate, PathId};
 use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 pub(crate) use members::Kinds as PropertyKinds;
 use members::{Kinds, Property, Undeclared, required_names, says_nothing};
@@ -83,12 +84,15 @@ impl<'a> Lowerer<'a, '_> {
         let list_all = carried || matches!(undeclared, Undeclared::Allowed(_));
         let mut identity = true;
         let inside = place.deeper(1);
-        object.properties.reserve(properties.len());
-        if self.rules.all_required {
-            object.required.reserve(properties.len());
-        }
+        let count = properties.len();
+        object.properties.reserve_exact(count);
+        object.required.reserve_exact(if self.rules.all_required {
+            count
+        } else {
+            parts.iter().map(|part| part.required.len()).sum::<usize>().min(count)
+        });
 
-        for property in properties {
+        for (index, property) in properties.into_iter().enumerate() {
             if place.root && self.is_hidden(property.name) {
                 self.change(view.path, property.name, None, Fate::Rewritten, "hidden from the model");
                 continue;
@@ -125,9 +129,13 @@ impl<'a> Lowerer<'a, '_> {
             identity &= plain;
             // What else may come has to be told from what is declared; otherwise plain ones go without saying.
             if list_all || !plain {
+                if codecs.is_empty() {
+                    codecs.reserve_exact(count - index);
+                }
+                let mcp: Arc<str> = Arc::from(property.name);
                 codecs.push(PropertyCodec {
-                    mcp: Box::from(property.name),
-                    wire: Box::from(wire.as_ref()),
+                    wire: if renamed { Arc::from(wire.as_ref()) } else { mcp.clone() },
+                    mcp,
                     codec: lowered.codec,
                     null_is_absent: absent_as_null,
                 });
