@@ -77,10 +77,15 @@ impl<'a> Node<'a> {
 
     /// The same node, and null.
     pub(crate) fn or_null(mut self) -> Self {
+        self.accept_null();
+        self
+    }
+
+    /// Takes null as well.
+    pub(crate) fn accept_null(&mut self) {
         if !self.takes_null() {
             self.types = self.types.or(TypeSet::NULL);
         }
-        self
     }
 
     /// The same node, and the word for null.
@@ -319,7 +324,7 @@ impl Writer<'_> {
 
     fn write_reference<'a>(&self, node: &mut Node<'a>, index: usize) -> Json<'a> {
         let name = self.names.get(index).map_or("", String::as_str);
-        let target = (Cow::Borrowed("$ref"), Json::from(format!("#/$defs/{name}")));
+        let target = (Cow::Borrowed("$ref"), Json::from(["#/$defs/", name].concat()));
         let null = node.types.contains(TypeSet::NULL);
         if !null && (node.description.is_none() || self.rules.ref_siblings) {
             let mut out = vec![target];

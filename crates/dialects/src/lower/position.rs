@@ -140,19 +140,22 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Writes the root node and its definitions.
     fn write(&mut self, node: &mut Node<'a>) -> Json<'a> {
-        let names: Vec<String> = self.definitions.iter().map(|definition| definition.name.clone()).collect();
+        let names: Vec<String> =
+            self.definitions.iter_mut().map(|definition| std::mem::take(&mut definition.name)).collect();
         let writer = Writer { rules: self.rules, names: &names };
         let mut json = writer.write(node);
         if !self.definitions.is_empty()
             && let Json::Object(entries) = &mut json
         {
-            let definitions = self
+            let written: Vec<Option<Json<'a>>> = self
                 .definitions
                 .iter_mut()
-                .filter_map(|definition| {
-                    let mut node = definition.node.take()?;
-                    Some((Cow::Owned(definition.name.clone()), writer.write(&mut node)))
-                })
+                .map(|definition| definition.node.as_mut().map(|node| writer.write(node)))
+                .collect();
+            let definitions = names
+                .into_iter()
+                .zip(written)
+                .filter_map(|(name, definition)| Some((Cow::Owned(name), definition?)))
                 .collect();
             entries.push((Cow::Borrowed("$defs"), Json::Object(definitions)));
         }
@@ -241,7 +244,7 @@ impl<'a> Lowerer<'a, '_> {
             return self.split_types(view, place);
         };
         if null && lowered.possible {
-            lowered.node = lowered.node.or_null();
+            lowered.node.accept_null();
             lowered.codec = super::union::keep_null(lowered.codec);
         }
         lowered
@@ -402,7 +405,7 @@ impl<'a> Lowerer<'a, '_> {
             None => self.define(target, place)?,
         };
         let name = self.definitions.get(index).map_or("", |definition| definition.name.as_str());
-        if *reference != format!("#/$defs/{name}") {
+        if reference.strip_prefix("#/$defs/") != Some(name) {
             self.change(
                 source.path,
                 "$ref",

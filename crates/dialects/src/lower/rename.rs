@@ -125,7 +125,7 @@ impl<'a> Lowerer<'a, '_> {
             return Codec::Same;
         }
         let rest = if rest == Codec::Same { Rest::Same } else { Rest::Each(rest) };
-        Codec::Object(Box::new(ObjectCodec { properties, rest }))
+        Codec::Object(Arc::new(ObjectCodec { properties, rest }))
     }
 
     /// `source` and every schema that speaks of the same value.

@@ -446,8 +446,8 @@ impl<'a> Lowerer<'a, '_> {
             types = types.or(TypeSet::NULL);
         }
         view.types = view.types.and(types);
-        view.objects.extend(object);
-        view.arrays.extend(array);
+        push_part(&mut view.objects, object);
+        push_part(&mut view.arrays, array);
     }
 
     fn gather_description(&mut self, path: PathId, value: &'a Value, view: &mut View<'a>) {
@@ -603,6 +603,16 @@ impl<'a> Lowerer<'a, '_> {
     ) {
         view.notes.push(Note::Keyword(name, value));
         self.change(path, name, Some(value), Fate::Described, reason);
+    }
+}
+
+/// Adds what one source says. Nearly always there is only one: the list is made no larger than that.
+fn push_part<T>(parts: &mut Vec<T>, part: Option<T>) {
+    if let Some(part) = part {
+        if parts.is_empty() {
+            parts.reserve_exact(1);
+        }
+        parts.push(part);
     }
 }
 

@@ -13,8 +13,8 @@ pub(crate) enum Codec {
     /// As it is.
     #[default]
     Same,
-    /// An object whose properties travel in their own ways.
-    Object(Box<ObjectCodec>),
+    /// An object whose properties travel in their own ways. Shared: alternatives are compared before they are joined.
+    Object(Arc<ObjectCodec>),
     /// An array whose items all travel in one way.
     List(Box<Codec>),
     /// An array whose items travel by position.

@@ -160,7 +160,7 @@ impl<'a> Lowerer<'a, '_> {
         let codec = if identity {
             Codec::Same
         } else {
-            Codec::Object(Box::new(ObjectCodec { properties: codecs, rest }))
+            Codec::Object(Arc::new(ObjectCodec { properties: codecs, rest }))
         };
         Lowered::new(node, codec)
     }
@@ -203,14 +203,15 @@ impl<'a> Lowerer<'a, '_> {
                 "null means absent; a real null is spelled (null)",
             );
         } else {
-            let node = std::mem::take(&mut lowered.node);
-            if node.constant
+            if lowered.node.constant
                 && let Some(value) = schema.and_then(|schema| schema.member("const"))
             {
                 self.change(path, "const", Some(value), Fate::Rewritten, "null means absent");
             }
-            lowered.node = node.or_null();
-            lowered.codec = keep_null(std::mem::take(&mut lowered.codec));
+            lowered.node.accept_null();
+            if lowered.codec != Codec::Same {
+                lowered.codec = keep_null(std::mem::take(&mut lowered.codec));
+            }
             self.change(path, "type", original, Fate::Rewritten, "null means absent");
         }
     }
