@@ -34,7 +34,8 @@ pub(crate) fn json_bytes(json: &Json<'_>) -> usize {
 /// The size of `json`, whose member `key` is known to take `known` bytes and is not counted again.
 pub(crate) fn bytes_around(json: &Json<'_>, key: &str, known: usize) -> usize {
     let Json::Object(entries) = json else { return json_bytes(json) };
-    let member = |name: &str, value: &Json<'_>| if name == key { known } else { bytes_around(value, key, known) };
+    let member =
+        |name: &str, value: &Json<'_>| if name == key { known } else { bytes_around(value, key, known) };
     2 + entries.iter().map(|(name, value)| name.len() + 4 + member(name, value)).sum::<usize>()
 }
 

@@ -93,8 +93,10 @@ impl Translator {
 
     /// Translates a list of MCP tools.
     pub fn translate<'a>(&self, tools: &'a [Value]) -> Translation<'a> {
-        let names: Vec<&'a str> =
-            tools.iter().map(|tool| tool.member("name").and_then(Value::as_str).unwrap_or_default()).collect();
+        let names: Vec<&'a str> = tools
+            .iter()
+            .map(|tool| tool.member("name").and_then(Value::as_str).unwrap_or_default())
+            .collect();
         let wire = self.wire_names(&names);
         let mut seen = HashSet::with_capacity(names.len());
         let tools: Vec<_> = tools

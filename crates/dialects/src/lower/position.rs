@@ -192,23 +192,30 @@ impl<'a> Lowerer<'a, '_> {
     /// One position, gathered.
     pub(crate) fn lower_view(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
         self.nodes += 1;
-        let mut lowered = if view.cut {
-            Lowered::new(Node::text(JSON_TEXT), Codec::Text)
-        } else if self.nodes > self.node_limit {
-            self.encode_whole(view.path, view.schema, "JSON text: the written-out schema would be too large");
-            Lowered::new(Node::text(JSON_TEXT), Codec::Text)
-        } else if view.impossible {
-            Lowered::impossible()
-        } else if let Some(values) = view.values.take() {
-            self.lower_values(view, values)
-        } else if !view.unions.is_empty() {
-            self.lower_union(view, place)
-        } else {
-            self.lower_types(view, place)
-        };
+        let mut lowered = self.lower_rules(view, place);
         lowered.required |= view.required;
         self.finish_words(&mut lowered, view, true, &mut Vec::new());
         lowered
+    }
+
+    /// What a position says besides words.
+    // Apart from `lower_view`, so that each way writes its result where it is wanted instead of being moved there.
+    #[inline(never)]
+    fn lower_rules(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+        if view.cut {
+            return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
+        }
+        if self.nodes > self.node_limit {
+            self.encode_whole(view.path, view.schema, "JSON text: the written-out schema would be too large");
+            return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
+        }
+        if view.impossible {
+            return Lowered::impossible();
+        }
+        if let Some(values) = view.values.take() {
+            return self.lower_values(view, values);
+        }
+        if view.unions.is_empty() { self.lower_types(view, place) } else { self.lower_union(view, place) }
     }
 
     /// Reports that everything at `path` travels as JSON text.

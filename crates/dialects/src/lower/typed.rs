@@ -28,6 +28,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Writes the facets that speak of `types` onto `node`, or into its description.
     pub(crate) fn write_facets(&mut self, view: &mut View<'a>, types: TypeSet, node: &mut Node<'a>) {
+        if view.facets.is_empty() {
+            return;
+        }
         let facets = std::mem::take(&mut view.facets);
         for facet in &facets {
             self.write_facet(facet, types, node, view);

@@ -440,7 +440,13 @@ impl<'a> Lowerer<'a, '_> {
         }
         if array.as_ref().is_some_and(|part| part.prefix.is_some_and(|(name, _)| name == "items")) {
             // The list form of `items` under 2020-12, or beside `prefixItems`, still means positions.
-            self.change(path, "items", map.member("items"), Fate::Rewritten, "a list of items means positions");
+            self.change(
+                path,
+                "items",
+                map.member("items"),
+                Fate::Rewritten,
+                "a list of items means positions",
+            );
         }
         if nullable {
             types = types.or(TypeSet::NULL);

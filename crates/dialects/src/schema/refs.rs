@@ -49,7 +49,8 @@ impl<'a> Resolver<'a> {
         ref_hides_siblings: bool,
         paths: &mut Paths<'a>,
     ) -> Self {
-        let uri = root.member("$id").or_else(|| root.member("id")).and_then(Value::as_str).unwrap_or_default();
+        let uri =
+            root.member("$id").or_else(|| root.member("id")).and_then(Value::as_str).unwrap_or_default();
         let mut resolver = Self {
             resources: vec![Resource {
                 uri: without_fragment(uri).to_owned(),
@@ -103,8 +104,9 @@ impl<'a> Resolver<'a> {
                 .map(|anchor| Source { schema: anchor.schema, path: anchor.path, resource });
         };
         let mut found = Source { schema: start.schema, path: start.path, resource };
+        let escaped = pointer.contains('~');
         for step in pointer.split('/') {
-            let step = if step.contains('~') {
+            let step = if escaped {
                 Cow::Owned(step.replace("~1", "/").replace("~0", "~"))
             } else {
                 Cow::Borrowed(step)

@@ -78,7 +78,13 @@ impl<'a> Lowerer<'a, '_> {
         }
         let mut entries = into_entries(edited.json);
         if !typed {
-            self.change(PathId::ROOT, "type", root.member("type"), Fate::Rewritten, "arguments are an object");
+            self.change(
+                PathId::ROOT,
+                "type",
+                root.member("type"),
+                Fate::Rewritten,
+                "arguments are an object",
+            );
             match entries.iter_mut().find(|(name, _)| name == "type") {
                 Some((_, value)) => *value = Json::literal("object"),
                 None => entries.insert(0, (Cow::Borrowed("type"), Json::literal("object"))),

@@ -270,7 +270,9 @@ impl<'a> Lowerer<'a, '_> {
             for part in parts {
                 for name in &part.required {
                     let declared = |properties: &Map<String, Value>| {
-                        properties.member(name).is_some_and(|schema| *name != "required" || !schema.is_array())
+                        properties
+                            .member(name)
+                            .is_some_and(|schema| *name != "required" || !schema.is_array())
                     };
                     if alone && part.properties.is_some_and(declared) {
                         continue;

@@ -100,10 +100,7 @@ impl<'a> Lowerer<'a, '_> {
             let (path, schema) =
                 property.kinds.first().map_or((view.path, None), |source| (source.path, Some(source.schema)));
             self.conditions += usize::from(property.conditional);
-            let mut lowered = match &property.kinds {
-                Kinds::One(source) => self.lower(std::slice::from_ref(source), inside),
-                Kinds::Any(kinds) => self.lower_kinds(kinds, inside),
-            };
+            let mut lowered = self.lower_property(&property.kinds, inside);
             self.conditions -= usize::from(property.conditional);
             let must = required.contains(property.name) || lowered.required;
             if !lowered.possible {
@@ -125,7 +122,7 @@ impl<'a> Lowerer<'a, '_> {
             if must || self.rules.all_required {
                 object.required.push(wire.clone());
             }
-            let plain = lowered.codec == Codec::Same && !absent_as_null && !renamed;
+            let plain = matches!(lowered.codec, Codec::Same) && !absent_as_null && !renamed;
             identity &= plain;
             // What else may come has to be told from what is declared; otherwise plain ones go without saying.
             if list_all || !plain {
@@ -163,6 +160,13 @@ impl<'a> Lowerer<'a, '_> {
             Codec::Object(Arc::new(ObjectCodec { properties: codecs, rest }))
         };
         Lowered::new(node, codec)
+    }
+
+    fn lower_property(&mut self, kinds: &Kinds<'a>, inside: Place) -> Lowered<'a> {
+        match kinds {
+            Kinds::One(source) => self.lower(std::slice::from_ref(source), inside),
+            Kinds::Any(kinds) => self.lower_kinds(kinds, inside),
+        }
     }
 
     fn lower_kinds(&mut self, kinds: &[Vec<Source<'a>>], inside: Place) -> Lowered<'a> {
@@ -209,7 +213,7 @@ impl<'a> Lowerer<'a, '_> {
                 self.change(path, "const", Some(value), Fate::Rewritten, "null means absent");
             }
             lowered.node.accept_null();
-            if lowered.codec != Codec::Same {
+            if !matches!(lowered.codec, Codec::Same) {
                 lowered.codec = keep_null(std::mem::take(&mut lowered.codec));
             }
             self.change(path, "type", original, Fate::Rewritten, "null means absent");
@@ -236,6 +240,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Counts of properties do not hold for the form in which they travel.
     fn describe_counts(&mut self, view: &mut View<'a>) {
+        if view.facets.is_empty() {
+            return;
+        }
         let facets = std::mem::take(&mut view.facets);
         for facet in &facets {
             if matches!(facet.keyword, Keyword::MinProperties | Keyword::MaxProperties) {
