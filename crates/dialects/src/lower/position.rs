@@ -114,7 +114,7 @@ impl<'a> Lowerer<'a, '_> {
                 self.change(
                     PathId::ROOT,
                     name,
-                    self.root.member(*name),
+                    self.root.member(name),
                     Fate::Dropped,
                     "no arguments, no schema",
                 );

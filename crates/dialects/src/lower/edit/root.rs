@@ -217,7 +217,7 @@ impl<'a> Lowerer<'a, '_> {
         let tables: &[&'static str] =
             if self.rules.refs == RefStyle::Defs { &[] } else { &["$defs", "definitions"] };
         for table in tables {
-            if let Some(Value::Object(definitions)) = self.root.member(*table) {
+            if let Some(Value::Object(definitions)) = self.root.member(table) {
                 let list = self.step(PathId::ROOT, table);
                 let mut written = Vec::with_capacity(definitions.len());
                 for (name, schema) in definitions {
