@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -11,13 +11,23 @@ use crate::dialect::NameRule;
 impl NameRule {
     /// Whether `name` can be sent as it is.
     pub fn allows(&self, name: &str) -> bool {
-        let Some(punctuation) = &self.punctuation else {
+        self.allows_in(self.alphabet(), name)
+    }
+
+    /// The legal punctuation, one bit each; `None` where any character is legal.
+    fn alphabet(&self) -> Option<u128> {
+        let punctuation = self.punctuation.as_ref()?;
+        Some(punctuation.bytes().filter(u8::is_ascii).fold(0, |all, byte| all | (1 << byte)))
+    }
+
+    /// The same as `allows`, for an `alphabet` that was asked for before.
+    fn allows_in(&self, alphabet: Option<u128>, name: &str) -> bool {
+        let Some(alphabet) = alphabet else {
             return self.max == 0 || name.chars().count() <= self.max;
         };
-        let legal = |byte: &u8| byte.is_ascii_alphanumeric() || punctuation.as_bytes().contains(byte);
         name.len() >= self.min
             && (self.max == 0 || name.len() <= self.max)
-            && name.as_bytes().iter().all(legal)
+            && name.bytes().all(|byte| is_word(byte) || (byte.is_ascii() && alphabet & (1 << byte) != 0))
             && (self.any_start || name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_'))
     }
 
@@ -56,6 +66,20 @@ impl NameRule {
     }
 }
 
+/// Letters and digits of ASCII. A table: this is asked for every character of every key.
+const fn is_word(byte: u8) -> bool {
+    const WORDS: [bool; 256] = {
+        let mut all = [false; 256];
+        let mut byte = 0_u8;
+        while byte < 128 {
+            all[byte as usize] = byte.is_ascii_alphanumeric();
+            byte += 1;
+        }
+        all
+    };
+    WORDS[byte as usize]
+}
+
 /// FNV-1a with a final mix: stable across versions and machines.
 fn fingerprint(text: &str, attempt: u64) -> u64 {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325 ^ attempt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -84,44 +108,59 @@ pub fn legal_names<'n>(rule: &NameRule, names: &[&'n str]) -> Vec<Cow<'n, str>> 
     if names.iter().all(|name| rule.allows(name)) {
         return names.iter().map(|name| Cow::Borrowed(*name)).collect();
     }
-    let mut taken: HashSet<String> =
-        names.iter().filter(|name| rule.allows(name)).map(|name| (*name).to_owned()).collect();
-    let mut order: Vec<&str> = names.iter().copied().filter(|name| !rule.allows(name)).collect();
-    order.sort_unstable();
-    let mut wanted: HashMap<String, usize> = HashMap::new();
-    for name in &order {
-        *wanted.entry(rule.cleaned(name)).or_default() += 1;
-    }
-    let mut legal: HashMap<&str, String> = HashMap::new();
-    for name in order {
-        let clean = rule.cleaned(name);
-        let unique = wanted.get(&clean) == Some(&1) && !taken.contains(&clean) && rule.allows(&clean);
-        let mut candidate = if unique { clean.clone() } else { rule.hashed(&clean, name, 0) };
-        let mut attempt = 0;
-        while taken.contains(&candidate) {
-            attempt += 1;
-            candidate = rule.hashed(&clean, name, attempt);
-        }
-        taken.insert(candidate.clone());
-        legal.insert(name, candidate);
-    }
+    let (mut taken, mut illegal): (Vec<&'n str>, Vec<&'n str>) =
+        names.iter().copied().partition(|name| rule.allows(name));
+    taken.sort_unstable();
+    illegal.sort_unstable();
+    let legal: HashMap<&str, String> =
+        replacements(rule, &illegal, |name| taken.binary_search(&name).is_ok()).into_iter().collect();
     names
         .iter()
         .map(|name| legal.get(name).map_or(Cow::Borrowed(*name), |legal| Cow::Owned(legal.clone())))
         .collect()
 }
 
+/// Legal names for `illegal` ones, which are sorted and distinct. `is_taken` knows the names beside them.
+fn replacements<'n>(
+    rule: &NameRule,
+    illegal: &[&'n str],
+    is_taken: impl Fn(&str) -> bool,
+) -> Vec<(&'n str, String)> {
+    let cleaned: Vec<String> = illegal.iter().map(|name| rule.cleaned(name)).collect();
+    let mut wanted: BTreeMap<&str, usize> = BTreeMap::new();
+    for clean in &cleaned {
+        *wanted.entry(clean).or_default() += 1;
+    }
+    let mut given: BTreeSet<String> = BTreeSet::new();
+    let mut legal = Vec::with_capacity(illegal.len());
+    for (name, clean) in illegal.iter().zip(&cleaned) {
+        let clashes = |name: &str, given: &BTreeSet<String>| given.contains(name) || is_taken(name);
+        let unique = wanted.get(clean.as_str()) == Some(&1) && !clashes(clean, &given) && rule.allows(clean);
+        let mut candidate = if unique { clean.clone() } else { rule.hashed(clean, name, 0) };
+        let mut attempt = 0;
+        while clashes(&candidate, &given) {
+            attempt += 1;
+            candidate = rule.hashed(clean, name, attempt);
+        }
+        given.insert(candidate.clone());
+        legal.push((*name, candidate));
+    }
+    legal
+}
+
 /// Property keys of one tool: the same key has the same name wherever it stands.
 #[derive(Debug)]
 pub(crate) struct KeyTable<'a, 'r> {
     rule: &'r NameRule,
+    alphabet: Option<u128>,
     root: &'a Value,
-    renamed: OnceCell<HashMap<&'a str, String>>,
+    /// In the order of their keys.
+    renamed: OnceCell<Vec<(&'a str, String)>>,
 }
 
 impl<'a, 'r> KeyTable<'a, 'r> {
     pub(crate) fn new(rule: &'r NameRule, root: &'a Value) -> Self {
-        Self { rule, root, renamed: OnceCell::new() }
+        Self { rule, alphabet: rule.alphabet(), root, renamed: OnceCell::new() }
     }
 
     /// Whether every key is legal in this dialect.
@@ -131,11 +170,10 @@ impl<'a, 'r> KeyTable<'a, 'r> {
 
     /// The name under which `key` travels.
     pub(crate) fn wire(&self, key: &'a str) -> Cow<'a, str> {
-        if self.is_free() || self.rule.allows(key) {
+        if self.is_free() || self.rule.allows_in(self.alphabet, key) {
             return Cow::Borrowed(key);
         }
-        let renamed = self.renamed.get_or_init(|| self.rename_all());
-        renamed.get(key).map_or(Cow::Borrowed(key), |legal| Cow::Owned(legal.clone()))
+        self.renamed(key).map_or(Cow::Borrowed(key), |(_, legal)| Cow::Owned(legal.clone()))
     }
 
     /// `key` as it stands in the schema, where it travels under another name.
@@ -143,7 +181,12 @@ impl<'a, 'r> KeyTable<'a, 'r> {
         if self.is_free() {
             return None;
         }
-        self.renamed.get_or_init(|| self.rename_all()).get_key_value(key).map(|(key, _)| *key)
+        self.renamed(key).map(|(key, _)| *key)
+    }
+
+    fn renamed(&self, key: &str) -> Option<&(&'a str, String)> {
+        let renamed = self.renamed.get_or_init(|| self.rename_all());
+        renamed.get(renamed.binary_search_by(|(known, _)| (*known).cmp(key)).ok()?)
     }
 
     /// Whether any key travels under another name.
@@ -151,39 +194,54 @@ impl<'a, 'r> KeyTable<'a, 'r> {
         self.renamed.get().is_some_and(|renamed| !renamed.is_empty())
     }
 
-    fn rename_all(&self) -> HashMap<&'a str, String> {
-        let mut keys: Vec<&'a str> = Vec::new();
-        collect_keys(self.root, &mut keys);
-        keys.sort_unstable();
-        keys.dedup();
-        let legal = legal_names(self.rule, &keys);
-        keys.into_iter()
-            .zip(legal)
-            .filter(|(key, legal)| key != legal)
-            .map(|(key, legal)| (key, legal.into_owned()))
-            .collect()
+    fn rename_all(&self) -> Vec<(&'a str, String)> {
+        let mut keys = Keys { table: self, legal: Vec::new(), illegal: Vec::new() };
+        keys.collect(self.root);
+        let Keys { mut legal, mut illegal, .. } = keys;
+        illegal.sort_unstable();
+        illegal.dedup();
+        // To look through the keys a few times takes less time than to sort them.
+        if illegal.len() <= 8 {
+            return replacements(self.rule, &illegal, |name| legal.contains(&name));
+        }
+        legal.sort_unstable();
+        replacements(self.rule, &illegal, |name| legal.binary_search(&name).is_ok())
     }
 }
 
 /// Every key that could be a property: all keys of all objects, which is more than needed and never too little.
-fn collect_keys<'a>(value: &'a Value, keys: &mut Vec<&'a str>) {
-    match value {
-        Value::Object(map) => {
-            for (key, child) in map {
-                keys.push(key);
-                collect_keys(child, keys);
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                collect_keys(item, keys);
-                // Names in `required` may be declared nowhere else.
-                if let Value::String(text) = item {
-                    keys.push(text);
+struct Keys<'a, 't> {
+    table: &'t KeyTable<'a, 't>,
+    /// In no order, and some of them several times.
+    legal: Vec<&'a str>,
+    illegal: Vec<&'a str>,
+}
+
+impl<'a> Keys<'a, '_> {
+    fn add(&mut self, key: &'a str) {
+        let legal = self.table.rule.allows_in(self.table.alphabet, key);
+        if legal { self.legal.push(key) } else { self.illegal.push(key) }
+    }
+
+    fn collect(&mut self, value: &'a Value) {
+        match value {
+            Value::Object(map) => {
+                for (key, child) in map {
+                    self.add(key);
+                    self.collect(child);
                 }
             }
+            Value::Array(items) => {
+                for item in items {
+                    self.collect(item);
+                    // Names in `required` may be declared nowhere else.
+                    if let Value::String(text) = item {
+                        self.add(text);
+                    }
+                }
+            }
+            _ => {}
         }
-        _ => {}
     }
 }
 

@@ -31,6 +31,14 @@ pub(crate) fn json_bytes(json: &Json<'_>) -> usize {
     }
 }
 
+/// The size of `json`, whose member `key` is known to take `known` bytes and is not counted again.
+pub(crate) fn bytes_around(json: &Json<'_>, key: &str, known: usize) -> usize {
+    let Json::Object(entries) = json else { return json_bytes(json) };
+    let member =
+        |name: &str, value: &Json<'_>| if name == key { known } else { bytes_around(value, key, known) };
+    2 + entries.iter().map(|(name, value)| name.len() + 4 + member(name, value)).sum::<usize>()
+}
+
 pub(crate) fn value_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 4,

@@ -13,8 +13,9 @@ use crate::names::legal_names;
 use crate::options::{Options, Strict};
 use crate::plan::Plan;
 use crate::report::{Changes, Fate};
+use crate::schema::{Members, TypeSet};
 use crate::text::compose;
-use crate::tokens::{Tokens, estimate, json_bytes};
+use crate::tokens::{Tokens, bytes_around, estimate, json_bytes};
 
 /// Translates tools into one dialect.
 ///
@@ -92,8 +93,10 @@ impl Translator {
 
     /// Translates a list of MCP tools.
     pub fn translate<'a>(&self, tools: &'a [Value]) -> Translation<'a> {
-        let names: Vec<&'a str> =
-            tools.iter().map(|tool| tool.get("name").and_then(Value::as_str).unwrap_or_default()).collect();
+        let names: Vec<&'a str> = tools
+            .iter()
+            .map(|tool| tool.member("name").and_then(Value::as_str).unwrap_or_default())
+            .collect();
         let wire = self.wire_names(&names);
         let mut seen = HashSet::with_capacity(names.len());
         let tools: Vec<_> = tools
@@ -117,7 +120,7 @@ impl Translator {
 
     /// Translates one tool as a list of its own.
     pub fn translate_one<'a>(&self, tool: &'a Value) -> ToolTranslation<'a> {
-        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = tool.member("name").and_then(Value::as_str).unwrap_or_default();
         if self.dialect.names.allows(name) {
             return self.translate_named(tool, name, name);
         }
@@ -145,7 +148,7 @@ impl Translator {
         }
         let given = ["inputSchema", "parameters", "schema"]
             .iter()
-            .find_map(|key| members.get(*key).filter(|schema| !schema.is_null()))
+            .find_map(|key| members.member(key).filter(|schema| !schema.is_null()))
             .filter(|schema| *schema != &Value::Bool(true));
         let schema = given.unwrap_or(&NO_SCHEMA);
         if self.dialect.tool.shape == ToolShape::Mcp {
@@ -208,8 +211,11 @@ impl Translator {
         if changes.report_bytes() > self.options.budget.bytes.saturating_mul(16) {
             return ToolTranslation::quarantined(name, Excess::Report.reason(&self.options));
         }
-        let definition = wrap(dialect, wire_name, description, schema);
-        let tokens = Tokens { before, after: estimate(json_bytes(&definition)) };
+        let shown = if wire_name == name { Cow::Borrowed(name) } else { Cow::Owned(wire_name.to_owned()) };
+        let definition = wrap(dialect, shown, description, schema);
+        let schema_key =
+            if dialect.tool.shape == ToolShape::ToolSpec { "json" } else { &dialect.tool.schema_key };
+        let tokens = Tokens { before, after: estimate(bytes_around(&definition, schema_key, written)) };
         ToolTranslation {
             name,
             wire_name: wire_name.to_owned(),
@@ -231,8 +237,8 @@ impl Translator {
     ) -> Option<Cow<'a, str>> {
         let own = description_of(members).filter(|text| !text.is_empty() || dialect.tool.blank_description);
         let title = || {
-            let annotated = members.get("annotations").and_then(|annotations| annotations.get("title"));
-            members.get("title").or(annotated).and_then(Value::as_str).filter(|title| !title.is_empty())
+            let annotated = members.member("annotations").and_then(|annotations| annotations.member("title"));
+            members.member("title").or(annotated).and_then(Value::as_str).filter(|title| !title.is_empty())
         };
         let base = own.or_else(title).map(Cow::Borrowed).or_else(|| {
             let template =
@@ -254,7 +260,7 @@ impl Translator {
         let policy = self.options.empty_required.unwrap_or(dialect.tool.empty_required);
         let current = match &schema {
             Json::Same(value) => {
-                value.get("required").map(|names| names.as_array().is_some_and(Vec::is_empty))
+                value.member("required").map(|names| names.as_array().is_some_and(Vec::is_empty))
             }
             other => other.get("required").map(|names| match names {
                 Json::Array(names) => names.is_empty(),
@@ -315,15 +321,16 @@ impl<'a> ToolTranslation<'a> {
 }
 
 fn description_of(members: &Map<String, Value>) -> Option<&str> {
-    members.get("description").and_then(Value::as_str)
+    members.member("description").and_then(Value::as_str)
 }
 
 /// Why a schema cannot describe arguments at all.
 fn unusable_root(schema: &Value) -> Option<String> {
     match schema {
-        Value::Object(map) => match map.get("type") {
+        Value::Object(map) => match map.member("type") {
             Some(Value::String(name))
-                if crate::schema::repair::type_alias(name).is_some_and(|name| name != "object") =>
+                if TypeSet::named(name) != Some(TypeSet::OBJECT)
+                    && crate::schema::repair::type_alias(name).is_some_and(|name| name != "object") =>
             {
                 Some(format!("the input schema describes type `{name}`, but arguments are always an object"))
             }
@@ -387,7 +394,7 @@ fn shortened<'a>(
 /// The definition in the dialect's shape.
 fn wrap<'a>(
     dialect: &Dialect,
-    name: &str,
+    name: Cow<'a, str>,
     description: Option<Cow<'a, str>>,
     schema: Option<Json<'a>>,
 ) -> Json<'a> {
@@ -396,7 +403,7 @@ fn wrap<'a>(
     if rules.shape == ToolShape::FlatFunction {
         members.push((Cow::Borrowed("type"), Json::literal("function")));
     }
-    members.push((Cow::Borrowed("name"), Json::from(name.to_owned())));
+    members.push((Cow::Borrowed("name"), Json::Text(name)));
     if let Some(description) = description {
         members.push((Cow::Borrowed("description"), Json::Text(description)));
     }

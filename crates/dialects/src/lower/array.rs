@@ -10,7 +10,7 @@ use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::plan::{Codec, TupleCodec};
 use crate::report::Fate;
-use crate::schema::{Keyword, Source, TypeSet};
+use crate::schema::{Keyword, Members, Source, TypeSet};
 use crate::text::Note;
 
 /// Positions that are lowered one by one; further ones share the last rule.
@@ -100,7 +100,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         for part in parts {
             if let Some((name, _)) = part.prefix
-                && let Some(original) = part.schema.get(name)
+                && let Some(original) = part.schema.member(name)
             {
                 self.describe(part.path, name, original, view, "positions share one rule here");
             }

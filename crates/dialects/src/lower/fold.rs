@@ -9,7 +9,7 @@ use super::position::{Lowered, Place};
 use super::view::{ObjectPart, UnionPart, View};
 use crate::plan::Guard;
 use crate::report::Fate;
-use crate::schema::{Keyword, Source, TypeSet};
+use crate::schema::{Keyword, Members, Source, TypeSet};
 use crate::text::{Note, plain};
 
 impl<'a> Lowerer<'a, '_> {
@@ -121,7 +121,7 @@ fn condition(parts: &[ObjectPart<'_>]) -> Option<String> {
     let mut words = Vec::new();
     for part in parts {
         for (name, schema) in part.properties.into_iter().flatten() {
-            let fixed = schema.get("const").or_else(|| match schema.get("enum") {
+            let fixed = schema.member("const").or_else(|| match schema.member("enum") {
                 Some(Value::Array(values)) => values.first().filter(|_| values.len() == 1),
                 _ => None,
             });

@@ -21,7 +21,7 @@ use crate::names::KeyTable;
 use crate::options::{Defaults, Options};
 use crate::plan::{Codec, Plan};
 use crate::report::{Changes, Entry, Fate, PathId};
-use crate::schema::{Resolver, Source};
+use crate::schema::{Members, Resolver, Source};
 use node::{Node, Writer};
 
 pub(crate) use scan::{Excess, Size, scan};
@@ -45,11 +45,12 @@ pub(crate) struct Draft {
 
 impl Draft {
     fn of(schema: &Value) -> Self {
-        let uri = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let uri = schema.member("$schema").and_then(Value::as_str).unwrap_or_default();
         Self {
-            ref_hides_siblings: ["draft-03", "draft-04", "draft-06", "draft-07"]
-                .iter()
-                .any(|old| uri.contains(old)),
+            ref_hides_siblings: uri
+                .as_bytes()
+                .windows(8)
+                .any(|part| matches!(part, b"draft-03" | b"draft-04" | b"draft-06" | b"draft-07")),
         }
     }
 }

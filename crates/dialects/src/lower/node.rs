@@ -77,10 +77,15 @@ impl<'a> Node<'a> {
 
     /// The same node, and null.
     pub(crate) fn or_null(mut self) -> Self {
+        self.accept_null();
+        self
+    }
+
+    /// Takes null as well.
+    pub(crate) fn accept_null(&mut self) {
         if !self.takes_null() {
             self.types = self.types.or(TypeSet::NULL);
         }
-        self
     }
 
     /// The same node, and the word for null.
@@ -226,10 +231,11 @@ pub(crate) struct Writer<'r> {
 }
 
 impl Writer<'_> {
-    pub(crate) fn write<'a>(&self, mut node: Node<'a>) -> Json<'a> {
-        let mut out: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(4 + node.keywords.len());
+    /// Takes what `node` holds: it is moved into the result, not copied.
+    pub(crate) fn write<'a>(&self, node: &mut Node<'a>) -> Json<'a> {
         if node.free {
-            Self::annotate(&mut out, &mut node);
+            let mut out = Vec::with_capacity(1 + node.keywords.len());
+            Self::annotate(&mut out, node);
             return Json::Object(out);
         }
         if let Some(index) = node.reference {
@@ -240,12 +246,19 @@ impl Writer<'_> {
         }
         let null = node.types.contains(TypeSet::NULL);
         let others = node.types.without(TypeSet::NULL);
-        if null && !others.is_empty() && self.null_needs_branch(&node, others) {
+        if null && !others.is_empty() && self.null_needs_branch(node, others) {
             let description = node.description.take();
             node.types = others;
-            let union = Node { types: TypeSet::NULL, description, branches: vec![node], ..Node::default() };
-            return self.write_union(union);
+            let branches = vec![std::mem::take(node)];
+            let mut union = Node { types: TypeSet::NULL, description, branches, ..Node::default() };
+            return self.write_union(&mut union);
         }
+        let room = 2
+            + usize::from(node.types.contains(TypeSet::NULL))
+            + usize::from(node.values.is_some())
+            + if node.object.is_some() { 3 } else { 0 }
+            + if node.array.is_some() { 2 } else { 0 };
+        let mut out: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(room + node.keywords.len());
         let nullable = null && self.rules.null == NullStyle::Nullable;
         let written = if nullable && !others.is_empty() { others } else { node.types };
         self.write_type(&mut out, written, node.values.is_some());
@@ -266,12 +279,12 @@ impl Writer<'_> {
                 out.push((Cow::Borrowed("enum"), Json::Array(values)));
             }
         }
-        out.extend(node.keywords.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)));
-        if let Some(object) = node.object {
-            self.write_object(&mut out, *object);
+        out.extend(node.keywords.drain(..).map(|(name, value)| (Cow::Borrowed(name), value)));
+        if let Some(object) = &mut node.object {
+            self.write_object(&mut out, object);
         }
-        if let Some(array) = node.array {
-            self.write_array(&mut out, *array);
+        if let Some(array) = &mut node.array {
+            self.write_array(&mut out, array);
         }
         Json::Object(out)
     }
@@ -288,9 +301,8 @@ impl Writer<'_> {
     }
 
     fn write_type<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, types: TypeSet, has_values: bool) {
-        let mut names = types.names();
-        let (Some(first), second) = (names.next(), names.next()) else { return };
-        let json = if second.is_none() {
+        let Some(first) = types.names().next() else { return };
+        let json = if types.count() == 1 {
             Json::literal(first)
         } else if self.rules.type_lists {
             Json::Array(types.names().map(Json::literal).collect())
@@ -307,13 +319,12 @@ impl Writer<'_> {
         if let Some(description) = node.description.take() {
             out.push((Cow::Borrowed("description"), Json::Text(description)));
         }
-        let keywords = std::mem::take(&mut node.keywords);
-        out.extend(keywords.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)));
+        out.extend(node.keywords.drain(..).map(|(name, value)| (Cow::Borrowed(name), value)));
     }
 
-    fn write_reference<'a>(&self, mut node: Node<'a>, index: usize) -> Json<'a> {
+    fn write_reference<'a>(&self, node: &mut Node<'a>, index: usize) -> Json<'a> {
         let name = self.names.get(index).map_or("", String::as_str);
-        let target = (Cow::Borrowed("$ref"), Json::from(format!("#/$defs/{name}")));
+        let target = (Cow::Borrowed("$ref"), Json::from(["#/$defs/", name].concat()));
         let null = node.types.contains(TypeSet::NULL);
         if !null && (node.description.is_none() || self.rules.ref_siblings) {
             let mut out = vec![target];
@@ -334,13 +345,13 @@ impl Writer<'_> {
         Json::Object(out)
     }
 
-    fn write_union<'a>(&self, mut node: Node<'a>) -> Json<'a> {
+    fn write_union<'a>(&self, node: &mut Node<'a>) -> Json<'a> {
         let mut out = Vec::with_capacity(2);
         let null = node.types.contains(TypeSet::NULL);
         if self.rules.any_of == AnyOfStyle::Alone {
-            push_down(&mut node);
+            push_down(node);
         } else {
-            Self::annotate(&mut out, &mut node);
+            Self::annotate(&mut out, node);
         }
         if null
             && self.rules.null == NullStyle::Nullable
@@ -348,7 +359,8 @@ impl Writer<'_> {
         {
             first.types = first.types.or(TypeSet::NULL);
         }
-        let mut branches: Vec<_> = node.branches.into_iter().map(|branch| self.write(branch)).collect();
+        let mut branches = Vec::with_capacity(node.branches.len() + 1);
+        branches.extend(node.branches.iter_mut().map(|branch| self.write(branch)));
         if null && self.rules.null != NullStyle::Nullable {
             branches.push(Json::object([("type", Json::literal("null"))]));
         }
@@ -356,28 +368,29 @@ impl Writer<'_> {
         Json::Object(out)
     }
 
-    fn write_object<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, object: ObjectNode<'a>) {
-        let properties = object.properties.into_iter().map(|(name, node)| (name, self.write(node))).collect();
+    fn write_object<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, object: &mut ObjectNode<'a>) {
+        let member = |(name, node): &mut (Cow<'a, str>, Node<'a>)| (std::mem::take(name), self.write(node));
+        let properties = object.properties.iter_mut().map(member).collect();
         out.push((Cow::Borrowed("properties"), Json::Object(properties)));
         if !object.required.is_empty() || self.rules.all_required {
-            let names = object.required.into_iter().map(Json::Text).collect();
+            let names = object.required.drain(..).map(Json::Text).collect();
             out.push((Cow::Borrowed("required"), Json::Array(names)));
         }
-        let additional = match object.additional {
+        let additional = match &mut object.additional {
             Rest::Unsaid => return,
             Rest::Closed => Json::Bool(false),
             Rest::Open => Json::Bool(true),
-            Rest::Each(node) => self.write(*node),
+            Rest::Each(node) => self.write(node),
         };
         out.push((Cow::Borrowed("additionalProperties"), additional));
     }
 
-    fn write_array<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, array: ArrayNode<'a>) {
+    fn write_array<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, array: &mut ArrayNode<'a>) {
         if !array.prefix.is_empty() {
-            let prefix = array.prefix.into_iter().map(|node| self.write(node)).collect();
+            let prefix = array.prefix.iter_mut().map(|node| self.write(node)).collect();
             out.push((Cow::Borrowed("prefixItems"), Json::Array(prefix)));
         }
-        if let Some(items) = array.items {
+        if let Some(items) = &mut array.items {
             out.push((Cow::Borrowed("items"), self.write(items)));
         }
     }

@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::options::Defaults;
 use crate::plan::{Codec, Plan};
 use crate::report::{Fate, PathId};
-use crate::schema::{Keyword, Kind, Source, TypeSet};
+use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
 use crate::text::{Note, compose};
 
 /// A lowered position.
@@ -61,11 +61,11 @@ impl<'a> Lowerer<'a, '_> {
         let mut view = View::new(PathId::ROOT, Some(self.root));
         self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
         if !view.types.contains(TypeSet::OBJECT) || view.types != TypeSet::OBJECT {
-            if self.root.get("type").and_then(Value::as_str) != Some("object") {
+            if self.root.member("type").and_then(Value::as_str) != Some("object") {
                 self.change(
                     PathId::ROOT,
                     "type",
-                    self.root.get("type"),
+                    self.root.member("type"),
                     Fate::Rewritten,
                     "arguments are an object",
                 );
@@ -76,7 +76,7 @@ impl<'a> Lowerer<'a, '_> {
         view.impossible = false;
         if view.values.take().is_some() {
             for name in ["enum", "const"] {
-                if let Some(value) = self.root.get(name) {
+                if let Some(value) = self.root.member(name) {
                     self.describe(PathId::ROOT, name, value, &mut view, "the root cannot list values");
                 }
             }
@@ -95,7 +95,7 @@ impl<'a> Lowerer<'a, '_> {
                 self.change(
                     PathId::ROOT,
                     "description",
-                    self.root.get("description"),
+                    self.root.member("description"),
                     Fate::Described,
                     "said by the tool's description",
                 );
@@ -114,19 +114,19 @@ impl<'a> Lowerer<'a, '_> {
                 self.change(
                     PathId::ROOT,
                     name,
-                    self.root.get(*name),
+                    self.root.member(name),
                     Fate::Dropped,
                     "no arguments, no schema",
                 );
             }
             for name in ["type", "properties", "additionalProperties", "required"] {
-                if let Some(value) = self.root.get(name) {
+                if let Some(value) = self.root.member(name) {
                     self.change(PathId::ROOT, name, Some(value), Fate::Rewritten, "no arguments, no schema");
                 }
             }
             None
         } else {
-            Some(self.write(lowered.node))
+            Some(self.write(&mut lowered.node))
         };
         let definitions = self.definitions.into_iter().map(|definition| definition.codec).collect();
         let lowered = LoweredSchema {
@@ -139,20 +139,23 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Writes the root node and its definitions.
-    fn write(&mut self, node: Node<'a>) -> Json<'a> {
-        let names: Vec<String> = self.definitions.iter().map(|definition| definition.name.clone()).collect();
+    fn write(&mut self, node: &mut Node<'a>) -> Json<'a> {
+        let names: Vec<String> =
+            self.definitions.iter_mut().map(|definition| std::mem::take(&mut definition.name)).collect();
         let writer = Writer { rules: self.rules, names: &names };
         let mut json = writer.write(node);
         if !self.definitions.is_empty()
             && let Json::Object(entries) = &mut json
         {
-            let definitions = self
+            let written: Vec<Option<Json<'a>>> = self
                 .definitions
                 .iter_mut()
-                .filter_map(|definition| {
-                    let node = definition.node.take()?;
-                    Some((Cow::Owned(definition.name.clone()), writer.write(node)))
-                })
+                .map(|definition| definition.node.as_mut().map(|node| writer.write(node)))
+                .collect();
+            let definitions = names
+                .into_iter()
+                .zip(written)
+                .filter_map(|(name, definition)| Some((Cow::Owned(name), definition?)))
                 .collect();
             entries.push((Cow::Borrowed("$defs"), Json::Object(definitions)));
         }
@@ -189,23 +192,30 @@ impl<'a> Lowerer<'a, '_> {
     /// One position, gathered.
     pub(crate) fn lower_view(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
         self.nodes += 1;
-        let mut lowered = if view.cut {
-            Lowered::new(Node::text(JSON_TEXT), Codec::Text)
-        } else if self.nodes > self.node_limit {
-            self.encode_whole(view.path, view.schema, "JSON text: the written-out schema would be too large");
-            Lowered::new(Node::text(JSON_TEXT), Codec::Text)
-        } else if view.impossible {
-            Lowered::impossible()
-        } else if let Some(values) = view.values.take() {
-            self.lower_values(view, values)
-        } else if !view.unions.is_empty() {
-            self.lower_union(view, place)
-        } else {
-            self.lower_types(view, place)
-        };
+        let mut lowered = self.lower_rules(view, place);
         lowered.required |= view.required;
         self.finish_words(&mut lowered, view, true, &mut Vec::new());
         lowered
+    }
+
+    /// What a position says besides words.
+    // Apart from `lower_view`, so that each way writes its result where it is wanted instead of being moved there.
+    #[inline(never)]
+    fn lower_rules(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+        if view.cut {
+            return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
+        }
+        if self.nodes > self.node_limit {
+            self.encode_whole(view.path, view.schema, "JSON text: the written-out schema would be too large");
+            return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
+        }
+        if view.impossible {
+            return Lowered::impossible();
+        }
+        if let Some(values) = view.values.take() {
+            return self.lower_values(view, values);
+        }
+        if view.unions.is_empty() { self.lower_types(view, place) } else { self.lower_union(view, place) }
     }
 
     /// Reports that everything at `path` travels as JSON text.
@@ -241,7 +251,7 @@ impl<'a> Lowerer<'a, '_> {
             return self.split_types(view, place);
         };
         if null && lowered.possible {
-            lowered.node = lowered.node.or_null();
+            lowered.node.accept_null();
             lowered.codec = super::union::keep_null(lowered.codec);
         }
         lowered
@@ -249,6 +259,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Rules for arrays or objects where neither can come: they bind nothing, but somebody meant something by them.
     fn describe_idle_parts(&mut self, view: &mut View<'a>) {
+        if view.arrays.is_empty() && view.objects.is_empty() {
+            return;
+        }
         let mut idle: Vec<(PathId, &'a Value, &'static str)> = Vec::new();
         if !view.types.meets(TypeSet::ARRAY) {
             for part in std::mem::take(&mut view.arrays) {
@@ -265,7 +278,7 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         for (path, schema, name) in idle {
-            if let Some(value) = schema.get(name) {
+            if let Some(value) = schema.member(name) {
                 self.describe(path, name, value, view, "says nothing about this type");
             }
         }
@@ -365,7 +378,7 @@ impl<'a> Lowerer<'a, '_> {
     /// A reference that stays one; `None` where it has to be written out.
     fn lower_reference(&mut self, source: Source<'a>, place: Place) -> Option<Lowered<'a>> {
         let map = source.schema.as_object()?;
-        let Value::String(reference) = map.get("$ref")? else { return None };
+        let Value::String(reference) = map.member("$ref")? else { return None };
         let alone = map.keys().all(|name| {
             matches!(name.as_str(), "$ref" | "$defs" | "definitions")
                 || Keyword::parse(name).is_some_and(|keyword| {
@@ -399,11 +412,11 @@ impl<'a> Lowerer<'a, '_> {
             None => self.define(target, place)?,
         };
         let name = self.definitions.get(index).map_or("", |definition| definition.name.as_str());
-        if *reference != format!("#/$defs/{name}") {
+        if reference.strip_prefix("#/$defs/") != Some(name) {
             self.change(
                 source.path,
                 "$ref",
-                map.get("$ref"),
+                map.member("$ref"),
                 Fate::Rewritten,
                 "refers to a definition at the root",
             );

@@ -1,5 +1,7 @@
 //! The codec of an edited schema: nothing but keys that travel under other names.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::Lowerer;
@@ -109,8 +111,8 @@ impl<'a> Lowerer<'a, '_> {
             let wire = self.keys.wire(name);
             if codec != Codec::Same || wire != name {
                 properties.push(PropertyCodec {
-                    mcp: Box::from(name),
-                    wire: Box::from(wire.as_ref()),
+                    mcp: Arc::from(name),
+                    wire: Arc::from(wire.as_ref()),
                     codec,
                     null_is_absent: false,
                 });
@@ -123,7 +125,7 @@ impl<'a> Lowerer<'a, '_> {
             return Codec::Same;
         }
         let rest = if rest == Codec::Same { Rest::Same } else { Rest::Each(rest) };
-        Codec::Object(Box::new(ObjectCodec { properties, rest }))
+        Codec::Object(Arc::new(ObjectCodec { properties, rest }))
     }
 
     /// `source` and every schema that speaks of the same value.

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::options::Budget;
-use crate::schema::Keyword;
 
 /// What was found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,18 +57,22 @@ fn visit(value: &Value, seen: Seen, levels: usize, budget: &Budget, size: &mut S
                 size.bytes += key.len() + 4;
                 let mut inner = Seen::Schema;
                 if seen == Seen::Schema {
-                    match Keyword::parse(key) {
-                        Some(
-                            Keyword::Properties
-                            | Keyword::PatternProperties
-                            | Keyword::Defs
-                            | Keyword::Definitions
-                            | Keyword::DependentSchemas,
-                        ) => inner = Seen::Table,
-                        Some(
-                            Keyword::Id | Keyword::DraftFourId | Keyword::Anchor | Keyword::DynamicAnchor,
-                        ) => {
-                            size.has_ids |= child.is_string();
+                    match child {
+                        Value::Object(_) => {
+                            if matches!(
+                                key.as_str(),
+                                "properties"
+                                    | "patternProperties"
+                                    | "$defs"
+                                    | "definitions"
+                                    | "dependentSchemas"
+                            ) {
+                                inner = Seen::Table;
+                            }
+                        }
+                        Value::String(_) => {
+                            size.has_ids |=
+                                matches!(key.as_str(), "$id" | "id" | "$anchor" | "$dynamicAnchor");
                         }
                         _ => {}
                     }

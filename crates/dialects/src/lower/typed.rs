@@ -28,13 +28,18 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Writes the facets that speak of `types` onto `node`, or into its description.
     pub(crate) fn write_facets(&mut self, view: &mut View<'a>, types: TypeSet, node: &mut Node<'a>) {
-        for facet in view.facets.clone() {
+        if view.facets.is_empty() {
+            return;
+        }
+        let facets = std::mem::take(&mut view.facets);
+        for facet in &facets {
             self.write_facet(facet, types, node, view);
         }
+        view.facets = facets;
     }
 
-    fn write_facet(&mut self, facet: Facet<'a>, types: TypeSet, node: &mut Node<'a>, view: &mut View<'a>) {
-        let Facet { keyword, value, original, path } = facet;
+    fn write_facet(&mut self, facet: &Facet<'a>, types: TypeSet, node: &mut Node<'a>, view: &mut View<'a>) {
+        let Facet { keyword, ref value, original, path } = *facet;
         let subject = match keyword.kind() {
             Kind::String if keyword == Keyword::Format => TypeSet::STRING.or(TypeSet::NUMBER),
             Kind::String => TypeSet::STRING,
@@ -58,7 +63,7 @@ impl<'a> Lowerer<'a, '_> {
         if original == &Value::Bool(false) {
             // `uniqueItems: false` asks for nothing.
             if self.rules.keywords.of(keyword) == Verdict::Keep {
-                node.keywords.push((keyword.name(), value));
+                node.keywords.push((keyword.name(), value.clone()));
             } else {
                 self.change(path, keyword.name(), Some(original), Fate::Rewritten, "asks for nothing");
             }
@@ -69,12 +74,12 @@ impl<'a> Lowerer<'a, '_> {
             verdict = Verdict::Describe;
         }
         match verdict {
-            Verdict::Keep => node.keywords.push((keyword.name(), value)),
+            Verdict::Keep => node.keywords.push((keyword.name(), value.clone())),
             Verdict::Hint => {
                 if has_hint(keyword.name(), original) {
                     view.notes.push(Note::Keyword(keyword.name(), original));
                 }
-                node.keywords.push((keyword.name(), value));
+                node.keywords.push((keyword.name(), value.clone()));
             }
             Verdict::Describe | Verdict::Drop => {
                 if self.rewrite_bound(keyword, original, types, node) {

@@ -354,7 +354,7 @@ fn add_words(node: &mut Node<'_>, words: Option<String>) {
 fn keep_once<'a>(writer: &Writer<'_>, node: Node<'a>, written: &mut Vec<String>, kept: &mut Vec<Node<'a>>) {
     let text = match node.reference {
         Some(index) => format!("{index} {:?}", node.description),
-        None => serde_json::to_string(&writer.write(node.clone())).unwrap_or_default(),
+        None => serde_json::to_string(&writer.write(&mut node.clone())).unwrap_or_default(),
     };
     if !written.contains(&text) {
         written.push(text);

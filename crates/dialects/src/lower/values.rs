@@ -19,6 +19,8 @@ impl<'a> Lowerer<'a, '_> {
         let mut kept: Vec<&'a Value> = Vec::with_capacity(values.len());
         let mut null = false;
         let total = values.len();
+        // So few that looking through them takes less time than hashing.
+        let few = total <= 16;
         let mut seen = std::collections::HashSet::new();
         for value in values {
             if !view.types.contains(TypeSet::of(value)) {
@@ -27,7 +29,12 @@ impl<'a> Lowerer<'a, '_> {
             match value {
                 Value::Null => null = true,
                 Value::String(text) => {
-                    if seen.insert(text.as_str()) {
+                    let known = if few {
+                        kept.iter().any(|known| known.as_str() == Some(text))
+                    } else {
+                        !seen.insert(text.as_str())
+                    };
+                    if !known {
                         kept.push(value);
                     }
                 }
@@ -144,7 +151,7 @@ impl<'a> Lowerer<'a, '_> {
         {
             self.change(view.path, "type", Some(original), Fate::Encoded, "values travel as labels");
         }
-        for facet in view.facets.clone() {
+        for facet in &view.facets {
             self.change(
                 facet.path,
                 facet.keyword.name(),

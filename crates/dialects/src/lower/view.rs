@@ -13,7 +13,7 @@ use crate::json::Json;
 use crate::plan::equal;
 use crate::report::{Fate, PathId};
 use crate::schema::repair::{Checked, check, type_alias};
-use crate::schema::{Keyword, Kind, Source, TypeSet};
+use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
 use crate::text::Note;
 
 /// What all sources of one position say.
@@ -113,7 +113,7 @@ impl<'a> View<'a> {
 
     /// A keyword of the first source.
     pub(crate) fn original(&self, keyword: &str) -> Option<&'a Value> {
-        self.schema.and_then(|schema| schema.get(keyword))
+        self.schema.and_then(|schema| schema.member(keyword))
     }
 
     /// Whether it says nothing about values.
@@ -141,9 +141,9 @@ impl<'a> View<'a> {
         });
     }
 
-    fn restrict_values(&mut self, allowed: &[&'a Value]) {
+    fn restrict_values(&mut self, allowed: Vec<&'a Value>) {
         self.values = Some(match self.values.take() {
-            None => allowed.to_vec(),
+            None => allowed,
             Some(values) => {
                 values.into_iter().filter(|value| allowed.iter().any(|other| equal(value, other))).collect()
             }
@@ -173,7 +173,7 @@ impl<'a> Lowerer<'a, '_> {
         let path = source.path;
         let resource = self.resolver.resource_of(source.schema, source.resource);
         if self.draft.ref_hides_siblings
-            && let Some(Value::String(reference)) = map.get("$ref")
+            && let Some(Value::String(reference)) = map.member("$ref")
         {
             self.gather_reference(Source { resource, ..source }, reference, view);
             for (name, value) in map {
@@ -245,12 +245,12 @@ impl<'a> Lowerer<'a, '_> {
                             "an empty list allows nothing; taken as absent",
                         );
                     }
-                    Value::Array(values) => view.restrict_values(&values.iter().collect::<Vec<_>>()),
-                    single => view.restrict_values(&[single]),
+                    Value::Array(values) => view.restrict_values(values.iter().collect()),
+                    single => view.restrict_values(vec![single]),
                 },
                 Keyword::Const => {
                     view.constant = true;
-                    view.restrict_values(&[value]);
+                    view.restrict_values(vec![value]);
                 }
                 Keyword::Ref => {
                     if let Value::String(reference) = value {
@@ -277,7 +277,7 @@ impl<'a> Lowerer<'a, '_> {
                     if let Some(part) = &mut object {
                         part.properties = value.as_object();
                         // `required` inside `properties` is a slip of indentation.
-                        if let Some(Value::Array(names)) = value.get("required") {
+                        if let Some(Value::Array(names)) = value.member("required") {
                             part.required.extend(names.iter().filter_map(Value::as_str));
                         }
                     }
@@ -285,6 +285,7 @@ impl<'a> Lowerer<'a, '_> {
                 Keyword::Required => {
                     object_part(&mut object);
                     if let (Some(part), Value::Array(names)) = (&mut object, value) {
+                        part.required.reserve(names.len());
                         part.required.extend(names.iter().filter_map(Value::as_str));
                     }
                 }
@@ -324,7 +325,7 @@ impl<'a> Lowerer<'a, '_> {
                         }
                         (Keyword::AdditionalItems, _) => {
                             // It speaks only beside the list form of `items`.
-                            if map.get("items").is_some_and(Value::is_array) {
+                            if map.member("items").is_some_and(Value::is_array) {
                                 part.items = Some((keyword.name(), value));
                             } else {
                                 self.change(
@@ -370,7 +371,7 @@ impl<'a> Lowerer<'a, '_> {
                     if let Some(part) = &mut object
                         && part.additional.is_none()
                         && value != &Value::Bool(false)
-                        && !map.contains_key("additionalProperties")
+                        && !map.has("additionalProperties")
                     {
                         part.additional = Some(&Value::Bool(true));
                     }
@@ -439,14 +440,20 @@ impl<'a> Lowerer<'a, '_> {
         }
         if array.as_ref().is_some_and(|part| part.prefix.is_some_and(|(name, _)| name == "items")) {
             // The list form of `items` under 2020-12, or beside `prefixItems`, still means positions.
-            self.change(path, "items", map.get("items"), Fate::Rewritten, "a list of items means positions");
+            self.change(
+                path,
+                "items",
+                map.member("items"),
+                Fate::Rewritten,
+                "a list of items means positions",
+            );
         }
         if nullable {
             types = types.or(TypeSet::NULL);
         }
         view.types = view.types.and(types);
-        view.objects.extend(object);
-        view.arrays.extend(array);
+        push_part(&mut view.objects, object);
+        push_part(&mut view.arrays, array);
     }
 
     fn gather_description(&mut self, path: PathId, value: &'a Value, view: &mut View<'a>) {
@@ -461,7 +468,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn gather_reference(&mut self, source: Source<'a>, reference: &str, view: &mut View<'a>) {
-        let original = source.schema.get("$ref");
+        let original = source.schema.member("$ref");
         let Some(target) = self.resolver.resolve(reference, source.resource, &mut self.changes.paths) else {
             self.change(source.path, "$ref", original, Fate::Described, "names nothing in this schema");
             if let Some(original) = original {
@@ -579,7 +586,7 @@ impl<'a> Lowerer<'a, '_> {
                     Fate::Rewritten,
                     "a flag on the bound, as in draft 4",
                 );
-                if *flag && let Some(original) = map.get(bound).filter(|bound| bound.is_number()) {
+                if *flag && let Some(original) = map.member(bound).filter(|bound| bound.is_number()) {
                     let facet = Facet { keyword, value: Json::Same(original), original, path };
                     self.add_facet(facet, view);
                 }
@@ -602,6 +609,16 @@ impl<'a> Lowerer<'a, '_> {
     ) {
         view.notes.push(Note::Keyword(name, value));
         self.change(path, name, Some(value), Fate::Described, reason);
+    }
+}
+
+/// Adds what one source says. Nearly always there is only one: the list is made no larger than that.
+fn push_part<T>(parts: &mut Vec<T>, part: Option<T>) {
+    if let Some(part) = part {
+        if parts.is_empty() {
+            parts.reserve_exact(1);
+        }
+        parts.push(part);
     }
 }
 

@@ -1,5 +1,7 @@
 //! The ways in which a value can travel.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Guard, disjoint};
@@ -11,8 +13,8 @@ pub(crate) enum Codec {
     /// As it is.
     #[default]
     Same,
-    /// An object whose properties travel in their own ways.
-    Object(Box<ObjectCodec>),
+    /// An object whose properties travel in their own ways. Shared: alternatives are compared before they are joined.
+    Object(Arc<ObjectCodec>),
     /// An array whose items all travel in one way.
     List(Box<Codec>),
     /// An array whose items travel by position.
@@ -79,8 +81,9 @@ impl ObjectCodec {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PropertyCodec {
-    pub(crate) mcp: Box<str>,
-    pub(crate) wire: Box<str>,
+    pub(crate) mcp: Arc<str>,
+    /// Shared with `mcp` where the names are the same, as nearly always.
+    pub(crate) wire: Arc<str>,
     pub(crate) codec: Codec,
     /// Whether null stands for an absent property.
     pub(crate) null_is_absent: bool,

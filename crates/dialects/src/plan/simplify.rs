@@ -1,5 +1,7 @@
 //! Finding the parts of a plan that do nothing.
 
+use std::sync::Arc;
+
 use super::{Codec, Plan, Rest};
 
 impl Plan {
@@ -78,6 +80,7 @@ fn clean(codec: &mut Codec, innocent: &[bool]) {
             }
         }
         Codec::Object(object) => {
+            let object = Arc::make_mut(object);
             for property in &mut object.properties {
                 clean(&mut property.codec, innocent);
             }

@@ -18,9 +18,9 @@ macro_rules! keywords {
             pub fn parse(name: &str) -> Option<Self> {
                 let mut slot = hash(name.as_bytes());
                 // The table has room: a run of taken slots is short and always ends.
-                while let Some(keyword) = TABLE.get(slot).copied().flatten() {
-                    if keyword.name() == name {
-                        return Some(keyword);
+                while let Some(Some((known, keyword))) = TABLE.get(slot) {
+                    if *known == name {
+                        return Some(*keyword);
                     }
                     slot = (slot + 1) % SLOTS;
                 }
@@ -132,7 +132,7 @@ keywords! {
 const SLOTS: usize = 512;
 
 /// Keywords by the hash of their names, made when the crate is compiled.
-static TABLE: [Option<Keyword>; SLOTS] = table();
+static TABLE: [Option<(&str, Keyword)>; SLOTS] = table();
 
 const fn hash(name: &[u8]) -> usize {
     let length = name.len();
@@ -143,7 +143,7 @@ const fn hash(name: &[u8]) -> usize {
     (length * 67 + first * 31 + middle * 7 + last * 3) % SLOTS
 }
 
-const fn table() -> [Option<Keyword>; SLOTS] {
+const fn table() -> [Option<(&'static str, Keyword)>; SLOTS] {
     let mut slots = [None; SLOTS];
     let mut index = 0;
     while index < Keyword::COUNT {
@@ -152,7 +152,7 @@ const fn table() -> [Option<Keyword>; SLOTS] {
         while slots[slot].is_some() {
             slot = (slot + 1) % SLOTS;
         }
-        slots[slot] = Some(keyword);
+        slots[slot] = Some((keyword.name(), keyword));
         index += 1;
     }
     slots

@@ -1,7 +1,10 @@
 //! Finding what a reference names inside one document.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
+use super::Members;
 use crate::report::{PathId, Paths};
 
 /// A schema and where it stands.
@@ -46,7 +49,8 @@ impl<'a> Resolver<'a> {
         ref_hides_siblings: bool,
         paths: &mut Paths<'a>,
     ) -> Self {
-        let uri = root.get("$id").or_else(|| root.get("id")).and_then(Value::as_str).unwrap_or_default();
+        let uri =
+            root.member("$id").or_else(|| root.member("id")).and_then(Value::as_str).unwrap_or_default();
         let mut resolver = Self {
             resources: vec![Resource {
                 uri: without_fragment(uri).to_owned(),
@@ -100,11 +104,16 @@ impl<'a> Resolver<'a> {
                 .map(|anchor| Source { schema: anchor.schema, path: anchor.path, resource });
         };
         let mut found = Source { schema: start.schema, path: start.path, resource };
+        let escaped = pointer.contains('~');
         for step in pointer.split('/') {
-            let step = step.replace("~1", "/").replace("~0", "~");
+            let step = if escaped {
+                Cow::Owned(step.replace("~1", "/").replace("~0", "~"))
+            } else {
+                Cow::Borrowed(step)
+            };
             found = match found.schema {
                 Value::Object(map) => {
-                    let (name, schema) = map.get_key_value(step.as_str())?;
+                    let (name, schema) = Members::entry(map, step.as_ref())?;
                     let resource = self.resource_of(schema, found.resource);
                     Source { schema, path: paths.name(found.path, name), resource }
                 }
@@ -125,8 +134,8 @@ impl<'a> Resolver<'a> {
         match schema {
             Value::Object(map) => {
                 let mut resource = resource;
-                let id = map.get("$id").or_else(|| map.get("id")).and_then(Value::as_str);
-                let hidden = self.ref_hides_siblings && map.contains_key("$ref");
+                let id = map.member("$id").or_else(|| map.member("id")).and_then(Value::as_str);
+                let hidden = self.ref_hides_siblings && map.has("$ref");
                 if let Some(id) = id.filter(|_| !hidden) {
                     if let Some(name) = id.strip_prefix('#') {
                         self.anchors.push(Anchor { resource, name, schema, path });
@@ -138,7 +147,7 @@ impl<'a> Resolver<'a> {
                     }
                 }
                 for keyword in ["$anchor", "$dynamicAnchor"] {
-                    if let Some(name) = map.get(keyword).and_then(Value::as_str) {
+                    if let Some(name) = map.member(keyword).and_then(Value::as_str) {
                         self.anchors.push(Anchor { resource, name, schema, path });
                     }
                 }
@@ -199,9 +208,9 @@ fn join(base: &str, reference: &str) -> String {
     format!("{origin}{}", segments.join("/"))
 }
 
-fn percent_decoded(text: &str) -> String {
+fn percent_decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -219,7 +228,7 @@ fn percent_decoded(text: &str) -> String {
         }
         bytes.push(byte);
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

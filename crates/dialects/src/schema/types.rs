@@ -80,33 +80,37 @@ impl TypeSet {
 
     /// The schema names of the members, in a fixed order, with `null` last.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
-        [
-            (Self::OBJECT, "object"),
-            (Self::ARRAY, "array"),
-            (Self::STRING, "string"),
-            (Self::NUMBER, "number"),
-            (Self::INTEGER, "integer"),
-            (Self::BOOLEAN, "boolean"),
-            (Self::NULL, "null"),
-        ]
-        .into_iter()
-        .filter(move |(bits, name)| match *name {
-            "number" => self.meets(Self::FRACTION),
-            "integer" => self.meets(Self::INTEGER) && !self.meets(Self::FRACTION),
-            _ => self.meets(*bits),
-        })
-        .map(|(_, name)| name)
+        let set = self.distinct();
+        NAMES.iter().filter(move |(bit, _)| set.meets(*bit)).map(|(_, name)| *name)
+    }
+
+    /// One bit for each name: "number" covers "integer".
+    const fn distinct(self) -> Self {
+        if self.meets(Self::FRACTION) { self.without(Self::INTEGER) } else { self }
     }
 
     /// The members as sets of one type each ("number" stays one).
     pub(crate) fn singles(self) -> impl Iterator<Item = Self> {
-        self.names().filter_map(Self::named)
+        let set = self.distinct();
+        let single = |bit: Self| if bit == Self::FRACTION { Self::NUMBER } else { bit };
+        NAMES.iter().map(|(bit, _)| *bit).filter(move |bit| set.meets(*bit)).map(single)
     }
 
-    pub(crate) fn count(self) -> usize {
-        self.names().count()
+    pub(crate) const fn count(self) -> u32 {
+        self.distinct().0.count_ones()
     }
 }
+
+/// The order in which types are named.
+const NAMES: [(TypeSet, &str); 7] = [
+    (TypeSet::OBJECT, "object"),
+    (TypeSet::ARRAY, "array"),
+    (TypeSet::STRING, "string"),
+    (TypeSet::FRACTION, "number"),
+    (TypeSet::INTEGER, "integer"),
+    (TypeSet::BOOLEAN, "boolean"),
+    (TypeSet::NULL, "null"),
+];
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use super::{Draft, Entries, Exactness};
 use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::report::Fate;
-use crate::schema::{Keyword, Source};
+use crate::schema::{Keyword, Members, Source};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ impl<'a> Lowerer<'a, '_> {
             let edited = self.edit(Source { schema, path, resource: draft.resource });
             draft.exact &= edited.exact;
             let wire = self.keys.wire(key);
-            if wire != key.as_str() {
+            if matches!(wire, Cow::Owned(_)) {
                 self.change(path, "", None, Fate::Encoded, "the key travels under another name");
                 draft.exact = false;
                 changed = true;
@@ -40,9 +40,9 @@ impl<'a> Lowerer<'a, '_> {
             written.push((wire, edited.json));
         }
         draft.push(name, value, changed, || Json::Object(written));
-        let slip = properties.get("required").filter(|names| names.is_array());
+        let slip = properties.member("required").filter(|names| names.is_array());
         if let Some(Value::Array(names)) = slip
-            && !draft.map.contains_key("required")
+            && !draft.map.has("required")
         {
             draft.out.push((Cow::Borrowed("required"), Json::Array(names.iter().map(Json::Same).collect())));
         }
@@ -51,13 +51,13 @@ impl<'a> Lowerer<'a, '_> {
 
     /// `required: true` on properties, as in draft 3.
     pub(super) fn adopt_required_flags(&mut self, properties: &'a Map<String, Value>, draft: &mut Draft<'a>) {
-        if draft.map.contains_key("required") {
+        if draft.map.has("required") {
             return;
         }
         let flagged: Vec<Json<'a>> = properties
             .iter()
             .filter(|(_, schema)| {
-                schema.as_object().is_some_and(|map| map.get("required") == Some(&Value::Bool(true)))
+                schema.as_object().is_some_and(|map| map.member("required") == Some(&Value::Bool(true)))
             })
             .map(|(key, _)| Json::Text(self.keys.wire(key)))
             .collect();
@@ -128,7 +128,7 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         if let Some(rest) =
-            draft.map.get("additionalItems").filter(|rest| rest.is_object() || rest.is_boolean())
+            draft.map.member("additionalItems").filter(|rest| rest.is_object() || rest.is_boolean())
         {
             self.change(draft.path, "additionalItems", Some(rest), Fate::Rewritten, "said by items");
             let path = self.step(draft.path, "additionalItems");
@@ -195,7 +195,7 @@ impl<'a> Lowerer<'a, '_> {
                 Fate::Rewritten,
                 "alternatives may overlap here: said by anyOf",
             );
-            if draft.map.contains_key("anyOf") {
+            if draft.map.has("anyOf") {
                 let union = Json::object([("anyOf", Json::Array(written))]);
                 draft.out.push((Cow::Borrowed("allOf"), Json::Array(vec![union])));
             } else {

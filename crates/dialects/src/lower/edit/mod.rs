@@ -10,7 +10,7 @@ use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
 use crate::report::{Fate, PathId};
 use crate::schema::repair::{Checked, check, type_alias};
-use crate::schema::{Keyword, Kind, Source, TypeSet, pattern};
+use crate::schema::{Keyword, Kind, Members, Source, TypeSet, pattern};
 use crate::text::{Note, compose, has_hint};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -99,7 +99,7 @@ impl<'a> Lowerer<'a, '_> {
         if self.draft.ref_hides_siblings
             && !matches!(keyword, Keyword::Ref | Keyword::Defs | Keyword::Definitions)
             && !matches!(keyword.kind(), Kind::Annotation | Kind::Hint)
-            && draft.map.contains_key("$ref")
+            && draft.map.has("$ref")
         {
             draft.changed = true;
             self.change(draft.path, name, Some(value), Fate::Rewritten, "this draft ignores it beside $ref");
@@ -174,7 +174,7 @@ impl<'a> Lowerer<'a, '_> {
             Keyword::Required => self.edit_required(name, value, draft),
             Keyword::Items => self.edit_items(name, value, draft),
             Keyword::AdditionalItems => {
-                if draft.map.get("items").is_some_and(Value::is_array) && !self.rules.items_lists {
+                if draft.map.member("items").is_some_and(Value::is_array) && !self.rules.items_lists {
                     // Written as `items` beside `prefixItems`.
                     draft.changed = true;
                 } else {
@@ -258,7 +258,7 @@ impl<'a> Lowerer<'a, '_> {
                     "a flag on the bound, as in draft 4",
                 );
                 let bound = if keyword == Keyword::ExclusiveMinimum { "minimum" } else { "maximum" };
-                if *flag && let Some(bound) = draft.map.get(bound).filter(|bound| bound.is_number()) {
+                if *flag && let Some(bound) = draft.map.member(bound).filter(|bound| bound.is_number()) {
                     draft.out.push((Cow::Borrowed(name), Json::Same(bound)));
                 }
             }
@@ -273,7 +273,7 @@ impl<'a> Lowerer<'a, '_> {
     fn finish(&mut self, draft: &mut Draft<'a>) {
         let has = |out: &Entries<'a>, name: &str| out.iter().any(|(known, _)| known == name);
         if self.rules.items_required
-            && draft.map.contains_key("type")
+            && draft.map.has("type")
             && draft.types.contains(TypeSet::ARRAY)
             && !has(&draft.out, "items")
             && !has(&draft.out, "prefixItems")
@@ -282,7 +282,7 @@ impl<'a> Lowerer<'a, '_> {
             self.change(
                 draft.path,
                 "items",
-                draft.map.get("items"),
+                draft.map.member("items"),
                 Fate::Rewritten,
                 "the dialect wants to know the items",
             );
@@ -290,7 +290,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         if draft.patterns_gone
             && let Some(value) =
-                draft.map.get("additionalProperties").filter(|value| *value != &Value::Bool(true))
+                draft.map.member("additionalProperties").filter(|value| *value != &Value::Bool(true))
             && has(&draft.out, "additionalProperties")
         {
             draft.out.retain(|(name, _)| name != "additionalProperties");
@@ -301,7 +301,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         if self.rules.pattern_alone && has(&draft.out, "pattern") {
             for name in ["minLength", "maxLength"] {
-                if let Some(value) = draft.map.get(name).filter(|_| has(&draft.out, name)) {
+                if let Some(value) = draft.map.member(name).filter(|_| has(&draft.out, name)) {
                     draft.out.retain(|(known, _)| known != name);
                     self.remove(name, value, draft, "not taken beside a pattern");
                 }
@@ -309,16 +309,16 @@ impl<'a> Lowerer<'a, '_> {
         }
         if !draft.exact {
             for name in ["unevaluatedProperties", "unevaluatedItems"] {
-                if let Some(value) = draft.map.get(name).filter(|_| has(&draft.out, name)) {
+                if let Some(value) = draft.map.member(name).filter(|_| has(&draft.out, name)) {
                     draft.out.retain(|(known, _)| known != name);
                     self.remove(name, value, draft, "it speaks of what other keywords leave");
                 }
             }
         }
         // A condition that is gone takes its consequences along.
-        if draft.map.contains_key("if") && !has(&draft.out, "if") {
+        if draft.map.has("if") && !has(&draft.out, "if") {
             for name in ["then", "else"] {
-                if let Some(value) = draft.map.get(name).filter(|_| has(&draft.out, name)) {
+                if let Some(value) = draft.map.member(name).filter(|_| has(&draft.out, name)) {
                     draft.out.retain(|(known, _)| known != name);
                     self.remove(name, value, draft, "its condition cannot be said here");
                 }
@@ -368,7 +368,7 @@ fn into_entries(json: Json<'_>) -> Entries<'_> {
 }
 
 fn declared_types(map: &Map<String, Value>) -> TypeSet {
-    match map.get("type") {
+    match map.member("type") {
         Some(Value::String(name)) => TypeSet::named(name).unwrap_or(TypeSet::ALL),
         Some(Value::Array(names)) => {
             names.iter().filter_map(Value::as_str).filter_map(TypeSet::named).fold(TypeSet::NONE, TypeSet::or)

@@ -8,7 +8,7 @@ use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
 use crate::plan::Plan;
 use crate::report::{Fate, PathId};
-use crate::schema::{Keyword, Source};
+use crate::schema::{Keyword, Members, Source};
 use crate::text::{Note, compose};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -35,14 +35,14 @@ impl<'a> Lowerer<'a, '_> {
             entries.push((Cow::Borrowed("$defs"), Json::Object(written)));
             schema = Json::Object(entries);
         }
-        if self.modern && self.root.get("$schema").is_some() {
+        if self.modern && self.root.member("$schema").is_some() {
             let mut entries = into_entries(schema);
             if entries.iter().any(|(name, _)| name == "$schema") {
                 entries.retain(|(name, _)| name != "$schema");
                 self.change(
                     PathId::ROOT,
                     "$schema",
-                    self.root.get("$schema"),
+                    self.root.member("$schema"),
                     Fate::Dropped,
                     "positions are said as in 2020-12",
                 );
@@ -70,15 +70,21 @@ impl<'a> Lowerer<'a, '_> {
         let root = self.root;
         let edited = self.edit(Source { schema: root, path: PathId::ROOT, resource: 0 });
         let map = root.as_object();
-        let typed = map.is_some_and(|map| map.get("type").is_some_and(|name| name == "object"));
-        let properties = map.is_some_and(|map| map.get("properties").is_some_and(Value::is_object));
+        let typed = map.is_some_and(|map| map.member("type").is_some_and(|name| name == "object"));
+        let properties = map.is_some_and(|map| map.member("properties").is_some_and(Value::is_object));
         let hides = !self.options.hidden.is_empty() || !self.options.injected.is_empty();
         if typed && properties && !hides {
             return edited.json;
         }
         let mut entries = into_entries(edited.json);
         if !typed {
-            self.change(PathId::ROOT, "type", root.get("type"), Fate::Rewritten, "arguments are an object");
+            self.change(
+                PathId::ROOT,
+                "type",
+                root.member("type"),
+                Fate::Rewritten,
+                "arguments are an object",
+            );
             match entries.iter_mut().find(|(name, _)| name == "type") {
                 Some((_, value)) => *value = Json::literal("object"),
                 None => entries.insert(0, (Cow::Borrowed("type"), Json::literal("object"))),
@@ -88,7 +94,7 @@ impl<'a> Lowerer<'a, '_> {
             self.change(
                 PathId::ROOT,
                 "properties",
-                root.get("properties"),
+                root.member("properties"),
                 Fate::Rewritten,
                 "said even where there are none",
             );
@@ -142,7 +148,7 @@ impl<'a> Lowerer<'a, '_> {
             && !values.is_empty()
         {
             for name in ["enum", "const"] {
-                if let Some(value) = self.root.get(name) {
+                if let Some(value) = self.root.member(name) {
                     self.describe(PathId::ROOT, name, value, &mut view, "the root cannot list values");
                 }
             }
@@ -152,11 +158,11 @@ impl<'a> Lowerer<'a, '_> {
         }
         let properties = self.fold_parts(&mut view);
         let mut out: Entries<'a> = vec![(Cow::Borrowed("type"), Json::literal("object"))];
-        if self.root.get("type").is_none_or(|name| name != "object") {
+        if self.root.member("type").is_none_or(|name| name != "object") {
             self.change(
                 PathId::ROOT,
                 "type",
-                self.root.get("type"),
+                self.root.member("type"),
                 Fate::Rewritten,
                 "arguments are an object",
             );
@@ -211,7 +217,7 @@ impl<'a> Lowerer<'a, '_> {
         let tables: &[&'static str] =
             if self.rules.refs == RefStyle::Defs { &[] } else { &["$defs", "definitions"] };
         for table in tables {
-            if let Some(Value::Object(definitions)) = self.root.get(*table) {
+            if let Some(Value::Object(definitions)) = self.root.member(table) {
                 let list = self.step(PathId::ROOT, table);
                 let mut written = Vec::with_capacity(definitions.len());
                 for (name, schema) in definitions {

@@ -8,7 +8,7 @@ use super::members::{Undeclared, says_nothing};
 use crate::dialect::{Additional, RefStyle, Verdict};
 use crate::plan::{Codec, Entries, Rest};
 use crate::report::Fate;
-use crate::schema::{Keyword, Source, TypeSet};
+use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ impl<'a> Lowerer<'a, '_> {
                 );
             }
             if part.patterns.is_some() {
-                let original = part.schema.get("patternProperties");
+                let original = part.schema.member("patternProperties");
                 match original {
                     Some(value) => {
                         self.describe(part.path, "patternProperties", value, view, "a list of entries");
@@ -52,7 +52,7 @@ impl<'a> Lowerer<'a, '_> {
         self.change(view.path, "type", view.original("type"), Fate::Encoded, "a list of entries");
         for part in parts.iter().filter(|part| part.properties.is_some() || !part.required.is_empty()) {
             for name in ["properties", "required"] {
-                if let Some(original) = part.schema.get(name) {
+                if let Some(original) = part.schema.member(name) {
                     self.change(part.path, name, Some(original), Fate::Encoded, "a list of entries");
                 }
             }
@@ -208,7 +208,7 @@ impl<'a> Lowerer<'a, '_> {
                 );
             }
             if part.patterns.is_some()
-                && let Some(value) = part.schema.get("patternProperties")
+                && let Some(value) = part.schema.member("patternProperties")
             {
                 self.describe(part.path, "patternProperties", value, view, "a list of entries");
             }
@@ -268,7 +268,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
             if part.patterns.is_some()
-                && let Some(value) = part.schema.get("patternProperties")
+                && let Some(value) = part.schema.member("patternProperties")
             {
                 self.describe(part.path, "patternProperties", value, view, "not a keyword of this dialect");
             }

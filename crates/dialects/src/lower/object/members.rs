@@ -5,8 +5,8 @@ use super::super::view::{ObjectPart, View};
 use crate::dialect::Additional;
 use crate::options::Open;
 use crate::report::Fate;
-use crate::schema::Source;
-use serde_json::Value;
+use crate::schema::{Members, Source};
+use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// What all parts together say about properties that are not declared.
@@ -87,10 +87,31 @@ impl<'a> Names<'a> {
     }
 }
 
-pub(super) fn required_names<'a>(
-    parts: &[ObjectPart<'a>],
+/// The names of required properties.
+pub(super) enum Required<'p, 'a> {
+    /// Those of the only part, which are few.
+    One(&'p [&'a str]),
+    All(Names<'a>),
+}
+
+impl Required<'_, '_> {
+    pub(super) fn contains(&self, name: &str) -> bool {
+        match self {
+            Self::One(names) => names.contains(&name),
+            Self::All(names) => names.contains(name),
+        }
+    }
+}
+
+pub(super) fn required_names<'p, 'a>(
+    parts: &'p [ObjectPart<'a>],
     alternatives: &[Vec<Vec<ObjectPart<'a>>>],
-) -> Names<'a> {
+) -> Required<'p, 'a> {
+    if let ([part], []) = (parts, alternatives)
+        && part.required.len() <= Names::FEW
+    {
+        return Required::One(&part.required);
+    }
     let mut names = Names::default();
     for name in parts.iter().flat_map(|part| part.required.iter().copied()) {
         names.insert(name);
@@ -105,7 +126,7 @@ pub(super) fn required_names<'a>(
             }
         }
     }
-    names
+    Required::All(names)
 }
 
 impl<'a> Lowerer<'a, '_> {
@@ -195,6 +216,8 @@ impl<'a> Lowerer<'a, '_> {
         let mut found: Vec<Property<'a>> = Vec::new();
         let mut known = Names::default();
         let single = parts.len() == 1;
+        // The keys of one object are distinct: nothing has to be remembered.
+        let alone = single && alternatives.is_empty() && conditional.is_empty();
         for part in parts {
             let Some(properties) = part.properties else { continue };
             let list = self.step(part.path, "properties");
@@ -210,7 +233,7 @@ impl<'a> Lowerer<'a, '_> {
                     );
                     continue;
                 }
-                if !known.insert(name) {
+                if !alone && !known.insert(name) {
                     continue;
                 }
                 let path = self.step(list, name);
@@ -229,16 +252,15 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
         }
-        let mut optional: Vec<Vec<Vec<ObjectPart<'a>>>> = alternatives.to_vec();
+        for set in alternatives {
+            self.add_alternatives(set, &mut known, &mut found);
+        }
         if !conditional.is_empty() && self.conditions < 2 {
             let mut branches: Vec<Vec<ObjectPart<'a>>> =
                 conditional.iter().map(|source| self.discover(*source, 4)).collect();
             // Where no condition holds, nothing is said.
             branches.push(Vec::new());
-            optional.push(branches);
-        }
-        for set in &optional {
-            self.add_alternatives(set, &mut known, &mut found);
+            self.add_alternatives(&branches, &mut known, &mut found);
         }
         let wants_all = self.rules.required_known
             || self.rules.all_required
@@ -247,6 +269,14 @@ impl<'a> Lowerer<'a, '_> {
             // Required, but declared nowhere: any value will do.
             for part in parts {
                 for name in &part.required {
+                    let declared = |properties: &Map<String, Value>| {
+                        properties
+                            .member(name)
+                            .is_some_and(|schema| *name != "required" || !schema.is_array())
+                    };
+                    if alone && part.properties.is_some_and(declared) {
+                        continue;
+                    }
                     if known.insert(name) {
                         self.change(
                             part.path,

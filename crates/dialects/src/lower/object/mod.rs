@@ -14,8 +14,10 @@ use crate::json::Json;
 use crate::options::Open;
 use crate::plan::{Codec, ObjectCodec, PropertyCodec, Rest};
 use crate::report::{Fate, PathId};
-use crate::schema::{Keyword, Source, TypeSet};
+use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 pub(crate) use members::Kinds as PropertyKinds;
 use members::{Kinds, Property, Undeclared, required_names, says_nothing};
@@ -82,9 +84,15 @@ impl<'a> Lowerer<'a, '_> {
         let list_all = carried || matches!(undeclared, Undeclared::Allowed(_));
         let mut identity = true;
         let inside = place.deeper(1);
-        object.properties.reserve(properties.len());
+        let count = properties.len();
+        object.properties.reserve_exact(count);
+        object.required.reserve_exact(if self.rules.all_required {
+            count
+        } else {
+            parts.iter().map(|part| part.required.len()).sum::<usize>().min(count)
+        });
 
-        for property in properties {
+        for (index, property) in properties.into_iter().enumerate() {
             if place.root && self.is_hidden(property.name) {
                 self.change(view.path, property.name, None, Fate::Rewritten, "hidden from the model");
                 continue;
@@ -92,10 +100,7 @@ impl<'a> Lowerer<'a, '_> {
             let (path, schema) =
                 property.kinds.first().map_or((view.path, None), |source| (source.path, Some(source.schema)));
             self.conditions += usize::from(property.conditional);
-            let mut lowered = match &property.kinds {
-                Kinds::One(source) => self.lower(std::slice::from_ref(source), inside),
-                Kinds::Any(kinds) => self.lower_kinds(kinds, inside),
-            };
+            let mut lowered = self.lower_property(&property.kinds, inside);
             self.conditions -= usize::from(property.conditional);
             let must = required.contains(property.name) || lowered.required;
             if !lowered.possible {
@@ -106,7 +111,8 @@ impl<'a> Lowerer<'a, '_> {
                 lowered = self.lower(&[], inside);
             }
             let wire = self.keys.wire(property.name);
-            if wire != property.name {
+            let renamed = matches!(wire, Cow::Owned(_));
+            if renamed {
                 self.change(path, "", None, Fate::Encoded, "the key travels under another name");
             }
             let absent_as_null = self.rules.all_required && !must;
@@ -116,13 +122,17 @@ impl<'a> Lowerer<'a, '_> {
             if must || self.rules.all_required {
                 object.required.push(wire.clone());
             }
-            let plain = lowered.codec == Codec::Same && !absent_as_null && wire == property.name;
+            let plain = matches!(lowered.codec, Codec::Same) && !absent_as_null && !renamed;
             identity &= plain;
             // What else may come has to be told from what is declared; otherwise plain ones go without saying.
             if list_all || !plain {
+                if codecs.is_empty() {
+                    codecs.reserve_exact(count - index);
+                }
+                let mcp: Arc<str> = Arc::from(property.name);
                 codecs.push(PropertyCodec {
-                    mcp: Box::from(property.name),
-                    wire: Box::from(wire.as_ref()),
+                    wire: if renamed { Arc::from(wire.as_ref()) } else { mcp.clone() },
+                    mcp,
                     codec: lowered.codec,
                     null_is_absent: absent_as_null,
                 });
@@ -147,9 +157,16 @@ impl<'a> Lowerer<'a, '_> {
         let codec = if identity {
             Codec::Same
         } else {
-            Codec::Object(Box::new(ObjectCodec { properties: codecs, rest }))
+            Codec::Object(Arc::new(ObjectCodec { properties: codecs, rest }))
         };
         Lowered::new(node, codec)
+    }
+
+    fn lower_property(&mut self, kinds: &Kinds<'a>, inside: Place) -> Lowered<'a> {
+        match kinds {
+            Kinds::One(source) => self.lower(std::slice::from_ref(source), inside),
+            Kinds::Any(kinds) => self.lower_kinds(kinds, inside),
+        }
     }
 
     fn lower_kinds(&mut self, kinds: &[Vec<Source<'a>>], inside: Place) -> Lowered<'a> {
@@ -176,7 +193,7 @@ impl<'a> Lowerer<'a, '_> {
     /// Makes null stand for an absent property, and a word for a real null.
     fn make_optional(&mut self, lowered: &mut Lowered<'a>, path: PathId, schema: Option<&'a Value>) {
         let nullable = self.takes_null(&lowered.node, 8);
-        let original = schema.and_then(|schema| schema.get("type"));
+        let original = schema.and_then(|schema| schema.member("type"));
         if nullable {
             let node = std::mem::take(&mut lowered.node);
             lowered.node = node.or_spelled_null().or_null();
@@ -190,14 +207,15 @@ impl<'a> Lowerer<'a, '_> {
                 "null means absent; a real null is spelled (null)",
             );
         } else {
-            let node = std::mem::take(&mut lowered.node);
-            if node.constant
-                && let Some(value) = schema.and_then(|schema| schema.get("const"))
+            if lowered.node.constant
+                && let Some(value) = schema.and_then(|schema| schema.member("const"))
             {
                 self.change(path, "const", Some(value), Fate::Rewritten, "null means absent");
             }
-            lowered.node = node.or_null();
-            lowered.codec = keep_null(std::mem::take(&mut lowered.codec));
+            lowered.node.accept_null();
+            if !matches!(lowered.codec, Codec::Same) {
+                lowered.codec = keep_null(std::mem::take(&mut lowered.codec));
+            }
             self.change(path, "type", original, Fate::Rewritten, "null means absent");
         }
     }
@@ -222,7 +240,11 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Counts of properties do not hold for the form in which they travel.
     fn describe_counts(&mut self, view: &mut View<'a>) {
-        for facet in view.facets.clone() {
+        if view.facets.is_empty() {
+            return;
+        }
+        let facets = std::mem::take(&mut view.facets);
+        for facet in &facets {
             if matches!(facet.keyword, Keyword::MinProperties | Keyword::MaxProperties) {
                 self.describe(
                     facet.path,
@@ -241,6 +263,7 @@ impl<'a> Lowerer<'a, '_> {
                 );
             }
         }
+        view.facets = facets;
     }
 
     fn is_hidden(&self, name: &str) -> bool {
