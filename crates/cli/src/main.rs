@@ -1,16 +1,25 @@
 //! The `mcp-tool-gateway` binary.
 
+mod adhoc;
 mod check;
 mod commands;
+mod fleet;
 mod input;
 mod layout;
 mod options;
 mod output;
+mod progress;
+mod remote;
+mod runtime;
+mod seconds;
+mod setup;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use runtime::Interrupted;
+use setup::Problems;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -30,6 +39,16 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run the gateway.
+    Serve(Box<commands::serve::Serve>),
+    /// List the tools of servers.
+    Tools(Box<commands::tools::ListTools>),
+    /// Call a tool.
+    Call(Box<commands::call::Call>),
+    /// Show, check or restart servers.
+    Servers(Box<commands::servers::Servers>),
+    /// Show the calls that were made.
+    Logs(Box<commands::logs::Logs>),
     /// Translate MCP tools into a provider's format.
     Convert(commands::convert::Convert),
     /// Lint a server's tools for all providers.
@@ -50,11 +69,29 @@ enum Outcome {
     Good,
     /// The command did its work and found something that the caller should look at.
     Findings,
+    /// What was given cannot be used; the command has said why.
+    Unusable,
+}
+
+impl Outcome {
+    /// The worse of two.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unusable, _) | (_, Self::Unusable) => Self::Unusable,
+            (Self::Findings, _) | (_, Self::Findings) => Self::Findings,
+            (Self::Good, Self::Good) => Self::Good,
+        }
+    }
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
+        Command::Serve(command) => command.run(),
+        Command::Tools(command) => command.run(),
+        Command::Call(command) => command.run(),
+        Command::Servers(command) => command.run(),
+        Command::Logs(command) => command.run(),
         Command::Convert(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Demo(command) => command.run(),
@@ -65,12 +102,24 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Findings) => ExitCode::from(1),
+        Ok(Outcome::Unusable) => ExitCode::from(2),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
-            ExitCode::from(2)
-        }
+        Err(error) => tell(&error),
     }
+}
+
+/// Says why there is no outcome, and gives the exit status.
+fn tell(error: &anyhow::Error) -> ExitCode {
+    if let Some(Interrupted(signal)) = error.downcast_ref() {
+        return ExitCode::from(signal.status());
+    }
+    // Nobody reading is fine.
+    let _ = match error.downcast_ref::<Problems>() {
+        // Each on a line that begins with its file, as editors want it.
+        Some(problems) => writeln!(std::io::stderr(), "{problems}"),
+        None => writeln!(std::io::stderr(), "error: {error:#}"),
+    };
+    ExitCode::from(2)
 }
 
 /// Whether the reader of our output went away, as `head` does.

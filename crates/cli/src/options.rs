@@ -61,6 +61,25 @@ pub(crate) struct Target {
     pub(crate) model: Option<String>,
 }
 
+/// Which dialect is meant, if one is.
+#[derive(Debug, Args)]
+#[group(required = false, multiple = false)]
+pub(crate) struct OptionalTarget {
+    /// Show them in this dialect
+    #[arg(long, value_name = "DIALECT")]
+    to: Option<String>,
+    /// Show them in the dialect of this model
+    #[arg(long, value_name = "ID")]
+    model: Option<String>,
+}
+
+impl OptionalTarget {
+    pub(crate) fn target(&self) -> Option<Target> {
+        (self.to.is_some() || self.model.is_some())
+            .then(|| Target { to: self.to.clone(), model: self.model.clone() })
+    }
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Defaults {
     Keep,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use gateway_dialects::{Changes, Json, Tokens, ToolTranslation};
+use gateway_dialects::{Changes, Json, Tokens, ToolTranslation, Translation, Translator};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -59,6 +59,24 @@ impl<'t, 'a> Row<'t, 'a> {
     }
 }
 
+/// Says on standard error which tools are not in the provider's list, and why.
+pub(crate) fn tell_left_out(translator: &Translator, translation: &Translation<'_>) -> Result<Outcome> {
+    let mut stderr = std::io::stderr().lock();
+    let mut outcome = Outcome::Good;
+    for tool in &translation.tools {
+        if let Some(reason) = &tool.quarantine {
+            outcome = Outcome::Findings;
+            writeln!(stderr, "left out `{}`: {reason}", tool.name)?;
+        }
+    }
+    if translation.over_limit > 0 {
+        outcome = Outcome::Findings;
+        let (limit, over) = (translator.dialect().limits.tools, counted(translation.over_limit, "tool"));
+        writeln!(stderr, "{over} more than the {limit} that one request takes")?;
+    }
+    Ok(outcome)
+}
+
 impl Convert {
     pub(crate) fn run(&self) -> Result<Outcome> {
         if self.jsonl { self.run_lines() } else { self.run_list() }
@@ -68,19 +86,7 @@ impl Convert {
         let translator = self.flags.translator(&self.target)?;
         let list = read_tools(self.file.as_deref())?;
         let translation = translator.translate(&list.tools);
-        let mut stderr = std::io::stderr().lock();
-        let mut outcome = Outcome::Good;
-        for tool in &translation.tools {
-            if let Some(reason) = &tool.quarantine {
-                outcome = Outcome::Findings;
-                writeln!(stderr, "left out `{}`: {reason}", tool.name)?;
-            }
-        }
-        if translation.over_limit > 0 {
-            outcome = Outcome::Findings;
-            let (limit, over) = (translator.dialect().limits.tools, counted(translation.over_limit, "tool"));
-            writeln!(stderr, "{over} more than the {limit} that one request takes")?;
-        }
+        let outcome = tell_left_out(&translator, &translation)?;
         if let Some(path) = &self.report {
             let file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
             let rows: Vec<_> = translation.tools.iter().map(Row::of).collect();

@@ -1,8 +1,13 @@
 //! One module for each command.
 
 pub(crate) mod arguments;
+pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod dialects;
+pub(crate) mod logs;
+pub(crate) mod serve;
+pub(crate) mod servers;
 pub(crate) mod tokens;
+pub(crate) mod tools;

@@ -3,12 +3,20 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 mod arguments;
+mod call;
 mod check;
 mod convert;
 mod demo;
 mod dialects;
+mod logs;
 mod readme;
+mod sandbox;
+mod serve;
+mod serve_end;
+mod serve_reload;
+mod servers;
 mod tokens;
+mod tools;
 mod usage;
 
 use std::path::PathBuf;

@@ -1,0 +1,53 @@
+//! The log of a gateway that does not run, or not here.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use gateway_store::{FILE_NAME, LogReader, StoredRecord};
+
+use super::Logs;
+use super::rows::Rows;
+use crate::Outcome;
+use crate::runtime::EndSignals;
+
+/// How often to look for new entries: nobody tells another process of them.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Whether a directory has a call log.
+pub(super) fn exists(directory: &Path) -> bool {
+    directory.join(FILE_NAME).exists()
+}
+
+/// Shows what the database of a data directory holds.
+pub(super) async fn show(directory: &Path, logs: &Logs, rows: &mut Rows) -> Result<Outcome> {
+    if !exists(directory) {
+        bail!("there is no call log in {}", directory.display());
+    }
+    let reader = LogReader::open(directory)
+        .with_context(|| format!("reading the call log in {}", directory.display()))?;
+    let mut filter = logs.conditions.filter();
+    let mut page = reader.query(&filter)?;
+    rows.write(&as_json(&page.entries))?;
+    if !logs.follow {
+        return Ok(Outcome::Good);
+    }
+    let mut signals = EndSignals::listen()?;
+    loop {
+        // On the first page `more` means older entries, which nobody waits for.
+        let behind = page.more && filter.after.is_some();
+        filter.after = Some(page.next_after(&filter));
+        if !behind {
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                _ = signals.next() => return Ok(Outcome::Good),
+            }
+        }
+        page = reader.query(&filter)?;
+        rows.write(&as_json(&page.entries))?;
+    }
+}
+
+fn as_json(entries: &[StoredRecord]) -> Vec<Vec<u8>> {
+    entries.iter().map(StoredRecord::to_json).collect()
+}

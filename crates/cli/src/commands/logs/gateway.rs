@@ -1,0 +1,108 @@
+//! The log of a running gateway.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use gateway_protocol::SseParser;
+use reqwest::{Method, Response};
+use serde_json::value::RawValue;
+
+use super::Logs;
+use super::rows::Rows;
+use crate::remote::{Answer, Remote, read_body};
+use crate::runtime::EndSignals;
+
+/// How long the gateway may take to answer.
+const WAIT: Duration = Duration::from_secs(30);
+/// A stream has a sign of life more often than this.
+const SILENCE: Duration = Duration::from_secs(90);
+/// The most bytes of one entry.
+const ENTRY: usize = 64 << 20;
+
+/// What was shown.
+pub(super) enum Shown {
+    All,
+    /// Nobody who has a log is there.
+    Nothing(anyhow::Error),
+}
+
+/// Shows what the gateway has.
+pub(super) async fn show(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Result<Shown> {
+    if logs.follow {
+        return follow(remote, logs, rows).await;
+    }
+    let request = remote.request(Method::GET, &["logs"], &logs.conditions.query())?;
+    let response = match settled(remote, remote.send(request, WAIT).await?)? {
+        Ok(response) => response,
+        Err(reason) => return Ok(Shown::Nothing(reason)),
+    };
+    let body = read_body(response, WAIT).await?;
+    let Ok(entries) = serde_json::from_slice::<Vec<&RawValue>>(&body) else {
+        return Ok(Shown::Nothing(remote.stranger()));
+    };
+    rows.write(&entries.iter().map(|entry| entry.get()).collect::<Vec<_>>())?;
+    Ok(Shown::All)
+}
+
+/// The answer with the entries, or why there is none.
+fn settled(remote: &Remote, answer: Answer) -> Result<Result<Response, anyhow::Error>> {
+    match answer {
+        Answer::Done(response) => Ok(Ok(response)),
+        Answer::Refused { text, .. } => bail!("the gateway at {} refused: {text}", remote.place()),
+        Answer::Nobody(error) => Ok(Err(error)),
+        Answer::Stranger => Ok(Err(remote.stranger())),
+    }
+}
+
+async fn follow(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Result<Shown> {
+    let mut signals = EndSignals::listen()?;
+    let mut last: Option<String> = None;
+    loop {
+        let mut query = logs.conditions.query();
+        query.push(("follow", "true".to_owned()));
+        let mut request = remote.request(Method::GET, &["logs"], &query)?;
+        if let Some(id) = &last {
+            request = request.header("Last-Event-ID", id);
+        }
+        let response = tokio::select! {
+            answer = remote.send(request, WAIT) => match (settled(remote, answer?)?, &last) {
+                (Ok(response), _) => response,
+                (Err(reason), None) => return Ok(Shown::Nothing(reason)),
+                (Err(reason), Some(_)) => return Err(reason.context("the gateway went away")),
+            },
+            _ = signals.next() => return Ok(Shown::All),
+        };
+        tokio::select! {
+            read = stream(response, rows, &mut last) => read?,
+            _ = signals.next() => return Ok(Shown::All),
+        }
+        // The stream ended by itself; a gateway that still runs gives what is missing.
+        last.get_or_insert_with(|| "0".to_owned());
+    }
+}
+
+/// Writes the entries of one stream until it ends, and remembers the last id.
+async fn stream(mut response: Response, rows: &mut Rows, last: &mut Option<String>) -> Result<()> {
+    let mut parser = SseParser::new(ENTRY);
+    loop {
+        let piece = match tokio::time::timeout(SILENCE, response.chunk()).await {
+            Err(_) => bail!("the gateway gave no sign of life within {SILENCE:?}"),
+            // A broken connection is an end; whether the gateway is still there shows when it is asked again.
+            Ok(Err(_) | Ok(None)) => return Ok(()),
+            Ok(Ok(Some(piece))) => piece,
+        };
+        parser.push(&piece);
+        let mut entries = Vec::new();
+        while let Some(event) = parser.next_event().context("reading the gateway's stream")? {
+            if event.data.starts_with(b"{") {
+                entries.push(event.data);
+            }
+        }
+        if let Some(id) = parser.last_id() {
+            *last = Some(id.to_owned());
+        }
+        if !entries.is_empty() {
+            rows.write(&entries)?;
+        }
+    }
+}

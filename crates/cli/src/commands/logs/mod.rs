@@ -1,0 +1,143 @@
+//! `logs`: the call log, of a running gateway or from its database.
+
+mod database;
+mod gateway;
+mod moment;
+mod rows;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use gateway_store::{CallStatus, Filter};
+use jiff::Timestamp;
+
+use crate::Outcome;
+use crate::remote::RemoteFlags;
+use crate::runtime::block_on;
+use crate::setup::ConfigFlags;
+use rows::Rows;
+
+/// Show the calls that were made, from a running gateway or from its database.
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    #[command(flatten)]
+    config: ConfigFlags,
+    #[command(flatten)]
+    remote: RemoteFlags,
+    /// Read the database in this directory, whether a gateway runs or not
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "key"])]
+    data: Option<PathBuf>,
+    /// Go on with new calls as they come
+    #[arg(long, short)]
+    follow: bool,
+    #[command(flatten)]
+    conditions: Conditions,
+    /// Write one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which calls are shown. In names `*` stands for any text.
+#[derive(Debug, Args)]
+struct Conditions {
+    /// Only calls of this server
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+    /// Only calls of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only calls that came in this dialect
+    #[arg(long, value_name = "DIALECT")]
+    provider: Option<String>,
+    /// Only calls by the owner of this key
+    #[arg(long, value_name = "NAME")]
+    caller: Option<String>,
+    /// Only calls of this request
+    #[arg(long, value_name = "ID")]
+    correlation_id: Option<String>,
+    /// Only calls that ended so
+    #[arg(long, value_enum)]
+    status: Option<Status>,
+    /// Only calls from this moment on: 15m, 2h, 3d, 2026-11-03, 2026-11-03T10:00:00Z
+    #[arg(long, value_name = "MOMENT", value_parser = moment::parse)]
+    since: Option<Timestamp>,
+    /// Only calls before this moment
+    #[arg(long, value_name = "MOMENT", value_parser = moment::parse)]
+    until: Option<Timestamp>,
+    /// How many calls at most, the newest
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Status {
+    Ok,
+    Error,
+}
+
+impl Logs {
+    pub(crate) fn run(&self) -> Result<Outcome> {
+        let mut rows = Rows::new(self.json, self.follow);
+        if let Some(directory) = &self.data {
+            return block_on(database::show(directory, self, &mut rows));
+        }
+        let remote = self.remote.remote(&self.config)?;
+        block_on(async {
+            match gateway::show(&remote, self, &mut rows).await? {
+                gateway::Shown::All => Ok(Outcome::Good),
+                gateway::Shown::Nothing(reason) if remote.explicit => Err(reason),
+                gateway::Shown::Nothing(reason) => {
+                    let Some(directory) = self.config.data_directory()? else {
+                        return Err(reason.context("no data directory is configured, and no gateway runs"));
+                    };
+                    if !database::exists(&directory) {
+                        return Err(
+                            reason.context(format!("there is no call log in {}", directory.display()))
+                        );
+                    }
+                    database::show(&directory, self, &mut rows).await
+                }
+            }
+        })
+    }
+}
+
+impl Conditions {
+    fn filter(&self) -> Filter {
+        let mut filter = Filter::default();
+        filter.server.clone_from(&self.server);
+        filter.tool.clone_from(&self.tool);
+        filter.provider.clone_from(&self.provider);
+        filter.caller.clone_from(&self.caller);
+        filter.correlation_id.clone_from(&self.correlation_id);
+        filter.status = self.status.map(|status| match status {
+            Status::Ok => CallStatus::Ok,
+            Status::Error => CallStatus::Error,
+        });
+        filter.since = self.since;
+        filter.until = self.until;
+        filter.limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        filter
+    }
+
+    /// The same as the parameters of `GET /logs`.
+    fn query(&self) -> Vec<(&'static str, String)> {
+        let status = self.status.map(|status| match status {
+            Status::Ok => "ok".to_owned(),
+            Status::Error => "error".to_owned(),
+        });
+        let pairs = [
+            ("server", self.server.clone()),
+            ("tool", self.tool.clone()),
+            ("provider", self.provider.clone()),
+            ("caller", self.caller.clone()),
+            ("correlation_id", self.correlation_id.clone()),
+            ("status", status),
+            ("since", self.since.map(|moment| moment.to_string())),
+            ("until", self.until.map(|moment| moment.to_string())),
+            ("limit", Some(self.limit.to_string())),
+        ];
+        pairs.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}

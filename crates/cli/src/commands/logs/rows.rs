@@ -1,0 +1,123 @@
+//! Entries of the log for programs and for people.
+
+use std::io::Write as _;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::output::{Paint, Table, Tone};
+
+/// Writes entries: as they are for programs, as a table for people.
+pub(super) struct Rows {
+    form: Form,
+    paint: Paint,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    JsonLines,
+    /// All entries are there before the first is written, so columns can be as wide as their cells.
+    Table,
+    /// Entries come one by one.
+    Lines,
+}
+
+/// What people read of an entry.
+#[derive(Deserialize)]
+struct Entry<'a> {
+    #[serde(default)]
+    timestamp: String,
+    #[serde(default)]
+    server: Option<String>,
+    #[serde(default)]
+    tool: Option<String>,
+    #[serde(default)]
+    provider: Option<String>,
+    #[serde(default)]
+    duration_ms: Option<f64>,
+    #[serde(default)]
+    error: Option<String>,
+    #[serde(default)]
+    code: Option<String>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+}
+
+/// The most characters of input or error that people are shown.
+const SHOWN: usize = 120;
+
+impl Rows {
+    pub(super) fn new(json: bool, follow: bool) -> Self {
+        let form = match (json, follow) {
+            (true, _) => Form::JsonLines,
+            (false, false) => Form::Table,
+            (false, true) => Form::Lines,
+        };
+        Self { form, paint: Paint::for_stdout() }
+    }
+
+    /// Writes entries, each a JSON object.
+    pub(super) fn write<E: AsRef<[u8]>>(&mut self, entries: &[E]) -> Result<()> {
+        let mut stdout = std::io::stdout().lock();
+        let mut table =
+            Table::new(["time", "server", "tool", "provider", "ms", "status", "input, or what is wrong"]);
+        for entry in entries {
+            let text = entry.as_ref();
+            if self.form == Form::JsonLines {
+                stdout.write_all(text)?;
+                stdout.write_all(b"\n")?;
+                continue;
+            }
+            let entry: Entry<'_> = serde_json::from_slice(text).context("reading an entry of the log")?;
+            let (tone, cells) = entry.cells();
+            if self.form == Form::Table {
+                table.row(tone, cells);
+                continue;
+            }
+            let [time, server, tool, provider, duration, status, about] = cells;
+            let line = format!(
+                "{time}  {server:<12}  {tool:<20}  {provider:<12}  {duration:>8}  {status:<5}  {about}"
+            );
+            let line = tone.map_or_else(|| line.clone(), |tone| self.paint.tone(tone, &line));
+            writeln!(stdout, "{}", line.trim_end())?;
+        }
+        if self.form == Form::Table {
+            if entries.is_empty() {
+                writeln!(stdout, "no calls")?;
+            } else {
+                table.write(&mut stdout, self.paint, "")?;
+            }
+        }
+        stdout.flush()?;
+        Ok(())
+    }
+}
+
+impl Entry<'_> {
+    fn cells(self) -> (Option<Tone>, [String; 7]) {
+        let failed = self.error.is_some();
+        let about =
+            self.error.unwrap_or_else(|| self.input.map_or_else(String::new, |input| input.get().to_owned()));
+        let status = if failed { self.code.unwrap_or_else(|| "error".to_owned()) } else { "ok".to_owned() };
+        let cells = [
+            self.timestamp,
+            self.server.unwrap_or_default(),
+            self.tool.unwrap_or_default(),
+            self.provider.unwrap_or_else(|| "-".to_owned()),
+            self.duration_ms.map_or_else(String::new, |took| took.to_string()),
+            status,
+            shortened(&about),
+        ];
+        (failed.then_some(Tone::Bad), cells)
+    }
+}
+
+/// One line, not too long.
+fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((place, _)) => format!("{}…", line.get(..place).unwrap_or_default()),
+        None => line,
+    }
+}

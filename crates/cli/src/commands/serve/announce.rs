@@ -1,0 +1,165 @@
+//! What the gateway says on standard output while it runs.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gateway_upstream::{ConnectMode, FleetEvent, UpstreamId, UpstreamSpec, UpstreamState};
+use serde_json::{Value, json};
+
+use crate::output::counted;
+
+/// Says things, in plain lines or as JSON. Clones share one voice.
+#[derive(Clone, Debug)]
+pub(super) struct Voice {
+    json: bool,
+    last: Arc<Mutex<HashMap<UpstreamId, Last>>>,
+}
+
+/// What was last said about a server.
+#[derive(Debug, Default)]
+struct Last {
+    state: Option<UpstreamState>,
+    reason: Option<String>,
+    tools: Option<usize>,
+}
+
+impl Voice {
+    pub(super) fn new(json: bool) -> Self {
+        Self { json, last: Arc::default() }
+    }
+
+    /// One thing, in both forms.
+    pub(super) fn say(&self, plain: &str, value: &Value) {
+        let mut stdout = std::io::stdout().lock();
+        let said = if self.json { writeln!(stdout, "{value}") } else { writeln!(stdout, "{plain}") };
+        // Nobody listening is no reason to end a gateway.
+        let _ = said.and_then(|()| stdout.flush());
+    }
+
+    /// Something that only people need.
+    pub(super) fn say_to_people(&self, plain: &str) {
+        if !self.json {
+            self.say(plain, &Value::Null);
+        }
+    }
+
+    pub(super) fn listening(&self, url: &str, demo_only: bool) {
+        self.say(&format!("listening on {url}"), &json!({"event": "listening", "url": url}));
+        if demo_only {
+            self.say_to_people(&format!(
+                "nothing is configured, so this is the built-in demo server; try:\n  \
+                 curl {url}/tools/gemini\n  \
+                 curl {url}/call_tool -H 'content-type: application/json' \
+                 -d '{{\"tool\": \"add\", \"arguments\": {{\"a\": 1, \"b\": 2}}}}'"
+            ));
+        }
+    }
+
+    /// Where a server stands that does not start by itself.
+    pub(super) fn resting(&self, spec: &UpstreamSpec) {
+        let (state, text) = if spec.disabled {
+            (UpstreamState::Disabled, "")
+        } else if spec.connect == ConnectMode::Lazy {
+            (UpstreamState::Idle, ", starts when it is needed")
+        } else {
+            return;
+        };
+        self.server(&spec.id, state, None, text);
+    }
+
+    /// What happened to a server, unless that was just said.
+    pub(super) fn event(&self, event: &FleetEvent) {
+        match event {
+            FleetEvent::State { upstream, state, reason } => self.state(upstream, *state, reason.as_deref()),
+            FleetEvent::Listed { upstream, tools } => {
+                let before = self.with_last(upstream, |last| last.tools.replace(*tools));
+                if before != Some(*tools) {
+                    let plain = format!("{upstream}: {}", counted(*tools, "tool"));
+                    self.say(&plain, &json!({"event": "tools", "server": upstream.as_str(), "tools": tools}));
+                }
+            }
+            FleetEvent::DefinitionsChanged { upstream, notices } => {
+                for notice in notices {
+                    let blocked = if notice.blocked { ", so it is blocked until it is accepted" } else { "" };
+                    let plain = format!("{upstream}: {}{blocked}", notice.change);
+                    let value = json!({
+                        "event": "definition", "server": upstream.as_str(), "tool": notice.change.tool.as_str(),
+                        "change": notice.change.to_string(), "blocked": notice.blocked,
+                    });
+                    self.say(&plain, &value);
+                }
+            }
+            // Notifications are for callers, and what is new in the fleet is not known here yet.
+            _ => {}
+        }
+    }
+
+    fn state(&self, id: &UpstreamId, state: UpstreamState, reason: Option<&str>) {
+        if self.is_news(id, state, reason) {
+            self.server(id, state, reason, "");
+        }
+    }
+
+    fn server(&self, id: &UpstreamId, state: UpstreamState, reason: Option<&str>, more: &str) {
+        let plain = match reason {
+            Some(reason) => format!("{id}: {state}: {reason}"),
+            None => format!("{id}: {state}{more}"),
+        };
+        let value =
+            json!({"event": "server", "server": id.as_str(), "state": state.name(), "reason": reason});
+        self.say(&plain, &value);
+    }
+
+    /// Attempts that fail again and again for the same reason are told once.
+    fn is_news(&self, id: &UpstreamId, state: UpstreamState, reason: Option<&str>) -> bool {
+        self.with_last(id, |last| {
+            let failed = matches!(last.state, Some(UpstreamState::Waiting | UpstreamState::Crashing));
+            match state {
+                UpstreamState::Connecting => {
+                    if failed {
+                        return false;
+                    }
+                    last.reason = None;
+                }
+                UpstreamState::Connected => {
+                    last.reason = None;
+                    last.tools = None;
+                }
+                UpstreamState::Waiting | UpstreamState::Crashing => {
+                    let same = last.state == Some(state) && last.reason.as_deref() == reason;
+                    last.reason = reason.map(str::to_owned);
+                    last.state = Some(state);
+                    return !same;
+                }
+                UpstreamState::Disabled | UpstreamState::Idle | UpstreamState::Closed => {}
+            }
+            last.state.replace(state) != Some(state)
+        })
+    }
+
+    fn with_last<T>(&self, id: &UpstreamId, change: impl FnOnce(&mut Last) -> T) -> T {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        change(last.entry(id.clone()).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_keeps_failing_is_told_once() {
+        let voice = Voice::new(false);
+        let id = UpstreamId::new("files");
+        let news = |state, reason| voice.is_news(&id, state, reason);
+        assert!(news(UpstreamState::Connecting, None));
+        assert!(news(UpstreamState::Waiting, Some("gone")));
+        assert!(!news(UpstreamState::Connecting, None));
+        assert!(!news(UpstreamState::Waiting, Some("gone")));
+        assert!(news(UpstreamState::Waiting, Some("gone for another reason")));
+        assert!(news(UpstreamState::Crashing, Some("gone")));
+        assert!(news(UpstreamState::Connected, None));
+        assert!(news(UpstreamState::Waiting, Some("gone")));
+    }
+}

@@ -1,0 +1,165 @@
+//! Loading the configuration anew while the gateway runs.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use gateway_upstream::{FileWatch, Fleet, UpstreamId, UpstreamSpec, watch_files};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::announce::Voice;
+use crate::setup::{Problems, Setup};
+
+/// A file changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Changed {
+    /// The configuration.
+    Configuration,
+    /// Something that a server wants to be restarted for.
+    WatchPath(UpstreamId),
+}
+
+/// Tells of changed files.
+#[derive(Debug)]
+pub(super) struct Watches {
+    changes: mpsc::Receiver<Changed>,
+    tasks: JoinSet<()>,
+}
+
+impl Watches {
+    /// Watches the files of a configuration and the paths of its servers.
+    pub(super) fn new(setup: &Setup) -> Self {
+        let (sender, changes) = mpsc::channel(16);
+        let mut watches = Self { changes, tasks: JoinSet::new() };
+        watches.add(&setup.files, Changed::Configuration, &sender);
+        for spec in setup.specs.iter().filter(|spec| !spec.disabled) {
+            watches.add(&spec.watch_paths, Changed::WatchPath(spec.id.clone()), &sender);
+        }
+        watches
+    }
+
+    fn add(&mut self, paths: &[PathBuf], meaning: Changed, sender: &mpsc::Sender<Changed>) {
+        if paths.is_empty() {
+            return;
+        }
+        match watch_files(paths) {
+            Ok(watch) => {
+                self.tasks.spawn(tell(watch, meaning, sender.clone()));
+            }
+            Err(error) => {
+                let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+                let text = format!("warning: {} cannot be watched: {error}", names.join(", "));
+                let _ = writeln!(std::io::stderr(), "{text}; SIGHUP loads the configuration anew");
+            }
+        }
+    }
+
+    /// Waits for the next change; for ever where nothing is watched.
+    pub(super) async fn changed(&mut self) -> Changed {
+        match self.changes.recv().await {
+            Some(changed) => changed,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+async fn tell(mut watch: FileWatch, meaning: Changed, sender: mpsc::Sender<Changed>) {
+    while watch.changed().await.is_some() {
+        if sender.send(meaning.clone()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What a new configuration does to the servers.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Difference {
+    added: Vec<UpstreamId>,
+    changed: Vec<UpstreamId>,
+    removed: Vec<UpstreamId>,
+}
+
+/// Takes a new configuration over: only servers whose entry changed are restarted.
+pub(super) fn take_over(old: &mut Setup, new: Setup, fleet: &Fleet, voice: &Voice) {
+    new.tell_warnings();
+    let difference = Difference::between(&old.specs, &new.specs);
+    for name in old.fixed_differences(&new) {
+        let plain = format!("`{name}` changed; that takes effect when the gateway is started again");
+        voice.say(&plain, &json!({"event": "restart-needed", "field": name}));
+    }
+    let names = |ids: &[UpstreamId]| ids.iter().map(|id| id.as_str().to_owned()).collect::<Vec<_>>();
+    let value = json!({
+        "event": "reloaded", "added": names(&difference.added), "changed": names(&difference.changed),
+        "removed": names(&difference.removed),
+    });
+    voice.say(&format!("configuration reloaded: {}", difference.text()), &value);
+    fleet.apply(new.specs.clone());
+    for spec in new.specs.iter().filter(|spec| difference.is_new(&spec.id)) {
+        voice.resting(spec);
+    }
+    *old = new;
+}
+
+/// Says why a new configuration is not taken.
+pub(super) fn keep(problems: &Problems, voice: &Voice) {
+    let errors: Vec<String> = problems.errors.iter().map(ToString::to_string).collect();
+    voice.say(
+        &format!("configuration not reloaded, the old one stays: {}", errors.join("; ")),
+        &json!({"event": "reload-failed", "errors": errors}),
+    );
+}
+
+impl Difference {
+    fn between(old: &[UpstreamSpec], new: &[UpstreamSpec]) -> Self {
+        let before: BTreeMap<&UpstreamId, &UpstreamSpec> = old.iter().map(|spec| (&spec.id, spec)).collect();
+        let mut difference = Self::default();
+        for spec in new {
+            match before.get(&spec.id) {
+                None => difference.added.push(spec.id.clone()),
+                Some(same) if **same == *spec => {}
+                Some(_) => difference.changed.push(spec.id.clone()),
+            }
+        }
+        let is_gone = |id: &UpstreamId| new.iter().all(|spec| spec.id != *id);
+        difference.removed = old.iter().map(|spec| spec.id.clone()).filter(is_gone).collect();
+        difference
+    }
+
+    fn is_new(&self, id: &UpstreamId) -> bool {
+        self.added.contains(id) || self.changed.contains(id)
+    }
+
+    fn text(&self) -> String {
+        let parts = [("added", &self.added), ("changed", &self.changed), ("removed", &self.removed)];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(_, ids)| !ids.is_empty())
+            .map(|(word, ids)| {
+                format!("{word} {}", ids.iter().map(UpstreamId::as_str).collect::<Vec<_>>().join(", "))
+            })
+            .collect();
+        if parts.is_empty() { "all servers are as before".to_owned() } else { parts.join("; ") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gateway_upstream::Endpoint;
+
+    #[test]
+    fn only_what_changed_is_told() {
+        let spec = |name: &str, required: bool| {
+            let mut spec = UpstreamSpec::new(name, Endpoint::Demo);
+            spec.required = required;
+            spec
+        };
+        let old = [spec("same", false), spec("other", false), spec("gone", false)];
+        let new = [spec("other", true), spec("same", false), spec("fresh", false)];
+        let difference = Difference::between(&old, &new);
+        assert_eq!(difference.text(), "added fresh; changed other; removed gone");
+        assert_eq!(Difference::between(&old, &old).text(), "all servers are as before");
+    }
+}

@@ -1,0 +1,65 @@
+//! `servers check`: the configuration, without starting anything.
+
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::output::{Paint, Tone, counted, write_json};
+use crate::setup::{ConfigFlags, Problem};
+
+/// Check the configuration without starting anything.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit status: 0 nothing found, 1 warnings, 2 errors or no such file.")]
+pub(super) struct Check {
+    #[command(flatten)]
+    config: ConfigFlags,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+    /// The file; without one, what `serve` would take
+    #[arg(conflicts_with = "config")]
+    file: Option<PathBuf>,
+}
+
+impl Check {
+    pub(super) fn run(&self) -> Result<Outcome> {
+        let found = match &self.file {
+            Some(file) => self.config.with_file(file).read(),
+            None => self.config.read(),
+        };
+        let (errors, warnings, servers) = match found {
+            Ok(setup) => (Vec::new(), setup.warnings, Some(setup.specs.len())),
+            Err(problems) => (problems.errors, problems.warnings, None),
+        };
+        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        if self.json {
+            let rows = |problems: &[Problem]| problems.iter().map(Problem::to_json).collect::<Vec<Value>>();
+            let report = json!({"errors": rows(&errors), "warnings": rows(&warnings), "servers": servers});
+            write_json(&mut stdout, &report)?;
+            writeln!(stdout)?;
+        } else {
+            let paint = Paint::for_stdout();
+            for error in &errors {
+                writeln!(stdout, "{} {error}", paint.tone(Tone::Bad, "error:"))?;
+            }
+            for warning in &warnings {
+                writeln!(stdout, "{} {warning}", paint.tone(Tone::Caution, "warning:"))?;
+            }
+            let sums = format!("{}, {}", counted(errors.len(), "error"), counted(warnings.len(), "warning"));
+            match servers {
+                Some(servers) => writeln!(stdout, "{}: {sums}", counted(servers, "server"))?,
+                None => writeln!(stdout, "{sums}")?,
+            }
+        }
+        stdout.flush()?;
+        Ok(match (errors.is_empty(), warnings.is_empty()) {
+            (true, true) => Outcome::Good,
+            (true, false) => Outcome::Findings,
+            (false, _) => Outcome::Unusable,
+        })
+    }
+}

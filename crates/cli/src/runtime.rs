@@ -1,0 +1,112 @@
+//! The async runtime, built only for the commands that need one.
+
+use std::future::Future;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Threads of a service where nobody says otherwise: calls are handed on, not computed, so few are enough and each
+/// costs memory.
+const MOST_THREADS: usize = 4;
+
+/// The variable that every tokio program knows.
+const THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
+
+/// Runs a short command on this thread.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = Builder::new_current_thread().enable_all().build().context("starting the async runtime")?;
+    runtime.block_on(work)
+}
+
+/// Runs a service on several threads.
+pub(crate) fn block_on_threads<T>(
+    threads: Option<usize>,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(worker_threads(threads)?)
+        .enable_all()
+        .build()
+        .context("starting the async runtime")?;
+    let outcome = runtime.block_on(work);
+    // Everything that was spawned is dropped, which kills children that are left; work on threads is not waited for.
+    runtime.shutdown_timeout(LAST_MOMENT);
+    outcome
+}
+
+/// How long threads that do blocking work may hold up the end.
+const LAST_MOMENT: Duration = Duration::from_secs(2);
+
+fn worker_threads(wanted: Option<usize>) -> Result<usize> {
+    if let Some(threads) = wanted {
+        return Ok(threads.max(1));
+    }
+    match std::env::var(THREADS_VARIABLE) {
+        Ok(text) => match text.trim().parse() {
+            Ok(threads) if threads > 0 => Ok(threads),
+            _ => bail!("{THREADS_VARIABLE}={text}: expected a number above 0"),
+        },
+        Err(_) => Ok(std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)),
+    }
+}
+
+/// The signals that ask a program to end.
+#[derive(Debug)]
+pub(crate) struct EndSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl EndSignals {
+    /// From now on these signals no longer end the program by themselves.
+    pub(crate) fn listen() -> Result<Self> {
+        let listen = |kind| signal(kind).context("listening for signals");
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) -> EndSignal {
+        tokio::select! {
+            _ = self.terminate.recv() => EndSignal::Terminate,
+            _ = self.interrupt.recv() => EndSignal::Interrupt,
+        }
+    }
+}
+
+/// Which signal it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndSignal {
+    Terminate,
+    Interrupt,
+}
+
+impl EndSignal {
+    /// The exit status that shells give to a program that this signal ended.
+    pub(crate) fn status(self) -> u8 {
+        match self {
+            Self::Terminate => 143,
+            Self::Interrupt => 130,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Terminate => "SIGTERM",
+            Self::Interrupt => "SIGINT",
+        }
+    }
+}
+
+/// A signal came before the work was done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interrupted(pub(crate) EndSignal);
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "ended by {}", self.0.name())
+    }
+}
+
+impl std::error::Error for Interrupted {}

@@ -1,0 +1,265 @@
+//! What is configured: flags over environment over file.
+
+mod problems;
+
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use gateway_dialects::Dialects;
+use gateway_service::{LogFormat, LogLevel, ServiceConfig, install_logs};
+use gateway_store::CallLog;
+use gateway_upstream::config::jsonc::Document;
+use gateway_upstream::config::{self, ConfigSource, Environment, GatewayConfig, Lookup};
+use gateway_upstream::{CatalogueRules, ConnectMode, Endpoint, FleetOptions, UpstreamSpec};
+use serde_json::{Map, Value};
+
+use crate::options::explained;
+
+pub(crate) use problems::{Problem, Problems};
+
+/// Flags that say where the configuration is.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ConfigFlags {
+    /// The configuration file [default: `MCP_CONFIG_PATH`, else `mcp-gateway-config.json`]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The file of another MCP client, whose servers are added
+    #[arg(long, value_name = "FILE")]
+    mcp_config: Option<PathBuf>,
+}
+
+/// Flags that win over environment and file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    pub(crate) host: Option<IpAddr>,
+    pub(crate) port: Option<u16>,
+    pub(crate) data: Option<PathBuf>,
+    pub(crate) log_level: Option<LogLevel>,
+}
+
+/// Everything that is configured, checked.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    /// The servers.
+    pub(crate) specs: Vec<UpstreamSpec>,
+    /// How they are kept, without memory: only a gateway remembers.
+    pub(crate) fleet: FleetOptions,
+    /// The service.
+    pub(crate) service: ServiceConfig,
+    /// What should be looked at.
+    pub(crate) warnings: Vec<Problem>,
+    /// The files that all this was read from.
+    pub(crate) files: Vec<PathBuf>,
+    /// Nothing is configured, so the built-in demo server is all there is.
+    pub(crate) demo_only: bool,
+    /// The members of the file that only a new start takes over.
+    fixed: Map<String, Value>,
+}
+
+/// Where eras and fingerprints of servers are remembered, in the data directory.
+const MEMORY: &str = "servers.json";
+
+impl ConfigFlags {
+    /// The same, but with this file.
+    pub(crate) fn with_file(&self, file: &Path) -> Self {
+        Self { config: Some(file.to_owned()), mcp_config: self.mcp_config.clone() }
+    }
+
+    /// What is configured, for a command that only uses the servers: warnings are not its business.
+    pub(crate) fn load(&self) -> Result<Setup> {
+        Ok(self.read()?)
+    }
+
+    /// What is configured, or everything that is wrong with it.
+    pub(crate) fn read(&self) -> Result<Setup, Problems> {
+        self.read_with(&Overrides::default())
+    }
+
+    /// The same, with flags that win.
+    pub(crate) fn read_with(&self, overrides: &Overrides) -> Result<Setup, Problems> {
+        let here = std::env::current_dir().unwrap_or_default();
+        let environment = Environment::of_process().with_dotenv(&here);
+        let lookup = self.lookup();
+        let loaded = config::load(&lookup, &environment);
+        let settings = match &loaded {
+            Ok(config) => ServiceConfig::read(config, &environment),
+            // The rest of the file may be wrong as well, and all of it is told at once.
+            Err(_) => match rest_of(&lookup, &environment) {
+                Some(config) => ServiceConfig::read(&config, &environment),
+                None => return Err(Problems::of_servers(loaded)),
+            },
+        };
+        let mut problems = Problems::default();
+        let config = problems.take_servers(loaded);
+        let settings = problems.take_settings(settings);
+        let (Some(config), Some(mut service)) = (config, settings) else { return Err(problems) };
+        overrides.apply(&mut service);
+        let demo_only = config.source == ConfigSource::Nothing;
+        if demo_only {
+            // That nothing is configured is said by the demo itself.
+            problems.warnings.retain(|warning| !warning.field.is_empty());
+        }
+        let specs = if demo_only { vec![demo()] } else { config.servers };
+        let mut fleet = FleetOptions::default();
+        let mut fixed = config.rest;
+        fixed.extend(fixed_rules(&config.catalogue));
+        fleet.catalogue = config.catalogue;
+        let main = if let ConfigSource::File(path) = config.source { Some(path) } else { None };
+        let mut files: Vec<PathBuf> = main.into_iter().chain(self.mcp_config.clone()).collect();
+        files.dedup();
+        Ok(Setup { specs, fleet, service, warnings: problems.warnings, files, demo_only, fixed })
+    }
+
+    /// Where the gateway of this configuration listens.
+    pub(crate) fn gateway_url(&self) -> String {
+        // A gateway may run although the file is wrong meanwhile.
+        let mut address = self.read().map_or_else(|_| ServiceConfig::default(), |setup| setup.service).listen;
+        if address.ip().is_unspecified() {
+            address.set_ip(if address.is_ipv4() {
+                Ipv4Addr::LOCALHOST.into()
+            } else {
+                Ipv6Addr::LOCALHOST.into()
+            });
+        }
+        format!("http://{address}")
+    }
+
+    /// Where the call log is, if it is anywhere.
+    pub(crate) fn data_directory(&self) -> Result<Option<PathBuf>> {
+        Ok(self.read()?.service.log.directory)
+    }
+
+    fn lookup(&self) -> Lookup {
+        // Without a directory, files keep the names that people gave them.
+        Lookup { config: self.config.clone(), mcp_config: self.mcp_config.clone(), directory: PathBuf::new() }
+    }
+}
+
+/// What stands in a file beside its servers, where the servers themselves are wrong.
+fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConfig> {
+    let named = lookup.config.clone().or_else(|| environment.non_empty("MCP_CONFIG_PATH").map(PathBuf::from));
+    let path = named.unwrap_or_else(|| PathBuf::from(config::CONFIG_FILE));
+    let document = Document::parse(&environment.read(&path).ok()?).ok()?;
+    let mut rest = document.value().as_object()?.clone();
+    rest.retain(|name, _| !NOT_OF_SERVICE.contains(&name.as_str()));
+    let mut config = config::parse(&path, "{\"servers\": {}}", environment).ok()?;
+    config.rest = rest;
+    config.document = Some(document);
+    Some(config)
+}
+
+/// The members of the file that are about servers and tools.
+const NOT_OF_SERVICE: [&str; 8] =
+    ["mcpServers", "servers", "context_servers", "mcp", "inputs", "clash", "groups", "$schema"];
+
+/// The rules of the catalogue as members of the file: they are fixed once the fleet has started.
+fn fixed_rules(rules: &CatalogueRules) -> Map<String, Value> {
+    let mut members = Map::new();
+    members.insert("clash".to_owned(), format!("{:?}", rules.clash).into());
+    members.insert("groups".to_owned(), format!("{:?}", rules.groups).into());
+    members
+}
+
+fn demo() -> UpstreamSpec {
+    let mut spec = UpstreamSpec::new("demo", Endpoint::Demo);
+    spec.connect = ConnectMode::Eager;
+    spec
+}
+
+impl Overrides {
+    fn apply(&self, service: &mut ServiceConfig) {
+        if let Some(host) = self.host {
+            service.listen.set_ip(host);
+        }
+        if let Some(port) = self.port {
+            service.listen.set_port(port);
+        }
+        if let Some(data) = &self.data {
+            service.data = Some(data.clone());
+            service.log.directory = Some(data.clone());
+        }
+        service.log_level = self.log_level.or(service.log_level);
+    }
+}
+
+impl Setup {
+    /// One server that is named on the command line.
+    pub(crate) fn of(spec: UpstreamSpec) -> Self {
+        Self {
+            specs: vec![spec],
+            fleet: FleetOptions::default(),
+            service: ServiceConfig::default(),
+            warnings: Vec::new(),
+            files: Vec::new(),
+            demo_only: false,
+            fixed: Map::new(),
+        }
+    }
+
+    /// Says what should be looked at.
+    pub(crate) fn tell_warnings(&self) {
+        let mut stderr = std::io::stderr().lock();
+        for warning in &self.warnings {
+            // Nobody reading is fine.
+            let _ = writeln!(stderr, "warning: {warning}");
+        }
+    }
+
+    /// Writes events of the gateway from now on.
+    pub(crate) fn install_logs(&self, format: LogFormat) -> Result<()> {
+        let usual = match format {
+            LogFormat::Json => LogLevel::Info,
+            // People are told on standard output what becomes of the servers.
+            LogFormat::Text => LogLevel::Warn,
+        };
+        install_logs(format, self.service.log_level.unwrap_or(usual)).context("setting up logs")
+    }
+
+    /// The options of a fleet that remembers what it learns.
+    pub(crate) fn remembering_fleet(&self) -> FleetOptions {
+        let mut options = self.fleet.clone();
+        options.memory = self.service.data.as_ref().map(|data| data.join(MEMORY));
+        options
+    }
+
+    /// The call log, in its directory or in memory.
+    pub(crate) fn open_log(&self) -> Result<CallLog> {
+        let config = &self.service.log;
+        let mut options = gateway_store::Options::default();
+        options.max_input_bytes = config.value_bytes;
+        options.max_result_bytes = config.value_bytes;
+        options.redaction.keys.clone_from(&config.redact_keys);
+        options.redaction.paths.clone_from(&config.redact_paths);
+        options.retention.max_age = Some(config.keep);
+        options.retention.max_bytes = Some(config.keep_bytes);
+        let log = match &config.directory {
+            Some(directory) => CallLog::open(directory, &options),
+            None => CallLog::in_memory(&options),
+        }
+        .context("opening the call log")?;
+        if let Some(notice) = log.opened().notice() {
+            let _ = writeln!(std::io::stderr(), "warning: call log: {notice}");
+        }
+        Ok(log)
+    }
+
+    /// The built-in dialects and the configured ones.
+    pub(crate) fn dialects(&self) -> Result<Dialects> {
+        let mut dialects = Dialects::builtin();
+        for path in &self.service.dialect_files {
+            let origin = path.display().to_string();
+            let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
+            dialects.add(&origin, &text).map_err(explained)?;
+        }
+        Ok(dialects)
+    }
+
+    /// The members that are other in `new`, but only a new start takes over.
+    pub(crate) fn fixed_differences(&self, new: &Self) -> Vec<String> {
+        let names = self.fixed.keys().chain(new.fixed.keys().filter(|name| !self.fixed.contains_key(*name)));
+        names.filter(|name| self.fixed.get(*name) != new.fixed.get(*name)).cloned().collect()
+    }
+}

@@ -1,0 +1,99 @@
+//! `serve`: a new configuration while it runs.
+
+use std::path::Path;
+
+use gateway_testkit::{Fixture, count_lines_with, eventually_blocking};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::sandbox::{DEADLINE, Gateway, Sandbox, fixture};
+
+fn starts(pids: &Path) -> usize {
+    count_lines_with(pids, "server ")
+}
+
+fn entry(pids: &Path) -> Value {
+    fixture(&Fixture::stdio().option("--pid-file", pids.display()))
+}
+
+#[test]
+fn only_changed_servers_restart_when_the_file_changes() {
+    let sandbox = Sandbox::new();
+    let (same, other, gone) = (sandbox.path("same"), sandbox.path("other"), sandbox.path("gone"));
+    sandbox.configure(
+        &json!({"mcpServers": {"same": entry(&same), "other": entry(&other), "gone": entry(&gone)}}),
+    );
+    let mut gateway = sandbox.serve(&[]);
+    for _ in 0..3 {
+        gateway.line(": 18 tools");
+    }
+    let mut changed = entry(&other);
+    changed["env"] = json!({"SOMETHING": "new"});
+    let config = json!({"mcpServers": {"same": entry(&same), "other": changed, "fresh": {"type": "builtin", "connect": "eager"}}});
+    sandbox.configure(&config);
+    assert_eq!(
+        gateway.line("configuration reloaded"),
+        "configuration reloaded: added fresh; changed other; removed gone"
+    );
+    gateway.line("fresh: 5 tools");
+    eventually_blocking(DEADLINE, "the changed one", || starts(&other) == 2).unwrap();
+    assert_eq!((starts(&same), starts(&other), starts(&gone)), (1, 2, 1));
+    let servers = gateway.get("/servers");
+    let names: Vec<&str> = servers["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| server["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["fresh", "other", "same"]);
+}
+
+#[test]
+fn sighup_reloads_and_a_broken_file_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let pids = sandbox.path("pids");
+    // The named file is a link, so that the watch of its folder sees no change and only the signal counts.
+    std::fs::create_dir(sandbox.path("elsewhere")).unwrap();
+    let config = json!({"mcpServers": {"a": entry(&pids)}});
+    sandbox.write("elsewhere/real.json", &config.to_string());
+    std::os::unix::fs::symlink("elsewhere/real.json", sandbox.path("link.json")).unwrap();
+    let mut gateway = sandbox.serve(&["--config", "link.json"]);
+    gateway.line("a: 18 tools");
+    sandbox.write("elsewhere/real.json", "{\"mcpServers\": {\"a\": {}}}");
+    gateway.running.signal(Signal::HUP);
+    let line = gateway.line("configuration not reloaded");
+    assert!(
+        line.starts_with("configuration not reloaded, the old one stays: link.json:1: mcpServers.a: "),
+        "{line}"
+    );
+    assert_eq!(gateway.call("a", "add", &json!({"a": 1, "b": 2}))["result"]["resultType"], "complete");
+    sandbox.write(
+        "elsewhere/real.json",
+        &json!({"port": 1, "clash": "first", "mcpServers": {"a": entry(&pids)}}).to_string(),
+    );
+    gateway.running.signal(Signal::HUP);
+    let told = [gateway.line("takes effect"), gateway.line("takes effect")];
+    assert!(told.iter().any(|line| line.starts_with("`port` changed")), "{told:?}");
+    assert!(told.iter().any(|line| line.starts_with("`clash` changed")), "{told:?}");
+    assert_eq!(gateway.line("configuration reloaded"), "configuration reloaded: all servers are as before");
+    assert_eq!(starts(&pids), 1);
+}
+
+#[test]
+fn a_watched_path_restarts_its_server_only() {
+    let sandbox = Sandbox::new();
+    let (one, two) = (sandbox.path("one"), sandbox.path("two"));
+    std::fs::create_dir(sandbox.path("watched")).unwrap();
+    sandbox.write("watched/code.js", "1");
+    let mut watching = entry(&one);
+    watching["watchPaths"] = json!([sandbox.path("watched/code.js")]);
+    sandbox.configure(&json!({"mcpServers": {"one": watching, "two": entry(&two)}}));
+    let mut gateway: Gateway = sandbox.serve(&[]);
+    gateway.line(": 18 tools");
+    gateway.line(": 18 tools");
+    sandbox.write("watched/code.js", "2");
+    assert_eq!(gateway.line("restarting it"), "one: a file that it depends on changed, restarting it");
+    eventually_blocking(DEADLINE, "the restart", || starts(&one) == 2).unwrap();
+    gateway.line("one: 18 tools");
+    assert_eq!((starts(&one), starts(&two)), (2, 1));
+}

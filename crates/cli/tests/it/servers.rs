@@ -1,0 +1,133 @@
+//! `servers`
+
+use gateway_testkit::{Fault, Fixture, SpokenEra, count_lines_with};
+use serde_json::{Value, json};
+
+use crate::sandbox::{Sandbox, fixture, free_port};
+
+#[test]
+fn states_are_a_table_or_json() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(&json!({"mcpServers": {
+        "old": fixture(&Fixture::stdio().era(SpokenEra::Legacy)),
+        "new": {"type": "builtin"},
+        "bad": fixture(&Fixture::stdio().mode(Fault::CrashAtInitialize)),
+        "off": {"command": "x", "disabled": true},
+    }}));
+    let run = sandbox.run(&["servers", "--json"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    let rows = run.json()["servers"].as_array().unwrap().clone();
+    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap().clone();
+    let old = row("old");
+    assert_eq!(
+        (&old["state"], &old["transport"], &old["era"], &old["tools"], &old["serverName"], &old["reason"]),
+        (
+            &json!("connected"),
+            &json!("stdio"),
+            &json!("legacy"),
+            &json!(18),
+            &json!("gateway-fixture"),
+            &Value::Null
+        ),
+    );
+    assert!(old["connectMs"].as_u64().is_some_and(|time| time > 0), "{old}");
+    assert_eq!((&row("new")["era"], &row("new")["tools"]), (&json!("modern"), &json!(5)));
+    assert!(row("bad")["reason"].as_str().unwrap().contains("ended before the handshake"), "{rows:#?}");
+    assert_eq!((&row("off")["state"], &row("off")["reason"]), (&json!("disabled"), &Value::Null));
+
+    let table = sandbox.run(&["servers"]).stdout;
+    let cells = |name: &str| -> Vec<&str> {
+        table.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().collect()
+    };
+    assert_eq!(cells("name")[..5], ["name", "state", "transport", "era", "tools"]);
+    assert_eq!(cells("old")[..4], ["old", "connected", "stdio", "legacy"]);
+    assert!(table.contains("ended before the handshake"), "{table}");
+    assert_eq!(sandbox.run(&["servers", "--server", "new"]).status, 0);
+}
+
+#[test]
+fn check_starts_nothing_and_finds_everything() {
+    let sandbox = Sandbox::new();
+    let pids = sandbox.path("pids");
+    let entry = fixture(&Fixture::stdio().option("--pid-file", pids.display()));
+    sandbox.configure(&json!({"mcpServers": {"a": entry}}));
+    let run = sandbox.run(&["servers", "check"]);
+    assert_eq!(
+        (run.status, run.stdout.as_str(), run.stderr.as_str()),
+        (0, "1 server: 0 errors, 0 warnings\n", "")
+    );
+    assert_eq!(count_lines_with(&pids, ""), 0);
+
+    sandbox
+        .write("warn.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"argz\": []}},\n\"prot\": 1}");
+    let run = sandbox.run(&["servers", "check", "warn.json"]);
+    assert_eq!(run.status, 1, "{}", run.stdout);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert!(lines[0].starts_with("warning: warn.json:2: mcpServers.a.argz: unknown field"), "{lines:#?}");
+    assert!(lines[1].starts_with("warning: warn.json:3: prot: "), "{lines:#?}");
+    assert_eq!(lines[2..], ["1 server: 0 errors, 2 warnings"]);
+
+    sandbox.write("bad.json", "{\"mcpServers\": {\"a\": {},\n\"b\": {\"comand\": \"x\"}},\n\"port\": \"x\"}");
+    let run = sandbox.run(&["servers", "check", "bad.json", "--json"]);
+    assert_eq!(run.status, 2, "{}", run.stdout);
+    let report = run.json();
+    let places: Vec<(&Value, &Value)> =
+        report["errors"].as_array().unwrap().iter().map(|error| (&error["line"], &error["field"])).collect();
+    assert_eq!(
+        places,
+        [
+            (&json!(1), &json!("mcpServers.a")),
+            (&json!(2), &json!("mcpServers.b")),
+            (&json!(3), &json!("port")),
+        ]
+    );
+    assert_eq!((&report["warnings"][0]["file"], &report["servers"]), (&json!("bad.json"), &Value::Null));
+    let run = sandbox.run(&["servers", "check", "nowhere.json"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stdout.starts_with("error: nowhere.json: cannot be read"), "{}", run.stdout);
+}
+
+#[test]
+fn a_running_gateway_restarts_a_server() {
+    let sandbox = Sandbox::new();
+    let pids = sandbox.path("pids");
+    let entry = fixture(&Fixture::stdio().option("--pid-file", pids.display()));
+    sandbox.configure(&json!({
+        "mcpServers": {"a": entry, "bad": {"command": "/nowhere/x", "connectTimeout": 0.5, "closeTimeout": 0.1}},
+        "apiKeys": {"me": "a-key-that-is-long"},
+    }));
+    let mut gateway = sandbox.serve(&[]);
+    gateway.line("a: 18 tools");
+    let url = gateway.url();
+    let restart = |name: &str, variables: &[(&str, &str)]| {
+        sandbox.run_with(&["servers", "restart", name], "", variables)
+    };
+    let variables = [("MCP_GATEWAY_URL", url.as_str()), ("MCP_GATEWAY_KEY", "a-key-that-is-long")];
+    let run = restart("a", &variables);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.starts_with("a: connected"), "{}", run.stdout);
+    assert_eq!(count_lines_with(&pids, "server "), 2);
+
+    let run = restart("nobody", &variables);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("refused: ") && run.stderr.contains("nobody"), "{}", run.stderr);
+    let run = restart("bad", &variables);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(run.stderr.starts_with("server `bad` did not come back: "), "{}", run.stderr);
+    let run = sandbox.run(&["servers", "restart", "a", "--url", &url, "--key", "wrong"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("give the key with --key or MCP_GATEWAY_KEY"), "{}", run.stderr);
+}
+
+#[test]
+fn a_gateway_that_does_not_run_restarts_nothing() {
+    let sandbox = Sandbox::new();
+    let port = free_port();
+    sandbox.configure(&json!({"port": port, "mcpServers": {"a": {"type": "builtin"}}}));
+    let run = sandbox.run(&["servers", "restart", "a"]);
+    assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+    let expected = format!(
+        "error: restarting a server needs a running gateway: no gateway answers at http://127.0.0.1:{port}: "
+    );
+    assert!(run.stderr.starts_with(&expected), "{}", run.stderr);
+}
