@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::Lowerer;
+use super::guard::Outline;
 use super::position::{Lowered, Place};
 use super::view::{ObjectPart, UnionPart, View};
-use crate::plan::Guard;
 use crate::report::Fate;
 use crate::schema::{Keyword, Source, TypeSet};
 use crate::text::{Note, plain};
@@ -109,8 +109,8 @@ impl<'a> Lowerer<'a, '_> {
         let mut alternatives = Vec::with_capacity(kinds.len());
         for sources in kinds {
             let lowered = self.lower(sources, inside);
-            let mcp = sources.first().map(|source| self.source_guard(*source));
-            alternatives.push(super::union::Alternative::new(lowered, mcp.unwrap_or_else(Guard::anything)));
+            let mcp = sources.first().map_or_else(Outline::anything, |source| self.outline(*source));
+            alternatives.push(super::union::Alternative::new(lowered, mcp));
         }
         self.join(alternatives)
     }

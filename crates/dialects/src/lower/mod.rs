@@ -3,6 +3,7 @@
 mod array;
 mod edit;
 mod fold;
+mod guard;
 mod node;
 mod object;
 mod position;
@@ -13,13 +14,15 @@ mod union;
 mod values;
 mod view;
 
+use std::cell::{Cell, OnceCell};
+
 use serde_json::Value;
 
 use crate::dialect::{Dialect, Limits, Lowering, SchemaRules};
 use crate::json::Json;
 use crate::names::KeyTable;
 use crate::options::{Defaults, Options};
-use crate::plan::{Codec, Plan};
+use crate::plan::{Codec, Guard, Plan};
 use crate::report::{Changes, Entry, Fate, PathId};
 use crate::schema::{Resolver, Source};
 use node::{Node, Writer};
@@ -79,6 +82,10 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) keys: KeyTable<'a, 'r>,
     /// Targets of edited references, in the order of their definitions.
     pub(crate) waiting: Vec<Source<'a>>,
+    /// Steps left for comparing alternatives.
+    pub(crate) comparisons: Cell<usize>,
+    /// Whether an alternative of the plan looks at definitions.
+    pub(crate) guarded: bool,
     /// Whether the result uses what only 2020-12 knows.
     pub(crate) modern: bool,
     root: &'a Value,
@@ -95,6 +102,8 @@ pub(crate) struct Definition<'a> {
     /// Absent while it is being made.
     pub(crate) node: Option<Node<'a>>,
     pub(crate) codec: Codec,
+    /// What its values look like; made when an alternative asks for it.
+    pub(crate) guard: OnceCell<Guard>,
     /// The definition where schemas are edited.
     pub(crate) json: Option<Json<'a>>,
     /// Objects and arrays around the place where it was first needed.
@@ -148,6 +157,8 @@ fn lower_once<'a>(
         nodes: 0,
         keys: KeyTable::new(&dialect.keys, schema),
         waiting: Vec::new(),
+        comparisons: Cell::new(guard::MOST_COMPARISONS),
+        guarded: false,
         modern: false,
         root: schema,
     };

@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
-use crate::dialect::{Additional, AnyOfStyle, NullStyle, SchemaRules};
+use crate::dialect::{AnyOfStyle, NullStyle, SchemaRules};
 use crate::json::Json;
-use crate::plan::{Guard, NULL_TEXT};
+use crate::plan::NULL_TEXT;
 use crate::schema::TypeSet;
 
 /// One node of a lowered schema.
@@ -128,94 +126,6 @@ impl<'a> Node<'a> {
             ..Node::default()
         }
     }
-
-    /// What values of this node look like.
-    pub(crate) fn guard(&self, definitions: &[Option<Node<'a>>], additional: Additional) -> Guard {
-        self.guard_to(3, definitions, additional)
-    }
-
-    /// The same, looking only so deep: recursive definitions have no end.
-    fn guard_to(&self, depth: usize, definitions: &[Option<Node<'a>>], additional: Additional) -> Guard {
-        if depth == 0 {
-            return Guard::of_types(TypeSet::ALL);
-        }
-        if self.free {
-            return Guard::of_types(TypeSet::ALL);
-        }
-        if let Some(index) = self.reference {
-            let mut guard = match definitions.get(index) {
-                Some(Some(node)) if node.reference.is_none() => {
-                    node.guard_to(depth - 1, definitions, additional)
-                }
-                _ => Guard::of_types(TypeSet::ALL),
-            };
-            if self.types.contains(TypeSet::NULL) && !guard.types.contains(TypeSet::NULL) {
-                guard.types = guard.types.or(TypeSet::NULL);
-                guard.values = None;
-            }
-            return guard;
-        }
-        if !self.branches.is_empty() {
-            let guards = self.branches.iter().map(|branch| branch.guard_to(depth, definitions, additional));
-            return guards.fold(Guard::of_types(self.types), either);
-        }
-        let mut guard = Guard::of_types(self.types);
-        if let Some(values) = &self.values {
-            let mut values: Vec<Value> = values.iter().map(Json::to_value).collect();
-            if self.types.contains(TypeSet::NULL) {
-                values.push(Value::Null);
-            }
-            guard.values = Some(values);
-        }
-        if let Some(array) = &self.array
-            && array.prefix.is_empty()
-        {
-            guard.items = array
-                .items
-                .as_ref()
-                .map(|items| Box::new(items.guard_to(depth - 1, definitions, additional)));
-        }
-        if let Some(object) = &self.object {
-            guard.required = object.required.iter().map(|name| Box::from(name.as_ref())).collect();
-            if matches!(additional, Additional::Closed | Additional::Declared)
-                || matches!(object.additional, Rest::Closed)
-            {
-                guard.keys =
-                    Some(object.properties.iter().map(|(name, _)| Box::from(name.as_ref())).collect());
-            }
-            guard.members = object
-                .properties
-                .iter()
-                .filter(|(_, node)| !node.free && node.reference.is_none())
-                .map(|(name, node)| {
-                    let mut member = node.guard_to(depth - 1, definitions, additional);
-                    member.members.clear();
-                    member.keys = None;
-                    (Box::from(name.as_ref()), member)
-                })
-                .collect();
-        }
-        guard
-    }
-}
-
-/// What values of either of two nodes look like.
-fn either(left: Guard, right: Guard) -> Guard {
-    let objects = (left.types.meets(TypeSet::OBJECT), right.types.meets(TypeSet::OBJECT));
-    let types = left.types.or(right.types);
-    let (required, keys) = match objects {
-        (true, true) => {
-            let required = left.required.into_iter().filter(|key| right.required.contains(key)).collect();
-            let keys = left.keys.zip(right.keys).map(|(mut left, right)| {
-                left.extend(right);
-                left
-            });
-            (required, keys)
-        }
-        (true, false) => (left.required, left.keys),
-        (false, _) => (right.required, right.keys),
-    };
-    Guard { types, required, keys, ..Guard::default() }
 }
 
 /// Writes nodes in a dialect's spelling.

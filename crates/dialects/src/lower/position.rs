@@ -9,7 +9,7 @@ use super::{Definition, LoweredSchema, Lowerer, Node, Writer};
 use crate::dialect::{Additional, AnyOfStyle, Anything, RefStyle, Verdict};
 use crate::json::Json;
 use crate::options::Defaults;
-use crate::plan::{Codec, Plan};
+use crate::plan::{Codec, Guard, Plan};
 use crate::report::{Fate, PathId};
 use crate::schema::{Keyword, Kind, Source, TypeSet};
 use crate::text::{Note, compose};
@@ -106,6 +106,9 @@ impl<'a> Lowerer<'a, '_> {
                 && matches!(object.additional, super::node::Rest::Unsaid | super::node::Rest::Closed)
         });
         let codec = std::mem::take(&mut lowered.codec);
+        if self.guarded {
+            self.guard_definitions();
+        }
         let schema = if empty && omit_empty {
             if let Some(text) = lowered.node.description.take() {
                 tool_notes.push(Note::Sentence(text));
@@ -128,10 +131,16 @@ impl<'a> Lowerer<'a, '_> {
         } else {
             Some(self.write(lowered.node))
         };
+        let mut guards = Vec::new();
+        if self.guarded {
+            guards.extend(
+                self.definitions.iter_mut().map(|known| known.guard.take().unwrap_or_else(Guard::anything)),
+            );
+        }
         let definitions = self.definitions.into_iter().map(|definition| definition.codec).collect();
         let lowered = LoweredSchema {
             schema,
-            plan: Plan { root: codec, definitions, injected: Vec::new() }.simplified(),
+            plan: Plan { root: codec, definitions, guards, injected: Vec::new() }.simplified(),
             changes: self.changes,
             tool_notes,
         };
@@ -356,6 +365,7 @@ impl<'a> Lowerer<'a, '_> {
             name: "any_json".to_owned(),
             node: Some(Node { types: TypeSet::NULL, branches, ..Node::default() }),
             codec: Codec::Same,
+            guard: std::cell::OnceCell::new(),
             json: None,
             at: 0,
         });
@@ -444,6 +454,7 @@ impl<'a> Lowerer<'a, '_> {
             name,
             node: None,
             codec: Codec::Same,
+            guard: std::cell::OnceCell::new(),
             json: None,
             at: place.total,
         });

@@ -105,6 +105,7 @@ impl<'a> Lowerer<'a, '_> {
             name: name.clone(),
             node: None,
             codec: Codec::Same,
+            guard: std::cell::OnceCell::new(),
             json: None,
             at: 0,
         });

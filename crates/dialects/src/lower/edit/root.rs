@@ -52,7 +52,7 @@ impl<'a> Lowerer<'a, '_> {
         let (codec, definitions) = self.rename_codec();
         LoweredSchema {
             schema: Some(schema),
-            plan: Plan { root: codec, definitions, injected: Vec::new() }.simplified(),
+            plan: Plan { root: codec, definitions, guards: Vec::new(), injected: Vec::new() }.simplified(),
             changes: self.changes,
             tool_notes: Vec::new(),
         }
