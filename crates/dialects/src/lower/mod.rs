@@ -86,6 +86,14 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) comparisons: Cell<usize>,
     /// Whether an alternative of the plan looks at definitions.
     pub(crate) guarded: bool,
+    /// Edited schemas that take more values than before.
+    pub(crate) inexact: Vec<&'a Value>,
+    /// Those of an earlier try.
+    pub(crate) known_inexact: &'r Doubt,
+    /// Whether a place that needs an exact sub-schema relied on a reference.
+    pub(crate) relied: bool,
+    /// Whether something was edited and then left out.
+    pub(crate) abandoned: bool,
     /// Whether the result uses what only 2020-12 knows.
     pub(crate) modern: bool,
     root: &'a Value,
@@ -120,14 +128,24 @@ pub(crate) fn lower<'a>(
     // Recursion that branches grows quickly: it is written out only as far as that stays in proportion.
     let room = 256 + 4 * size.nodes;
     let mut unroll = dialect.schema.unroll;
+    let mut known_inexact = Doubt::new();
     loop {
-        let (lowered, nodes) = lower_once(schema, size, dialect, options, unroll, room);
+        let (lowered, nodes, doubt) =
+            lower_once(schema, size, dialect, options, unroll, room, &known_inexact);
+        if !doubt.is_subset(&known_inexact) {
+            // Ends, because what is known only grows.
+            known_inexact.extend(doubt);
+            continue;
+        }
         if nodes <= room || unroll == 0 {
             return lowered;
         }
         unroll -= 1;
     }
 }
+
+/// Schemas that came out looser than they were, where something else relied on them.
+pub(crate) type Doubt = std::collections::HashSet<*const Value>;
 
 fn lower_once<'a>(
     schema: &'a Value,
@@ -136,7 +154,8 @@ fn lower_once<'a>(
     options: &Options,
     unroll: usize,
     room: usize,
-) -> (LoweredSchema<'a>, usize) {
+    known_inexact: &Doubt,
+) -> (LoweredSchema<'a>, usize, Doubt) {
     let mut changes = Changes::with_room(size.nodes);
     let draft = Draft::of(schema);
     let resolver = Resolver::new(schema, size.has_ids, draft.ref_hides_siblings, &mut changes.paths);
@@ -159,6 +178,10 @@ fn lower_once<'a>(
         waiting: Vec::new(),
         comparisons: Cell::new(guard::MOST_COMPARISONS),
         guarded: false,
+        inexact: Vec::new(),
+        known_inexact,
+        relied: false,
+        abandoned: false,
         modern: false,
         root: schema,
     };
@@ -170,10 +193,16 @@ fn lower_once<'a>(
                 changes: state.changes,
                 tool_notes: Vec::new(),
             };
-            (lowered, 0)
+            (lowered, 0, Doubt::new())
         }
-        Lowering::Edit => (state.edit_root(), 0),
-        Lowering::Rebuild => state.rebuild_root(dialect.tool.omit_empty_schema),
+        Lowering::Edit => {
+            let (lowered, doubt) = state.edit_root();
+            (lowered, 0, doubt)
+        }
+        Lowering::Rebuild => {
+            let (lowered, nodes) = state.rebuild_root(dialect.tool.omit_empty_schema);
+            (lowered, nodes, Doubt::new())
+        }
     }
 }
 

@@ -384,13 +384,14 @@ pub(super) fn keep_null(codec: Codec) -> Codec {
             branches.push(Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same });
             Codec::Union(branches)
         }
-        Codec::Text => {
+        // A definition may have no way to carry null.
+        Codec::Text | Codec::Definition(_) => {
             let null = Guard::of_types(TypeSet::NULL);
-            let text = Guard::of_types(TypeSet::STRING);
             let others = Guard::of_types(TypeSet::ALL.without(TypeSet::NULL));
+            let wire = if codec == Codec::Text { Guard::of_types(TypeSet::STRING) } else { others.clone() };
             Codec::Union(vec![
                 Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same },
-                Branch { tag: None, mcp: others, wire: text, codec: Codec::Text },
+                Branch { tag: None, mcp: others, wire, codec },
             ])
         }
         other => other,

@@ -16,6 +16,10 @@ impl<'a> Lowerer<'a, '_> {
         let Some(target) = self.resolver.resolve(reference, draft.resource, &mut self.changes.paths) else {
             return self.remove(name, value, draft, "names nothing in this schema");
         };
+        draft.relies = true;
+        if self.known_inexact.contains(&std::ptr::from_ref(target.schema)) {
+            draft.exact = false;
+        }
         if self.rules.refs == RefStyle::Defs {
             let written = match self.edit_definition(target) {
                 Some(definition) => format!("#/$defs/{definition}"),
@@ -85,6 +89,18 @@ impl<'a> Lowerer<'a, '_> {
                             .is_some_and(|names| names.iter().filter_map(Value::as_str).any(renamed))
                 })
             })
+    }
+
+    /// Whether a listed value has a key that travels under another name.
+    pub(super) fn holds_renamed(&self, value: &'a Value) -> bool {
+        !self.keys.is_free()
+            && match value {
+                Value::Object(map) => map
+                    .iter()
+                    .any(|(key, inner)| self.keys.wire(key) != key.as_str() || self.holds_renamed(inner)),
+                Value::Array(items) => items.iter().any(|item| self.holds_renamed(item)),
+                _ => false,
+            }
     }
 
     /// The name of the definition made from `target`; `None` for the root itself.

@@ -2,7 +2,7 @@
 
 use super::super::object::PropertyKinds as Kinds;
 use super::super::view::View;
-use super::super::{LoweredSchema, Lowerer};
+use super::super::{Doubt, LoweredSchema, Lowerer};
 use super::{Entries, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 impl<'a> Lowerer<'a, '_> {
     /// The whole schema.
-    pub(crate) fn edit_root(mut self) -> LoweredSchema<'a> {
+    pub(crate) fn edit_root(mut self) -> (LoweredSchema<'a>, Doubt) {
         let mut schema = if self.root_needs_folding() { self.fold_root() } else { self.edit_plain_root() };
         let mut index = 0;
         while let Some(target) = self.waiting.get(index).copied() {
@@ -28,11 +28,16 @@ impl<'a> Lowerer<'a, '_> {
         if !self.definitions.is_empty() {
             let mut entries = into_entries(schema);
             let definitions = std::mem::take(&mut self.definitions);
-            let written = definitions
+            let mut written: Entries<'a> = definitions
                 .into_iter()
                 .filter_map(|definition| Some((Cow::Owned(definition.name), definition.json?)))
                 .collect();
-            entries.push((Cow::Borrowed("$defs"), Json::Object(written)));
+            if self.abandoned {
+                keep_used(&entries, &mut written);
+            }
+            if !written.is_empty() {
+                entries.push((Cow::Borrowed("$defs"), Json::Object(written)));
+            }
             schema = Json::Object(entries);
         }
         if self.modern && self.root.get("$schema").is_some() {
@@ -50,12 +55,18 @@ impl<'a> Lowerer<'a, '_> {
             schema = Json::Object(entries);
         }
         let (codec, definitions) = self.rename_codec();
-        LoweredSchema {
+        let doubt = if self.relied {
+            self.inexact.iter().map(|schema| std::ptr::from_ref(*schema)).collect()
+        } else {
+            Doubt::new()
+        };
+        let lowered = LoweredSchema {
             schema: Some(schema),
             plan: Plan { root: codec, definitions, guards: Vec::new(), injected: Vec::new() }.simplified(),
             changes: self.changes,
             tool_notes: Vec::new(),
-        }
+        };
+        (lowered, doubt)
     }
 
     pub(super) fn root_needs_folding(&self) -> bool {
@@ -77,6 +88,7 @@ impl<'a> Lowerer<'a, '_> {
             return edited.json;
         }
         let mut entries = into_entries(edited.json);
+        self.inexact.push(root);
         if !typed {
             self.change(PathId::ROOT, "type", root.get("type"), Fate::Rewritten, "arguments are an object");
             match entries.iter_mut().find(|(name, _)| name == "type") {
@@ -135,6 +147,7 @@ impl<'a> Lowerer<'a, '_> {
     /// One object for a root that is a reference or a composition.
     pub(super) fn fold_root(&mut self) -> Json<'a> {
         let mut view = View::new(PathId::ROOT, Some(self.root));
+        self.inexact.push(self.root);
         self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
         let unions = std::mem::take(&mut view.unions);
         self.fold(unions, &mut view);
@@ -241,5 +254,53 @@ impl<'a> Lowerer<'a, '_> {
             1 => written.pop().unwrap_or(Json::Null),
             _ => Json::object([("anyOf", Json::Array(written))]),
         }
+    }
+}
+
+/// Leaves only the definitions that the schema leads to.
+fn keep_used<'a>(schema: &Entries<'a>, definitions: &mut Entries<'a>) {
+    let mut used: Vec<String> = Vec::new();
+    for (_, json) in schema {
+        collect_references(json, &mut used);
+    }
+    let mut index = 0;
+    while let Some(name) = used.get(index) {
+        let target = definitions.iter().find(|(known, _)| known == name).map(|(_, json)| json.clone());
+        if let Some(json) = target {
+            collect_references(&json, &mut used);
+        }
+        index += 1;
+    }
+    definitions.retain(|(name, _)| used.iter().any(|known| name == known));
+}
+
+fn collect_references(json: &Json<'_>, found: &mut Vec<String>) {
+    match json {
+        Json::Object(entries) => {
+            for (name, value) in entries {
+                note_reference(name, value.as_str(), found);
+                collect_references(value, found);
+            }
+        }
+        Json::Same(Value::Object(map)) => {
+            for (name, value) in map {
+                note_reference(name, value.as_str(), found);
+                collect_references(&Json::Same(value), found);
+            }
+        }
+        Json::Array(items) => items.iter().for_each(|item| collect_references(item, found)),
+        Json::Same(Value::Array(items)) => {
+            items.iter().for_each(|item| collect_references(&Json::Same(item), found));
+        }
+        Json::Same(_) | Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
+    }
+}
+
+fn note_reference(keyword: &str, value: Option<&str>, found: &mut Vec<String>) {
+    if keyword == "$ref"
+        && let Some(name) = value.and_then(|target| target.strip_prefix("#/$defs/"))
+        && !found.iter().any(|known| known == name)
+    {
+        found.push(name.to_owned());
     }
 }
