@@ -14,7 +14,9 @@ mod union;
 mod values;
 mod view;
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -88,8 +90,10 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) guarded: bool,
     /// Edited schemas that take more values than before.
     pub(crate) inexact: Vec<&'a Value>,
-    /// Those of an earlier try.
-    pub(crate) known_inexact: &'r Doubt,
+    /// What an earlier try has shown.
+    pub(crate) known: &'r Findings,
+    /// References that stay where they are: what is written, and what it named.
+    pub(crate) kept_references: Vec<(Cow<'a, str>, &'a Value)>,
     /// Whether a place that needs an exact sub-schema relied on a reference.
     pub(crate) relied: bool,
     /// Whether something was edited and then left out.
@@ -128,13 +132,11 @@ pub(crate) fn lower<'a>(
     // Recursion that branches grows quickly: it is written out only as far as that stays in proportion.
     let room = 256 + 4 * size.nodes;
     let mut unroll = dialect.schema.unroll;
-    let mut known_inexact = Doubt::new();
+    let mut known = Findings::default();
     loop {
-        let (lowered, nodes, doubt) =
-            lower_once(schema, size, dialect, options, unroll, room, &known_inexact);
-        if !doubt.is_subset(&known_inexact) {
-            // Ends, because what is known only grows.
-            known_inexact.extend(doubt);
+        let (lowered, nodes, found) = lower_once(schema, size, dialect, options, unroll, room, &known);
+        // Ends, because what is known only grows.
+        if known.learn(found) {
             continue;
         }
         if nodes <= room || unroll == 0 {
@@ -144,8 +146,24 @@ pub(crate) fn lower<'a>(
     }
 }
 
-/// Schemas that came out looser than they were, where something else relied on them.
-pub(crate) type Doubt = std::collections::HashSet<*const Value>;
+/// What only the whole edited schema shows, so that it is edited once more.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// Schemas that came out looser than they were, where something else relied on them.
+    pub(crate) inexact: HashSet<*const Value>,
+    /// Schemas that references name and that are no longer where they were.
+    pub(crate) gone: HashSet<*const Value>,
+}
+
+impl Findings {
+    /// Whether `more` has anything new.
+    fn learn(&mut self, more: Self) -> bool {
+        let before = self.inexact.len() + self.gone.len();
+        self.inexact.extend(more.inexact);
+        self.gone.extend(more.gone);
+        self.inexact.len() + self.gone.len() > before
+    }
+}
 
 fn lower_once<'a>(
     schema: &'a Value,
@@ -154,8 +172,8 @@ fn lower_once<'a>(
     options: &Options,
     unroll: usize,
     room: usize,
-    known_inexact: &Doubt,
-) -> (LoweredSchema<'a>, usize, Doubt) {
+    known: &Findings,
+) -> (LoweredSchema<'a>, usize, Findings) {
     let mut changes = Changes::with_room(size.nodes);
     let draft = Draft::of(schema);
     let resolver = Resolver::new(schema, size.has_ids, draft.ref_hides_siblings, &mut changes.paths);
@@ -179,7 +197,8 @@ fn lower_once<'a>(
         comparisons: Cell::new(guard::MOST_COMPARISONS),
         guarded: false,
         inexact: Vec::new(),
-        known_inexact,
+        known,
+        kept_references: Vec::new(),
         relied: false,
         abandoned: false,
         modern: false,
@@ -193,15 +212,15 @@ fn lower_once<'a>(
                 changes: state.changes,
                 tool_notes: Vec::new(),
             };
-            (lowered, 0, Doubt::new())
+            (lowered, 0, Findings::default())
         }
         Lowering::Edit => {
-            let (lowered, doubt) = state.edit_root();
-            (lowered, 0, doubt)
+            let (lowered, found) = state.edit_root();
+            (lowered, 0, found)
         }
         Lowering::Rebuild => {
             let (lowered, nodes) = state.rebuild_root(dialect.tool.omit_empty_schema);
-            (lowered, nodes, Doubt::new())
+            (lowered, nodes, Findings::default())
         }
     }
 }

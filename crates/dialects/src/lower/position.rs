@@ -501,8 +501,13 @@ impl<'a> Lowerer<'a, '_> {
         if name.is_empty() {
             "root".clone_into(&mut name);
         }
-        let taken =
-            |name: &str| name == "any_json" || self.definitions.iter().any(|known| known.name == name);
+        // Where references stay in place, so do the definitions of the schema.
+        let kept = self.root.get("$defs").filter(|_| self.rules.refs != RefStyle::Defs);
+        let taken = |name: &str| {
+            name == "any_json"
+                || kept.is_some_and(|table| table.get(name).is_some())
+                || self.definitions.iter().any(|known| known.name == name)
+        };
         if taken(&name) {
             let number = (2..=usize::MAX).find(|number| !taken(&format!("{name}_{number}"))).unwrap_or(0);
             name = format!("{name}_{number}");

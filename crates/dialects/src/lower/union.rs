@@ -213,7 +213,8 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Nodes as alternatives, each once.
     pub(crate) fn unite(&self, nodes: Vec<Node<'a>>) -> Node<'a> {
-        let writer = Writer { rules: self.rules, names: &[] };
+        let names: Vec<String> = self.definitions.iter().map(|definition| definition.name.clone()).collect();
+        let writer = Writer { rules: self.rules, names: &names };
         let mut written: Vec<String> = Vec::with_capacity(nodes.len());
         let mut null = false;
         let mut kept: Vec<Node<'a>> = Vec::with_capacity(nodes.len());
@@ -384,15 +385,17 @@ pub(super) fn keep_null(codec: Codec) -> Codec {
             branches.push(Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same });
             Codec::Union(branches)
         }
-        // A definition may have no way to carry null.
+        // Where these have a way of their own for null it comes first: a plain null may stand for "absent".
         Codec::Text | Codec::Definition(_) => {
-            let null = Guard::of_types(TypeSet::NULL);
-            let others = Guard::of_types(TypeSet::ALL.without(TypeSet::NULL));
-            let wire = if codec == Codec::Text { Guard::of_types(TypeSet::STRING) } else { others.clone() };
-            Codec::Union(vec![
-                Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same },
-                Branch { tag: None, mcp: others, wire, codec },
-            ])
+            let wire = if codec == Codec::Text { TypeSet::STRING } else { TypeSet::ALL };
+            let null = Branch {
+                tag: None,
+                mcp: Guard::of_types(TypeSet::NONE),
+                wire: Guard::of_types(TypeSet::NULL),
+                codec: Codec::Same,
+            };
+            let own = Branch { tag: None, mcp: Guard::anything(), wire: Guard::of_types(wire), codec };
+            Codec::Union(vec![null, own])
         }
         other => other,
     }

@@ -199,7 +199,7 @@ fn join(base: &str, reference: &str) -> String {
     format!("{origin}{}", segments.join("/"))
 }
 
-fn percent_decoded(text: &str) -> String {
+pub(crate) fn percent_decoded(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();
     }

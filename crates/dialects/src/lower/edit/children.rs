@@ -115,6 +115,11 @@ impl<'a> Lowerer<'a, '_> {
         if !value.is_array() {
             return self.edit_child(name, value, draft, Exactness::Free);
         }
+        if draft.map.get("prefixItems").is_some_and(Value::is_array) {
+            draft.changed = true;
+            self.change(draft.path, name, Some(value), Fate::Rewritten, "prefixItems says the positions");
+            return;
+        }
         if self.rules.items_lists {
             return self.edit_list(Keyword::PrefixItems, name, value, draft);
         }

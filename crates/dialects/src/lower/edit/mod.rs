@@ -126,6 +126,12 @@ impl<'a> Lowerer<'a, '_> {
                 );
                 if keyword == Keyword::Required {
                     draft.out.push((Cow::Borrowed(name), self.renamed_list(json)));
+                } else if keyword == Keyword::Enum
+                    && self.rules.satisfiable
+                    && !draft.types.contains(TypeSet::of(value))
+                {
+                    // The one value that stood in place of a list: nothing can have it.
+                    draft.exact = false;
                 } else if self.rules.keywords.of(keyword) == Verdict::Keep {
                     draft.out.push((Cow::Borrowed(name), json));
                 } else {

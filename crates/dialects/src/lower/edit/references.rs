@@ -17,10 +17,11 @@ impl<'a> Lowerer<'a, '_> {
             return self.remove(name, value, draft, "names nothing in this schema");
         };
         draft.relies = true;
-        if self.known_inexact.contains(&std::ptr::from_ref(target.schema)) {
+        let address = std::ptr::from_ref(target.schema);
+        if self.known.inexact.contains(&address) {
             draft.exact = false;
         }
-        if self.rules.refs == RefStyle::Defs {
+        if self.rules.refs == RefStyle::Defs || self.known.gone.contains(&address) {
             let written = match self.edit_definition(target) {
                 Some(definition) => format!("#/$defs/{definition}"),
                 None => "#".to_owned(),
@@ -50,9 +51,11 @@ impl<'a> Lowerer<'a, '_> {
                 draft.changed = true;
                 self.change(draft.path, name, Some(value), Fate::Rewritten, "the same place, from the root");
                 draft.out.push((Cow::Borrowed(name), Json::from(format!("#{}", percent_encoded(&renamed)))));
+                self.kept_references.push((Cow::Owned(renamed), target.schema));
                 return;
             }
         }
+        self.kept_references.push((Cow::Borrowed(reference.trim_start_matches('#')), target.schema));
         draft.out.push((Cow::Borrowed(name), Json::Same(value)));
     }
 

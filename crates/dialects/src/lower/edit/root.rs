@@ -2,20 +2,22 @@
 
 use super::super::object::PropertyKinds as Kinds;
 use super::super::view::View;
-use super::super::{Doubt, LoweredSchema, Lowerer};
+use super::super::{Findings, LoweredSchema, Lowerer};
 use super::{Entries, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
 use crate::plan::Plan;
 use crate::report::{Fate, PathId};
+use crate::schema::refs::percent_decoded;
 use crate::schema::{Keyword, Source};
 use crate::text::{Note, compose};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 impl<'a> Lowerer<'a, '_> {
     /// The whole schema.
-    pub(crate) fn edit_root(mut self) -> (LoweredSchema<'a>, Doubt) {
+    pub(crate) fn edit_root(mut self) -> (LoweredSchema<'a>, Findings) {
         let mut schema = if self.root_needs_folding() { self.fold_root() } else { self.edit_plain_root() };
         let mut index = 0;
         while let Some(target) = self.waiting.get(index).copied() {
@@ -25,6 +27,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             index += 1;
         }
+        let gone = self.gone_targets(&schema);
         if !self.definitions.is_empty() {
             let mut entries = into_entries(schema);
             let definitions = std::mem::take(&mut self.definitions);
@@ -32,12 +35,10 @@ impl<'a> Lowerer<'a, '_> {
                 .into_iter()
                 .filter_map(|definition| Some((Cow::Owned(definition.name), definition.json?)))
                 .collect();
-            if self.abandoned {
+            if self.abandoned || !self.known.gone.is_empty() {
                 keep_used(&entries, &mut written);
             }
-            if !written.is_empty() {
-                entries.push((Cow::Borrowed("$defs"), Json::Object(written)));
-            }
+            add_definitions(&mut entries, written);
             schema = Json::Object(entries);
         }
         if self.modern && self.root.get("$schema").is_some() {
@@ -55,18 +56,25 @@ impl<'a> Lowerer<'a, '_> {
             schema = Json::Object(entries);
         }
         let (codec, definitions) = self.rename_codec();
-        let doubt = if self.relied {
-            self.inexact.iter().map(|schema| std::ptr::from_ref(*schema)).collect()
-        } else {
-            Doubt::new()
-        };
+        let inexact = if self.relied { self.inexact.as_slice() } else { &[] };
+        let found =
+            Findings { inexact: inexact.iter().map(|schema| std::ptr::from_ref(*schema)).collect(), gone };
         let lowered = LoweredSchema {
             schema: Some(schema),
             plan: Plan { root: codec, definitions, guards: Vec::new(), injected: Vec::new() }.simplified(),
             changes: self.changes,
             tool_notes: Vec::new(),
         };
-        (lowered, doubt)
+        (lowered, found)
+    }
+
+    /// Targets of references that are not where the references say.
+    fn gone_targets(&self, schema: &Json<'a>) -> HashSet<*const Value> {
+        self.kept_references
+            .iter()
+            .filter(|(pointer, _)| !is_there(schema, pointer))
+            .map(|(_, target)| std::ptr::from_ref(*target))
+            .collect()
     }
 
     pub(super) fn root_needs_folding(&self) -> bool {
@@ -254,6 +262,47 @@ impl<'a> Lowerer<'a, '_> {
             1 => written.pop().unwrap_or(Json::Null),
             _ => Json::object([("anyOf", Json::Array(written))]),
         }
+    }
+}
+
+/// Puts definitions of ours beside those that the schema has.
+fn add_definitions<'a>(schema: &mut Entries<'a>, written: Entries<'a>) {
+    if written.is_empty() {
+        return;
+    }
+    match schema.iter_mut().find(|(name, _)| name == "$defs") {
+        Some((_, table)) => {
+            let mut entries = into_entries(std::mem::replace(table, Json::Null));
+            entries.extend(written);
+            *table = Json::Object(entries);
+        }
+        None => schema.push((Cow::Borrowed("$defs"), Json::Object(written))),
+    }
+}
+
+/// Whether `pointer`, as it stands in a reference, leads anywhere.
+fn is_there(schema: &Json<'_>, pointer: &str) -> bool {
+    let Some(rest) = pointer.strip_prefix('/') else { return true };
+    let (step, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let key = percent_decoded(step).replace("~1", "/").replace("~0", "~");
+    match schema {
+        Json::Object(entries) => {
+            entries.iter().find(|(name, _)| *name == key).is_some_and(|(_, json)| is_there(json, rest))
+        }
+        Json::Array(items) => key
+            .parse::<usize>()
+            .ok()
+            .and_then(|index| items.get(index))
+            .is_some_and(|json| is_there(json, rest)),
+        Json::Same(value) => match value {
+            Value::Object(map) => map.get(&key).is_some_and(|value| is_there(&Json::Same(value), rest)),
+            Value::Array(items) => {
+                let item = key.parse::<usize>().ok().and_then(|index| items.get(index));
+                item.is_some_and(|value| is_there(&Json::Same(value), rest))
+            }
+            _ => false,
+        },
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => false,
     }
 }
 
