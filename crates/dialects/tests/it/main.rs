@@ -6,6 +6,7 @@ mod calls;
 mod calls_text;
 mod context;
 mod dialects;
+mod found;
 mod history;
 mod hostile;
 mod hostile_fuzz;

@@ -49,8 +49,8 @@ static WIDE: LazyLock<Vec<Translator>> = LazyLock::new(|| {
     options.budget.depth = 256;
     dialects.names().map(|name| Translator::new(&dialects, name, options.clone()).unwrap()).collect()
 });
-static DECLARED: LazyLock<Vec<Translator>> = LazyLock::new(|| translators(Open::Declared));
-static ALL: LazyLock<Vec<Translator>> = LazyLock::new(|| translators(Open::All));
+pub(crate) static DECLARED: LazyLock<Vec<Translator>> = LazyLock::new(|| translators(Open::Declared));
+pub(crate) static ALL: LazyLock<Vec<Translator>> = LazyLock::new(|| translators(Open::All));
 
 // Schemas.
 
@@ -291,7 +291,7 @@ fn input_schema(odd: u32) -> impl Strategy<Value = Value> {
     )
 }
 
-fn tool_of(schema: &Value) -> Value {
+pub(crate) fn tool_of(schema: &Value) -> Value {
     // Read only where the process dies: a case that overflows the stack cannot be shrunk.
     eprintln!("{schema}");
     json!({"name": "t", "description": "d", "inputSchema": schema})
@@ -476,7 +476,7 @@ fn same(left: &Value, right: &Value) -> bool {
 }
 
 /// The input schema in a definition of any shape; absent where the dialect leaves an empty one out.
-fn schema_in(definition: &Value) -> Option<Value> {
+pub(crate) fn schema_in(definition: &Value) -> Option<Value> {
     let inner = definition.get("function").or(definition.get("toolSpec")).unwrap_or(definition);
     let found = ["parameters", "input_schema", "parametersJsonSchema", "inputSchema"]
         .iter()
@@ -687,67 +687,4 @@ fn wire_names_are_legal_distinct_and_independent_of_order() {
         "properties::wire_names_are_legal_distinct_and_independent_of_order",
         check_wire_names_are_legal_distinct_and_independent_of_order,
     );
-}
-
-// What the properties found, each as a case of its own.
-
-/// Valid `arguments` travel in a form that the lowered schema accepts, and come back.
-#[track_caller]
-fn check_expressible(dialect: &str, schema: &Value, arguments: &Value) {
-    assert!(Validator::new(schema).is_valid(arguments), "the case itself is wrong");
-    let translator = ALL.iter().find(|translator| translator.dialect().name == dialect).unwrap();
-    let tool = tool_of(schema);
-    let translated = translator.translate_one(&tool);
-    let lowered = schema_in(&translated.definition.unwrap().to_value()).unwrap();
-    let encoded = translated.plan.encode(arguments).unwrap();
-    assert!(Validator::new(&lowered).is_valid(&encoded), "{encoded} is refused by {lowered}");
-    assert_eq!(&translated.plan.decode(&encoded).unwrap(), arguments);
-}
-
-#[test]
-fn required_names_that_no_property_has_can_still_be_sent() {
-    let schema = json!({"type": "object", "properties": {}, "required": ["ключ"]});
-    for dialect in ["anthropic", "bedrock", "anthropic-strict", "openai-chat", "openai-chat-strict"] {
-        check_expressible(dialect, &schema, &json!({"ключ": "a"}));
-    }
-}
-
-#[test]
-fn branches_of_a_map_are_chosen_through_references() {
-    let schema = json!({
-        "type": "object",
-        "properties": {"a": {"type": "object", "patternProperties": {"^a": {"$ref": "#/$defs/A"}}}},
-        "$defs": {"A": {"type": "string"}}
-    });
-    for dialect in ["anthropic-strict", "openai-chat-strict"] {
-        check_expressible(dialect, &schema, &json!({"a": {"type": 1, "ab": "x"}}));
-    }
-}
-
-#[track_caller]
-fn check_settled(dialect: &str, schema: &Value) {
-    let translator = DECLARED.iter().find(|translator| translator.dialect().name == dialect).unwrap();
-    let tool = tool_of(schema);
-    let first = translator.translate_one(&tool).definition.unwrap().to_value();
-    let again = tool_of(&schema_in(&first).unwrap());
-    assert_eq!(translator.translate_one(&again).definition.unwrap().to_value(), first, "{dialect}");
-}
-
-#[test]
-fn a_mended_format_is_judged_like_any_other() {
-    let schema = json!({"type": "object", "properties": {"a": {"type": "string", "format": false}}});
-    for dialect in ["openai-compatible", "openai-chat", "llamacpp"] {
-        check_settled(dialect, &schema);
-    }
-}
-
-#[test]
-fn a_folded_root_follows_the_layer_too() {
-    let schema = json!({
-        "type": "object",
-        "allOf": [{"properties": {"b": {"type": "number"}}, "additionalProperties": false}]
-    });
-    for layer in ["anthropic-compat", "openai-reasoning", "google-compat", "universal"] {
-        check_settled(layer, &schema);
-    }
 }

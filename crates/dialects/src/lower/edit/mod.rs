@@ -327,12 +327,12 @@ impl<'a> Lowerer<'a, '_> {
         }
         for name in ["unevaluatedProperties", "unevaluatedItems"] {
             self.relied |= draft.exact && draft.relies && has(&draft.out, name);
-            if !draft.exact {
-                if let Some(value) = draft.map.get(name).filter(|_| has(&draft.out, name)) {
-                    self.abandoned = true;
-                    draft.out.retain(|(known, _)| known != name);
-                    self.remove(name, value, draft, "it speaks of what other keywords leave");
-                }
+            if !draft.exact
+                && let Some(value) = draft.map.get(name).filter(|_| has(&draft.out, name))
+            {
+                self.abandoned = true;
+                draft.out.retain(|(known, _)| known != name);
+                self.remove(name, value, draft, "it speaks of what other keywords leave");
             }
         }
         // A condition that is gone takes its consequences along.

@@ -339,7 +339,9 @@ fn collect_references(json: &Json<'_>, found: &mut Vec<String>) {
         }
         Json::Array(items) => items.iter().for_each(|item| collect_references(item, found)),
         Json::Same(Value::Array(items)) => {
-            items.iter().for_each(|item| collect_references(&Json::Same(item), found));
+            for item in items {
+                collect_references(&Json::Same(item), found);
+            }
         }
         Json::Same(_) | Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
     }
