@@ -297,7 +297,7 @@ impl<'a> Lowerer<'a, '_> {
                 && let (Some(branch), Some(alternative)) =
                     (branches.get_mut(index), alternatives.get_mut(index))
             {
-                let tag = format!("option_{}", index + 1);
+                let tag = tag_of(index);
                 let inner = std::mem::take(&mut alternative.lowered.node);
                 alternative.lowered.node = self.tagged_node(&tag, inner);
                 branch.wire = Guard::tagged(&tag, std::mem::take(&mut branch.wire));
@@ -348,7 +348,25 @@ fn confused(watch: &Watch<'_>, branches: &[Branch], settled: &[Codec]) -> Vec<bo
             }
         }
     }
-    confused
+    // What could be taken for a tagged value needs a tag as well: alternatives of alternatives have tags of the same names.
+    loop {
+        let tags: Vec<Guard> = (0..branches.len())
+            .filter(|index| confused.get(*index).copied().unwrap_or_default())
+            .map(|index| Guard::tagged(&tag_of(index), Guard::anything()))
+            .collect();
+        let mistaken = branches.iter().zip(&confused).position(|(branch, confused)| {
+            !confused && tags.iter().any(|tagged| !watch.disjoint(tagged, &branch.wire))
+        });
+        match mistaken.and_then(|index| confused.get_mut(index)) {
+            Some(flag) => *flag = true,
+            None => return confused,
+        }
+    }
+}
+
+/// The property that holds values of the alternative with this number.
+fn tag_of(index: usize) -> String {
+    format!("option_{}", index + 1)
 }
 
 fn add_words(node: &mut Node<'_>, words: Option<String>) {

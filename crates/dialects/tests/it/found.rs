@@ -90,6 +90,35 @@ fn an_alternative_is_taken_only_where_its_lowered_form_takes_the_value() {
 }
 
 #[test]
+fn tags_of_alternatives_inside_alternatives_are_not_confused() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"anyOf": [
+            {"type": "array"},
+            {"type": "array", "items": {"type": "string"}},
+            {"anyOf": [{"$ref": "#/$defs/B"}, {"$ref": "#/$defs/C"}]}
+        ]}},
+        "$defs": {"B": {"$ref": "#/$defs/C"}, "C": {"anyOf": [{"type": "string"}, true]}}
+    });
+    for arguments in [json!({"a": {}}), json!({"a": [{}]}), json!({"a": "x"}), json!({"a": {"option_1": {}}})]
+    {
+        check_expressible("anthropic-strict", &schema, &arguments);
+    }
+}
+
+#[test]
+fn items_that_the_dialect_wants_leave_none_unevaluated() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"oneOf": [{"type": "array", "items": {"type": "string"}}, {"$ref": "#/$defs/C"}]}},
+        "$defs": {"C": {"type": "array", "unevaluatedItems": {"type": "number"}}}
+    });
+    for dialect in ["anthropic-compat", "openai-chat", "anthropic"] {
+        check_expressible(dialect, &schema, &json!({"a": ["a", "a"]}));
+    }
+}
+
+#[test]
 fn bounds_tell_alternatives_apart() {
     let schema = json!({
         "type": "object",

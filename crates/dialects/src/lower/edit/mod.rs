@@ -304,6 +304,8 @@ impl<'a> Lowerer<'a, '_> {
                 "the dialect wants to know the items",
             );
             draft.out.push((Cow::Borrowed("items"), Json::Object(Vec::new())));
+            // All items are looked at now, so none is left to be unevaluated.
+            draft.exact &= !draft.map.contains_key("unevaluatedItems");
         }
         if draft.patterns_gone
             && let Some(value) =
