@@ -170,14 +170,15 @@ impl<'a> Lowerer<'a, '_> {
     pub(crate) fn guard_definitions(&self) {
         for definition in &self.definitions {
             if let Some(node) = &definition.node {
-                definition.guard.get_or_init(|| self.guard(node));
+                definition.guard.get_or_init(|| Box::new(self.guard(node)));
             }
         }
     }
 
     /// Compares guards whose definitions have been made.
     pub(crate) fn compare<R>(&self, work: impl FnOnce(&Watch<'_>) -> R) -> R {
-        let definition = |index: usize| self.definitions.get(index).and_then(|known| known.guard.get());
+        let definition =
+            |index: usize| self.definitions.get(index).and_then(|known| known.guard.get()).map(Box::as_ref);
         work(&Watch { definition: &definition, steps: &self.comparisons })
     }
 }

@@ -70,6 +70,8 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) draft: Draft,
     /// Positions that are being lowered, each inside the one before.
     pub(crate) depth: usize,
+    /// Definitions that are being made, each inside the one before.
+    pub(crate) opened: usize,
     /// Positions among them that only a condition declares.
     pub(crate) conditions: usize,
     /// Nodes after which the rest travels as JSON text.
@@ -115,7 +117,7 @@ pub(crate) struct Definition<'a> {
     pub(crate) node: Option<Node<'a>>,
     pub(crate) codec: Codec,
     /// What its values look like; made when an alternative asks for it.
-    pub(crate) guard: OnceCell<Guard>,
+    pub(crate) guard: OnceCell<Box<Guard>>,
     /// The definition where schemas are edited.
     pub(crate) json: Option<Json<'a>>,
     /// Objects and arrays around the place where it was first needed.
@@ -187,6 +189,7 @@ fn lower_once<'a>(
         draft,
         node_limit: options.budget.nodes.min(room),
         depth: 0,
+        opened: 0,
         conditions: 0,
         unroll,
         active: Vec::new(),

@@ -134,7 +134,9 @@ impl<'a> Lowerer<'a, '_> {
         let mut guards = Vec::new();
         if self.guarded {
             guards.extend(
-                self.definitions.iter_mut().map(|known| known.guard.take().unwrap_or_else(Guard::anything)),
+                self.definitions
+                    .iter_mut()
+                    .map(|known| known.guard.take().map_or_else(Guard::anything, |guard| *guard)),
             );
         }
         let definitions = self.definitions.into_iter().map(|definition| definition.codec).collect();
@@ -445,8 +447,11 @@ impl<'a> Lowerer<'a, '_> {
         Some(lowered)
     }
 
-    /// Makes a definition of `target`; `None` where it is only a reference to itself.
+    /// Makes a definition of `target`; `None` where it is only a reference to itself, or too many are being made.
     fn define(&mut self, target: Source<'a>, place: Place) -> Option<usize> {
+        if self.opened >= super::DEEPEST {
+            return None;
+        }
         let index = self.definitions.len();
         let name = self.definition_name(target.path);
         self.definitions.push(Definition {
@@ -459,7 +464,9 @@ impl<'a> Lowerer<'a, '_> {
             at: place.total,
         });
         let place = Place { depth: 1, total: place.total, root: false, in_union: false };
+        self.opened += 1;
         let lowered = self.lower(&[target], place);
+        self.opened -= 1;
         if lowered.node.reference == Some(index) || !lowered.possible {
             self.definitions.truncate(index);
             return None;
