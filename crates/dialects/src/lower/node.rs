@@ -81,6 +81,23 @@ impl<'a> Node<'a> {
         self
     }
 
+    /// Whether [`Self::or_spelled_null`] puts the word where the model can see it.
+    pub(crate) fn shows_spelled_null(&self) -> bool {
+        let others = self.types.without(TypeSet::NULL);
+        let plain = self.branches.is_empty() && self.reference.is_none() && !others.is_empty();
+        !(self.free || (plain && self.takes_any_text(others)))
+    }
+
+    /// Free text takes the word for null as it is.
+    fn takes_any_text(&self, types: TypeSet) -> bool {
+        self.values.is_none()
+            && types.contains(TypeSet::STRING)
+            && self
+                .keywords
+                .iter()
+                .all(|(name, _)| !matches!(*name, "pattern" | "minLength" | "maxLength" | "format"))
+    }
+
     /// The same node, and the word for null.
     pub(crate) fn or_spelled_null(mut self) -> Self {
         let word = || Json::literal(NULL_TEXT);
@@ -94,18 +111,13 @@ impl<'a> Node<'a> {
                 self.values = Some(vec![word()]);
                 return self;
             }
+            if self.takes_any_text(others) {
+                return self;
+            }
             match &mut self.values {
                 Some(values) if others == TypeSet::STRING => {
                     values.push(word());
                     self.constant = false;
-                    return self;
-                }
-                // Free text takes the word as it is.
-                None if others.contains(TypeSet::STRING)
-                    && self.keywords.iter().all(|(name, _)| {
-                        !matches!(*name, "pattern" | "minLength" | "maxLength" | "format")
-                    }) =>
-                {
                     return self;
                 }
                 _ => {}

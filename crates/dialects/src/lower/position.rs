@@ -302,7 +302,7 @@ impl<'a> Lowerer<'a, '_> {
             Anything::Scalars => {
                 self.change(
                     view.path,
-                    "",
+                    "type",
                     None,
                     Fate::Encoded,
                     "arrays and objects of any kind travel as JSON text",
@@ -332,7 +332,7 @@ impl<'a> Lowerer<'a, '_> {
                 if !native {
                     self.change(
                         view.path,
-                        "",
+                        "type",
                         None,
                         Fate::Encoded,
                         "objects of any kind travel as lists of entries",

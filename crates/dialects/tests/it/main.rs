@@ -11,6 +11,7 @@ mod history;
 mod hostile;
 mod hostile_fuzz;
 mod layers;
+mod limits;
 mod properties;
 mod results;
 mod seeds;

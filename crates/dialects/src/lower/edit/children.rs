@@ -32,7 +32,7 @@ impl<'a> Lowerer<'a, '_> {
             draft.adopt(&edited);
             let wire = self.keys.wire(key);
             if wire != key.as_str() {
-                self.change(path, "", None, Fate::Encoded, "the key travels under another name");
+                self.change(path, "properties", None, Fate::Encoded, "the key travels under another name");
                 draft.exact = false;
                 changed = true;
             }

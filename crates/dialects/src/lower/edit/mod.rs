@@ -397,10 +397,12 @@ fn into_entries(json: Json<'_>) -> Entries<'_> {
 }
 
 fn declared_types(map: &Map<String, Value>) -> TypeSet {
+    // Slips such as `int` are mended elsewhere; they mean a type here too.
+    let read = |name: &str| type_alias(name).and_then(TypeSet::named);
     match map.get("type") {
-        Some(Value::String(name)) => TypeSet::named(name).unwrap_or(TypeSet::ALL),
+        Some(Value::String(name)) => read(name).unwrap_or(TypeSet::ALL),
         Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).filter_map(TypeSet::named).fold(TypeSet::NONE, TypeSet::or)
+            names.iter().filter_map(Value::as_str).filter_map(read).fold(TypeSet::NONE, TypeSet::or)
         }
         _ => TypeSet::ALL,
     }

@@ -16,6 +16,7 @@ use crate::plan::{Codec, ObjectCodec, PropertyCodec, Rest};
 use crate::report::{Fate, PathId};
 use crate::schema::{Keyword, Source, TypeSet};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 pub(crate) use members::Kinds as PropertyKinds;
 use members::{Kinds, Property, Undeclared, required_names, says_nothing};
@@ -107,7 +108,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             let wire = self.keys.wire(property.name);
             if wire != property.name {
-                self.change(path, "", None, Fate::Encoded, "the key travels under another name");
+                self.change(path, "properties", None, Fate::Encoded, "the key travels under another name");
             }
             let absent_as_null = self.rules.all_required && !must;
             if absent_as_null {
@@ -179,7 +180,16 @@ impl<'a> Lowerer<'a, '_> {
         let original = schema.and_then(|schema| schema.get("type"));
         if nullable {
             let node = std::mem::take(&mut lowered.node);
+            let shown = node.shows_spelled_null();
             lowered.node = node.or_spelled_null().or_null();
+            if !shown {
+                // Nothing in the schema shows the word: the model has to be told.
+                let words = "Write (null) for a real null";
+                lowered.node.description = Some(match lowered.node.description.take() {
+                    Some(own) => Cow::Owned(format!("{own}\n{words}")),
+                    None => Cow::Borrowed(words),
+                });
+            }
             let codec = std::mem::take(&mut lowered.codec);
             lowered.codec = Codec::SpelledNull(Box::new(codec));
             self.change(
