@@ -308,16 +308,18 @@ impl Writer<'_> {
 /// Moves what stands beside `anyOf` into the branches.
 fn push_down(node: &mut Node<'_>) {
     if let Some(description) = node.description.take() {
-        let mut placed = false;
-        for branch in &mut node.branches {
-            if branch.description.is_none() {
-                branch.description = Some(description.clone());
-                placed = true;
+        // Beside alternatives with words of their own it is said once, in front; otherwise by each of them.
+        if node.branches.iter().any(|branch| branch.description.is_some()) {
+            if let Some(first) = node.branches.first_mut() {
+                first.description = Some(match first.description.take() {
+                    Some(own) => Cow::Owned(format!("{description}\n{own}")),
+                    None => description,
+                });
             }
-        }
-        if !placed && let Some(first) = node.branches.first_mut() {
-            let own = first.description.take().unwrap_or_default();
-            first.description = Some(Cow::Owned(format!("{description}\n{own}")));
+        } else {
+            for branch in &mut node.branches {
+                branch.description = Some(description.clone());
+            }
         }
     }
     let keywords = std::mem::take(&mut node.keywords);
