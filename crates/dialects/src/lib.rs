@@ -9,6 +9,7 @@ pub mod context;
 pub mod dialect;
 pub mod history;
 mod json;
+mod limits;
 mod lower;
 mod names;
 mod options;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::dialect::{Dialect, DialectError, Dialects, EmptyRequired, StrictField, ToolShape};
 use crate::json::Json;
+use crate::limits::{cut_descriptions, over_limit};
 use crate::lower::{Excess, LoweredSchema, lower, scan};
 use crate::names::legal_names;
 use crate::options::{Options, Strict};
@@ -181,7 +182,10 @@ impl Translator {
         };
         if let Some(strict) = &self.strict {
             let lowered = lower(schema, &size, strict, &self.options);
-            if lowered.changes.entries.iter().all(|entry| entry.fate != Fate::Described) {
+            let lossless = lowered.changes.entries.iter().all(|entry| entry.fate != Fate::Described);
+            let fits =
+                lowered.schema.as_ref().is_none_or(|schema| over_limit(schema, &strict.limits).is_none());
+            if lossless && fits {
                 return write(strict, lowered);
             }
         }
@@ -199,11 +203,15 @@ impl Translator {
         lowered: LoweredSchema<'a>,
         before: usize,
     ) -> ToolTranslation<'a> {
-        let LoweredSchema { schema, mut plan, changes, tool_notes } = lowered;
+        let LoweredSchema { schema, mut plan, mut changes, tool_notes } = lowered;
         plan.injected =
             self.options.injected.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let description = self.description(dialect, members, name, &tool_notes);
         let schema = schema.map(|schema| self.empty_required(dialect, schema, has_schema));
+        let schema = schema.map(|schema| cut_descriptions(schema, &dialect.limits, &mut changes));
+        if let Some(reason) = schema.as_ref().and_then(|schema| over_limit(schema, &dialect.limits)) {
+            return ToolTranslation::quarantined(name, reason);
+        }
         let written = schema.as_ref().map_or(0, json_bytes);
         if written > self.options.budget.bytes {
             return ToolTranslation::quarantined(name, Excess::Bytes.reason(&self.options));

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
-use gateway_dialects::arguments::{Coercion, Issue, Repair, Validator, parse_arguments, render_issues};
+use gateway_dialects::arguments::{
+    Coercion, Issue, Repair, Validator, check_numbers, parse_arguments, render_issues,
+};
 use gateway_dialects::{Plan, PlanError, Translator, calls, input_schema};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -78,8 +80,9 @@ struct Source {
 struct Call<'a> {
     #[serde(borrow, default)]
     tool: Option<&'a RawValue>,
-    #[serde(default)]
-    arguments: Value,
+    /// Text as well: numbers of more than 64 bits must not be changed by reading them.
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
 }
 
 /// A tool made ready for its calls.
@@ -118,9 +121,10 @@ impl Source {
                         Some(prepared) if prepared.text == tool.get() => prepared,
                         _ => Prepared::new(&translator, tool.get())?,
                     };
-                    let row = match &prepared.quarantine {
-                        Some(reason) => json!({"error": {"message": reason, "code": "QUARANTINED"}}),
-                        None => turn(&mut prepared, arguments),
+                    let row = match (&prepared.quarantine, read_arguments(arguments)) {
+                        (Some(reason), _) => json!({"error": {"message": reason, "code": "QUARANTINED"}}),
+                        (None, Err(reason)) => json!({"error": {"message": reason}}),
+                        (None, Ok(arguments)) => turn(&mut prepared, arguments),
                     };
                     last = Some(prepared);
                     row
@@ -138,6 +142,12 @@ impl Source {
         stdout.flush()?;
         Ok(outcome)
     }
+}
+
+fn read_arguments(text: Option<&RawValue>) -> Result<Value, String> {
+    let Some(text) = text.map(RawValue::get) else { return Ok(Value::Null) };
+    check_numbers(text).map_err(|error| error.to_string())?;
+    serde_json::from_str(text).map_err(|error| format!("the arguments cannot be read: {error}"))
 }
 
 impl Prepared {

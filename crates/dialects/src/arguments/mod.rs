@@ -15,7 +15,7 @@ mod validate;
 pub use coerce::{Coercion, CoercionRule, coerce};
 pub use issues::{Issue, render_issues};
 pub use names::{nearest_names, unknown_tool_text};
-pub use parse::{ArgumentError, BadArguments, Parsed, Repair, parse_arguments};
+pub use parse::{ArgumentError, BadArguments, Parsed, Repair, check_numbers, parse_arguments};
 pub use validate::{Omission, Validator};
 
 pub(crate) use kinds::{Kinds, accepted_kinds, resolve};

@@ -85,6 +85,12 @@ pub enum ArgumentError {
         /// What the JSON parser says.
         cause: String,
     },
+    /// A whole number of more than 64 bits: reading it would change it.
+    #[error("the number {number} does not fit into 64 bits and would lose digits; send it as text")]
+    Imprecise {
+        /// The number as it came.
+        number: String,
+    },
     /// The JSON is not an object.
     #[error("arguments field must be a JSON object, got {got}")]
     NotObject {
@@ -112,7 +118,11 @@ fn parse_text(text: &str, bad: BadArguments) -> Result<Parsed, ArgumentError> {
     if text.trim().is_empty() {
         return Ok(Parsed::default());
     }
+    if bad != BadArguments::Raw {
+        check_numbers(text)?;
+    }
     let problem = match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(_)) if check_numbers(text).is_err() => return Ok(raw(text.to_owned())),
         Ok(Value::Object(object)) => return Ok(Parsed { object, ..Parsed::default() }),
         Ok(Value::Null) => return Ok(Parsed::default()),
         Ok(other) => ArgumentError::NotObject { got: kind_name(&other) },
@@ -128,6 +138,50 @@ fn parse_text(text: &str, bad: BadArguments) -> Result<Parsed, ArgumentError> {
             None => Err(problem),
         },
     }
+}
+
+/// Refuses JSON text with whole numbers that would be changed by reading them into 64 bits.
+///
+/// ```
+/// use gateway_dialects::arguments::check_numbers;
+///
+/// assert!(check_numbers(r#"{"id": 18446744073709551615}"#).is_ok());
+/// assert!(check_numbers(r#"{"id": 18446744073709551616}"#).is_err());
+/// ```
+pub fn check_numbers(json: &str) -> Result<(), ArgumentError> {
+    let mut rest = json;
+    while let Some(at) = rest.find(|char: char| char == '"' || char == '-' || char.is_ascii_digit()) {
+        rest = rest.get(at..).unwrap_or_default();
+        let end = if rest.starts_with('"') {
+            string_end(rest)
+        } else {
+            let end = rest
+                .find(|char: char| !matches!(char, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'))
+                .unwrap_or(rest.len());
+            let number = rest.get(..end).unwrap_or_default();
+            let whole = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+            if whole && end > 18 && number.parse::<i64>().is_err() && number.parse::<u64>().is_err() {
+                return Err(ArgumentError::Imprecise { number: number.chars().take(60).collect() });
+            }
+            end
+        };
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// Where the string that `json` starts with ends.
+fn string_end(json: &str) -> usize {
+    let mut escaped = false;
+    for (at, byte) in json.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    json.len()
 }
 
 fn raw(text: String) -> Parsed {

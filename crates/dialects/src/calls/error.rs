@@ -1,5 +1,6 @@
 //! What can be wrong with a reply.
 
+use crate::arguments::ArgumentError;
 use crate::dialect::Protocol;
 
 /// A value out of which no calls can be read. All of them are the caller's to mend.
@@ -17,6 +18,15 @@ pub enum CallError {
     Name {
         /// The provider's name.
         label: String,
+    },
+    /// Arguments that are no JSON object.
+    #[error("{}: {cause}", invalid(.label))]
+    Arguments {
+        /// The provider's name.
+        label: String,
+        /// What is wrong with them.
+        #[source]
+        cause: ArgumentError,
     },
     /// An object of no known shape.
     #[error("{}: no tool call and no message in an object with {keys}", invalid(.label))]

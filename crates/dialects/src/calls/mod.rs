@@ -18,6 +18,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
+use crate::arguments::{BadArguments, Parsed, parse_arguments};
 use crate::dialect::Protocol;
 
 pub(crate) use ids::Ids;
@@ -52,6 +53,14 @@ pub enum Arguments {
     Text(String),
     /// JSON, an object where all is well.
     Json(Value),
+}
+
+impl ToolCall {
+    /// The arguments as an object; `label` is the provider's name in error texts and may be empty.
+    pub fn arguments_object(&self, label: &str, bad: BadArguments) -> Result<Parsed, CallError> {
+        parse_arguments(&self.arguments, bad)
+            .map_err(|cause| CallError::Arguments { label: label.to_owned(), cause })
+    }
 }
 
 /// What a model said in one turn.

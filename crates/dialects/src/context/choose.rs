@@ -10,6 +10,8 @@ pub struct ToolFilter {
     pub names: Vec<String>,
     /// Categories; one must be the tool's.
     pub categories: Vec<String>,
+    /// Words for how important a tool is, such as `high`; one must be the tool's.
+    pub importances: Vec<String>,
     /// Servers; one must be the tool's.
     pub servers: Vec<String>,
 }
@@ -23,6 +25,11 @@ impl ToolFilter {
     /// A filter by categories.
     pub fn by_categories(categories: &[&str]) -> Self {
         Self { categories: owned(categories), ..Self::default() }
+    }
+
+    /// A filter by importance.
+    pub fn by_importances(importances: &[&str]) -> Self {
+        Self { importances: owned(importances), ..Self::default() }
     }
 
     /// A filter by servers.
@@ -39,6 +46,7 @@ impl ToolFilter {
         };
         (self.names.is_empty() || self.names.iter().any(|pattern| matches_pattern(pattern, name)))
             && among(&self.categories, "category")
+            && among(&self.importances, "importance")
             && among(&self.servers, "server")
     }
 

@@ -24,6 +24,7 @@ pub use choose::{ToolFilter, group_by};
 
 use serde_json::Value;
 
+use crate::tokens::estimate;
 use parameters::Parameters;
 
 /// How much is said.
@@ -71,6 +72,33 @@ pub fn render_groups(groups: &[(String, Vec<&Value>)], detail: Detail) -> String
     }
     sections.push(FOOTER.to_owned());
     sections.join("\n\n")
+}
+
+/// Describes `tools` in at most about `most` tokens: with less detail where that is enough, else without the last tools,
+/// whose number is told.
+pub fn render_within(tools: &[&Value], detail: Detail, most: usize) -> String {
+    let levels = match detail {
+        Detail::Detailed => &[Detail::Detailed, Detail::Standard, Detail::Concise][..],
+        Detail::Standard => &[Detail::Standard, Detail::Concise],
+        Detail::Concise => &[Detail::Concise],
+    };
+    for level in levels {
+        let text = render_context(tools, *level);
+        if estimate(text.len()) <= most {
+            return text;
+        }
+    }
+    let shortened = |kept: usize| {
+        let text = render_context(tools.get(..kept).unwrap_or_default(), Detail::Concise);
+        format!("{text}\n\n({} more tools are not shown.)", tools.len() - kept)
+    };
+    // The more tools, the longer: the most that fit are found by halving.
+    let (mut fits, mut over) = (0, tools.len());
+    while fits + 1 < over {
+        let middle = usize::midpoint(fits, over);
+        if estimate(shortened(middle).len()) <= most { fits = middle } else { over = middle }
+    }
+    shortened(fits)
 }
 
 fn name(tool: &Value) -> &str {

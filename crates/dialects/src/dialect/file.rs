@@ -7,6 +7,7 @@ use toml::{Table, Value};
 
 use super::Dialect;
 use super::models::Models;
+use super::rules::Lowering;
 
 macro_rules! builtin {
     ($($name:literal),* $(,)?) => {
@@ -128,8 +129,16 @@ impl Dialects {
                 self.aliases.insert(alias.to_owned(), name.clone());
             }
         }
+        let own =
+            table.get("schema").and_then(Value::as_table).cloned().filter(|_| table.get("layer").is_none());
         let previous = self.files.insert(name.clone(), table);
-        if let Err(error) = self.get(&name) {
+        let checked = self.get(&name).and_then(|dialect| {
+            match own.and_then(|own| idle_key(dialect.schema.lowering, &own)) {
+                Some(cause) => Err(malformed(cause)),
+                None => Ok(()),
+            }
+        });
+        if let Err(error) = checked {
             match previous {
                 Some(table) => self.files.insert(name, table),
                 None => self.files.remove(&name),
@@ -172,9 +181,10 @@ impl Dialects {
         let mut table = self.resolved(name)?;
         let own = self.files.get(layer).cloned().unwrap_or_default();
         let mut own = own;
-        for key in
-            ["name", "title", "aliases", "extends", "layer", "tool", "names", "keys", "ids", "messages"]
-        {
+        for key in [
+            "name", "title", "label", "aliases", "extends", "layer", "tool", "names", "keys", "ids",
+            "messages",
+        ] {
             own.remove(key);
         }
         merge(&mut table, own);
@@ -225,6 +235,41 @@ impl Dialects {
         Dialect::deserialize(Value::Table(table))
             .map_err(|error| DialectError::Malformed { origin: name.to_owned(), cause: error.to_string() })
     }
+}
+
+/// Keys of `[schema]` that only `rebuild` can honour.
+const REBUILD_ONLY: &[&str] = &[
+    "all-required",
+    "type-required",
+    "type-lists",
+    "container-type-lists",
+    "enum-any",
+    "enum-empty-text",
+    "null",
+    "ref-siblings",
+    "ref-in-union",
+    "recursion",
+    "unroll",
+    "additional",
+    "empty-object",
+    "any-of",
+    "min-items-up-to",
+    "anything",
+];
+
+/// Keys of `[schema]` that only `edit` can honour.
+const EDIT_ONLY: &[&str] = &["whole-bounds", "pattern-alone"];
+
+/// What is wrong with a key of `own` that has no effect with this mechanism.
+fn idle_key(lowering: Lowering, own: &Table) -> Option<String> {
+    let (mechanism, other, idle) = match lowering {
+        Lowering::None => return None,
+        Lowering::Edit => ("edit", "rebuild", REBUILD_ONLY),
+        Lowering::Rebuild => ("rebuild", "edit", EDIT_ONLY),
+    };
+    let inlined = lowering == Lowering::Edit && own.get("refs").and_then(Value::as_str) == Some("inline");
+    let key = idle.iter().copied().find(|key| own.contains_key(*key)).or(inlined.then_some("refs"))?;
+    Some(format!("`schema.{key}` has no effect with `lowering = \"{mechanism}\"`: only `{other}` honours it"))
 }
 
 /// Puts `over` on top of `base`: tables merge, everything else is replaced.

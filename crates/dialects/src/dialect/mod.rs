@@ -28,6 +28,9 @@ pub struct Dialect {
     pub name: String,
     /// One line for people.
     pub title: String,
+    /// The provider's name in error texts about calls: `Invalid Gemini function call: …`.
+    #[serde(default)]
+    pub label: String,
     /// Other names for it.
     #[serde(default)]
     pub aliases: Vec<String>,

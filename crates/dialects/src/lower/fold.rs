@@ -5,12 +5,23 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::Lowerer;
+use super::guard::Outline;
 use super::position::{Lowered, Place};
 use super::view::{ObjectPart, UnionPart, View};
-use crate::plan::Guard;
 use crate::report::Fate;
 use crate::schema::{Keyword, Members, Source, TypeSet};
 use crate::text::{Note, plain};
+
+/// Alternatives that unions inside alternatives are multiplied into.
+const MOST_ALTERNATIVES: usize = 64;
+
+/// One alternative of a folded union.
+struct Folded<'a> {
+    /// What it says about objects besides its own unions.
+    parts: Vec<ObjectPart<'a>>,
+    /// The same with each way to satisfy its unions.
+    alternatives: Vec<Vec<ObjectPart<'a>>>,
+}
 
 impl<'a> Lowerer<'a, '_> {
     /// Whether the unions of `view` only say which of its properties go together.
@@ -49,12 +60,11 @@ impl<'a> Lowerer<'a, '_> {
             let mut conditions = Vec::with_capacity(union.branches.len());
             for (index, schema) in union.branches.iter().enumerate() {
                 let path = self.changes.paths.index(list, index);
-                let Some(parts) = self.fold_branch(Source { schema, path, resource: union.resource }, 4)
-                else {
-                    continue;
-                };
-                conditions.push(condition(&parts));
-                set.push(parts);
+                let branch = self.fold_branch(Source { schema, path, resource: union.resource }, 4);
+                if let Some(Folded { parts, alternatives }) = branch {
+                    conditions.push(condition(&parts));
+                    set.extend(alternatives);
+                }
             }
             let rule = if union.keyword == Keyword::OneOf { "exactly one of" } else { "at least one of" };
             let known: Vec<_> = conditions.iter().flatten().cloned().collect();
@@ -75,8 +85,8 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    /// The object parts of one alternative; `None` where it takes no object.
-    fn fold_branch(&mut self, source: Source<'a>, depth: usize) -> Option<Vec<ObjectPart<'a>>> {
+    /// One alternative; `None` where it takes no object.
+    fn fold_branch(&mut self, source: Source<'a>, depth: usize) -> Option<Folded<'a>> {
         let entries = self.changes.entries.len();
         let mark = self.active.len();
         let mut view = View::new(source.path, Some(source.schema));
@@ -86,21 +96,26 @@ impl<'a> Lowerer<'a, '_> {
         if view.impossible || !view.types.contains(TypeSet::OBJECT) {
             return None;
         }
-        let mut parts = std::mem::take(&mut view.objects);
-        if depth > 0 {
-            for union in std::mem::take(&mut view.unions) {
-                let list = self.step(union.path, union.keyword.name());
-                for (index, schema) in union.branches.iter().enumerate() {
-                    let path = self.changes.paths.index(list, index);
-                    let inner =
-                        self.fold_branch(Source { schema, path, resource: union.resource }, depth - 1);
-                    parts.extend(
-                        inner.into_iter().flatten().map(|part| ObjectPart { required: Vec::new(), ..part }),
-                    );
-                }
+        let parts = std::mem::take(&mut view.objects);
+        let mut alternatives = vec![parts.clone()];
+        for union in std::mem::take(&mut view.unions) {
+            let list = self.step(union.path, union.keyword.name());
+            let mut inner = Vec::with_capacity(union.branches.len());
+            for (index, schema) in union.branches.iter().enumerate().filter(|_| depth > 0) {
+                let path = self.changes.paths.index(list, index);
+                let folded = self.fold_branch(Source { schema, path, resource: union.resource }, depth - 1);
+                inner.extend(folded.into_iter().flat_map(|folded| folded.alternatives));
             }
+            if depth == 0 || alternatives.len().saturating_mul(inner.len()) > MOST_ALTERNATIVES {
+                // Left unsaid: the other parts alone allow more.
+                continue;
+            }
+            alternatives = alternatives
+                .iter()
+                .flat_map(|before| inner.iter().map(move |more| [before.as_slice(), more].concat()))
+                .collect();
         }
-        Some(parts)
+        (!alternatives.is_empty()).then_some(Folded { parts, alternatives })
     }
 
     /// Any of `kinds`, each described by all of its sources.
@@ -109,8 +124,8 @@ impl<'a> Lowerer<'a, '_> {
         let mut alternatives = Vec::with_capacity(kinds.len());
         for sources in kinds {
             let lowered = self.lower(sources, inside);
-            let mcp = sources.first().map(|source| self.source_guard(*source));
-            alternatives.push(super::union::Alternative::new(lowered, mcp.unwrap_or_else(Guard::anything)));
+            let mcp = sources.first().map_or_else(Outline::anything, |source| self.outline(*source));
+            alternatives.push(super::union::Alternative::new(lowered, mcp));
         }
         self.join(alternatives)
     }

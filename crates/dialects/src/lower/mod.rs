@@ -3,6 +3,7 @@
 mod array;
 mod edit;
 mod fold;
+mod guard;
 mod node;
 mod object;
 mod position;
@@ -13,13 +14,17 @@ mod union;
 mod values;
 mod view;
 
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::dialect::{Dialect, Limits, Lowering, SchemaRules};
 use crate::json::Json;
 use crate::names::KeyTable;
 use crate::options::{Defaults, Options};
-use crate::plan::{Codec, Plan};
+use crate::plan::{Codec, Guard, Plan};
 use crate::report::{Changes, Entry, Fate, PathId};
 use crate::schema::{Members, Resolver, Source};
 use node::{Node, Writer};
@@ -66,6 +71,8 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) draft: Draft,
     /// Positions that are being lowered, each inside the one before.
     pub(crate) depth: usize,
+    /// Definitions that are being made, each inside the one before.
+    pub(crate) opened: usize,
     /// Positions among them that only a condition declares.
     pub(crate) conditions: usize,
     /// Nodes after which the rest travels as JSON text.
@@ -80,6 +87,20 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) keys: KeyTable<'a, 'r>,
     /// Targets of edited references, in the order of their definitions.
     pub(crate) waiting: Vec<Source<'a>>,
+    /// Steps left for comparing alternatives.
+    pub(crate) comparisons: Cell<usize>,
+    /// Whether an alternative of the plan looks at definitions.
+    pub(crate) guarded: bool,
+    /// Edited schemas that take more values than before.
+    pub(crate) inexact: Vec<&'a Value>,
+    /// What an earlier try has shown.
+    pub(crate) known: &'r Findings,
+    /// References that stay where they are: what is written, and what it named.
+    pub(crate) kept_references: Vec<(Cow<'a, str>, &'a Value)>,
+    /// Whether a place that needs an exact sub-schema relied on a reference.
+    pub(crate) relied: bool,
+    /// Whether something was edited and then left out.
+    pub(crate) abandoned: bool,
     /// Whether the result uses what only 2020-12 knows.
     pub(crate) modern: bool,
     root: &'a Value,
@@ -96,6 +117,8 @@ pub(crate) struct Definition<'a> {
     /// Absent while it is being made.
     pub(crate) node: Option<Node<'a>>,
     pub(crate) codec: Codec,
+    /// What its values look like; made when an alternative asks for it.
+    pub(crate) guard: OnceCell<Box<Guard>>,
     /// The definition where schemas are edited.
     pub(crate) json: Option<Json<'a>>,
     /// Objects and arrays around the place where it was first needed.
@@ -112,12 +135,36 @@ pub(crate) fn lower<'a>(
     // Recursion that branches grows quickly: it is written out only as far as that stays in proportion.
     let room = 256 + 4 * size.nodes;
     let mut unroll = dialect.schema.unroll;
+    let mut known = Findings::default();
     loop {
-        let (lowered, nodes) = lower_once(schema, size, dialect, options, unroll, room);
+        let (lowered, nodes, found) = lower_once(schema, size, dialect, options, unroll, room, &known);
+        // Ends, because what is known only grows.
+        if known.learn(found) {
+            continue;
+        }
         if nodes <= room || unroll == 0 {
             return lowered;
         }
         unroll -= 1;
+    }
+}
+
+/// What only the whole edited schema shows, so that it is edited once more.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// Schemas that came out looser than they were, where something else relied on them.
+    pub(crate) inexact: HashSet<*const Value>,
+    /// Schemas that references name and that are no longer where they were.
+    pub(crate) gone: HashSet<*const Value>,
+}
+
+impl Findings {
+    /// Whether `more` has anything new.
+    fn learn(&mut self, more: Self) -> bool {
+        let before = self.inexact.len() + self.gone.len();
+        self.inexact.extend(more.inexact);
+        self.gone.extend(more.gone);
+        self.inexact.len() + self.gone.len() > before
     }
 }
 
@@ -128,7 +175,8 @@ fn lower_once<'a>(
     options: &Options,
     unroll: usize,
     room: usize,
-) -> (LoweredSchema<'a>, usize) {
+    known: &Findings,
+) -> (LoweredSchema<'a>, usize, Findings) {
     let mut changes = Changes::with_room(size.nodes);
     let draft = Draft::of(schema);
     let resolver = Resolver::new(schema, size.has_ids, draft.ref_hides_siblings, &mut changes.paths);
@@ -142,6 +190,7 @@ fn lower_once<'a>(
         draft,
         node_limit: options.budget.nodes.min(room),
         depth: 0,
+        opened: 0,
         conditions: 0,
         unroll,
         active: Vec::new(),
@@ -149,6 +198,13 @@ fn lower_once<'a>(
         nodes: 0,
         keys: KeyTable::new(&dialect.keys, schema),
         waiting: Vec::new(),
+        comparisons: Cell::new(guard::MOST_COMPARISONS),
+        guarded: false,
+        inexact: Vec::new(),
+        known,
+        kept_references: Vec::new(),
+        relied: false,
+        abandoned: false,
         modern: false,
         root: schema,
     };
@@ -160,10 +216,16 @@ fn lower_once<'a>(
                 changes: state.changes,
                 tool_notes: Vec::new(),
             };
-            (lowered, 0)
+            (lowered, 0, Findings::default())
         }
-        Lowering::Edit => (state.edit_root(), 0),
-        Lowering::Rebuild => state.rebuild_root(dialect.tool.omit_empty_schema),
+        Lowering::Edit => {
+            let (lowered, found) = state.edit_root();
+            (lowered, 0, found)
+        }
+        Lowering::Rebuild => {
+            let (lowered, nodes) = state.rebuild_root(dialect.tool.omit_empty_schema);
+            (lowered, nodes, Findings::default())
+        }
     }
 }
 

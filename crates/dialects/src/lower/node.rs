@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
-use crate::dialect::{Additional, AnyOfStyle, NullStyle, SchemaRules};
+use crate::dialect::{AnyOfStyle, NullStyle, SchemaRules};
 use crate::json::Json;
-use crate::plan::{Guard, NULL_TEXT};
+use crate::plan::NULL_TEXT;
 use crate::schema::TypeSet;
 
 /// One node of a lowered schema.
@@ -88,6 +86,23 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// Whether [`Self::or_spelled_null`] puts the word where the model can see it.
+    pub(crate) fn shows_spelled_null(&self) -> bool {
+        let others = self.types.without(TypeSet::NULL);
+        let plain = self.branches.is_empty() && self.reference.is_none() && !others.is_empty();
+        !(self.free || (plain && self.takes_any_text(others)))
+    }
+
+    /// Free text takes the word for null as it is.
+    fn takes_any_text(&self, types: TypeSet) -> bool {
+        self.values.is_none()
+            && types.contains(TypeSet::STRING)
+            && self
+                .keywords
+                .iter()
+                .all(|(name, _)| !matches!(*name, "pattern" | "minLength" | "maxLength" | "format"))
+    }
+
     /// The same node, and the word for null.
     pub(crate) fn or_spelled_null(mut self) -> Self {
         let word = || Json::literal(NULL_TEXT);
@@ -101,18 +116,13 @@ impl<'a> Node<'a> {
                 self.values = Some(vec![word()]);
                 return self;
             }
+            if self.takes_any_text(others) {
+                return self;
+            }
             match &mut self.values {
                 Some(values) if others == TypeSet::STRING => {
                     values.push(word());
                     self.constant = false;
-                    return self;
-                }
-                // Free text takes the word as it is.
-                None if others.contains(TypeSet::STRING)
-                    && self.keywords.iter().all(|(name, _)| {
-                        !matches!(*name, "pattern" | "minLength" | "maxLength" | "format")
-                    }) =>
-                {
                     return self;
                 }
                 _ => {}
@@ -133,94 +143,6 @@ impl<'a> Node<'a> {
             ..Node::default()
         }
     }
-
-    /// What values of this node look like.
-    pub(crate) fn guard(&self, definitions: &[Option<Node<'a>>], additional: Additional) -> Guard {
-        self.guard_to(3, definitions, additional)
-    }
-
-    /// The same, looking only so deep: recursive definitions have no end.
-    fn guard_to(&self, depth: usize, definitions: &[Option<Node<'a>>], additional: Additional) -> Guard {
-        if depth == 0 {
-            return Guard::of_types(TypeSet::ALL);
-        }
-        if self.free {
-            return Guard::of_types(TypeSet::ALL);
-        }
-        if let Some(index) = self.reference {
-            let mut guard = match definitions.get(index) {
-                Some(Some(node)) if node.reference.is_none() => {
-                    node.guard_to(depth - 1, definitions, additional)
-                }
-                _ => Guard::of_types(TypeSet::ALL),
-            };
-            if self.types.contains(TypeSet::NULL) && !guard.types.contains(TypeSet::NULL) {
-                guard.types = guard.types.or(TypeSet::NULL);
-                guard.values = None;
-            }
-            return guard;
-        }
-        if !self.branches.is_empty() {
-            let guards = self.branches.iter().map(|branch| branch.guard_to(depth, definitions, additional));
-            return guards.fold(Guard::of_types(self.types), either);
-        }
-        let mut guard = Guard::of_types(self.types);
-        if let Some(values) = &self.values {
-            let mut values: Vec<Value> = values.iter().map(Json::to_value).collect();
-            if self.types.contains(TypeSet::NULL) {
-                values.push(Value::Null);
-            }
-            guard.values = Some(values);
-        }
-        if let Some(array) = &self.array
-            && array.prefix.is_empty()
-        {
-            guard.items = array
-                .items
-                .as_ref()
-                .map(|items| Box::new(items.guard_to(depth - 1, definitions, additional)));
-        }
-        if let Some(object) = &self.object {
-            guard.required = object.required.iter().map(|name| Box::from(name.as_ref())).collect();
-            if matches!(additional, Additional::Closed | Additional::Declared)
-                || matches!(object.additional, Rest::Closed)
-            {
-                guard.keys =
-                    Some(object.properties.iter().map(|(name, _)| Box::from(name.as_ref())).collect());
-            }
-            guard.members = object
-                .properties
-                .iter()
-                .filter(|(_, node)| !node.free && node.reference.is_none())
-                .map(|(name, node)| {
-                    let mut member = node.guard_to(depth - 1, definitions, additional);
-                    member.members.clear();
-                    member.keys = None;
-                    (Box::from(name.as_ref()), member)
-                })
-                .collect();
-        }
-        guard
-    }
-}
-
-/// What values of either of two nodes look like.
-fn either(left: Guard, right: Guard) -> Guard {
-    let objects = (left.types.meets(TypeSet::OBJECT), right.types.meets(TypeSet::OBJECT));
-    let types = left.types.or(right.types);
-    let (required, keys) = match objects {
-        (true, true) => {
-            let required = left.required.into_iter().filter(|key| right.required.contains(key)).collect();
-            let keys = left.keys.zip(right.keys).map(|(mut left, right)| {
-                left.extend(right);
-                left
-            });
-            (required, keys)
-        }
-        (true, false) => (left.required, left.keys),
-        (false, _) => (right.required, right.keys),
-    };
-    Guard { types, required, keys, ..Guard::default() }
 }
 
 /// Writes nodes in a dialect's spelling.
@@ -399,16 +321,18 @@ impl Writer<'_> {
 /// Moves what stands beside `anyOf` into the branches.
 fn push_down(node: &mut Node<'_>) {
     if let Some(description) = node.description.take() {
-        let mut placed = false;
-        for branch in &mut node.branches {
-            if branch.description.is_none() {
-                branch.description = Some(description.clone());
-                placed = true;
+        // Beside alternatives with words of their own it is said once, in front; otherwise by each of them.
+        if node.branches.iter().any(|branch| branch.description.is_some()) {
+            if let Some(first) = node.branches.first_mut() {
+                first.description = Some(match first.description.take() {
+                    Some(own) => Cow::Owned(format!("{description}\n{own}")),
+                    None => description,
+                });
             }
-        }
-        if !placed && let Some(first) = node.branches.first_mut() {
-            let own = first.description.take().unwrap_or_default();
-            first.description = Some(Cow::Owned(format!("{description}\n{own}")));
+        } else {
+            for branch in &mut node.branches {
+                branch.description = Some(description.clone());
+            }
         }
     }
     let keywords = std::mem::take(&mut node.keywords);

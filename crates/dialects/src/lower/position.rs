@@ -9,7 +9,7 @@ use super::{Definition, LoweredSchema, Lowerer, Node, Writer};
 use crate::dialect::{Additional, AnyOfStyle, Anything, RefStyle, Verdict};
 use crate::json::Json;
 use crate::options::Defaults;
-use crate::plan::{Codec, Plan};
+use crate::plan::{Codec, Guard, Plan};
 use crate::report::{Fate, PathId};
 use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
 use crate::text::{Note, compose};
@@ -106,6 +106,9 @@ impl<'a> Lowerer<'a, '_> {
                 && matches!(object.additional, super::node::Rest::Unsaid | super::node::Rest::Closed)
         });
         let codec = std::mem::take(&mut lowered.codec);
+        if self.guarded {
+            self.guard_definitions();
+        }
         let schema = if empty && omit_empty {
             if let Some(text) = lowered.node.description.take() {
                 tool_notes.push(Note::Sentence(text));
@@ -128,10 +131,18 @@ impl<'a> Lowerer<'a, '_> {
         } else {
             Some(self.write(&mut lowered.node))
         };
+        let mut guards = Vec::new();
+        if self.guarded {
+            guards.extend(
+                self.definitions
+                    .iter_mut()
+                    .map(|known| known.guard.take().map_or_else(Guard::anything, |guard| *guard)),
+            );
+        }
         let definitions = self.definitions.into_iter().map(|definition| definition.codec).collect();
         let lowered = LoweredSchema {
             schema,
-            plan: Plan { root: codec, definitions, injected: Vec::new() }.simplified(),
+            plan: Plan { root: codec, definitions, guards, injected: Vec::new() }.simplified(),
             changes: self.changes,
             tool_notes,
         };
@@ -304,7 +315,7 @@ impl<'a> Lowerer<'a, '_> {
             Anything::Scalars => {
                 self.change(
                     view.path,
-                    "",
+                    "type",
                     None,
                     Fate::Encoded,
                     "arrays and objects of any kind travel as JSON text",
@@ -334,7 +345,7 @@ impl<'a> Lowerer<'a, '_> {
                 if !native {
                     self.change(
                         view.path,
-                        "",
+                        "type",
                         None,
                         Fate::Encoded,
                         "objects of any kind travel as lists of entries",
@@ -369,6 +380,7 @@ impl<'a> Lowerer<'a, '_> {
             name: "any_json".to_owned(),
             node: Some(Node { types: TypeSet::NULL, branches, ..Node::default() }),
             codec: Codec::Same,
+            guard: std::cell::OnceCell::new(),
             json: None,
             at: 0,
         });
@@ -448,8 +460,11 @@ impl<'a> Lowerer<'a, '_> {
         Some(lowered)
     }
 
-    /// Makes a definition of `target`; `None` where it is only a reference to itself.
+    /// Makes a definition of `target`; `None` where it is only a reference to itself, or too many are being made.
     fn define(&mut self, target: Source<'a>, place: Place) -> Option<usize> {
+        if self.opened >= super::DEEPEST {
+            return None;
+        }
         let index = self.definitions.len();
         let name = self.definition_name(target.path);
         self.definitions.push(Definition {
@@ -457,11 +472,14 @@ impl<'a> Lowerer<'a, '_> {
             name,
             node: None,
             codec: Codec::Same,
+            guard: std::cell::OnceCell::new(),
             json: None,
             at: place.total,
         });
         let place = Place { depth: 1, total: place.total, root: false, in_union: false };
+        self.opened += 1;
         let lowered = self.lower(&[target], place);
+        self.opened -= 1;
         if lowered.node.reference == Some(index) || !lowered.possible {
             self.definitions.truncate(index);
             return None;
@@ -503,8 +521,13 @@ impl<'a> Lowerer<'a, '_> {
         if name.is_empty() {
             "root".clone_into(&mut name);
         }
-        let taken =
-            |name: &str| name == "any_json" || self.definitions.iter().any(|known| known.name == name);
+        // Where references stay in place, so do the definitions of the schema.
+        let kept = self.root.get("$defs").filter(|_| self.rules.refs != RefStyle::Defs);
+        let taken = |name: &str| {
+            name == "any_json"
+                || kept.is_some_and(|table| table.get(name).is_some())
+                || self.definitions.iter().any(|known| known.name == name)
+        };
         if taken(&name) {
             let number = (2..=usize::MAX).find(|number| !taken(&format!("{name}_{number}"))).unwrap_or(0);
             name = format!("{name}_{number}");

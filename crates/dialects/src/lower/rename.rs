@@ -18,7 +18,14 @@ struct Walk<'a> {
     positions: Vec<Vec<&'a Value>>,
     /// Absent while they are being worked on.
     codecs: Vec<Option<Codec>>,
+    /// Positions that are being worked on, each inside the one before.
+    depth: usize,
+    /// Positions that stood too deep; their turn comes when the others are done.
+    waiting: Vec<(usize, Vec<Source<'a>>)>,
 }
+
+/// References can lead through a chain as long as the schema; the stack must not follow them all the way.
+const DEEPEST: usize = 64;
 
 impl<'a> Lowerer<'a, '_> {
     /// The codec for the whole schema, and its definitions.
@@ -26,9 +33,12 @@ impl<'a> Lowerer<'a, '_> {
         if !self.keys.renames() {
             return (Codec::Same, Vec::new());
         }
-        let mut walk = Walk { positions: Vec::new(), codecs: Vec::new() };
+        let mut walk = Walk { positions: Vec::new(), codecs: Vec::new(), depth: 0, waiting: Vec::new() };
         let root =
             self.rename_position(&[Source { schema: self.root, path: PathId::ROOT, resource: 0 }], &mut walk);
+        while let Some((index, all)) = walk.waiting.pop() {
+            self.rename_all(&all, index, &mut walk);
+        }
         (root, walk.codecs.into_iter().map(Option::unwrap_or_default).collect())
     }
 
@@ -51,8 +61,20 @@ impl<'a> Lowerer<'a, '_> {
         let index = walk.positions.len();
         walk.positions.push(identity);
         walk.codecs.push(None);
-        let object = self.rename_object(&all, walk);
-        let items = Self::children(&all, &["items", "additionalItems", "prefixItems", "contains"]);
+        if walk.depth >= DEEPEST {
+            walk.waiting.push((index, all));
+            return Codec::Definition(index);
+        }
+        walk.depth += 1;
+        let codec = self.rename_all(&all, index, walk);
+        walk.depth -= 1;
+        codec
+    }
+
+    /// The codec of a value that all of these schemas describe.
+    fn rename_all(&mut self, all: &[Source<'a>], index: usize, walk: &mut Walk<'a>) -> Codec {
+        let object = self.rename_object(all, walk);
+        let items = Self::children(all, &["items", "additionalItems", "prefixItems", "contains"]);
         let list = if items.is_empty() { Codec::Same } else { self.rename_position(&items, walk) };
         let codec = match (object, list) {
             (object, Codec::Same) => object,

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::Lowerer;
+use super::guard::Outline;
 use super::node::{Node, Writer};
 use super::position::{Lowered, Place};
 use super::view::View;
-use crate::plan::{Branch, Codec, Guard, agree, disjoint, does_nothing, innocent};
+use crate::plan::{Branch, Codec, Guard, Watch, agree, does_nothing, innocent};
 use crate::report::Fate;
 use crate::schema::{Keyword, Source, TypeSet};
 use crate::text::Note;
@@ -20,11 +21,11 @@ const MOST_BRANCHES: usize = 64;
 pub(crate) struct Alternative<'a> {
     lowered: Lowered<'a>,
     /// What MCP values of it look like.
-    mcp: Guard,
+    mcp: Outline<'a>,
 }
 
 impl<'a> Alternative<'a> {
-    pub(crate) fn new(lowered: Lowered<'a>, mcp: Guard) -> Self {
+    pub(crate) fn new(lowered: Lowered<'a>, mcp: Outline<'a>) -> Self {
         Self { lowered, mcp }
     }
 }
@@ -52,7 +53,7 @@ impl<'a> Lowerer<'a, '_> {
             let source = Source { schema: branch, path, resource: union.resource };
             if bare && self.rules.refs == crate::dialect::RefStyle::Defs && branch.get("$ref").is_some() {
                 let lowered = self.lower(&[source], inside);
-                let mcp = self.source_guard(source);
+                let mcp = self.outline(source);
                 alternatives.push(Alternative { lowered, mcp });
                 continue;
             }
@@ -61,7 +62,7 @@ impl<'a> Lowerer<'a, '_> {
             inner.path = path;
             inner.schema = Some(branch);
             self.gather(source, &mut inner);
-            let mcp = view_guard(&inner);
+            let mcp = Outline::of_view(&inner);
             self.depth += 1;
             let lowered = if self.depth < super::DEEPEST {
                 self.lower_view(&mut inner, inside)
@@ -75,8 +76,11 @@ impl<'a> Lowerer<'a, '_> {
         }
         let count = alternatives.len();
         if union.keyword == Keyword::OneOf {
-            let exclusive = alternatives.iter().enumerate().all(|(index, left)| {
-                alternatives.iter().skip(index + 1).all(|right| disjoint(&left.mcp, &right.mcp))
+            let guards: Vec<Guard> = alternatives.iter().map(|alternative| alternative.mcp.guard()).collect();
+            let exclusive = self.compare(|watch| {
+                guards.iter().enumerate().all(|(index, left)| {
+                    guards.iter().skip(index + 1).all(|right| watch.disjoint(left, right))
+                })
             });
             if !exclusive {
                 view.notes.push(Note::Sentence(Cow::Borrowed("exactly one of the alternatives must hold")));
@@ -142,7 +146,7 @@ impl<'a> Lowerer<'a, '_> {
         for only in view.types.singles() {
             let mut inner = view.rules_only();
             inner.types = only;
-            let mcp = view_guard(&inner);
+            let mcp = Outline::of_view(&inner);
             let lowered = self.lower_view(&mut inner, inside);
             alternatives.push(Alternative { lowered, mcp });
         }
@@ -162,7 +166,7 @@ impl<'a> Lowerer<'a, '_> {
                 // One alternative takes anything: so does the union.
                 return Lowered::new(Node::anything(), lowered.codec.clone());
             }
-            let only_null = alternative.mcp.types == TypeSet::NULL && alternative.mcp.values.is_none();
+            let only_null = alternative.mcp.is_null();
             if let Some(words) = lowered.node.description.as_ref().filter(|_| only_null) {
                 null_words = Some(format!("null: {words}"));
             }
@@ -209,7 +213,8 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Nodes as alternatives, each once.
     pub(crate) fn unite(&self, nodes: Vec<Node<'a>>) -> Node<'a> {
-        let writer = Writer { rules: self.rules, names: &[] };
+        let names: Vec<String> = self.definitions.iter().map(|definition| definition.name.clone()).collect();
+        let writer = Writer { rules: self.rules, names: &names };
         let mut written: Vec<String> = Vec::with_capacity(nodes.len());
         let mut null = false;
         let mut kept: Vec<Node<'a>> = Vec::with_capacity(nodes.len());
@@ -259,41 +264,43 @@ impl<'a> Lowerer<'a, '_> {
         if settled.iter().all(|codec| *codec == Codec::Same) {
             return Codec::Same;
         }
-        let nodes: Vec<Option<Node<'a>>> =
-            self.definitions.iter().map(|definition| definition.node.clone()).collect();
-        let additional = self.rules.additional;
+        let types: Vec<(TypeSet, TypeSet)> = alternatives
+            .iter()
+            .map(|alternative| (alternative.mcp.types(), self.types_of(&alternative.lowered.node, 8)))
+            .collect();
+        let told_by_type = types.iter().enumerate().all(|(index, left)| {
+            types.iter().skip(index + 1).all(|right| !left.0.meets(right.0) && !left.1.meets(right.1))
+        });
+        if told_by_type {
+            let branch = |(alternative, (mcp, wire)): (&Alternative<'a>, &(TypeSet, TypeSet))| Branch {
+                tag: None,
+                mcp: Guard::of_types(*mcp),
+                wire: Guard::of_types(*wire),
+                codec: alternative.lowered.codec.clone(),
+            };
+            return Codec::Union(alternatives.iter().zip(&types).map(branch).collect());
+        }
+        self.guarded = true;
+        self.guard_definitions();
         let mut branches: Vec<Branch> = alternatives
             .iter()
             .map(|alternative| Branch {
                 tag: None,
-                mcp: alternative.mcp.clone(),
-                wire: alternative.lowered.node.guard(&nodes, additional),
+                mcp: alternative.mcp.guard(),
+                wire: self.guard(&alternative.lowered.node),
                 codec: alternative.lowered.codec.clone(),
             })
             .collect();
-        let mut confused = vec![false; branches.len()];
-        for (index, (left, left_codec)) in branches.iter().zip(&settled).enumerate() {
-            for (other, (right, right_codec)) in branches.iter().zip(&settled).enumerate().skip(index + 1) {
-                if !disjoint(&left.wire, &right.wire)
-                    && !agree((left_codec, &left.wire), (right_codec, &right.wire))
-                {
-                    for mark in [index, other] {
-                        if let Some(flag) = confused.get_mut(mark) {
-                            *flag = true;
-                        }
-                    }
-                }
-            }
-        }
+        let confused = self.compare(|watch| confused(watch, &branches, &settled));
         for (index, confused) in confused.into_iter().enumerate() {
             if confused
                 && let (Some(branch), Some(alternative)) =
                     (branches.get_mut(index), alternatives.get_mut(index))
             {
-                let tag = format!("option_{}", index + 1);
+                let tag = tag_of(index);
                 let inner = std::mem::take(&mut alternative.lowered.node);
                 alternative.lowered.node = self.tagged_node(&tag, inner);
-                branch.wire = alternative.lowered.node.guard(&nodes, additional);
+                branch.wire = Guard::tagged(&tag, std::mem::take(&mut branch.wire));
                 branch.tag = Some(tag.into_boxed_str());
             }
         }
@@ -323,23 +330,43 @@ impl<'a> Lowerer<'a, '_> {
         }));
         node
     }
+}
 
-    /// What values of a schema look like at first sight, behind references.
-    pub(crate) fn source_guard(&mut self, source: Source<'a>) -> Guard {
-        let mut source = source;
-        for _ in 0..8 {
-            let Some(Value::String(reference)) = source.schema.get("$ref") else { break };
-            let Some(target) = self.resolver.resolve(reference, source.resource, &mut self.changes.paths)
-            else {
-                return Guard::anything();
-            };
-            source = target;
+/// Which branches could be taken for another one that reads them in another way.
+fn confused(watch: &Watch<'_>, branches: &[Branch], settled: &[Codec]) -> Vec<bool> {
+    let mut confused = vec![false; branches.len()];
+    for (index, (left, left_codec)) in branches.iter().zip(settled).enumerate() {
+        for (other, (right, right_codec)) in branches.iter().zip(settled).enumerate().skip(index + 1) {
+            if !watch.disjoint(&left.wire, &right.wire)
+                && !agree(watch, (left_codec, &left.wire), (right_codec, &right.wire))
+            {
+                for mark in [index, other] {
+                    if let Some(flag) = confused.get_mut(mark) {
+                        *flag = true;
+                    }
+                }
+            }
         }
-        if source.schema.get("anyOf").or_else(|| source.schema.get("oneOf")).is_some() {
-            return Guard::anything();
-        }
-        member_guard(source.schema).unwrap_or_else(Guard::anything)
     }
+    // What could be taken for a tagged value needs a tag as well: alternatives of alternatives have tags of the same names.
+    loop {
+        let tags: Vec<Guard> = (0..branches.len())
+            .filter(|index| confused.get(*index).copied().unwrap_or_default())
+            .map(|index| Guard::tagged(&tag_of(index), Guard::anything()))
+            .collect();
+        let mistaken = branches.iter().zip(&confused).position(|(branch, confused)| {
+            !confused && tags.iter().any(|tagged| !watch.disjoint(tagged, &branch.wire))
+        });
+        match mistaken.and_then(|index| confused.get_mut(index)) {
+            Some(flag) => *flag = true,
+            None => return confused,
+        }
+    }
+}
+
+/// The property that holds values of the alternative with this number.
+fn tag_of(index: usize) -> String {
+    format!("option_{}", index + 1)
 }
 
 fn add_words(node: &mut Node<'_>, words: Option<String>) {
@@ -376,14 +403,17 @@ pub(super) fn keep_null(codec: Codec) -> Codec {
             branches.push(Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same });
             Codec::Union(branches)
         }
-        Codec::Text => {
-            let null = Guard::of_types(TypeSet::NULL);
-            let text = Guard::of_types(TypeSet::STRING);
-            let others = Guard::of_types(TypeSet::ALL.without(TypeSet::NULL));
-            Codec::Union(vec![
-                Branch { tag: None, mcp: null.clone(), wire: null, codec: Codec::Same },
-                Branch { tag: None, mcp: others, wire: text, codec: Codec::Text },
-            ])
+        // Where these have a way of their own for null it comes first: a plain null may stand for "absent".
+        Codec::Text | Codec::Definition(_) => {
+            let wire = if codec == Codec::Text { TypeSet::STRING } else { TypeSet::ALL };
+            let null = Branch {
+                tag: None,
+                mcp: Guard::of_types(TypeSet::NONE),
+                wire: Guard::of_types(TypeSet::NULL),
+                codec: Codec::Same,
+            };
+            let own = Branch { tag: None, mcp: Guard::anything(), wire: Guard::of_types(wire), codec };
+            Codec::Union(vec![null, own])
         }
         other => other,
     }
@@ -433,49 +463,4 @@ fn merge_values<'a>(alternatives: &[Alternative<'a>]) -> Option<Node<'a>> {
     }
     let description = (!lines.is_empty()).then_some(Cow::Owned(lines));
     Some(Node { values: Some(values), description, ..Node::of(TypeSet::STRING) })
-}
-
-/// What MCP values of a view look like.
-fn view_guard(view: &View<'_>) -> Guard {
-    let mut guard = Guard::of_types(view.types);
-    if let Some(values) = &view.values {
-        guard.values = Some(values.iter().map(|value| (*value).clone()).collect());
-    }
-    for part in &view.objects {
-        guard.required.extend(part.required.iter().map(|name| Box::from(*name)));
-        let Some(properties) = part.properties else { continue };
-        if part.additional == Some(&Value::Bool(false)) && part.patterns.is_none() && guard.keys.is_none() {
-            guard.keys = Some(properties.keys().map(|key| Box::from(key.as_str())).collect());
-        }
-        for (key, schema) in properties {
-            if let Some(member) = member_guard(schema) {
-                guard.members.push((Box::from(key.as_str()), member));
-            }
-        }
-    }
-    if let [part] = view.arrays.as_slice()
-        && part.prefix.is_none()
-        && let Some((_, items)) = part.items
-    {
-        guard.items = member_guard(items).map(Box::new);
-    }
-    guard
-}
-
-/// What a property says about itself at first sight.
-fn member_guard(schema: &Value) -> Option<Guard> {
-    let types = match schema.get("type") {
-        Some(Value::String(name)) => TypeSet::named(name)?,
-        _ => TypeSet::ALL,
-    };
-    let nullable = schema.get("nullable").is_some();
-    let values = match (schema.get("const"), schema.get("enum")) {
-        (Some(value), _) => Some(vec![value.clone()]),
-        (None, Some(Value::Array(values))) if !values.is_empty() => Some(values.clone()),
-        _ => None,
-    };
-    if nullable || (values.is_none() && types == TypeSet::ALL) || schema.get("$ref").is_some() {
-        return None;
-    }
-    Some(Guard { values, ..Guard::of_types(types) })
 }

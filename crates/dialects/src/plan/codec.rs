@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Guard, disjoint};
-use crate::schema::TypeSet;
+use super::{Guard, Look, Watch};
 
 /// How one value travels.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -114,59 +113,58 @@ pub(crate) struct Entries {
 }
 
 /// Whether both codecs read in the same way every value that both guards accept.
-pub(crate) fn agree(left: (&Codec, &Guard), right: (&Codec, &Guard)) -> bool {
+pub(crate) fn agree(watch: &Watch<'_>, left: (&Codec, &Guard), right: (&Codec, &Guard)) -> bool {
+    if !watch.step() {
+        return false;
+    }
     match (left.0, right.0) {
         (Codec::Same, Codec::Same) => true,
         (Codec::List(_), Codec::List(_) | Codec::Same) | (Codec::Same, Codec::List(_)) => {
-            let any = Guard::of_types(TypeSet::ALL);
-            let item = |(codec, guard): (&'_ Codec, &'_ Guard)| match codec {
-                Codec::List(item) => ((**item).clone(), guard.items.clone()),
-                _ => (Codec::Same, guard.items.clone()),
-            };
-            let ((left, left_items), (right, right_items)) = (item(left), item(right));
-            agree(
-                (&left, left_items.as_deref().unwrap_or(&any)),
-                (&right, right_items.as_deref().unwrap_or(&any)),
-            )
+            let any = Guard::anything();
+            let parts = |(codec, guard)| (item_codec(codec), watch.items_of(guard).unwrap_or(&any));
+            agree(watch, parts(left), parts(right))
         }
         (Codec::Object(_), Codec::Object(_) | Codec::Same) | (Codec::Same, Codec::Object(_)) => {
-            objects_agree(left, right)
+            objects_agree(watch, left, right)
         }
         (Codec::Union(branches), _) => branches.iter().all(|branch| {
-            disjoint(&branch.wire, right.1)
-                || (branch.tag.is_none() && agree((&branch.codec, &branch.wire), right))
+            watch.disjoint(&branch.wire, right.1)
+                || (branch.tag.is_none() && agree(watch, (&branch.codec, &branch.wire), right))
         }),
         (_, Codec::Union(branches)) => branches.iter().all(|branch| {
-            disjoint(&branch.wire, left.1)
-                || (branch.tag.is_none() && agree(left, (&branch.codec, &branch.wire)))
+            watch.disjoint(&branch.wire, left.1)
+                || (branch.tag.is_none() && agree(watch, left, (&branch.codec, &branch.wire)))
         }),
         (left, right) => left == right,
     }
 }
 
+fn item_codec(codec: &Codec) -> &Codec {
+    match codec {
+        Codec::List(item) => item,
+        _ => &Codec::Same,
+    }
+}
+
+fn property_codecs(codec: &Codec) -> (&[PropertyCodec], &Rest) {
+    match codec {
+        Codec::Object(object) => (&object.properties, &object.rest),
+        _ => (&[], &Rest::Same),
+    }
+}
+
 /// Objects agree where every key that both may have is read alike.
-fn objects_agree(left: (&Codec, &Guard), right: (&Codec, &Guard)) -> bool {
-    let common = |key: &str| {
-        let allows =
-            |guard: &Guard| guard.keys.as_ref().is_none_or(|keys| keys.iter().any(|known| **known == *key));
-        allows(left.1) && allows(right.1)
-    };
-    let empty: &[PropertyCodec] = &[];
-    let parts = |codec: &'_ Codec| match codec {
-        Codec::Object(object) => Some(object.clone()),
-        _ => None,
-    };
-    let (left_object, right_object) = (parts(left.0), parts(right.0));
-    let left_properties = left_object.as_ref().map_or(empty, |object| &object.properties);
-    let right_properties = right_object.as_ref().map_or(empty, |object| &object.properties);
+fn objects_agree(watch: &Watch<'_>, left: (&Codec, &Guard), right: (&Codec, &Guard)) -> bool {
+    let common =
+        |key: &str| watch.may_have(left.1, key, Look::EXACT) && watch.may_have(right.1, key, Look::EXACT);
+    let any = Guard::anything();
     let one_way = |mine: &[PropertyCodec], theirs: &[PropertyCodec]| {
         mine.iter().filter(|property| common(&property.wire)).all(|property| {
             match theirs.iter().find(|other| other.wire == property.wire) {
                 Some(other) => {
-                    let any = Guard::of_types(TypeSet::ALL);
                     other.mcp == property.mcp
                         && other.null_is_absent == property.null_is_absent
-                        && agree((&property.codec, &any), (&other.codec, &any))
+                        && agree(watch, (&property.codec, &any), (&other.codec, &any))
                 }
                 None => {
                     property.mcp == property.wire && !property.null_is_absent && property.codec == Codec::Same
@@ -174,13 +172,11 @@ fn objects_agree(left: (&Codec, &Guard), right: (&Codec, &Guard)) -> bool {
             }
         })
     };
+    let ((left_properties, left_rest), (right_properties, right_rest)) =
+        (property_codecs(left.0), property_codecs(right.0));
     one_way(left_properties, right_properties)
         && one_way(right_properties, left_properties)
-        && rests_agree(
-            left_object.as_ref().map_or(&Rest::Same, |object| &object.rest),
-            right_object.as_ref().map_or(&Rest::Same, |object| &object.rest),
-            &common,
-        )
+        && rests_agree(left_rest, right_rest, &common)
 }
 
 fn rests_agree(left: &Rest, right: &Rest, common: &dyn Fn(&str) -> bool) -> bool {

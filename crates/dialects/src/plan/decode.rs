@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Branch, Codec, Entries, ObjectCodec, Plan, PlanError, Rest, equal, text};
+use super::{Branch, Codec, Entries, Look, ObjectCodec, Pass, PlanError, Rest, equal, text};
 
-impl Plan {
+impl Pass<'_> {
     pub(super) fn decode_with(&self, codec: &Codec, value: &Value) -> Result<Value, PlanError> {
         match codec {
             Codec::Same => Ok(value.clone()),
@@ -36,14 +36,14 @@ impl Plan {
                 Some(value) => self.decode_with(inner, &value),
             },
             Codec::Union(branches) => self.decode_union(branches, value),
-            Codec::Definition(index) => self.decode_with(self.definition(*index)?, value),
+            Codec::Definition(index) => self.decode_with(self.plan.definition(*index)?, value),
         }
     }
 
-    fn decode_items<'p>(
-        &'p self,
+    fn decode_items<'c>(
+        &self,
         items: &[Value],
-        codec: impl Fn(usize) -> &'p Codec,
+        codec: impl Fn(usize) -> &'c Codec,
     ) -> Result<Value, PlanError> {
         let mut decoded = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
@@ -134,7 +134,13 @@ impl Plan {
         {
             return self.decode_with(&branch.codec, inner).map_err(|error| error.under(key));
         }
-        match branches.iter().find(|branch| branch.tag.is_none() && branch.wire.accepts(value)) {
+        // A value that breaks a rule somewhere inside is still meant for the alternative that it looks like.
+        let found = [Look::EXACT, Look::MEMBERS, Look::SURFACE].into_iter().find_map(|look| {
+            branches
+                .iter()
+                .find(|branch| branch.tag.is_none() && self.watch.accepts(&branch.wire, value, look))
+        });
+        match found {
             Some(branch) => self.decode_with(&branch.codec, value),
             None => Ok(value.clone()),
         }

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Branch, Codec, Entries, ObjectCodec, Plan, PlanError, Rest, equal, text};
+use super::{Branch, Codec, Entries, Look, ObjectCodec, Pass, PlanError, Rest, equal, text};
 
-impl Plan {
+impl Pass<'_> {
     pub(super) fn encode_with(&self, codec: &Codec, value: &Value) -> Result<Value, PlanError> {
         match codec {
             Codec::Same => Ok(value.clone()),
@@ -46,14 +46,14 @@ impl Plan {
                 Ok(text::escape_null(self.encode_with(inner, value)?))
             }
             Codec::Union(branches) => self.encode_union(branches, value),
-            Codec::Definition(index) => self.encode_with(self.definition(*index)?, value),
+            Codec::Definition(index) => self.encode_with(self.plan.definition(*index)?, value),
         }
     }
 
-    fn encode_items<'p>(
-        &'p self,
+    fn encode_items<'c>(
+        &self,
         items: &[Value],
-        codec: impl Fn(usize) -> &'p Codec,
+        codec: impl Fn(usize) -> &'c Codec,
     ) -> Result<Value, PlanError> {
         let mut encoded = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
@@ -113,10 +113,16 @@ impl Plan {
         Ok(Value::Array(list))
     }
 
-    /// The first alternative that carries `value` there and back.
+    /// By the first alternative whose form the dialect accepts and that comes back as it went; those that look
+    /// like the value's own come first.
     fn encode_union(&self, branches: &[Branch], value: &Value) -> Result<Value, PlanError> {
         let mut reason = None;
-        for branch in branches.iter().filter(|branch| branch.mcp.accepts(value)) {
+        let (own, others): (Vec<&Branch>, Vec<&Branch>) =
+            branches.iter().partition(|branch| self.watch.accepts(&branch.mcp, value, Look::EXACT));
+        for branch in own.into_iter().chain(others) {
+            if !self.watch.step() {
+                return Err(PlanError::new("too many alternatives fit the value"));
+            }
             let encoded = match self.encode_with(&branch.codec, value) {
                 Ok(encoded) => encoded,
                 Err(error) => {
@@ -128,7 +134,7 @@ impl Plan {
                 Some(tag) => json!({ tag.as_ref(): encoded }),
                 None => encoded,
             };
-            if branch.wire.accepts(&encoded)
+            if self.watch.accepts(&branch.wire, &encoded, Look::EXACT)
                 && self.decode_union(branches, &encoded).is_ok_and(|decoded| equal(&decoded, value))
             {
                 return Ok(encoded);

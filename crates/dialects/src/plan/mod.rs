@@ -1,5 +1,6 @@
 //! The recipe that turns arguments into a dialect's form and back.
 
+mod bounds;
 mod codec;
 mod decode;
 mod encode;
@@ -8,10 +9,13 @@ mod names;
 mod simplify;
 mod text;
 
+pub(crate) use bounds::is_bound;
 pub(crate) use codec::{Branch, Codec, Entries, ObjectCodec, PropertyCodec, Rest, TupleCodec, agree};
-pub(crate) use guard::{Guard, disjoint};
+pub(crate) use guard::{Guard, Look, Watch};
 pub(crate) use simplify::{does_nothing, innocent};
 pub(crate) use text::NULL_TEXT;
+
+use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
@@ -20,6 +24,8 @@ use serde_json::{Map, Value};
 pub struct Plan {
     pub(crate) root: Codec,
     pub(crate) definitions: Vec<Codec>,
+    /// What values of the definitions look like, where an alternative asks for it.
+    pub(crate) guards: Vec<Guard>,
     pub(crate) injected: Vec<(String, Value)>,
 }
 
@@ -54,9 +60,8 @@ impl Plan {
 
     /// MCP arguments in the dialect's form.
     pub fn encode(&self, arguments: &Value) -> Result<Value, PlanError> {
-        check_depth(arguments, DEEPEST)?;
         if self.injected.is_empty() {
-            return self.encode_with(&self.root, arguments);
+            return self.pass(arguments, |pass| pass.encode_with(&self.root, arguments));
         }
         let mut visible = arguments.clone();
         if let Value::Object(map) = &mut visible {
@@ -66,13 +71,12 @@ impl Plan {
                 }
             }
         }
-        self.encode_with(&self.root, &visible)
+        self.pass(&visible, |pass| pass.encode_with(&self.root, &visible))
     }
 
     /// The dialect's arguments as the MCP server wants them.
     pub fn decode(&self, arguments: &Value) -> Result<Value, PlanError> {
-        check_depth(arguments, DEEPEST)?;
-        let mut decoded = self.decode_with(&self.root, arguments)?;
+        let mut decoded = self.pass(arguments, |pass| pass.decode_with(&self.root, arguments))?;
         if !self.injected.is_empty() {
             if decoded.is_null() {
                 decoded = Value::Object(Map::new());
@@ -86,20 +90,43 @@ impl Plan {
         Ok(decoded)
     }
 
+    /// Works on arguments of bounded depth, with steps in proportion to their size.
+    fn pass(
+        &self,
+        arguments: &Value,
+        work: impl FnOnce(&Pass<'_>) -> Result<Value, PlanError>,
+    ) -> Result<Value, PlanError> {
+        let size = measure(arguments, DEEPEST)?;
+        let steps = Cell::new(FREE_STEPS.saturating_add(size.saturating_mul(STEPS_FOR_EACH_VALUE)));
+        let definition = |index: usize| self.guards.get(index);
+        work(&Pass { plan: self, watch: Watch { definition: &definition, steps: &steps } })
+    }
+
     fn definition(&self, index: usize) -> Result<&Codec, PlanError> {
         self.definitions.get(index).ok_or_else(|| PlanError::new("the plan names a definition that it lacks"))
     }
 }
 
+/// One walk through arguments.
+struct Pass<'p> {
+    plan: &'p Plan,
+    watch: Watch<'p>,
+}
+
 /// Levels of arguments that are read; as many as `serde_json` parses.
 const DEEPEST: usize = 128;
 
-fn check_depth(value: &Value, levels: usize) -> Result<(), PlanError> {
+/// Steps of guards: far more than any real schema needs, few enough to end soon.
+const FREE_STEPS: usize = 100_000;
+const STEPS_FOR_EACH_VALUE: usize = 512;
+
+/// How many values there are in `value`, itself among them.
+fn measure(value: &Value, levels: usize) -> Result<usize, PlanError> {
     let inner = levels.checked_sub(1).ok_or_else(|| PlanError::new("the arguments are nested too deep"))?;
     match value {
-        Value::Array(items) => items.iter().try_for_each(|item| check_depth(item, inner)),
-        Value::Object(map) => map.values().try_for_each(|item| check_depth(item, inner)),
-        _ => Ok(()),
+        Value::Array(items) => items.iter().try_fold(1, |sum, item| Ok(sum + measure(item, inner)?)),
+        Value::Object(map) => map.values().try_fold(1, |sum, item| Ok(sum + measure(item, inner)?)),
+        _ => Ok(1),
     }
 }
 

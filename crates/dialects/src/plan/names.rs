@@ -38,19 +38,38 @@ impl Plan {
                 Some(codec) => self.step(codec, name),
                 None => (name.to_owned(), &Codec::Same),
             },
-            Codec::Union(branches) => {
-                // The names of all alternatives agree wherever they share a key.
-                let named = branches.iter().find_map(|branch| match &branch.codec {
-                    Codec::Object(object) => object.properties.iter().find(|property| *property.mcp == *name),
-                    _ => None,
-                });
-                named.map_or((name.to_owned(), &Codec::Same), |property| {
-                    (property.wire.to_string(), &property.codec)
-                })
-            }
+            // The names of all alternatives agree wherever they share a key.
+            Codec::Union(branches) => branches
+                .iter()
+                .find_map(|branch| self.declared(&branch.codec, name, 8))
+                .unwrap_or_else(|| (name.to_owned(), &Codec::Same)),
             Codec::Same | Codec::Labels(_) | Codec::Text | Codec::Containers | Codec::Anything => {
                 (name.to_owned(), &Codec::Same)
             }
+        }
+    }
+
+    /// The property `name` of an object, also behind definitions and alternatives.
+    fn declared<'p>(&'p self, codec: &'p Codec, name: &str, levels: usize) -> Option<(String, &'p Codec)> {
+        let levels = levels.checked_sub(1)?;
+        match codec {
+            Codec::Object(object) => {
+                let property = object.properties.iter().find(|property| *property.mcp == *name)?;
+                Some((property.wire.to_string(), &property.codec))
+            }
+            Codec::Definition(index) => self.declared(self.definitions.get(*index)?, name, levels),
+            Codec::SpelledNull(inner) => self.declared(inner, name, levels),
+            Codec::Union(branches) => {
+                branches.iter().find_map(|branch| self.declared(&branch.codec, name, levels))
+            }
+            Codec::Same
+            | Codec::List(_)
+            | Codec::Tuple(_)
+            | Codec::Entries(_)
+            | Codec::Labels(_)
+            | Codec::Text
+            | Codec::Containers
+            | Codec::Anything => None,
         }
     }
 }

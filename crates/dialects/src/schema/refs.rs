@@ -208,7 +208,7 @@ fn join(base: &str, reference: &str) -> String {
     format!("{origin}{}", segments.join("/"))
 }
 
-fn percent_decoded(text: &str) -> Cow<'_, str> {
+pub(crate) fn percent_decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
     }

@@ -494,3 +494,31 @@ fn back_references_by_name_are_checked() {
     assert!(validator.is_valid(&json!({"p": "'a'"})));
     assert!(!validator.is_valid(&json!({"p": "'a\""})));
 }
+
+#[test]
+fn numbers_of_more_than_64_bits_are_refused_not_changed() {
+    let parse = |text: &str, bad| parse_arguments(&Arguments::Text(text.to_owned()), bad);
+    for good in [
+        "{\"a\": 18446744073709551615}",
+        "{\"a\": -9223372036854775808}",
+        "{\"a\": \"18446744073709551616 \\\" 99999999999999999999\"}",
+        "{\"a\": 1e300}",
+    ] {
+        assert!(parse(good, BadArguments::Error).is_ok(), "{good}");
+    }
+    for number in ["18446744073709551616", "-9223372036854775809"] {
+        let text = format!("{{\"a\": [{number}]}}");
+        let told =
+            format!("the number {number} does not fit into 64 bits and would lose digits; send it as text");
+        for bad in [BadArguments::Error, BadArguments::Repair] {
+            assert_eq!(parse(&text, bad).unwrap_err().to_string(), told);
+        }
+        assert_eq!(
+            parse(&text, BadArguments::Raw).unwrap().object,
+            *json!({"raw": text}).as_object().unwrap()
+        );
+    }
+    assert!(
+        parse("{\"a\": 1e400}", BadArguments::Error).unwrap_err().to_string().contains("number out of range")
+    );
+}

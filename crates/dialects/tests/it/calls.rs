@@ -2,6 +2,7 @@
 
 use gateway_dialects::{
     Protocol,
+    arguments::BadArguments,
     calls::{
         Arguments, CallError, CallId, ReadOptions, Reply, RouteFormat, TextScan, ToolCall, parse_reply,
         parse_route, render_route_error, render_route_result, route_format, text::Notation,
@@ -465,4 +466,28 @@ proptest! {
         prop_assert_eq!(parse_reply(&value, &ReadOptions::default()), first);
         let _ = parse_reply(&Value::String(words), &ReadOptions::default());
     }
+}
+
+#[test]
+fn bad_arguments_are_told_in_the_name_of_the_provider() {
+    let dialects = gateway_dialects::Dialects::builtin();
+    for (dialect, label) in
+        [("openai", "OpenAI"), ("xai", "xAI"), ("gemini", "Gemini"), ("anthropic", "Anthropic")]
+    {
+        assert_eq!(dialects.get(dialect).unwrap().label, label);
+    }
+    let value = json!({"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{a:"}});
+    let reply = parse_reply(&value, &ReadOptions::default()).unwrap();
+    let told =
+        |label: &str| reply.calls[0].arguments_object(label, BadArguments::Error).unwrap_err().to_string();
+    assert!(
+        told("xAI").starts_with("Invalid xAI function call: arguments field is not valid JSON: "),
+        "{}",
+        told("xAI")
+    );
+    assert!(
+        told("").starts_with("Invalid function call: arguments field is not valid JSON: "),
+        "{}",
+        told("")
+    );
 }

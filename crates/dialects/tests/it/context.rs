@@ -1,6 +1,6 @@
 //! Tool lists as text.
 
-use gateway_dialects::context::{Detail, ToolFilter, group_by, render_context, render_groups};
+use gateway_dialects::context::{Detail, ToolFilter, group_by, render_context, render_groups, render_within};
 use serde_json::{Value, json};
 
 fn tools() -> Vec<Value> {
@@ -122,4 +122,37 @@ fn filters_and_groups() {
 
 *Parameters marked with * are required."
     );
+}
+
+#[test]
+fn importance_is_a_filter_like_any_other() {
+    let tools = [
+        json!({"name": "a", "_meta": {"example.com/importance": "high"}}),
+        json!({"name": "b", "annotations": {"importance": "low"}}),
+        json!({"name": "c"}),
+    ];
+    let all: Vec<&Value> = tools.iter().collect();
+    assert_eq!(ToolFilter::by_importances(&["high", "medium"]).apply(&all), [&tools[0]]);
+    assert_eq!(ToolFilter::by_importances(&["low"]).apply(&all), [&tools[1]]);
+    assert_eq!(ToolFilter::default().apply(&all).len(), 3);
+}
+
+#[test]
+fn a_limit_on_tokens_takes_detail_before_tools() {
+    let tools: Vec<Value> = (0..20)
+        .map(|number| {
+            json!({"name": format!("tool_{number}"), "description": "Does it. At length.", "inputSchema": {"type": "object", "properties": {
+                "a": {"type": "string", "description": "A long description of what this is for", "enum": ["x", "y"]}
+            }}})
+        })
+        .collect();
+    let all: Vec<&Value> = tools.iter().collect();
+    let size = |text: &str| text.len().div_ceil(4);
+    let detailed = render_context(&all, Detail::Detailed);
+    let concise = render_context(&all, Detail::Concise);
+    assert_eq!(render_within(&all, Detail::Detailed, size(&detailed)), detailed);
+    assert_eq!(render_within(&all, Detail::Detailed, size(&concise)), concise);
+    let short = render_within(&all, Detail::Detailed, size(&concise) - 40);
+    assert!(size(&short) <= size(&concise) - 40 && short.contains("1. tool_0("), "{short}");
+    assert!(short.ends_with(" more tools are not shown.)"), "{short}");
 }

@@ -11,4 +11,5 @@ mod drain;
 mod guard;
 mod logs;
 mod operations;
+mod turns;
 mod wrong_requests;

@@ -29,10 +29,10 @@ impl<'a> Lowerer<'a, '_> {
             }
             let path = self.step(list, key);
             let edited = self.edit(Source { schema, path, resource: draft.resource });
-            draft.exact &= edited.exact;
+            draft.adopt(&edited);
             let wire = self.keys.wire(key);
             if matches!(wire, Cow::Owned(_)) {
-                self.change(path, "", None, Fate::Encoded, "the key travels under another name");
+                self.change(path, "properties", None, Fate::Encoded, "the key travels under another name");
                 draft.exact = false;
                 changed = true;
             }
@@ -102,7 +102,9 @@ impl<'a> Lowerer<'a, '_> {
         for (key, schema) in table {
             let path = self.step(list, key);
             let edited = self.edit(Source { schema, path, resource: draft.resource });
-            draft.exact &= edited.exact || !speaks;
+            if speaks {
+                draft.adopt(&edited);
+            }
             changed |= !matches!(edited.json, Json::Same(_));
             written.push((Cow::Borrowed(key.as_str()), edited.json));
         }
@@ -112,6 +114,11 @@ impl<'a> Lowerer<'a, '_> {
     pub(super) fn edit_items(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
         if !value.is_array() {
             return self.edit_child(name, value, draft, Exactness::Free);
+        }
+        if draft.map.get("prefixItems").is_some_and(Value::is_array) {
+            draft.changed = true;
+            self.change(draft.path, name, Some(value), Fate::Rewritten, "prefixItems says the positions");
+            return;
         }
         if self.rules.items_lists {
             return self.edit_list(Keyword::PrefixItems, name, value, draft);
@@ -133,7 +140,7 @@ impl<'a> Lowerer<'a, '_> {
             self.change(draft.path, "additionalItems", Some(rest), Fate::Rewritten, "said by items");
             let path = self.step(draft.path, "additionalItems");
             let edited = self.edit(Source { schema: rest, path, resource: draft.resource });
-            draft.exact &= edited.exact;
+            draft.adopt(&edited);
             draft.out.push((Cow::Borrowed("items"), edited.json));
         }
     }
@@ -160,7 +167,8 @@ impl<'a> Lowerer<'a, '_> {
             self.waiting.truncate(definitions);
             return self.remove(name, value, draft, "cannot be said exactly here");
         }
-        draft.exact &= edited.exact;
+        self.relied |= edited.relies && exactness == Exactness::Needed;
+        draft.adopt(&edited);
         let changed = !matches!(edited.json, Json::Same(_));
         draft.push(name, value, changed, || edited.json);
     }
@@ -175,16 +183,19 @@ impl<'a> Lowerer<'a, '_> {
         let Value::Array(members) = value else { return };
         let list = self.step(draft.path, name);
         let mut changed = false;
-        let mut exact = true;
+        let (mut exact, mut relies) = (true, false);
         let mut written = Vec::with_capacity(members.len());
         for (index, schema) in members.iter().enumerate() {
             let path = self.changes.paths.index(list, index);
             let edited = self.edit(Source { schema, path, resource: draft.resource });
             exact &= edited.exact;
+            relies |= edited.relies;
             changed |= !matches!(edited.json, Json::Same(_));
             written.push(edited.json);
         }
         draft.exact &= exact;
+        draft.relies |= relies;
+        self.relied |= relies && exact && keyword == Keyword::OneOf;
         if keyword == Keyword::OneOf && (!exact || self.rules.keywords.of(keyword) == Verdict::Describe) {
             draft.exact = false;
             draft.changed = true;

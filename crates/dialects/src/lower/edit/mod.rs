@@ -22,6 +22,8 @@ struct Edited<'a> {
     json: Json<'a>,
     /// Whether it takes the same values as before, under the same names.
     exact: bool,
+    /// Whether that relies on what it refers to.
+    relies: bool,
 }
 
 /// What is known about a node while its keywords are read.
@@ -34,6 +36,8 @@ struct Draft<'a> {
     notes: Vec<Note<'a>>,
     changed: bool,
     exact: bool,
+    /// Whether `exact` relies on what the node refers to.
+    relies: bool,
     patterns_gone: bool,
 }
 
@@ -43,7 +47,7 @@ impl<'a> Lowerer<'a, '_> {
             Value::Object(map) => map,
             Value::Bool(flag) => {
                 if self.rules.boolean_schemas {
-                    return Edited { json: Json::Same(source.schema), exact: true };
+                    return Edited { json: Json::Same(source.schema), exact: true, relies: false };
                 }
                 self.change(
                     source.path,
@@ -57,14 +61,14 @@ impl<'a> Lowerer<'a, '_> {
                 } else {
                     Json::object([("description", Json::literal("No value is allowed here"))])
                 };
-                return Edited { json, exact: *flag };
+                return Edited { json, exact: *flag, relies: false };
             }
             other => {
                 self.change(source.path, "", Some(other), Fate::Rewritten, "not a schema");
                 let named = other.as_str().and_then(type_alias);
                 let json = named
                     .map_or(Json::Object(Vec::new()), |name| Json::object([("type", Json::literal(name))]));
-                return Edited { json, exact: false };
+                return Edited { json, exact: false, relies: false };
             }
         };
         let mut draft = Draft {
@@ -76,15 +80,19 @@ impl<'a> Lowerer<'a, '_> {
             notes: Vec::new(),
             changed: false,
             exact: true,
+            relies: false,
             patterns_gone: false,
         };
         for (name, value) in map {
             self.edit_keyword(name, value, &mut draft);
         }
         self.finish(&mut draft);
-        let exact = draft.exact;
+        let Draft { exact, relies, .. } = draft;
+        if !exact {
+            self.inexact.push(source.schema);
+        }
         let json = if draft.changed { Json::Object(draft.out) } else { Json::Same(source.schema) };
-        Edited { json, exact }
+        Edited { json, exact, relies }
     }
 
     fn edit_keyword(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
@@ -118,6 +126,12 @@ impl<'a> Lowerer<'a, '_> {
                 );
                 if keyword == Keyword::Required {
                     draft.out.push((Cow::Borrowed(name), self.renamed_list(json)));
+                } else if keyword == Keyword::Enum
+                    && self.rules.satisfiable
+                    && !draft.types.contains(TypeSet::of(value))
+                {
+                    // The one value that stood in place of a list: nothing can have it.
+                    draft.exact = false;
                 } else if self.rules.keywords.of(keyword) == Verdict::Keep {
                     draft.out.push((Cow::Borrowed(name), json));
                 } else {
@@ -200,6 +214,9 @@ impl<'a> Lowerer<'a, '_> {
                 self.remove(name, value, draft, "it depends on ids, which are gone");
             }
             Keyword::DependentRequired | Keyword::Dependencies if self.mentions_renamed(value) => {
+                self.remove(name, value, draft, "keys travel under other names");
+            }
+            Keyword::Enum | Keyword::Const if self.holds_renamed(value) => {
                 self.remove(name, value, draft, "keys travel under other names");
             }
             Keyword::Default => match self.defaults {
@@ -287,12 +304,15 @@ impl<'a> Lowerer<'a, '_> {
                 "the dialect wants to know the items",
             );
             draft.out.push((Cow::Borrowed("items"), Json::Object(Vec::new())));
+            // All items are looked at now, so none is left to be unevaluated.
+            draft.exact &= !draft.map.contains_key("unevaluatedItems");
         }
         if draft.patterns_gone
             && let Some(value) =
                 draft.map.member("additionalProperties").filter(|value| *value != &Value::Bool(true))
             && has(&draft.out, "additionalProperties")
         {
+            self.abandoned = true;
             draft.out.retain(|(name, _)| name != "additionalProperties");
             self.remove("additionalProperties", value, draft, "it speaks of what the patterns leave");
         }
@@ -307,18 +327,21 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
         }
-        if !draft.exact {
-            for name in ["unevaluatedProperties", "unevaluatedItems"] {
-                if let Some(value) = draft.map.member(name).filter(|_| has(&draft.out, name)) {
-                    draft.out.retain(|(known, _)| known != name);
-                    self.remove(name, value, draft, "it speaks of what other keywords leave");
-                }
+        for name in ["unevaluatedProperties", "unevaluatedItems"] {
+            self.relied |= draft.exact && draft.relies && has(&draft.out, name);
+            if !draft.exact
+                && let Some(value) = draft.map.member(name).filter(|_| has(&draft.out, name))
+            {
+                self.abandoned = true;
+                draft.out.retain(|(known, _)| known != name);
+                self.remove(name, value, draft, "it speaks of what other keywords leave");
             }
         }
         // A condition that is gone takes its consequences along.
         if draft.map.has("if") && !has(&draft.out, "if") {
             for name in ["then", "else"] {
                 if let Some(value) = draft.map.member(name).filter(|_| has(&draft.out, name)) {
+                    self.abandoned = true;
                     draft.out.retain(|(known, _)| known != name);
                     self.remove(name, value, draft, "its condition cannot be said here");
                 }
@@ -351,6 +374,12 @@ enum Exactness {
 }
 
 impl<'a> Draft<'a> {
+    /// Takes over what is known about a part of the node.
+    fn adopt(&mut self, part: &Edited<'a>) {
+        self.exact &= part.exact;
+        self.relies |= part.relies;
+    }
+
     fn push(&mut self, name: &'a str, value: &'a Value, changed: bool, json: impl FnOnce() -> Json<'a>) {
         self.changed |= changed;
         self.out.push((Cow::Borrowed(name), if changed { json() } else { Json::Same(value) }));
@@ -368,10 +397,12 @@ fn into_entries(json: Json<'_>) -> Entries<'_> {
 }
 
 fn declared_types(map: &Map<String, Value>) -> TypeSet {
+    // Slips such as `int` are mended elsewhere; they mean a type here too.
+    let read = |name: &str| type_alias(name).and_then(TypeSet::named);
     match map.member("type") {
-        Some(Value::String(name)) => TypeSet::named(name).unwrap_or(TypeSet::ALL),
+        Some(Value::String(name)) => read(name).unwrap_or(TypeSet::ALL),
         Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).filter_map(TypeSet::named).fold(TypeSet::NONE, TypeSet::or)
+            names.iter().filter_map(Value::as_str).filter_map(read).fold(TypeSet::NONE, TypeSet::or)
         }
         _ => TypeSet::ALL,
     }

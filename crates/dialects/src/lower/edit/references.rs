@@ -16,7 +16,12 @@ impl<'a> Lowerer<'a, '_> {
         let Some(target) = self.resolver.resolve(reference, draft.resource, &mut self.changes.paths) else {
             return self.remove(name, value, draft, "names nothing in this schema");
         };
-        if self.rules.refs == RefStyle::Defs {
+        draft.relies = true;
+        let address = std::ptr::from_ref(target.schema);
+        if self.known.inexact.contains(&address) {
+            draft.exact = false;
+        }
+        if self.rules.refs == RefStyle::Defs || self.known.gone.contains(&address) {
             let written = match self.edit_definition(target) {
                 Some(definition) => format!("#/$defs/{definition}"),
                 None => "#".to_owned(),
@@ -46,9 +51,11 @@ impl<'a> Lowerer<'a, '_> {
                 draft.changed = true;
                 self.change(draft.path, name, Some(value), Fate::Rewritten, "the same place, from the root");
                 draft.out.push((Cow::Borrowed(name), Json::from(format!("#{}", percent_encoded(&renamed)))));
+                self.kept_references.push((Cow::Owned(renamed), target.schema));
                 return;
             }
         }
+        self.kept_references.push((Cow::Borrowed(reference.trim_start_matches('#')), target.schema));
         draft.out.push((Cow::Borrowed(name), Json::Same(value)));
     }
 
@@ -87,6 +94,18 @@ impl<'a> Lowerer<'a, '_> {
             })
     }
 
+    /// Whether a listed value has a key that travels under another name.
+    pub(super) fn holds_renamed(&self, value: &'a Value) -> bool {
+        !self.keys.is_free()
+            && match value {
+                Value::Object(map) => map
+                    .iter()
+                    .any(|(key, inner)| self.keys.wire(key) != key.as_str() || self.holds_renamed(inner)),
+                Value::Array(items) => items.iter().any(|item| self.holds_renamed(item)),
+                _ => false,
+            }
+    }
+
     /// The name of the definition made from `target`; `None` for the root itself.
     pub(super) fn edit_definition(&mut self, target: Source<'a>) -> Option<String> {
         if std::ptr::eq(target.schema, self.root) {
@@ -105,6 +124,7 @@ impl<'a> Lowerer<'a, '_> {
             name: name.clone(),
             node: None,
             codec: Codec::Same,
+            guard: std::cell::OnceCell::new(),
             json: None,
             at: 0,
         });

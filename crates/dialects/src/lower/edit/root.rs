@@ -2,20 +2,22 @@
 
 use super::super::object::PropertyKinds as Kinds;
 use super::super::view::View;
-use super::super::{LoweredSchema, Lowerer};
+use super::super::{Findings, LoweredSchema, Lowerer};
 use super::{Entries, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
 use crate::plan::Plan;
 use crate::report::{Fate, PathId};
+use crate::schema::refs::percent_decoded;
 use crate::schema::{Keyword, Members, Source};
 use crate::text::{Note, compose};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 impl<'a> Lowerer<'a, '_> {
     /// The whole schema.
-    pub(crate) fn edit_root(mut self) -> LoweredSchema<'a> {
+    pub(crate) fn edit_root(mut self) -> (LoweredSchema<'a>, Findings) {
         let mut schema = if self.root_needs_folding() { self.fold_root() } else { self.edit_plain_root() };
         let mut index = 0;
         while let Some(target) = self.waiting.get(index).copied() {
@@ -25,14 +27,18 @@ impl<'a> Lowerer<'a, '_> {
             }
             index += 1;
         }
+        let gone = self.gone_targets(&schema);
         if !self.definitions.is_empty() {
             let mut entries = into_entries(schema);
             let definitions = std::mem::take(&mut self.definitions);
-            let written = definitions
+            let mut written: Entries<'a> = definitions
                 .into_iter()
                 .filter_map(|definition| Some((Cow::Owned(definition.name), definition.json?)))
                 .collect();
-            entries.push((Cow::Borrowed("$defs"), Json::Object(written)));
+            if self.abandoned || !self.known.gone.is_empty() {
+                keep_used(&entries, &mut written);
+            }
+            add_definitions(&mut entries, written);
             schema = Json::Object(entries);
         }
         if self.modern && self.root.member("$schema").is_some() {
@@ -50,12 +56,25 @@ impl<'a> Lowerer<'a, '_> {
             schema = Json::Object(entries);
         }
         let (codec, definitions) = self.rename_codec();
-        LoweredSchema {
+        let inexact = if self.relied { self.inexact.as_slice() } else { &[] };
+        let found =
+            Findings { inexact: inexact.iter().map(|schema| std::ptr::from_ref(*schema)).collect(), gone };
+        let lowered = LoweredSchema {
             schema: Some(schema),
-            plan: Plan { root: codec, definitions, injected: Vec::new() }.simplified(),
+            plan: Plan { root: codec, definitions, guards: Vec::new(), injected: Vec::new() }.simplified(),
             changes: self.changes,
             tool_notes: Vec::new(),
-        }
+        };
+        (lowered, found)
+    }
+
+    /// Targets of references that are not where the references say.
+    fn gone_targets(&self, schema: &Json<'a>) -> HashSet<*const Value> {
+        self.kept_references
+            .iter()
+            .filter(|(pointer, _)| !is_there(schema, pointer))
+            .map(|(_, target)| std::ptr::from_ref(*target))
+            .collect()
     }
 
     pub(super) fn root_needs_folding(&self) -> bool {
@@ -77,6 +96,7 @@ impl<'a> Lowerer<'a, '_> {
             return edited.json;
         }
         let mut entries = into_entries(edited.json);
+        self.inexact.push(root);
         if !typed {
             self.change(
                 PathId::ROOT,
@@ -141,6 +161,7 @@ impl<'a> Lowerer<'a, '_> {
     /// One object for a root that is a reference or a composition.
     pub(super) fn fold_root(&mut self) -> Json<'a> {
         let mut view = View::new(PathId::ROOT, Some(self.root));
+        self.inexact.push(self.root);
         self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
         let unions = std::mem::take(&mut view.unions);
         self.fold(unions, &mut view);
@@ -247,5 +268,96 @@ impl<'a> Lowerer<'a, '_> {
             1 => written.pop().unwrap_or(Json::Null),
             _ => Json::object([("anyOf", Json::Array(written))]),
         }
+    }
+}
+
+/// Puts definitions of ours beside those that the schema has.
+fn add_definitions<'a>(schema: &mut Entries<'a>, written: Entries<'a>) {
+    if written.is_empty() {
+        return;
+    }
+    match schema.iter_mut().find(|(name, _)| name == "$defs") {
+        Some((_, table)) => {
+            let mut entries = into_entries(std::mem::replace(table, Json::Null));
+            entries.extend(written);
+            *table = Json::Object(entries);
+        }
+        None => schema.push((Cow::Borrowed("$defs"), Json::Object(written))),
+    }
+}
+
+/// Whether `pointer`, as it stands in a reference, leads anywhere.
+fn is_there(schema: &Json<'_>, pointer: &str) -> bool {
+    let Some(rest) = pointer.strip_prefix('/') else { return true };
+    let (step, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let key = percent_decoded(step).replace("~1", "/").replace("~0", "~");
+    match schema {
+        Json::Object(entries) => {
+            entries.iter().find(|(name, _)| *name == key).is_some_and(|(_, json)| is_there(json, rest))
+        }
+        Json::Array(items) => key
+            .parse::<usize>()
+            .ok()
+            .and_then(|index| items.get(index))
+            .is_some_and(|json| is_there(json, rest)),
+        Json::Same(value) => match value {
+            Value::Object(map) => map.get(&key).is_some_and(|value| is_there(&Json::Same(value), rest)),
+            Value::Array(items) => {
+                let item = key.parse::<usize>().ok().and_then(|index| items.get(index));
+                item.is_some_and(|value| is_there(&Json::Same(value), rest))
+            }
+            _ => false,
+        },
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => false,
+    }
+}
+
+/// Leaves only the definitions that the schema leads to.
+fn keep_used<'a>(schema: &Entries<'a>, definitions: &mut Entries<'a>) {
+    let mut used: Vec<String> = Vec::new();
+    for (_, json) in schema {
+        collect_references(json, &mut used);
+    }
+    let mut index = 0;
+    while let Some(name) = used.get(index) {
+        let target = definitions.iter().find(|(known, _)| known == name).map(|(_, json)| json.clone());
+        if let Some(json) = target {
+            collect_references(&json, &mut used);
+        }
+        index += 1;
+    }
+    definitions.retain(|(name, _)| used.iter().any(|known| name == known));
+}
+
+fn collect_references(json: &Json<'_>, found: &mut Vec<String>) {
+    match json {
+        Json::Object(entries) => {
+            for (name, value) in entries {
+                note_reference(name, value.as_str(), found);
+                collect_references(value, found);
+            }
+        }
+        Json::Same(Value::Object(map)) => {
+            for (name, value) in map {
+                note_reference(name, value.as_str(), found);
+                collect_references(&Json::Same(value), found);
+            }
+        }
+        Json::Array(items) => items.iter().for_each(|item| collect_references(item, found)),
+        Json::Same(Value::Array(items)) => {
+            for item in items {
+                collect_references(&Json::Same(item), found);
+            }
+        }
+        Json::Same(_) | Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
+    }
+}
+
+fn note_reference(keyword: &str, value: Option<&str>, found: &mut Vec<String>) {
+    if keyword == "$ref"
+        && let Some(name) = value.and_then(|target| target.strip_prefix("#/$defs/"))
+        && !found.iter().any(|known| known == name)
+    {
+        found.push(name.to_owned());
     }
 }

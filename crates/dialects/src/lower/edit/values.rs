@@ -4,7 +4,7 @@ use super::super::Lowerer;
 use super::Draft;
 use crate::json::Json;
 use crate::report::Fate;
-use crate::schema::{Keyword, Members, TypeSet};
+use crate::schema::{Keyword, TypeSet};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -58,15 +58,27 @@ impl<'a> Lowerer<'a, '_> {
     /// Bounds that no value satisfies make a schema that some compilers refuse.
     pub(super) fn drop_contradictions(&mut self, draft: &mut Draft<'a>) {
         for (low, high) in [("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")] {
-            let bound = |name: &str| draft.map.member(name).and_then(Value::as_f64);
+            let bound = |name: &str| {
+                let (_, json) = draft.out.iter().find(|(known, _)| known == name)?;
+                match json {
+                    Json::Same(value) => value.as_f64(),
+                    Json::Number(number) => number.as_f64(),
+                    _ => None,
+                }
+            };
             if let (Some(least), Some(most)) = (bound(low), bound(high))
                 && least > most
             {
                 for name in [low, high] {
-                    if let Some(value) =
-                        draft.map.member(name).filter(|_| draft.out.iter().any(|(known, _)| known == name))
-                    {
-                        draft.out.retain(|(known, _)| known != name);
+                    draft.out.retain(|(known, _)| known != name);
+                    // A whole bound may stand for an exclusive one.
+                    let original = match name {
+                        "minimum" => ["minimum", "exclusiveMinimum"],
+                        "maximum" => ["maximum", "exclusiveMaximum"],
+                        other => [other, other],
+                    };
+                    let original = original.into_iter().find_map(|name| draft.map.get_key_value(name));
+                    if let Some((name, value)) = original {
                         self.remove(name, value, draft, "the bounds contradict each other");
                     }
                 }

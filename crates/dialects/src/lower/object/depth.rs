@@ -18,6 +18,7 @@ impl<'a> Lowerer<'a, '_> {
             name: name.unwrap_or_default(),
             node: Some(node),
             codec: Codec::Same,
+            guard: std::cell::OnceCell::new(),
             json: None,
             at: 0,
         });
@@ -43,6 +44,10 @@ impl<'a> Lowerer<'a, '_> {
             return Lowered::new(Node::text("JSON text"), Codec::Text);
         }
         let index = self.add_part(Node::default());
+        if let Some(definition) = self.definitions.get_mut(index) {
+            // Nobody may look at it before it is finished.
+            definition.node = None;
+        }
         self.change(
             view.path,
             "",

@@ -113,7 +113,7 @@ impl<'a> Lowerer<'a, '_> {
             let wire = self.keys.wire(property.name);
             let renamed = matches!(wire, Cow::Owned(_));
             if renamed {
-                self.change(path, "", None, Fate::Encoded, "the key travels under another name");
+                self.change(path, "properties", None, Fate::Encoded, "the key travels under another name");
             }
             let absent_as_null = self.rules.all_required && !must;
             if absent_as_null {
@@ -196,7 +196,16 @@ impl<'a> Lowerer<'a, '_> {
         let original = schema.and_then(|schema| schema.member("type"));
         if nullable {
             let node = std::mem::take(&mut lowered.node);
+            let shown = node.shows_spelled_null();
             lowered.node = node.or_spelled_null().or_null();
+            if !shown {
+                // Nothing in the schema shows the word: the model has to be told.
+                let words = "Write (null) for a real null";
+                lowered.node.description = Some(match lowered.node.description.take() {
+                    Some(own) => Cow::Owned(format!("{own}\n{words}")),
+                    None => Cow::Borrowed(words),
+                });
+            }
             let codec = std::mem::take(&mut lowered.codec);
             lowered.codec = Codec::SpelledNull(Box::new(codec));
             self.change(

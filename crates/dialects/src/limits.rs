@@ -1,0 +1,236 @@
+//! What a provider refuses to go beyond, in one lowered schema.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::dialect::Limits;
+use crate::json::Json;
+use crate::report::{Changes, Entry, Fate, PathId};
+use crate::tokens::json_bytes;
+
+/// Why the provider would refuse `schema`.
+pub(crate) fn over_limit(schema: &Json<'_>, limits: &Limits) -> Option<String> {
+    if limits.properties > 0 {
+        let count = properties(schema);
+        if count > limits.properties {
+            return Some(format!(
+                "the schema has {count} properties, and the provider takes {}",
+                limits.properties
+            ));
+        }
+    }
+    // Counting is rough, writing is exact: it is done only near the limit.
+    if limits.schema_bytes > 0 && json_bytes(schema).saturating_mul(2) > limits.schema_bytes {
+        let bytes = serde_json::to_string(schema).map_or(0, |text| text.len());
+        if bytes > limits.schema_bytes {
+            return Some(format!(
+                "the schema has {bytes} bytes, and the provider takes {}",
+                limits.schema_bytes
+            ));
+        }
+    }
+    None
+}
+
+/// Cuts descriptions that are longer than the provider takes: the server's own words first, constraints last.
+pub(crate) fn cut_descriptions<'a>(schema: Json<'a>, limits: &Limits, changes: &mut Changes<'a>) -> Json<'a> {
+    let limit = limits.parameter_description;
+    if limit == 0 || !has_long_description(&schema, limit) {
+        return schema;
+    }
+    cut_node(schema, limit, PathId::ROOT, changes)
+}
+
+/// `text` in at most `limit` characters; what stands behind the server's own words stays as long as it can.
+pub(crate) fn cut_text(text: &str, limit: usize) -> String {
+    if text.chars().count() <= limit {
+        return text.to_owned();
+    }
+    let rules = ["\n\nConstraints: ", "\n\nIMPORTANT: "].iter().filter_map(|mark| text.rfind(mark)).min();
+    let (own, rules) = text.split_at(rules.unwrap_or(text.len()));
+    let room = limit.saturating_sub(rules.chars().count() + 1);
+    if room == 0 {
+        let rest = if rules.is_empty() { own } else { rules.trim_start() };
+        return rest.chars().take(limit).collect();
+    }
+    let cut: String = own.chars().take(room).collect();
+    format!("{}…{rules}", cut.trim_end())
+}
+
+/// Keywords whose value is a schema, or a list of schemas.
+const SCHEMAS: &[&str] = &[
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "additionalProperties",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "contains",
+    "propertyNames",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "if",
+    "then",
+    "else",
+];
+
+/// Keywords whose value is a table of schemas.
+const TABLES: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+
+/// Shows every member of a node, whichever way it is held.
+fn each_member<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&str, &Json<'a>)) {
+    match json {
+        Json::Object(entries) => entries.iter().for_each(|(name, json)| visit(name, json)),
+        Json::Same(Value::Object(map)) => {
+            map.iter().for_each(|(name, value)| visit(name, &Json::Same(value)));
+        }
+        _ => {}
+    }
+}
+
+/// Shows every item of a list, or the value itself where it is none.
+fn each_item<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
+    match json {
+        Json::Array(items) => items.iter().for_each(visit),
+        Json::Same(Value::Array(items)) => items.iter().for_each(|item| visit(&Json::Same(item))),
+        other => visit(other),
+    }
+}
+
+/// Shows every schema directly inside a node.
+fn each_child<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
+    each_member(json, &mut |name, value| {
+        if TABLES.contains(&name) {
+            each_member(value, &mut |_, schema| visit(schema));
+        } else if SCHEMAS.contains(&name) {
+            each_item(value, visit);
+        }
+    });
+}
+
+fn properties(json: &Json<'_>) -> usize {
+    let mut count = 0;
+    each_member(json, &mut |name, table| {
+        if name == "properties" {
+            each_member(table, &mut |_, _| count += 1);
+        }
+    });
+    each_child(json, &mut |child| count += properties(child));
+    count
+}
+
+fn has_long_description(json: &Json<'_>, limit: usize) -> bool {
+    let mut long = false;
+    each_member(json, &mut |name, value| {
+        long |= name == "description" && value.as_str().is_some_and(|text| text.chars().count() > limit);
+    });
+    each_child(json, &mut |child| long = long || has_long_description(child, limit));
+    long
+}
+
+type Entries<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
+
+fn into_entries(json: Json<'_>) -> Result<Entries<'_>, Json<'_>> {
+    match json {
+        Json::Object(entries) => Ok(entries),
+        Json::Same(Value::Object(map)) => {
+            Ok(map.iter().map(|(name, value)| (Cow::Borrowed(name.as_str()), Json::Same(value))).collect())
+        }
+        other => Err(other),
+    }
+}
+
+fn cut_node<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Changes<'a>) -> Json<'a> {
+    if !has_long_description(&json, limit) {
+        return json;
+    }
+    let entries = match into_entries(json) {
+        Ok(entries) => entries,
+        Err(other) => return other,
+    };
+    let mut cut = Vec::with_capacity(entries.len());
+    for (name, value) in entries {
+        let value = if name == "description" {
+            cut_description(value, limit, path, changes)
+        } else if TABLES.contains(&name.as_ref()) {
+            let list = step(changes, path, lasting(&name));
+            cut_table(value, limit, list, changes)
+        } else if SCHEMAS.contains(&name.as_ref()) {
+            let at = step(changes, path, lasting(&name));
+            cut_schemas(value, limit, at, changes)
+        } else {
+            value
+        };
+        cut.push((name, value));
+    }
+    Json::Object(cut)
+}
+
+fn cut_description<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Changes<'a>) -> Json<'a> {
+    let Some(text) = json.as_str().filter(|text| text.chars().count() > limit) else { return json };
+    changes.entries.push(Entry {
+        path,
+        keyword: "description",
+        value: None,
+        fate: Fate::Rewritten,
+        reason: "cut to the length that the provider takes",
+    });
+    Json::from(cut_text(text, limit))
+}
+
+fn cut_table<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Changes<'a>) -> Json<'a> {
+    match into_entries(json) {
+        Err(other) => other,
+        Ok(entries) => Json::Object(
+            entries
+                .into_iter()
+                .map(|(key, schema)| {
+                    let path = step(changes, path, lasting(&key));
+                    (key, cut_node(schema, limit, path, changes))
+                })
+                .collect(),
+        ),
+    }
+}
+
+fn cut_schemas<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Changes<'a>) -> Json<'a> {
+    let items: Vec<Json<'a>> = match json {
+        Json::Array(items) => items,
+        Json::Same(Value::Array(items)) => items.iter().map(Json::Same).collect(),
+        other => return cut_node(other, limit, path, changes),
+    };
+    let cut = items.into_iter().enumerate().map(|(index, item)| {
+        let path = changes.paths.index(path, index);
+        cut_node(item, limit, path, changes)
+    });
+    Json::Array(cut.collect())
+}
+
+/// One step further, where the name lives as long as the report.
+fn step<'a>(changes: &mut Changes<'a>, path: PathId, name: Option<&'a str>) -> PathId {
+    name.map_or(path, |name| changes.paths.name(path, name))
+}
+
+fn lasting<'a>(name: &Cow<'a, str>) -> Option<&'a str> {
+    match name {
+        Cow::Borrowed(name) => Some(name),
+        Cow::Owned(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut_text;
+
+    #[test]
+    fn constraints_go_last() {
+        let text = "Ä long description of what this is\n\nConstraints: number must be >= 1";
+        assert_eq!(cut_text(text, 50), "Ä long descript…\n\nConstraints: number must be >= 1");
+        assert_eq!(cut_text(text, 20), "Constraints: number ");
+        assert_eq!(cut_text("äöüäöü", 4), "äöü…");
+        assert_eq!(cut_text("short", 5), "short");
+    }
+}

@@ -1,0 +1,184 @@
+//! What values of alternatives look like: in the dialect, and as MCP values.
+
+use serde_json::Value;
+
+use super::Lowerer;
+use super::node::{Node, Rest};
+use super::view::{ArrayPart, ObjectPart, View};
+use crate::dialect::Additional;
+use crate::json::Json;
+use crate::plan::{Guard, Watch, is_bound};
+use crate::schema::{Keyword, Source, TypeSet};
+
+/// Steps that comparing the alternatives of one schema may take.
+pub(crate) const MOST_COMPARISONS: usize = 200_000;
+
+/// What MCP values of an alternative look like at first sight; a guard only where one is needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Outline<'a> {
+    types: TypeSet,
+    values: Option<Vec<&'a Value>>,
+    objects: Vec<ObjectPart<'a>>,
+    arrays: Vec<ArrayPart<'a>>,
+}
+
+impl<'a> Outline<'a> {
+    pub(crate) fn anything() -> Self {
+        Self { types: TypeSet::ALL, values: None, objects: Vec::new(), arrays: Vec::new() }
+    }
+
+    pub(crate) fn of_view(view: &View<'a>) -> Self {
+        Self {
+            types: view.types,
+            values: view.values.clone(),
+            objects: view.objects.clone(),
+            arrays: view.arrays.clone(),
+        }
+    }
+
+    pub(crate) fn types(&self) -> TypeSet {
+        self.types
+    }
+
+    /// Whether null is all that it takes.
+    pub(crate) fn is_null(&self) -> bool {
+        self.types == TypeSet::NULL && self.values.is_none()
+    }
+
+    pub(crate) fn guard(&self) -> Guard {
+        let mut guard = Guard::of_types(self.types);
+        if let Some(values) = &self.values {
+            guard.values = Some(values.iter().map(|value| (*value).clone()).collect());
+        }
+        for part in &self.objects {
+            guard.required.extend(part.required.iter().map(|name| Box::from(*name)));
+            let Some(properties) = part.properties else { continue };
+            guard.closed |= part.additional == Some(&Value::Bool(false)) && part.patterns.is_none();
+            for (key, schema) in properties {
+                let member = surface(schema).unwrap_or_else(Guard::anything);
+                guard.members.push((Box::from(key.as_str()), member));
+            }
+        }
+        if let [part] = self.arrays.as_slice()
+            && part.prefix.is_none()
+            && let Some((_, items)) = part.items
+        {
+            guard.items = surface(items).map(Box::new);
+        }
+        guard
+    }
+}
+
+/// What a schema says about itself at first sight.
+fn surface(schema: &Value) -> Option<Guard> {
+    let types = match schema.get("type") {
+        Some(Value::String(name)) => TypeSet::named(name)?,
+        _ => TypeSet::ALL,
+    };
+    let nullable = schema.get("nullable").is_some();
+    let values = match (schema.get("const"), schema.get("enum")) {
+        (Some(value), _) => Some(vec![value.clone()]),
+        (None, Some(Value::Array(values))) if !values.is_empty() => Some(values.clone()),
+        _ => None,
+    };
+    if nullable || (values.is_none() && types == TypeSet::ALL) || schema.get("$ref").is_some() {
+        return None;
+    }
+    Some(Guard { values, ..Guard::of_types(types) })
+}
+
+impl<'a> Lowerer<'a, '_> {
+    /// The outline of a schema that stays a reference.
+    pub(crate) fn outline(&mut self, source: Source<'a>) -> Outline<'a> {
+        let mut source = source;
+        for _ in 0..8 {
+            let Some(Value::String(reference)) = source.schema.get("$ref") else { break };
+            let Some(target) = self.resolver.resolve(reference, source.resource, &mut self.changes.paths)
+            else {
+                return Outline::anything();
+            };
+            source = target;
+        }
+        if source.schema.get("anyOf").or_else(|| source.schema.get("oneOf")).is_some() {
+            return Outline::anything();
+        }
+        let Some(guard) = surface(source.schema) else { return Outline::anything() };
+        let values = guard.values.is_some().then(|| match source.schema.get("const") {
+            Some(value) => vec![value],
+            None => source.schema.get("enum").and_then(Value::as_array).into_iter().flatten().collect(),
+        });
+        Outline { types: guard.types, values, ..Outline::anything() }
+    }
+
+    /// Types of the values of `node`, also behind references.
+    pub(crate) fn types_of(&self, node: &Node<'a>, levels: usize) -> TypeSet {
+        if node.free || levels == 0 {
+            return TypeSet::ALL;
+        }
+        let behind = node.reference.map_or(TypeSet::NONE, |index| {
+            match self.definitions.get(index).and_then(|definition| definition.node.as_ref()) {
+                Some(target) => self.types_of(target, levels - 1),
+                // Not finished yet: it may be anything.
+                None => TypeSet::ALL,
+            }
+        });
+        let branches = node.branches.iter().map(|branch| self.types_of(branch, levels - 1));
+        branches.fold(node.types.or(behind), TypeSet::or)
+    }
+
+    /// What values of `node` look like.
+    pub(crate) fn guard(&self, node: &Node<'a>) -> Guard {
+        if node.free {
+            return Guard::anything();
+        }
+        let mut guard = Guard::of_types(node.types);
+        guard.reference = node.reference;
+        guard.either = node.branches.iter().map(|branch| self.guard(branch)).collect();
+        if let Some(values) = &node.values {
+            let mut values: Vec<Value> = values.iter().map(Json::to_value).collect();
+            if node.types.contains(TypeSet::NULL) {
+                values.push(Value::Null);
+            }
+            guard.values = Some(values);
+        }
+        for (name, value) in &node.keywords {
+            if let Some(keyword) = Keyword::parse(name).filter(|keyword| is_bound(*keyword)) {
+                guard.bounds.push((keyword, value.to_value()));
+            }
+        }
+        if let Some(array) = &node.array {
+            guard.prefix = array.prefix.iter().map(|position| self.guard(position)).collect();
+            guard.items = array.items.as_ref().map(|items| Box::new(self.guard(items)));
+        }
+        if let Some(object) = &node.object {
+            guard.required = object.required.iter().map(|name| Box::from(name.as_ref())).collect();
+            guard.closed = matches!(self.rules.additional, Additional::Closed | Additional::Declared)
+                || matches!(object.additional, Rest::Closed);
+            guard.members = object
+                .properties
+                .iter()
+                .map(|(name, node)| (Box::from(name.as_ref()), self.guard(node)))
+                .collect();
+            if let Rest::Each(each) = &object.additional {
+                guard.others = Some(Box::new(self.guard(each)));
+            }
+        }
+        guard
+    }
+
+    /// Makes the guards of all finished definitions, each once.
+    pub(crate) fn guard_definitions(&self) {
+        for definition in &self.definitions {
+            if let Some(node) = &definition.node {
+                definition.guard.get_or_init(|| Box::new(self.guard(node)));
+            }
+        }
+    }
+
+    /// Compares guards whose definitions have been made.
+    pub(crate) fn compare<R>(&self, work: impl FnOnce(&Watch<'_>) -> R) -> R {
+        let definition =
+            |index: usize| self.definitions.get(index).and_then(|known| known.guard.get()).map(Box::as_ref);
+        work(&Watch { definition: &definition, steps: &self.comparisons })
+    }
+}

@@ -1,0 +1,137 @@
+//! Lengths, bounds and patterns of values.
+
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value, json};
+
+use super::equal;
+use crate::arguments::Validator;
+use crate::schema::Keyword;
+
+/// Whether `keyword` is one that [`holds`] judges.
+pub(crate) fn is_bound(keyword: Keyword) -> bool {
+    matches!(
+        keyword,
+        Keyword::MinLength
+            | Keyword::MaxLength
+            | Keyword::Pattern
+            | Keyword::Minimum
+            | Keyword::Maximum
+            | Keyword::ExclusiveMinimum
+            | Keyword::ExclusiveMaximum
+            | Keyword::MultipleOf
+            | Keyword::MinItems
+            | Keyword::MaxItems
+            | Keyword::UniqueItems
+            | Keyword::MinProperties
+            | Keyword::MaxProperties
+    )
+}
+
+/// Whether `value` keeps the rule; rules about other types say nothing.
+pub(super) fn holds(keyword: Keyword, bound: &Value, value: &Value) -> bool {
+    match (value, bound) {
+        (Value::String(text), Value::String(pattern)) if keyword == Keyword::Pattern => {
+            matches(pattern, text)
+        }
+        (Value::String(text), Value::Number(bound)) => {
+            let length = || text.chars().count();
+            match keyword {
+                Keyword::MinLength => counted(length(), bound) != Ordering::Less,
+                Keyword::MaxLength => counted(length(), bound) != Ordering::Greater,
+                _ => true,
+            }
+        }
+        (Value::Number(number), Value::Number(bound)) => {
+            let order = || compare(number, bound);
+            match keyword {
+                Keyword::Minimum => order() != Ordering::Less,
+                Keyword::Maximum => order() != Ordering::Greater,
+                Keyword::ExclusiveMinimum => order() == Ordering::Greater,
+                Keyword::ExclusiveMaximum => order() == Ordering::Less,
+                Keyword::MultipleOf => is_multiple(number, bound),
+                _ => true,
+            }
+        }
+        (Value::Array(items), Value::Number(bound)) => match keyword {
+            Keyword::MinItems => counted(items.len(), bound) != Ordering::Less,
+            Keyword::MaxItems => counted(items.len(), bound) != Ordering::Greater,
+            _ => true,
+        },
+        (Value::Array(items), Value::Bool(true)) if keyword == Keyword::UniqueItems => items
+            .iter()
+            .enumerate()
+            .all(|(index, item)| !items.iter().skip(index + 1).any(|other| equal(item, other))),
+        (Value::Object(map), Value::Number(bound)) => match keyword {
+            Keyword::MinProperties => counted(map.len(), bound) != Ordering::Less,
+            Keyword::MaxProperties => counted(map.len(), bound) != Ordering::Greater,
+            _ => true,
+        },
+        _ => true,
+    }
+}
+
+fn counted(count: usize, bound: &Number) -> Ordering {
+    compare(&Number::from(count), bound)
+}
+
+fn compare(left: &Number, right: &Number) -> Ordering {
+    if let (Some(left), Some(right)) = (left.as_i128(), right.as_i128()) {
+        return left.cmp(&right);
+    }
+    let float = |number: &Number| number.as_f64().unwrap_or_default();
+    float(left).partial_cmp(&float(right)).unwrap_or(Ordering::Equal)
+}
+
+fn is_multiple(number: &Number, of: &Number) -> bool {
+    match (number.as_i128(), of.as_i128()) {
+        (Some(_), Some(0)) => true,
+        (Some(number), Some(of)) => number % of == 0,
+        _ => {
+            let of = of.as_f64().unwrap_or(1.0);
+            of == 0.0 || (number.as_f64().unwrap_or_default() / of).fract() == 0.0
+        }
+    }
+}
+
+/// Rare enough that keeping the compiled pattern would cost more than it saves. A pattern that cannot be read says nothing.
+fn matches(pattern: &str, text: &str) -> bool {
+    Validator::new(&json!({ "pattern": pattern })).is_valid(&json!(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::holds;
+    use crate::schema::Keyword;
+
+    #[track_caller]
+    fn check(keyword: Keyword, bound: &Value, good: &[Value], bad: &[Value]) {
+        for value in good {
+            assert!(holds(keyword, bound, value), "{} {bound} takes {value}", keyword.name());
+        }
+        for value in bad {
+            assert!(!holds(keyword, bound, value), "{} {bound} refuses {value}", keyword.name());
+        }
+    }
+
+    #[test]
+    fn every_bound_is_judged() {
+        check(Keyword::MinLength, &json!(2), &[json!("äö"), json!(1)], &[json!("ä")]);
+        check(Keyword::MaxLength, &json!(2.0), &[json!("ab")], &[json!("abc")]);
+        check(Keyword::Pattern, &json!("^a"), &[json!("ab"), json!(5)], &[json!("ba")]);
+        check(Keyword::Pattern, &json!("["), &[json!("ba")], &[]);
+        check(Keyword::Minimum, &json!(1), &[json!(1), json!(1.5), json!("0")], &[json!(0), json!(0.5)]);
+        check(Keyword::Maximum, &json!(u64::MAX), &[json!(u64::MAX)], &[json!(1e300)]);
+        check(Keyword::ExclusiveMinimum, &json!(0), &[json!(0.5)], &[json!(0), json!(0.0)]);
+        check(Keyword::ExclusiveMaximum, &json!(2), &[json!(-3)], &[json!(2)]);
+        check(Keyword::MultipleOf, &json!(0.5), &[json!(2), json!(1.5)], &[json!(0.3)]);
+        check(Keyword::MultipleOf, &json!(2), &[json!(-4), json!(4.0)], &[json!(3)]);
+        check(Keyword::MinItems, &json!(1), &[json!([1]), json!({})], &[json!([])]);
+        check(Keyword::MaxItems, &json!(1), &[json!([1])], &[json!([1, 2])]);
+        check(Keyword::UniqueItems, &json!(true), &[json!([1, 2])], &[json!([1, 1.0])]);
+        check(Keyword::MinProperties, &json!(1), &[json!({"a": 1}), json!([])], &[json!({})]);
+        check(Keyword::MaxProperties, &json!(0), &[json!({})], &[json!({"a": 1})]);
+    }
+}

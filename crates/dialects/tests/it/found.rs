@@ -1,0 +1,287 @@
+//! What the properties found, each as a case of its own.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::time::Instant;
+
+use gateway_dialects::arguments::Validator;
+use serde_json::{Value, json};
+
+use crate::properties::{ALL, DECLARED, schema_in, tool_of};
+
+/// Valid `arguments` travel in a form that the lowered schema accepts, and come back.
+#[track_caller]
+fn check_expressible(dialect: &str, schema: &Value, arguments: &Value) {
+    assert!(Validator::new(schema).is_valid(arguments), "the case itself is wrong");
+    let translator = ALL.iter().find(|translator| translator.dialect().name == dialect).unwrap();
+    let tool = tool_of(schema);
+    let translated = translator.translate_one(&tool);
+    let lowered = schema_in(&translated.definition.unwrap().to_value()).unwrap();
+    let encoded = translated.plan.encode(arguments).unwrap();
+    assert!(Validator::new(&lowered).is_valid(&encoded), "{encoded} is refused by {lowered}");
+    assert_eq!(&translated.plan.decode(&encoded).unwrap(), arguments);
+}
+
+#[test]
+fn required_names_that_no_property_has_can_still_be_sent() {
+    let schema = json!({"type": "object", "properties": {}, "required": ["ключ"]});
+    for dialect in ["anthropic", "bedrock", "anthropic-strict", "openai-chat", "openai-chat-strict"] {
+        check_expressible(dialect, &schema, &json!({"ключ": "a"}));
+    }
+}
+
+#[test]
+fn branches_of_a_map_are_chosen_through_references() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"type": "object", "patternProperties": {"^a": {"$ref": "#/$defs/A"}}}},
+        "$defs": {"A": {"type": "string"}}
+    });
+    for dialect in ["anthropic-strict", "openai-chat-strict"] {
+        check_expressible(dialect, &schema, &json!({"a": {"type": 1, "ab": "x"}}));
+    }
+}
+
+#[track_caller]
+fn check_settled(dialect: &str, schema: &Value) {
+    let translator = DECLARED.iter().find(|translator| translator.dialect().name == dialect).unwrap();
+    let tool = tool_of(schema);
+    let first = translator.translate_one(&tool).definition.unwrap().to_value();
+    let again = tool_of(&schema_in(&first).unwrap());
+    assert_eq!(translator.translate_one(&again).definition.unwrap().to_value(), first, "{dialect}");
+}
+
+#[test]
+fn a_mended_format_is_judged_like_any_other() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string", "format": false}}});
+    for dialect in ["openai-compatible", "openai-chat", "llamacpp"] {
+        check_settled(dialect, &schema);
+    }
+}
+
+#[test]
+fn a_folded_root_follows_the_layer_too() {
+    let schema = json!({
+        "type": "object",
+        "allOf": [{"properties": {"b": {"type": "number"}}, "additionalProperties": false}]
+    });
+    for layer in ["anthropic-compat", "openai-reasoning", "google-compat", "universal"] {
+        check_settled(layer, &schema);
+    }
+}
+
+#[test]
+fn an_alternative_is_taken_only_where_its_lowered_form_takes_the_value() {
+    let through_a_reference = json!({
+        "type": "object",
+        "properties": {"x.y": {"anyOf": [{"$ref": "#/$defs/B"}, {"type": "object", "properties": {}}]}},
+        "$defs": {"B": {"type": "object", "properties": {"": true}, "required": [""]}}
+    });
+    check_expressible("gemini-json", &through_a_reference, &json!({"x.y": {"1st": 0.5}}));
+    let member_behind_a_reference = json!({
+        "type": "object",
+        "properties": {"a": {"anyOf": [{"type": "object", "properties": {"a": {"$ref": "#/$defs/C"}}}, {}]}},
+        "$defs": {"C": {"type": "string"}}
+    });
+    for dialect in ["anthropic-strict", "openai-chat-strict", "moonshot"] {
+        check_expressible(dialect, &member_behind_a_reference, &json!({"a": {"a": 1}}));
+        check_expressible(dialect, &member_behind_a_reference, &json!({"a": [1, "b"]}));
+    }
+}
+
+#[test]
+fn tags_of_alternatives_inside_alternatives_are_not_confused() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"anyOf": [
+            {"type": "array"},
+            {"type": "array", "items": {"type": "string"}},
+            {"anyOf": [{"$ref": "#/$defs/B"}, {"$ref": "#/$defs/C"}]}
+        ]}},
+        "$defs": {"B": {"$ref": "#/$defs/C"}, "C": {"anyOf": [{"type": "string"}, true]}}
+    });
+    for arguments in [json!({"a": {}}), json!({"a": [{}]}), json!({"a": "x"}), json!({"a": {"option_1": {}}})]
+    {
+        check_expressible("anthropic-strict", &schema, &arguments);
+    }
+}
+
+#[test]
+fn items_that_the_dialect_wants_leave_none_unevaluated() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"oneOf": [{"type": "array", "items": {"type": "string"}}, {"$ref": "#/$defs/C"}]}},
+        "$defs": {"C": {"type": "array", "unevaluatedItems": {"type": "number"}}}
+    });
+    for dialect in ["anthropic-compat", "openai-chat", "anthropic"] {
+        check_expressible(dialect, &schema, &json!({"a": ["a", "a"]}));
+    }
+}
+
+#[test]
+fn bounds_tell_alternatives_apart() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"anyOf": [
+            {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer"}}, "minItems": 1},
+            {"type": "array", "items": {"type": "string", "pattern": "^a"}},
+        ]}}
+    });
+    for dialect in ["openai-chat-strict", "anthropic-strict", "gemini-json"] {
+        for arguments in [json!({"a": []}), json!({"a": ["ab"]}), json!({"a": [{"x": 1}]})] {
+            check_expressible(dialect, &schema, &arguments);
+        }
+    }
+}
+
+#[test]
+fn null_keeps_its_way_beside_a_definition() {
+    let tagged = json!({
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/C"}},
+        "$defs": {"C": {"anyOf": [{"type": "object", "enum": [{}]}, {"type": ["string", "null"]}]}}
+    });
+    check_expressible("openai-chat-strict", &tagged, &json!({"a": null}));
+    check_expressible("openai-chat-strict", &tagged, &json!({}));
+    let labels = json!({
+        "type": "object",
+        "properties": {"a": {"anyOf": [{"$ref": "#/$defs/B"}, {"type": "null"}]}},
+        "required": ["a"],
+        "$defs": {"B": {"anyOf": [{"type": "object", "additionalProperties": true}, {"enum": [1, "1"]}]}}
+    });
+    for arguments in [json!({"a": null}), json!({"a": 1}), json!({"a": "1"}), json!({"a": {"x": 1}})] {
+        check_expressible("openai-chat-strict", &labels, &arguments);
+    }
+}
+
+#[test]
+fn what_is_loosened_behind_a_reference_makes_no_choice_tighter() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"b": {"oneOf": [{}, {"$ref": "#/$defs/C"}]}},
+        "$defs": {"C": {"type": "array", "items": {"exclusiveMinimum": 0.5}}}
+    });
+    for dialect in ["google-compat", "llamacpp", "vllm", "openai-chat"] {
+        check_expressible(dialect, &schema, &json!({"b": [1, 0.5]}));
+    }
+}
+
+#[test]
+fn unions_inside_folded_alternatives_stay_alternatives() {
+    let schema = json!({
+        "type": "object",
+        "properties": {},
+        "anyOf": [{"anyOf": [
+            {"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": false},
+            {"type": "object", "properties": {"b": {"type": "number"}, "c": {"type": "string"}}}
+        ]}]
+    });
+    for dialect in ["anthropic", "openai-chat", "gemini-json", "openai-chat-strict"] {
+        check_expressible(dialect, &schema, &json!({"b": 0.5, "c": "x"}));
+        check_expressible(dialect, &schema, &json!({"b": "x"}));
+    }
+}
+
+#[test]
+fn listed_values_with_renamed_keys_can_be_sent() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"type": "object", "properties": {"ключ": true}, "enum": [{"ключ": null}]}}
+    });
+    check_expressible("anthropic", &schema, &json!({"a": {"ключ": null}}));
+}
+
+#[test]
+fn references_into_a_folded_root_still_lead_somewhere() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"$ref": "#/allOf/0/properties/c"}, "d": {"$ref": "#/$defs/A"}},
+        "$defs": {"A": {"items": {"$ref": "#/properties/a"}}, "a": {"type": "null"}},
+        "allOf": [{"properties": {"b": true, "c": {"type": "integer"}, "d": true}, "additionalProperties": false}]
+    });
+    let translator = DECLARED.iter().find(|translator| translator.dialect().name == "anthropic").unwrap();
+    let tool = tool_of(&schema);
+    let lowered = schema_in(&translator.translate_one(&tool).definition.unwrap().to_value()).unwrap();
+    assert_eq!(Validator::new(&lowered).omissions(), []);
+    let reader = Validator::new(&lowered);
+    assert!(reader.is_valid(&json!({"b": 1, "d": ["x"]})), "{lowered}");
+    assert!(!reader.is_valid(&json!({"b": "x"})) && !reader.is_valid(&json!({"d": [1]})), "{lowered}");
+    check_settled("anthropic", &schema);
+}
+
+#[test]
+fn what_is_written_late_settles_at_once() {
+    let single = json!({"type": "object", "properties": {"a": {"type": "boolean", "enum": 0}}});
+    let rounded =
+        json!({"type": "object", "properties": {"a": {"type": "integer", "minimum": 0.5, "maximum": 0.5}}});
+    let twice = json!({
+        "type": "object",
+        "properties": {"a": {"type": "array", "prefixItems": [{"$ref": "#/$defs/C"}], "items": [null]}},
+        "$defs": {"C": {"type": "string"}}
+    });
+    let abandoned = json!({
+        "type": "object",
+        "properties": {"a": {"type": "string", "unevaluatedProperties": {"$ref": "#/$defs/A", "type": false}}},
+        "$defs": {"A": {"type": "string"}}
+    });
+    for dialect in ["llamacpp", "vllm", "openai-chat", "anthropic"] {
+        for schema in [&single, &rounded, &twice, &abandoned] {
+            check_settled(dialect, schema);
+        }
+    }
+}
+
+#[test]
+fn positions_with_different_definitions_stay_apart() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"type": "array", "prefixItems": [
+            {"type": "array", "items": {}},
+            {"type": "array", "items": {"$ref": "#/$defs/A"}},
+        ]}},
+        "$defs": {"A": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false}}
+    });
+    check_expressible("openai-chat-strict", &schema, &json!({"a": [[1], [{"a": "x"}, {}]]}));
+}
+
+#[test]
+fn a_value_that_breaks_a_rule_inside_is_still_read_as_what_it_looks_like() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"anyOf": [
+            {"type": "object", "properties": {"kind": {"const": "m"}, "map": {"type": "object", "additionalProperties": {"type": "integer"}}}, "required": ["kind", "map"]},
+            {"type": "object", "properties": {"kind": {"const": "n"}, "n": {"type": "integer"}}, "required": ["kind", "n"]},
+        ]}}
+    });
+    let translator =
+        DECLARED.iter().find(|translator| translator.dialect().name == "openai-chat-strict").unwrap();
+    let tool = tool_of(&schema);
+    let plan = translator.translate_one(&tool).plan;
+    let sent = json!({"a": {"kind": "m", "map": [{"key": "x", "value": "not a number"}]}});
+    assert_eq!(plan.decode(&sent).unwrap(), json!({"a": {"kind": "m", "map": {"x": "not a number"}}}));
+}
+
+#[test]
+fn alternatives_inside_alternatives_end_soon() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A"}},
+        "$defs": {"A": {"anyOf": [
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "m": {"type": "object", "additionalProperties": {"type": "string"}}}},
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "n": {"type": "object", "additionalProperties": {"type": "integer"}}}},
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "o": {"type": "object", "additionalProperties": {"type": "boolean"}}}},
+        ]}}
+    });
+    let mut deep = json!({"a": 5});
+    for _ in 0..60 {
+        deep = json!({ "a": deep });
+    }
+    let start = Instant::now();
+    for translator in DECLARED.iter() {
+        let tool = tool_of(&schema);
+        let plan = translator.translate_one(&tool).plan;
+        let _ = plan.encode(&deep);
+        let _ = plan.decode(&deep);
+    }
+    assert!(start.elapsed().as_secs() < 20, "took {:?}", start.elapsed());
+}
