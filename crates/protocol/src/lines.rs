@@ -67,7 +67,7 @@ impl LineSplitter {
             return self.skip();
         }
         let start = self.searched;
-        let found = self.buffer.get(start..).and_then(|rest| find_line_end(rest)).map(|place| start + place);
+        let found = self.buffer.get(start..).and_then(find_line_end).map(|place| start + place);
         match found {
             Some(end) if end <= self.limit => {
                 let line = self.buffer.split_to(end).freeze();

@@ -254,14 +254,11 @@ impl<'a> Lowerer<'a, '_> {
             .map(|definition| definition.node.is_some().then_some(&definition.codec))
             .collect();
         let innocent = innocent(&finished);
-        let settled: Vec<Codec> = alternatives
+        let idle: Vec<bool> = alternatives
             .iter()
-            .map(|alternative| match self.settled(&alternative.lowered.codec) {
-                codec if does_nothing(codec, &innocent) => Codec::Same,
-                codec => codec.clone(),
-            })
+            .map(|alternative| does_nothing(self.settled(&alternative.lowered.codec), &innocent))
             .collect();
-        if settled.iter().all(|codec| *codec == Codec::Same) {
+        if idle.iter().all(|idle| *idle) {
             return Codec::Same;
         }
         let types: Vec<(TypeSet, TypeSet)> = alternatives
@@ -272,24 +269,29 @@ impl<'a> Lowerer<'a, '_> {
             types.iter().skip(index + 1).all(|right| !left.0.meets(right.0) && !left.1.meets(right.1))
         });
         if told_by_type {
-            let branch = |(alternative, (mcp, wire)): (&Alternative<'a>, &(TypeSet, TypeSet))| Branch {
+            let branch = |(alternative, (mcp, wire)): (&mut Alternative<'a>, &(TypeSet, TypeSet))| Branch {
                 tag: None,
                 mcp: Guard::of_types(*mcp),
                 wire: Guard::of_types(*wire),
-                codec: alternative.lowered.codec.clone(),
+                codec: std::mem::take(&mut alternative.lowered.codec),
             };
-            return Codec::Union(alternatives.iter().zip(&types).map(branch).collect());
+            return Codec::Union(alternatives.iter_mut().zip(&types).map(branch).collect());
         }
         self.guarded = true;
         self.guard_definitions();
         let mut branches: Vec<Branch> = alternatives
-            .iter()
+            .iter_mut()
             .map(|alternative| Branch {
                 tag: None,
                 mcp: alternative.mcp.guard(),
                 wire: self.guard(&alternative.lowered.node),
-                codec: alternative.lowered.codec.clone(),
+                codec: std::mem::take(&mut alternative.lowered.codec),
             })
+            .collect();
+        let settled: Vec<&Codec> = branches
+            .iter()
+            .zip(&idle)
+            .map(|(branch, idle)| if *idle { &Codec::Same } else { self.settled(&branch.codec) })
             .collect();
         let confused = self.compare(|watch| confused(watch, &branches, &settled));
         for (index, confused) in confused.into_iter().enumerate() {
@@ -333,7 +335,7 @@ impl<'a> Lowerer<'a, '_> {
 }
 
 /// Which branches could be taken for another one that reads them in another way.
-fn confused(watch: &Watch<'_>, branches: &[Branch], settled: &[Codec]) -> Vec<bool> {
+fn confused(watch: &Watch<'_>, branches: &[Branch], settled: &[&Codec]) -> Vec<bool> {
     let mut confused = vec![false; branches.len()];
     for (index, (left, left_codec)) in branches.iter().zip(settled).enumerate() {
         for (other, (right, right_codec)) in branches.iter().zip(settled).enumerate().skip(index + 1) {

@@ -398,7 +398,7 @@ fn into_entries(json: Json<'_>) -> Entries<'_> {
 
 fn declared_types(map: &Map<String, Value>) -> TypeSet {
     // Slips such as `int` are mended elsewhere; they mean a type here too.
-    let read = |name: &str| type_alias(name).and_then(TypeSet::named);
+    let read = |name: &str| TypeSet::named(name).or_else(|| type_alias(name).and_then(TypeSet::named));
     match map.member("type") {
         Some(Value::String(name)) => read(name).unwrap_or(TypeSet::ALL),
         Some(Value::Array(names)) => {
