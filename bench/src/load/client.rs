@@ -33,10 +33,11 @@ impl Request {
     fn new(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Self {
         let mut text = format!("{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n");
         for (name, value) in headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            text.extend([name, ": ", value, "\r\n"]);
         }
         if !body.is_empty() {
-            text.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len()));
+            let length = body.len().to_string();
+            text.extend(["content-type: application/json\r\ncontent-length: ", &length, "\r\n"]);
         }
         text.push_str("\r\n");
         text.push_str(body);

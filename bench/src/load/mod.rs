@@ -93,6 +93,9 @@ impl Load {
     }
 }
 
+/// One round: the direct calls, those through the gateway, and the processor time of both.
+type Row = (Figures, Figures, f64, f64);
+
 /// A small call, as `POST /call_tool` takes it.
 fn gateway_call(port: u16, server: &str) -> Request {
     let body = format!(r#"{{"server":"{server}","tool":"add","arguments":{{"a":15,"b":27}}}}"#);
@@ -131,8 +134,7 @@ async fn calls_table(
             let gateway_cpu = gateway.cpu()?.saturating_sub(before);
             rows.push((one, other, micros(gateway_cpu, calls), micros(direct_cpu, calls)));
         }
-        let pick =
-            |get: &dyn Fn(&(Figures, Figures, f64, f64)) -> f64| median(rows.iter().map(get).collect());
+        let pick = |get: &dyn Fn(&Row) -> f64| median(rows.iter().map(get).collect());
         writeln!(
             table,
             "| {at_once} | {:.0} | {:.0} | {:.2} | {:.0}/{:.0} | {:.0}/{:.0} | {:.2} | {:.1} | {:.1} |",

@@ -110,7 +110,10 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 }
 
 /// Reads one message. The parts of it share the memory of `text`.
-#[expect(clippy::needless_pass_by_value, reason = "what is read lives on in the parts, so the text is given away")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "what is read lives on in the parts, so the text is given away"
+)]
 pub fn parse_message(text: Bytes) -> Result<Incoming, MessageError> {
     let envelope: Envelope<'_> =
         serde_json::from_slice(&text).map_err(|cause| MessageError::Json { bytes: text.len(), cause })?;

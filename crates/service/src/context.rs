@@ -36,11 +36,8 @@ impl RequestContext {
             .and_then(|value| value.to_str().ok())
             .filter(|text| is_plain(text))
             .map_or_else(|| random_uuid().into(), Arc::from);
-        let traceparent = headers
-            .get(TRACEPARENT)
-            .and_then(|value| value.to_str().ok())
-            .and_then(child_of)
-            .map(Arc::from);
+        let traceparent =
+            headers.get(TRACEPARENT).and_then(|value| value.to_str().ok()).and_then(child_of).map(Arc::from);
         let tracestate = headers
             .get(TRACESTATE)
             .filter(|_| traceparent.is_some())
@@ -48,11 +45,6 @@ impl RequestContext {
             .filter(|text| text.len() <= 512)
             .map(Arc::from);
         Self { correlation, traceparent, tracestate, caller }
-    }
-
-    /// A context for work that no request asked for.
-    pub(crate) fn own() -> Self {
-        Self { correlation: random_uuid().into(), traceparent: None, tracestate: None, caller: None }
     }
 
     /// The ids as headers of the answer.
@@ -92,10 +84,17 @@ fn child_of(text: &str) -> Option<String> {
     let parts: Vec<&str> = text.split('-').collect();
     let [version, trace, parent, flags] = parts.as_slice() else { return None };
     let hex = |part: &str, length: usize| {
-        part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        part.len() == length
+            && part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
     };
     let zero = |part: &str| part.bytes().all(|byte| byte == b'0');
-    if !hex(version, 2) || *version == "ff" || !hex(trace, 32) || zero(trace) || !hex(parent, 16) || zero(parent) {
+    if !hex(version, 2)
+        || *version == "ff"
+        || !hex(trace, 32)
+        || zero(trace)
+        || !hex(parent, 16)
+        || zero(parent)
+    {
         return None;
     }
     if !hex(flags, 2) {
@@ -142,11 +141,17 @@ mod tests {
     fn a_callers_ids_are_taken_if_they_are_plain() {
         let mut headers = HeaderMap::new();
         headers.insert(CORRELATION, HeaderValue::from_static("abc-1"));
-        headers.insert(TRACEPARENT, HeaderValue::from_static("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
+        headers.insert(
+            TRACEPARENT,
+            HeaderValue::from_static("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+        );
         let context = RequestContext::of(&headers, None);
         assert_eq!(&*context.correlation, "abc-1");
         let parent = context.traceparent.as_deref().unwrap_or_default();
-        assert!(parent.starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-") && parent.ends_with("-01"), "{parent}");
+        assert!(
+            parent.starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-") && parent.ends_with("-01"),
+            "{parent}"
+        );
         assert!(!parent.contains("00f067aa0ba902b7"), "our span is another: {parent}");
         headers.insert(CORRELATION, HeaderValue::from_static("two words"));
         headers.insert(TRACEPARENT, HeaderValue::from_static("00-zz-1-01"));

@@ -118,7 +118,9 @@ pub(crate) fn classify(error: &CallError, style: ErrorStyle) -> (StatusCode, &'s
         CallError::UnknownTool { .. } => (StatusCode::NOT_FOUND, code::TOOL_NOT_FOUND),
         CallError::Disabled { .. } => (StatusCode::CONFLICT, code::CONNECTION_ERROR),
         CallError::Blocked { .. } => (StatusCode::FORBIDDEN, code::FORBIDDEN),
-        CallError::Unreachable { .. } | CallError::Lost { .. } => (StatusCode::BAD_GATEWAY, code::CONNECTION_ERROR),
+        CallError::Unreachable { .. } | CallError::Lost { .. } => {
+            (StatusCode::BAD_GATEWAY, code::CONNECTION_ERROR)
+        }
         CallError::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, code::OVERLOADED),
         CallError::Timeout { .. } => (StatusCode::GATEWAY_TIMEOUT, code::TIMEOUT),
         CallError::TooLong { .. } | CallError::Malformed { .. } | CallError::Refused { .. } => {

@@ -53,11 +53,19 @@ pub(crate) struct Ran {
 /// The answer to a turn.
 pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
+    /// Who was meant, for the figures.
+    pub(crate) provider: Arc<str>,
+    /// Whether certainly nothing ran.
+    pub(crate) not_run: bool,
 }
 
 impl Turn {
     /// Reads a request of `/execute`.
-    pub(crate) async fn parse(gateway: &Gateway, body: &Map<String, Value>, query: &Parameters) -> Result<Self, ApiError> {
+    pub(crate) async fn parse(
+        gateway: &Gateway,
+        body: &Map<String, Value>,
+        query: &Parameters,
+    ) -> Result<Self, ApiError> {
         let provider = match body.get("provider") {
             None | Some(Value::Null) => None,
             Some(Value::String(name)) if !name.is_empty() => Some(name.as_str()),
@@ -105,7 +113,8 @@ impl Turn {
             (None, None) => Arc::new(request.dialect(gateway)?),
         };
         let flag = |key: &str| -> Result<bool, ApiError> { Ok(options.flag(key)? || query.flag(key)?) };
-        let words = [("error", BadArguments::Error), ("raw", BadArguments::Raw), ("repair", BadArguments::Repair)];
+        let words =
+            [("error", BadArguments::Error), ("raw", BadArguments::Raw), ("repair", BadArguments::Repair)];
         let bad_arguments = match options.word("onBadArguments", &words)? {
             Some(choice) => choice,
             None => query.word("onBadArguments", &words)?.unwrap_or_default(),
@@ -145,7 +154,11 @@ impl Turn {
     }
 
     /// Runs all calls, several at a time, and gives what came of them in the order of the calls.
-    pub(crate) async fn run(&self, gateway: &Gateway, context: &RequestContext) -> Result<Vec<Ran>, ApiError> {
+    pub(crate) async fn run(
+        &self,
+        gateway: &Gateway,
+        context: &RequestContext,
+    ) -> Result<Vec<Ran>, ApiError> {
         // Room in the log for all of them first: a turn is run as a whole or not at all.
         let mut permits: Vec<Permit> = Vec::with_capacity(self.reply.calls.len());
         for _ in &self.reply.calls {
@@ -159,7 +172,13 @@ impl Turn {
         Ok(futures_util::stream::iter(waiting).buffered(at_once).collect().await)
     }
 
-    async fn run_call(&self, gateway: &Gateway, context: &RequestContext, call: &ToolCall, permit: Permit) -> Ran {
+    async fn run_call(
+        &self,
+        gateway: &Gateway,
+        context: &RequestContext,
+        call: &ToolCall,
+        permit: Permit,
+    ) -> Ran {
         let origin = Origin { transport: "http", provider: Some(Arc::clone(&self.provider)) };
         let (tool, plan) = match self.find(&call.name) {
             Ok(found) => found,
@@ -192,17 +211,20 @@ impl Turn {
             Some(plan) => pointer_name(&plan.wire_pointer(pointer)),
             None => pointer_name(pointer),
         };
-        let value = match gateway.check_arguments(&self.rendered.catalogue, tool, &value, self.coerce, &rename) {
-            Ok(None) => value,
-            Ok(Some((mended, coercions))) => {
-                ran.notes.extend(coercions.iter().map(|one| json!({"coerced": one.path, "rule": one.rule.name()})));
-                mended
-            }
-            Err(failure) => {
-                gateway.record_refusal(tool, &logged(&value), permit, context, &origin, &failure);
-                return ran.failed(failure);
-            }
-        };
+        let value =
+            match gateway.check_arguments(&self.rendered.catalogue, tool, &value, self.coerce, &rename) {
+                Ok(None) => value,
+                Ok(Some((mended, coercions))) => {
+                    ran.notes.extend(
+                        coercions.iter().map(|one| json!({"coerced": one.path, "rule": one.rule.name()})),
+                    );
+                    mended
+                }
+                Err(failure) => {
+                    gateway.record_refusal(tool, &logged(&value), permit, context, &origin, &failure);
+                    return ran.failed(failure);
+                }
+            };
         match gateway.run(tool, &logged(&value), permit, context, &origin).await {
             Ok(result) => {
                 if gateway_protocol::CallResultView::of(&result).is_error {
@@ -230,16 +252,20 @@ impl Turn {
                 });
                 Ok((tool, plan))
             }
-            Err(LookupError::Ambiguous { .. }) if server.is_none() => {
-                Err(self.rendered.catalogue.resolve(None, name).err().map(|error| error.to_string()).unwrap_or_default())
-            }
+            Err(LookupError::Ambiguous { .. }) if server.is_none() => Err(self
+                .rendered
+                .catalogue
+                .resolve(None, name)
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()),
             Err(_) => Err(unknown_tool_text(name, &nearest_names(name, self.rendered.wire_names()))),
         }
     }
 
     /// The answer: one call's result or several calls' results, and the messages to append.
-    pub(crate) fn answer(&self, gateway: &Gateway, ran: Vec<Ran>) -> Result<Answer, ApiError> {
-        if let [single] = ran.as_slice()
+    pub(crate) fn answer(&self, ran: &[Ran]) -> Result<Answer, ApiError> {
+        if let [single] = ran
             && let Some(error) = self.single_failure(single)
         {
             return Err(error);
@@ -250,20 +276,29 @@ impl Turn {
             .calls
             .iter()
             .zip(&values)
-            .map(|(call, result)| Outcome { call_id: call.id.given(), wire_name: &call.name, result, kept: None })
+            .map(|(call, result)| Outcome {
+                call_id: call.id.given(),
+                wire_name: &call.name,
+                result,
+                kept: None,
+            })
             .collect();
         let rendered = render_results(&self.dialect, &outcomes, &self.results);
         let mut body = Vec::with_capacity(ran.iter().map(|ran| ran.result.len()).sum::<usize>() * 2 + 256);
         body.push(b'{');
         let origin = |ran: &Ran| {
-            format!("{}/{}", ran.server.as_deref().unwrap_or_default(), ran.tool.as_deref().unwrap_or_default())
+            format!(
+                "{}/{}",
+                ran.server.as_deref().unwrap_or_default(),
+                ran.tool.as_deref().unwrap_or_default()
+            )
         };
         let result_of = |ran: &Ran, outcome: &Outcome<'_>| match self.mode {
             ResultMode::Raw => ran.result.clone(),
             mode => RawJson::of(&render_mode(mode, &self.dialect, outcome, &origin(ran), &self.results))
                 .unwrap_or_else(|_| RawJson::null()),
         };
-        if let ([single], [outcome]) = (ran.as_slice(), outcomes.as_slice()) {
+        if let ([single], [outcome]) = (ran, outcomes.as_slice()) {
             body.extend_from_slice(b"\"result\":");
             body.extend_from_slice(result_of(single, outcome).as_bytes());
             single.write_facts(&mut body, b",");
@@ -305,15 +340,17 @@ impl Turn {
             write_json(&mut body, &changes);
         }
         body.push(b'}');
-        let _ = gateway;
-        Ok(Answer { body })
+        let not_run = ran.iter().all(|ran| ran.failure.as_ref().is_some_and(Failure::did_not_run));
+        Ok(Answer { body, provider: Arc::clone(&self.provider), not_run })
     }
 
     /// A single call's failure as an HTTP error, where it is the caller's own or the caller asked for precision.
     fn single_failure(&self, ran: &Ran) -> Option<ApiError> {
         let failure = ran.failure.as_ref()?;
         match (failure, self.style) {
-            (Failure::Arguments(text), _) if text.starts_with(INVALID) => Some(ApiError::bad_request(text.clone())),
+            (Failure::Arguments(text), _) if text.starts_with(INVALID) => {
+                Some(ApiError::bad_request(text.clone()))
+            }
             (_, ErrorStyle::Precise) => Some(failure.clone().into_api(ErrorStyle::Precise)),
             (Failure::Arguments(_) | Failure::UnknownTool(_) | Failure::Call(_), ErrorStyle::Plain) => None,
         }
@@ -329,7 +366,7 @@ fn invalid_call(dialect: &Dialect) -> String {
 
 /// What a provider is called in texts about its calls.
 fn label(dialect: &Dialect) -> &str {
-    &dialect.title
+    &dialect.label
 }
 
 /// The dialect of a protocol that was recognised.
@@ -354,7 +391,7 @@ impl Ran {
             code: None,
             failure: None,
             server: Some(tool.server.to_string()),
-            tool: Some(tool.name.to_string()),
+            tool: Some(tool.name.clone()),
             notes: Vec::new(),
         }
     }

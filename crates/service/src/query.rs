@@ -55,13 +55,22 @@ impl Parameters {
 
     /// The last value under `key`; an empty one counts as absent.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        self.0
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
     }
 
     /// All values under `key`, also those that commas separate.
     pub(crate) fn all(&self, key: &str) -> Vec<String> {
         let values = self.0.iter().filter(|(name, _)| name == key);
-        values.flat_map(|(_, value)| value.split(',')).filter(|value| !value.is_empty()).map(str::to_owned).collect()
+        values
+            .flat_map(|(_, value)| value.split(','))
+            .filter(|value| !value.is_empty())
+            .map(str::to_owned)
+            .collect()
     }
 
     /// A switch: `true`, `1`, `yes`, or the bare name.
@@ -77,17 +86,19 @@ impl Parameters {
     /// One of several words.
     pub(crate) fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>, ApiError> {
         let Some(given) = self.get(key) else { return Ok(None) };
-        match words.iter().find(|(word, _)| *word == given) {
-            Some((_, meaning)) => Ok(Some(*meaning)),
-            None => {
-                let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                Err(ApiError::bad_request(format!("{key}={given}: expected one of {}", known.join(", "))))
-            }
+        if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == given) {
+            return Ok(Some(*meaning));
         }
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        Err(ApiError::bad_request(format!("{key}={given}: expected one of {}", known.join(", "))))
     }
 
     /// A number within bounds.
-    pub(crate) fn number(&self, key: &str, bounds: std::ops::RangeInclusive<u64>) -> Result<Option<u64>, ApiError> {
+    pub(crate) fn number(
+        &self,
+        key: &str,
+        bounds: std::ops::RangeInclusive<u64>,
+    ) -> Result<Option<u64>, ApiError> {
         let Some(given) = self.get(key) else { return Ok(None) };
         given.parse().ok().filter(|number| bounds.contains(number)).map(Some).ok_or_else(|| {
             let (least, most) = (bounds.start(), bounds.end());
@@ -167,7 +178,10 @@ mod tests {
     #[test]
     fn wrong_words_and_numbers_are_refused() {
         let parameters = Parameters::of_query(Some("defaults=maybe&limit=0&report=perhaps"));
-        assert!(translation_options(&parameters).is_err_and(|error| error.message.contains("keep, strip, describe")));
+        assert!(
+            translation_options(&parameters)
+                .is_err_and(|error| error.message.contains("keep, strip, describe"))
+        );
         assert!(parameters.number("limit", 1..=10).is_err());
         assert!(parameters.flag("report").is_err());
     }

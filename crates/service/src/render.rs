@@ -33,18 +33,24 @@ pub(crate) struct ListRequest {
 
 impl ListRequest {
     /// Reads the parameters of a listing route.
-    pub(crate) fn parse(gateway: &Gateway, provider: Option<&str>, parameters: &Parameters) -> Result<Self, ApiError> {
+    pub(crate) fn parse(
+        gateway: &Gateway,
+        provider: Option<&str>,
+        parameters: &Parameters,
+    ) -> Result<Self, ApiError> {
         let importance = parameters.get("importance").map(|word| {
             gateway_upstream::Importance::parse(word).ok_or_else(|| {
                 ApiError::bad_request(format!("importance={word}: expected one of low, normal, high"))
             })
         });
-        let mut filter = ToolFilter::default();
-        filter.names = parameters.all("name");
-        filter.categories = parameters.all("category");
-        filter.importance = importance.transpose()?;
-        filter.tags = parameters.all("tag");
-        filter.groups = parameters.all("group");
+        let filter = ToolFilter {
+            names: parameters.all("name"),
+            categories: parameters.all("category"),
+            importance: importance.transpose()?,
+            tags: parameters.all("tag"),
+            groups: parameters.all("group"),
+            ..ToolFilter::default()
+        };
         let provider = parameters.get("profile").or(provider).map(str::to_owned);
         Ok(Self {
             scope: Scope::parse(gateway, parameters.get("server"))?,
@@ -79,7 +85,10 @@ impl ListRequest {
             Scope::All => true,
         };
         let tools = catalogue.tools().iter().enumerate();
-        tools.filter(|(_, tool)| exact(tool) && wanted.contains(&std::ptr::from_ref(*tool))).map(|(place, _)| place).collect()
+        tools
+            .filter(|(_, tool)| exact(tool) && wanted.contains(&std::ptr::from_ref(*tool)))
+            .map(|(place, _)| place)
+            .collect()
     }
 
     fn key(&self, catalogue: &Catalogue, form: &'static str) -> Key {
@@ -149,6 +158,9 @@ struct Key {
 /// How many lists are kept; the oldest goes first.
 const KEPT: usize = 64;
 
+/// A list that is rendered once, however many ask for it.
+type Slot = Arc<OnceCell<Arc<Rendered>>>;
+
 /// The lists that were rendered.
 #[derive(Debug, Default)]
 pub(crate) struct Renders {
@@ -157,12 +169,13 @@ pub(crate) struct Renders {
 
 #[derive(Debug, Default)]
 struct Kept {
-    lists: HashMap<Key, (u64, Arc<OnceCell<Arc<Rendered>>>)>,
+    /// Each with the time of its last use.
+    lists: HashMap<Key, (u64, Slot)>,
     clock: u64,
 }
 
 impl Renders {
-    fn cell(&self, key: &Key) -> Arc<OnceCell<Arc<Rendered>>> {
+    fn cell(&self, key: &Key) -> Slot {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.clock += 1;
         let now = kept.clock;
@@ -173,7 +186,8 @@ impl Renders {
         // Lists of an older catalogue are never asked for again.
         kept.lists.retain(|other, _| other.version >= key.version);
         if kept.lists.len() >= KEPT
-            && let Some(oldest) = kept.lists.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone())
+            && let Some(oldest) =
+                kept.lists.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone())
         {
             kept.lists.remove(&oldest);
         }
@@ -220,16 +234,25 @@ fn broken() -> ApiError {
 }
 
 fn failed(error: &serde_json::Error) -> ApiError {
-    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, format!("writing the list of tools: {error}"))
+    ApiError::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        code::UNKNOWN,
+        format!("writing the list of tools: {error}"),
+    )
 }
 
-fn render(request: &ListRequest, translator: &Translator, catalogue: Arc<Catalogue>) -> Result<Arc<Rendered>, ApiError> {
+fn render(
+    request: &ListRequest,
+    translator: &Translator,
+    catalogue: Arc<Catalogue>,
+) -> Result<Arc<Rendered>, ApiError> {
     let places = request.places(&catalogue);
     let definitions = model_definitions(request, &catalogue, &places);
     let translation = translator.translate(&definitions);
     let list = translation.request_field();
     let key = &translator.dialect().tool.document;
-    let mut body = serde_json::to_vec(&std::collections::BTreeMap::from([(key, &list)])).map_err(|error| failed(&error))?;
+    let mut body = serde_json::to_vec(&std::collections::BTreeMap::from([(key, &list)]))
+        .map_err(|error| failed(&error))?;
     let start = 4 + key.len();
     let range = start..body.len().saturating_sub(1);
     body.shrink_to_fit();
@@ -264,7 +287,9 @@ fn render_raw(request: &ListRequest, catalogue: Arc<Catalogue>) -> Result<Arc<Re
             body.push(b',');
         }
         let name = request.scope.name_of(tool);
-        body.extend_from_slice(listed_definition(request, tool, name).map_err(|error| failed(&error))?.as_bytes());
+        body.extend_from_slice(
+            listed_definition(request, tool, name).map_err(|error| failed(&error))?.as_bytes(),
+        );
         tools.insert(name.into(), (place, Plan::default()));
     }
     body.extend_from_slice(b"]}");
@@ -283,7 +308,11 @@ fn render_raw(request: &ListRequest, catalogue: Arc<Catalogue>) -> Result<Arc<Re
 }
 
 /// A definition as it came, but for its name where that is another in this list, and for the server where it is wanted.
-fn listed_definition(request: &ListRequest, tool: &CatalogueTool, name: &str) -> Result<RawJson, serde_json::Error> {
+fn listed_definition(
+    request: &ListRequest,
+    tool: &CatalogueTool,
+    name: &str,
+) -> Result<RawJson, serde_json::Error> {
     let definition = tool.without_hidden();
     if name == &*tool.name && !request.with_server {
         return Ok(definition);
@@ -356,7 +385,10 @@ pub(crate) async fn report(gateway: &Gateway, request: &ListRequest) -> Result<V
 }
 
 /// The tools of a list as values, for texts about them.
-pub(crate) async fn definitions(gateway: &Gateway, request: &ListRequest) -> (Arc<Catalogue>, Vec<(usize, Value)>) {
+pub(crate) async fn definitions(
+    gateway: &Gateway,
+    request: &ListRequest,
+) -> (Arc<Catalogue>, Vec<(usize, Value)>) {
     gateway.fleet().listed(request.scope.ids(), gateway.config().list_wait).await;
     let catalogue = gateway.fleet().catalogue();
     let places = request.places(&catalogue);
@@ -367,6 +399,7 @@ pub(crate) async fn definitions(gateway: &Gateway, request: &ListRequest) -> (Ar
 /// A strong tag: the same bytes have the same tag, over restarts too.
 fn etag(body: &[u8]) -> HeaderValue {
     let digest: [u8; 32] = Sha256::digest(body).into();
-    let text: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    HeaderValue::from_str(&format!("\"{text}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+    let (half, _) = digest.split_at(16);
+    let number = half.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+    HeaderValue::from_str(&format!("\"{number:032x}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
 }

@@ -46,6 +46,14 @@ impl Failure {
         }
     }
 
+    /// Whether the tool certainly did not run.
+    pub(crate) fn did_not_run(&self) -> bool {
+        match self {
+            Self::Arguments(_) | Self::UnknownTool(_) => true,
+            Self::Call(error) => !error.may_have_run(),
+        }
+    }
+
     /// The words for people and models.
     pub(crate) fn message(&self) -> String {
         match self {
@@ -250,7 +258,10 @@ impl<'g> Entry<'g> {
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
         // Still there: the caller went away, and the call was cancelled.
-        self.finish(Outcome::error("the caller went away before the call ended", "CANCELLED"), Some("CANCELLED"));
+        self.finish(
+            Outcome::error("the caller went away before the call ended", "CANCELLED"),
+            Some("CANCELLED"),
+        );
     }
 }
 

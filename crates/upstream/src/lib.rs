@@ -13,17 +13,18 @@ mod fleet;
 mod spec;
 
 pub use catalogue::{
-    Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, DefinitionChange, DefinitionChangeKind,
-    DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, LookupError, ToolFilter, ToolGroup, UpstreamTools,
-    canonical_name, canonical_splits, changed_definitions,
+    Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, DefinitionChange,
+    DefinitionChangeKind, DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, LookupError,
+    ToolFilter, ToolGroup, UpstreamTools, canonical_name, canonical_splits, changed_definitions,
 };
 pub use connection::{ConnectOptions, Connection, OutgoingRequest, ServerEvent};
 pub use demo::DemoServer;
 pub use error::{CallError, ConnectError};
 pub use fleet::{
-    CallOptions, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions, UpstreamHealth, UpstreamState, watch_files,
+    CallOptions, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions, UpstreamHealth, UpstreamState,
+    watch_files,
 };
 pub use spec::{
-    ConnectMode, Endpoint, FallbackOn, HttpMode, Limits, OnDefinitionChange, ProtocolChoice, RestartPolicy, Timeouts, ToolRules,
-    UpstreamId, UpstreamSpec,
+    ConnectMode, Endpoint, FallbackOn, HttpMode, Limits, OnDefinitionChange, ProtocolChoice, RestartPolicy,
+    Timeouts, ToolRules, UpstreamId, UpstreamSpec,
 };

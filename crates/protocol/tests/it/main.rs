@@ -1,6 +1,6 @@
 //! Behaviour of the crate from outside.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod envelope;
 mod headers;

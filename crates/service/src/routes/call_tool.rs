@@ -47,7 +47,8 @@ pub(crate) async fn call_tool(
         return run(&gateway, &context, &parameters, body).await.unwrap_or_else(ApiError::into_response);
     };
     let owned = gateway.clone();
-    let work = async move { run(&owned, &context, &parameters, body).await.unwrap_or_else(ApiError::into_response) };
+    let work =
+        async move { run(&owned, &context, &parameters, body).await.unwrap_or_else(ApiError::into_response) };
     gateway.idempotency().run(key, work).await.unwrap_or_else(ApiError::into_response)
 }
 
@@ -59,8 +60,8 @@ async fn run(
 ) -> Result<Response, ApiError> {
     let style = error_style(parameters)?;
     let mode = result_mode(parameters)?;
-    let body: Body<'_> =
-        serde_json::from_slice(&text).map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
+    let body: Body<'_> = serde_json::from_slice(&text)
+        .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
     let server = text_field(body.server, "server")?;
     let name = text_field(body.tool, "tool")?
         .ok_or_else(|| ApiError::bad_request("Missing or invalid \"tool\" field"))?;
@@ -69,7 +70,8 @@ async fn run(
         Some(arguments) => RawJson::parse(text.slice_ref(arguments.get().as_bytes()))
             .map_err(|error| ApiError::bad_request(format!("reading \"arguments\": {error}")))?,
     };
-    let value: Value = arguments.read().map_err(|error| ApiError::bad_request(format!("reading \"arguments\": {error}")))?;
+    let value: Value =
+        arguments.read().map_err(|error| ApiError::bad_request(format!("reading \"arguments\": {error}")))?;
     if !value.is_object() {
         return Err(ApiError::bad_request("Missing or invalid \"arguments\" field: expected an object"));
     }
@@ -98,12 +100,13 @@ async fn known_tools(
     name: &str,
 ) -> Result<std::sync::Arc<gateway_upstream::Catalogue>, ApiError> {
     let fleet = gateway.fleet();
-    let ids = match server {
-        Some(server) => vec![fleet.spec(server).ok_or_else(|| unknown_server(gateway, server))?.id.clone()],
-        None => {
-            let is_server = |server: &str| fleet.spec(server).is_some();
-            gateway_upstream::canonical_splits(name, is_server).map(|(server, _)| gateway_upstream::UpstreamId::new(server)).collect()
-        }
+    let ids = if let Some(server) = server {
+        vec![fleet.spec(server).ok_or_else(|| unknown_server(gateway, server))?.id.clone()]
+    } else {
+        let is_server = |server: &str| fleet.spec(server).is_some();
+        gateway_upstream::canonical_splits(name, is_server)
+            .map(|(server, _)| gateway_upstream::UpstreamId::new(server))
+            .collect()
     };
     fleet.listed(&ids, gateway.config().list_wait).await;
     Ok(fleet.catalogue())

@@ -11,7 +11,8 @@ use crate::context::RequestContext;
 use crate::errors::{ApiError, json_response};
 use crate::execute::Turn;
 use crate::gateway::Gateway;
-use crate::idempotency::IdempotencyKey;
+use crate::idempotency::{IdempotencyKey, NotRun};
+use crate::metrics::Provider;
 use crate::query::Parameters;
 
 /// Runs the calls of a model and answers in the provider's shape.
@@ -31,7 +32,8 @@ pub(crate) async fn execute(
         return run(&gateway, &context, &query, &body).await.unwrap_or_else(ApiError::into_response);
     };
     let owned = gateway.clone();
-    let work = async move { run(&owned, &context, &query, &body).await.unwrap_or_else(ApiError::into_response) };
+    let work =
+        async move { run(&owned, &context, &query, &body).await.unwrap_or_else(ApiError::into_response) };
     gateway.idempotency().run(key, work).await.unwrap_or_else(ApiError::into_response)
 }
 
@@ -48,6 +50,11 @@ async fn run(
     };
     let turn = Turn::parse(gateway, &body, query).await?;
     let ran = turn.run(gateway, context).await?;
-    let answer = turn.answer(gateway, ran)?;
-    Ok(json_response(StatusCode::OK, answer.body))
+    let answer = turn.answer(&ran)?;
+    let mut response = json_response(StatusCode::OK, answer.body);
+    response.extensions_mut().insert(Provider(answer.provider));
+    if answer.not_run {
+        response.extensions_mut().insert(NotRun);
+    }
+    Ok(response)
 }

@@ -4,6 +4,7 @@ mod follow;
 
 use std::path::PathBuf;
 use std::str::FromStr as _;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::Response;
@@ -145,8 +146,18 @@ pub(super) async fn blocking<T: Send + 'static>(
 
 async fn read(gateway: &Gateway, filter: &Filter) -> Result<Page, ApiError> {
     let (gateway, filter) = (gateway.clone(), filter.clone());
-    blocking(move || gateway.log().query(&filter)).await?.map_err(|error| failed(&error))
+    let work = move || {
+        // Whoever has the answer to a call must find the call here. A log that cannot write now still tells what it has.
+        if let Err(error) = gateway.log().flush(FLUSH) {
+            tracing::warn!(%error, "Call log is behind.");
+        }
+        gateway.log().query(&filter)
+    };
+    blocking(work).await?.map_err(|error| failed(&error))
 }
+
+/// How long a reader waits for entries that are on their way.
+const FLUSH: Duration = Duration::from_millis(500);
 
 fn failed(error: &StoreError) -> ApiError {
     tracing::error!(%error, "Call log cannot be read.");

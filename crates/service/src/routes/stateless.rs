@@ -77,15 +77,15 @@ fn checked(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u
     let mut parameters = Parameters::of_object(&body);
     parameters.extend(&Parameters::of_query(query));
     let options = translation_options(&parameters)?;
-    let named = parameters.all("to");
+    let wanted = parameters.all("to");
     let dialects = gateway.dialects();
-    let names: Vec<String> = if named.is_empty() || named.iter().any(|name| name == "all") {
+    let names: Vec<String> = if wanted.is_empty() || wanted.iter().any(|name| name == "all") {
         let provider = |name: &&str| {
             dialects.get(name).is_ok_and(|dialect| !dialect.layer && dialect.tool.shape != ToolShape::Mcp)
         };
         dialects.names().filter(provider).map(str::to_owned).collect()
     } else {
-        named
+        wanted
     };
     let translators = names
         .iter()
@@ -94,7 +94,11 @@ fn checked(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u
         .map_err(|error| unknown_dialect(gateway, &error))?;
     let report = gateway_dialects::check::check("the request", &tools, &translators);
     serde_json::to_vec(&report).map_err(|error| {
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, crate::errors::code::UNKNOWN, format!("writing the report: {error}"))
+        ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            crate::errors::code::UNKNOWN,
+            format!("writing the report: {error}"),
+        )
     })
 }
 
@@ -117,5 +121,9 @@ fn read(body: &Bytes) -> Result<(Map<String, Value>, Vec<Value>), ApiError> {
 }
 
 fn broken() -> ApiError {
-    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, crate::errors::code::UNKNOWN, "the translation broke off")
+    ApiError::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        crate::errors::code::UNKNOWN,
+        "the translation broke off",
+    )
 }

@@ -78,7 +78,9 @@ pub(crate) async fn context(
             None => vec![(String::new(), values)],
             Some(key @ ("server" | "category")) => group_by(&values, key),
             Some(other) => {
-                return Err(ApiError::bad_request(format!("group_by={other}: expected one of server, category")));
+                return Err(ApiError::bad_request(format!(
+                    "group_by={other}: expected one of server, category"
+                )));
             }
         };
         let text = render_groups(&groups, detail);
@@ -118,7 +120,9 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
     if rendered.quarantined > 0 {
         answer.insert(QUARANTINED, HeaderValue::from(rendered.quarantined));
     }
-    if let Some(name) = rendered.dialect.as_ref().and_then(|dialect| HeaderValue::from_str(&dialect.name).ok()) {
+    if let Some(name) =
+        rendered.dialect.as_ref().and_then(|dialect| HeaderValue::from_str(&dialect.name).ok())
+    {
         answer.insert(DIALECT, name);
     }
     response
@@ -127,5 +131,7 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
 fn has_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     let tags = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let Ok(own) = etag.to_str() else { return false };
-    tags.flat_map(|tags| tags.split(',')).map(str::trim).any(|tag| tag == "*" || tag.trim_start_matches("W/") == own)
+    tags.flat_map(|tags| tags.split(','))
+        .map(str::trim)
+        .any(|tag| tag == "*" || tag.trim_start_matches("W/") == own)
 }

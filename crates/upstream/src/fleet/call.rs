@@ -26,6 +26,7 @@ pub struct CallOptions {
 
 impl CallOptions {
     /// Adds a member of `_meta`.
+    #[must_use]
     pub fn with_meta(mut self, key: &str, value: RawJson) -> Self {
         self.meta.push((key.to_owned(), value));
         self
@@ -45,7 +46,11 @@ impl Fleet {
     ) -> Result<RawJson, CallError> {
         let upstream = self.upstream(tool.server.as_str())?;
         if let Some(reason) = upstream.blocked(&tool.name) {
-            return Err(CallError::Blocked { upstream: tool.server.clone(), tool: tool.name.to_string(), reason });
+            return Err(CallError::Blocked {
+                upstream: tool.server.clone(),
+                tool: tool.name.clone(),
+                reason,
+            });
         }
         let arguments = with_injected(tool, arguments)?;
         let outcome = call_with_care(&upstream, tool, arguments.as_ref(), options).await;
@@ -56,7 +61,12 @@ impl Fleet {
     }
 
     /// The upstream that may take the call over: one is configured, and the call did not run or may run twice.
-    fn fallback_for(&self, upstream: &Upstream, tool: &CatalogueTool, error: &CallError) -> Option<Arc<Upstream>> {
+    fn fallback_for(
+        &self,
+        upstream: &Upstream,
+        tool: &CatalogueTool,
+        error: &CallError,
+    ) -> Option<Arc<Upstream>> {
         let fallback = upstream.spec.fallback.as_ref()?;
         let fits = match error {
             CallError::Unreachable { .. } => upstream.spec.fallback_on.unreachable,
@@ -101,7 +111,8 @@ async fn attempt(
     let connection = upstream.connected().await?;
     upstream.touch();
     let timeouts = &upstream.spec.timeouts;
-    let idle = options.timeout.or_else(|| timeouts.per_tool.get(&*tool.name).copied()).unwrap_or(timeouts.call);
+    let idle =
+        options.timeout.or_else(|| timeouts.per_tool.get(&*tool.name).copied()).unwrap_or(timeouts.call);
     let meta: Vec<MetaEntry<'_>> =
         options.meta.iter().map(|(key, value)| (key.as_str(), value.as_bytes())).collect();
     let name = json_text(&tool.name);

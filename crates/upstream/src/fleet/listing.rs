@@ -72,7 +72,9 @@ async fn pages(
         let result = match connection.request(request).await {
             Ok(result) => result,
             // A server without tools need not know the method.
-            Err(CallError::Refused { error, .. }) if error.code == code::METHOD_NOT_FOUND && page_number == 1 => {
+            Err(CallError::Refused { error, .. })
+                if error.code == code::METHOD_NOT_FOUND && page_number == 1 =>
+            {
                 return Ok(Listing { entries, ttl: None });
             }
             Err(error) => return Err(failed(error.to_string())),

@@ -124,5 +124,7 @@ fn endpoint_key(spec: &UpstreamSpec) -> String {
         Endpoint::Demo => {}
     }
     let digest: [u8; 32] = hash.finalize().into();
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    let (half, _) = digest.split_at(16);
+    let number = half.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+    format!("{number:032x}")
 }

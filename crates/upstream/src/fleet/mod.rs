@@ -153,17 +153,14 @@ impl Fleet {
         let mut started = Vec::new();
         for spec in specs {
             let id = spec.id.clone();
-            match old.get(&id).filter(|upstream| *upstream.spec == spec) {
-                Some(same) => {
-                    new.insert(id, Arc::clone(same));
-                }
-                None => {
-                    let (upstream, commands) = Upstream::new(spec);
-                    let upstream = Arc::new(upstream);
-                    new.insert(id, Arc::clone(&upstream));
-                    started.push((upstream, commands));
-                }
+            if let Some(same) = old.get(&id).filter(|upstream| *upstream.spec == spec) {
+                new.insert(id, Arc::clone(same));
+                continue;
             }
+            let (upstream, commands) = Upstream::new(spec);
+            let upstream = Arc::new(upstream);
+            new.insert(id, Arc::clone(&upstream));
+            started.push((upstream, commands));
         }
         let kept: Vec<*const Upstream> = new.values().map(Arc::as_ptr).collect();
         self.shared.upstreams.store(Arc::new(new));
@@ -219,8 +216,11 @@ impl Fleet {
     /// than `wait`. Lazy upstreams are started. Without names: all upstreams.
     pub async fn listed(&self, ids: &[UpstreamId], wait: Duration) {
         let upstreams = self.shared.upstreams.load_full();
-        let wanted: Vec<_> =
-            upstreams.iter().filter(|(id, _)| ids.is_empty() || ids.contains(id)).map(|(_, upstream)| upstream).collect();
+        let wanted: Vec<_> = upstreams
+            .iter()
+            .filter(|(id, _)| ids.is_empty() || ids.contains(id))
+            .map(|(_, upstream)| upstream)
+            .collect();
         if wanted.iter().all(|upstream| upstream.is_settled()) {
             return;
         }
@@ -241,12 +241,7 @@ impl Fleet {
         if upstream.spec.disabled {
             return Err(CallError::Disabled { upstream: upstream.spec.id.clone() });
         }
-        let mut generation = upstream.generation.subscribe();
-        generation.mark_unchanged();
-        upstream.order(Command::Restart);
-        let wait = upstream.spec.timeouts.connect + upstream.spec.timeouts.close;
-        let _ = tokio::time::timeout(wait, generation.changed()).await;
-        upstream.connected().await.map(|_| ())
+        upstream.reconnected().await
     }
 
     /// Reads the list of an upstream's tools again, soon.
@@ -295,7 +290,10 @@ impl Shared {
         let listings: Vec<_> = upstreams.values().map(|upstream| (upstream, upstream.tools())).collect();
         let parts: Vec<UpstreamTools<'_>> = listings
             .iter()
-            .map(|(upstream, tools)| UpstreamTools { spec: &upstream.spec, tools: tools.as_deref().unwrap_or_default() })
+            .map(|(upstream, tools)| UpstreamTools {
+                spec: &upstream.spec,
+                tools: tools.as_deref().unwrap_or_default(),
+            })
             .collect();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
         self.catalogue.store(Arc::new(Catalogue::build(version, &parts, &self.options.catalogue)));

@@ -33,9 +33,14 @@ const SHORTEST_TTL: Duration = Duration::from_secs(5);
 const PROVEN: Duration = Duration::from_secs(10);
 
 /// Runs until the upstream is taken away or the fleet ends.
-pub(super) async fn supervise(upstream: Arc<Upstream>, shared: Arc<Shared>, mut commands: mpsc::Receiver<Command>) {
+pub(super) async fn supervise(
+    upstream: Arc<Upstream>,
+    shared: Arc<Shared>,
+    mut commands: mpsc::Receiver<Command>,
+) {
     let (own, fleet) = (upstream.stop.clone(), shared.stop.clone());
-    let mut supervisor = Supervisor { upstream, shared, failures: 0, wanted: false, connections: 0, current: None };
+    let mut supervisor =
+        Supervisor { upstream, shared, failures: 0, wanted: false, connections: 0, current: None };
     tokio::select! {
         () = supervisor.run(&mut commands) => {}
         () = own.cancelled() => {}
@@ -188,15 +193,20 @@ impl Supervisor {
     ) -> After {
         let upstream = Arc::clone(&self.upstream);
         let spec = Arc::clone(&upstream.spec);
-        let mut listing: Pending<Result<Listing, ListError>> = Some(Box::pin(read_list(Arc::clone(connection), &spec)));
+        let mut listing: Pending<Result<Listing, ListError>> =
+            Some(Box::pin(read_list(Arc::clone(connection), &spec)));
         let mut list_at: Option<Instant> = None;
         let mut list_failures = 0;
         let mut ping: Pending<bool> = None;
         let mut missed = 0;
-        let pings = spec.restart.ping_every.filter(|_| !connection.era().is_modern() && connection.process().is_some());
+        let pings = spec
+            .restart
+            .ping_every
+            .filter(|_| !connection.era().is_modern() && connection.process().is_some());
         let mut ping_at = pings.map(|every| Instant::now() + every);
         loop {
-            let idle_at = spec.idle_stop.map(|idle| Instant::now() + idle.saturating_sub(upstream.unused_for()));
+            let idle_at =
+                spec.idle_stop.map(|idle| Instant::now() + idle.saturating_sub(upstream.unused_for()));
             tokio::select! {
                 reason = connection.ended() => return After::Ended(reason),
                 Some(event) = events.recv() => {

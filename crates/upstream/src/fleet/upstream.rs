@@ -135,6 +135,26 @@ impl Upstream {
         }
     }
 
+    /// Ends the connection, if there is one, starts anew and waits for what comes of it.
+    pub(super) async fn reconnected(&self) -> Result<(), CallError> {
+        let mut state = self.state.subscribe();
+        let (before, generation) = (self.last_attempt(), *self.generation.borrow());
+        self.order(Command::Restart);
+        let waiting = async {
+            loop {
+                if *self.generation.borrow() > generation && self.live().is_some() {
+                    return Ok(());
+                }
+                let tried = self.last_attempt() > before;
+                if (tried && state.borrow().is_down()) || state.changed().await.is_err() {
+                    return Err(self.unreachable());
+                }
+            }
+        };
+        let wait = self.spec.timeouts.connect + self.spec.timeouts.close.saturating_mul(2) + self.drain();
+        tokio::time::timeout(wait, waiting).await.unwrap_or_else(|_| Err(self.unreachable()))
+    }
+
     /// Whether its tools are known, or not to be had for now.
     pub(super) fn is_settled(&self) -> bool {
         *self.listing.borrow() != ListingState::Unknown || self.spec.disabled
@@ -248,14 +268,20 @@ impl Upstream {
             transport: facts.transport.unwrap_or_else(|| self.spec.endpoint.transport()),
             state,
             ok,
-            reason: if self.spec.disabled { Some("disabled by configuration".to_owned()) } else { facts.reason.clone() },
+            reason: if self.spec.disabled {
+                Some("disabled by configuration".to_owned())
+            } else {
+                facts.reason.clone()
+            },
             required: self.spec.required,
             era: facts.era.clone(),
             server: facts.server.clone(),
             tools: facts.tools.as_ref().map(|tools| tools.len()),
             restarts: facts.restarts,
             failures: facts.failures,
-            next_attempt_ms: facts.next_attempt.map(|at| millis(at.saturating_duration_since(Instant::now()))),
+            next_attempt_ms: facts
+                .next_attempt
+                .map(|at| millis(at.saturating_duration_since(Instant::now()))),
             in_flight: live.as_ref().map_or(0, |connection| connection.in_flight()),
             process: live.as_ref().and_then(|connection| connection.process()),
             stderr: live.as_ref().map_or_else(|| facts.stderr.clone(), |connection| connection.stderr()),

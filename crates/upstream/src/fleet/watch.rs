@@ -30,7 +30,8 @@ impl FileWatch {
 pub fn watch_files(paths: &[PathBuf]) -> Result<FileWatch, notify::Error> {
     let (sender, changes) = mpsc::channel(16);
     let wanted: HashSet<PathBuf> = paths.iter().map(|path| absolute(path)).collect();
-    let folders: HashSet<PathBuf> = wanted.iter().filter_map(|path| path.parent().map(Path::to_owned)).collect();
+    let folders: HashSet<PathBuf> =
+        wanted.iter().filter_map(|path| path.parent().map(Path::to_owned)).collect();
     let names = wanted.clone();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let Ok(event) = event else { return };
@@ -38,7 +39,10 @@ pub fn watch_files(paths: &[PathBuf]) -> Result<FileWatch, notify::Error> {
             return;
         }
         // A mounted configuration is a link into a folder that is swapped: the folder's own change counts too.
-        let concerns = event.paths.iter().any(|path| names.contains(path) || path.file_name() == Some("..data".as_ref()));
+        let concerns = event
+            .paths
+            .iter()
+            .any(|path| names.contains(path) || path.file_name() == Some("..data".as_ref()));
         if concerns {
             // A full channel already holds a change that nobody has looked at yet.
             let _ = sender.try_send(());

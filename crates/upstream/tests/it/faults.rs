@@ -240,7 +240,7 @@ async fn a_crash_loop_is_visible_and_can_be_revived() {
     let fixture = Fixture::stdio().mode(Fault::CrashBeforeInitialize).times(7, &memory);
     let mut spec = stdio("bad", &fixture);
     spec.restart.attempts = 3;
-    spec.restart.longest = Duration::from_secs(3_600);
+    spec.restart.longest = Duration::from_hours(1);
     spec.restart.first = Duration::from_millis(5);
     let fleet = start(vec![spec]);
     fleet.listed(&[], PATIENCE).await;
