@@ -172,7 +172,10 @@ impl HttpFixture {
         let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}});
         let answer = drive_once(&self.post("", &body.to_string())).await?;
-        answer.session.context("the fixture gave no session")
+        let session = answer.session.context("the fixture gave no session")?;
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        drive_once(&self.post(&session, &ready.to_string())).await?;
+        Ok(session)
     }
 
     /// A small call, as the server itself takes it.

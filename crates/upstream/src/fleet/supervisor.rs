@@ -156,6 +156,14 @@ impl Supervisor {
         self.current = Some(Arc::clone(&connection));
         upstream.connection.store(Some(Arc::clone(&connection)));
         upstream.generation.send_modify(|generation| *generation += 1);
+        // Whoever wants the list waits for the one that is read now, not for what came of the last attempt.
+        upstream.listing.send_if_modified(|listing| {
+            let failed = *listing == ListingState::Failed;
+            if failed {
+                *listing = ListingState::Unknown;
+            }
+            failed
+        });
         self.state(UpstreamState::Connected, None);
         let began = Instant::now();
         let after = self.serve(&connection, events, commands).await;

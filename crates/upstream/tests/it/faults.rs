@@ -105,7 +105,7 @@ async fn faults_over_http_are_told() {
     for (fault, seen, ran) in [
         (Fault::HttpStatus, "lost", 1),
         (Fault::CloseMidBody, "lost", 1),
-        (Fault::WrongContentType, "malformed", 1),
+        (Fault::WrongContentType, "result", 1),
         (Fault::SlowBody, "result", 1),
     ] {
         let folder = tempfile::tempdir().unwrap();
