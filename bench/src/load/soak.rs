@@ -1,5 +1,6 @@
 //! Long runs and sudden ends: memory, errors, and what the log has kept.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -65,25 +66,22 @@ pub(super) async fn kill(program: &Path, fixture: &Path, rounds: usize) -> Resul
         "| round | answered | in the log | missing, older than 100 ms | missing, last 100 ms |\n| ---: | ---: | ---: | ---: | ---: |\n",
     );
     let mut lost = 0;
+    let mut last = 0;
     for round in 0..rounds {
         // Rounds of different lengths, so that the end comes at different points of a batch.
         let length = Duration::from_millis(300 + 37 * u64::try_from(round)?);
         let (answered, ended) = answered_until_killed(&mut gateway, round, length).await?;
         gateway = gateway.start_again().await?;
-        let mut found = 0;
+        let kept = kept_since(&gateway, &mut last).await?;
         let (mut old, mut young) = (0, 0);
-        for (id, at) in &answered {
-            let path = format!("/logs?correlation_id={id}&limit=1");
-            let answer = drive_once(&Request::get(gateway.port, &path, &[])).await?;
-            let entries: Vec<Value> = serde_json::from_slice(&answer.body).context("reading /logs")?;
-            if !entries.is_empty() {
-                found += 1;
-            } else if ended.duration_since(*at) > Duration::from_millis(100) {
+        for (_, at) in answered.iter().filter(|(id, _)| !kept.contains(id)) {
+            if ended.duration_since(*at) > Duration::from_millis(100) {
                 old += 1;
             } else {
                 young += 1;
             }
         }
+        let found = answered.len() - old - young;
         lost += old;
         writeln!(table, "| {} | {} | {found} | {old} | {young} |", round + 1, answered.len())?;
     }
@@ -92,6 +90,24 @@ pub(super) async fn kill(program: &Path, fixture: &Path, rounds: usize) -> Resul
         bail!("{table}\n{lost} answered calls are missing although they were older than 100 ms");
     }
     Ok(table)
+}
+
+/// The correlation ids of all entries after `last`, which moves on to the newest.
+async fn kept_since(gateway: &Gateway, last: &mut i64) -> Result<HashSet<String>> {
+    let mut kept = HashSet::new();
+    loop {
+        let path = format!("/logs?after={last}&limit=10000");
+        let answer = drive_once(&Request::get(gateway.port, &path, &[])).await?;
+        let entries: Vec<Value> = serde_json::from_slice(&answer.body)
+            .with_context(|| format!("reading {path}: {}", String::from_utf8_lossy(&answer.body)))?;
+        if entries.is_empty() {
+            return Ok(kept);
+        }
+        for entry in entries {
+            *last = entry.get("id").and_then(Value::as_i64).context("an entry has no id")?;
+            kept.extend(entry.get("correlation_id").and_then(Value::as_str).map(str::to_owned));
+        }
+    }
 }
 
 /// Calls until the gateway is killed: which calls were answered and when, and when the end was.
