@@ -6,6 +6,8 @@ use gateway_upstream::CallError;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
+use crate::idempotency::NotRun;
+
 /// Words for programs.
 pub mod code {
     /// The server cannot be reached, or went away.
@@ -56,11 +58,13 @@ pub(crate) struct ApiError {
     pub(crate) extra: Vec<(String, Value)>,
     /// Seconds after which it may work.
     pub(crate) retry_after: Option<u32>,
+    /// Whether certainly nothing ran, so that the same request may be tried again under its key.
+    pub(crate) not_run: bool,
 }
 
 impl ApiError {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), extra: Vec::new(), retry_after: None }
+        Self { status, code, message: message.into(), extra: Vec::new(), retry_after: None, not_run: false }
     }
 
     /// The caller's fault.
@@ -88,6 +92,9 @@ impl IntoResponse for ApiError {
         let mut response = json_response(self.status, Value::Object(body).to_string());
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.not_run {
+            response.extensions_mut().insert(NotRun);
         }
         response
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use gateway_dialects::arguments::{BadArguments, nearest_names, parse_arguments, unknown_tool_text};
-use gateway_dialects::calls::{ReadOptions, Reply, TextScan, ToolCall, parse_reply};
+use gateway_dialects::calls::{Arguments, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
 use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, render_mode, render_results};
 use gateway_dialects::{Dialect, Protocol};
 use gateway_protocol::RawJson;
@@ -80,8 +80,10 @@ impl Turn {
             Some(Value::String(name)) if !name.is_empty() => Some(name.clone()),
             Some(_) => return Err(ApiError::bad_request("Missing or invalid \"server\" field")),
         };
-        let options = Parameters::of_object(body);
-        let setting = |key: &str| options.get(key).or_else(|| query.get(key));
+        // What the body says stands above the query.
+        let mut options = query.clone();
+        options.extend(&Parameters::of_object(body));
+        let setting = |key: &str| options.get(key);
         let model = setting("model");
         let named = match (provider, model) {
             (None, None) => None,
@@ -99,6 +101,10 @@ impl Turn {
             ids_after: 0,
         };
         let reply = parse_reply(call, &read).map_err(|error| ApiError::bad_request(error.to_string()))?;
+        if reply.calls.len() > MOST_CALLS {
+            let message = format!("{} calls in one turn; at most {MOST_CALLS} are run", reply.calls.len());
+            return Err(ApiError::bad_request(message));
+        }
         let dialect_name = match &named {
             Some(_) => provider.map(str::to_owned),
             None => Some(detected(gateway, reply.protocol)),
@@ -106,32 +112,27 @@ impl Turn {
         let mut listing = options.clone();
         listing.set("server", server.as_deref());
         let request = ListRequest::parse(gateway, dialect_name.as_deref(), &listing)?;
-        let rendered = gateway.rendered(&request).await?;
+        // Servers that are still starting are waited for only where a name is not known yet.
+        let mut rendered = gateway.rendered_now(&request).await?;
+        if !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
+            rendered = gateway.rendered(&request).await?;
+        }
         let dialect = match (&rendered.dialect, named) {
             (Some(dialect), _) => Arc::clone(dialect),
             (None, Some(dialect)) => Arc::new(dialect),
             (None, None) => Arc::new(request.dialect(gateway)?),
         };
-        let flag = |key: &str| -> Result<bool, ApiError> { Ok(options.flag(key)? || query.flag(key)?) };
+        let flag = |key: &str| options.flag(key);
         let words =
             [("error", BadArguments::Error), ("raw", BadArguments::Raw), ("repair", BadArguments::Repair)];
-        let bad_arguments = match options.word("onBadArguments", &words)? {
-            Some(choice) => choice,
-            None => query.word("onBadArguments", &words)?.unwrap_or_default(),
-        };
+        let bad_arguments = options.word("onBadArguments", &words)?.unwrap_or_default();
         let styles = [("precise", ErrorStyle::Precise), ("plain", ErrorStyle::Plain)];
-        let style = match options.word("errors", &styles)? {
-            Some(style) => style,
-            None => query.word("errors", &styles)?.unwrap_or_default(),
-        };
+        let style = options.word("errors", &styles)?.unwrap_or_default();
         let mut results = ResultOptions::default();
         if let Some(model) = model {
             results = results.for_model(model);
         }
-        let most = match options.number("maxCharacters", 100..=100_000_000)? {
-            Some(most) => Some(most),
-            None => query.number("maxCharacters", 100..=100_000_000)?,
-        };
+        let most = options.number("maxCharacters", 100..=100_000_000)?;
         if let Some(most) = most.and_then(|most| usize::try_from(most).ok()) {
             results = results.limited_to(most);
         }
@@ -182,14 +183,19 @@ impl Turn {
         let origin = Origin { transport: "http", provider: Some(Arc::clone(&self.provider)) };
         let (tool, plan) = match self.find(&call.name) {
             Ok(found) => found,
-            Err(message) => return Ran::unknown_tool(message),
+            Err(message) => {
+                let name = (self.server.as_deref(), call.name.as_str());
+                gateway.record_unknown(name, &as_sent(&call.arguments), permit, context, &origin, &message);
+                return Ran::unknown_tool(message);
+            }
         };
         let mut ran = Ran::of(tool);
         let parsed = match parse_arguments(&call.arguments, self.bad_arguments) {
             Ok(parsed) => parsed,
             Err(error) => {
-                let message = format!("{}: {error}", invalid_call(&self.dialect));
-                return ran.failed(Failure::Arguments(message));
+                let failure = Failure::Arguments(format!("{}: {error}", invalid_call(&self.dialect)));
+                gateway.record_refusal(tool, &as_sent(&call.arguments), permit, context, &origin, &failure);
+                return ran.failed(failure);
             }
         };
         ran.notes.extend(parsed.repairs.iter().map(|repair| json!({"repaired": repair.name()})));
@@ -355,6 +361,19 @@ impl Turn {
             (Failure::Arguments(_) | Failure::UnknownTool(_) | Failure::Call(_), ErrorStyle::Plain) => None,
         }
     }
+}
+
+/// More calls than any model makes in one turn.
+const MOST_CALLS: usize = 256;
+
+/// Arguments as they came, for the log.
+fn as_sent(arguments: &Arguments) -> RawJson {
+    let value = match arguments {
+        Arguments::Missing => return RawJson::empty_object(),
+        Arguments::Text(text) => Value::String(text.clone()),
+        Arguments::Json(value) => value.clone(),
+    };
+    RawJson::of(&value).unwrap_or_else(|_| RawJson::null())
 }
 
 /// How a text begins that says that a call cannot be read at all.

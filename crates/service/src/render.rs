@@ -198,9 +198,14 @@ impl Renders {
 }
 
 impl Gateway {
-    /// The list that a request asks for, in the provider's format.
+    /// The list that a request asks for, in the provider's format, once its servers have told their tools.
     pub(crate) async fn rendered(&self, request: &ListRequest) -> Result<Arc<Rendered>, ApiError> {
         self.fleet().listed(request.scope.ids(), self.config().list_wait).await;
+        self.rendered_now(request).await
+    }
+
+    /// The list as far as it is known.
+    pub(crate) async fn rendered_now(&self, request: &ListRequest) -> Result<Arc<Rendered>, ApiError> {
         let catalogue = self.fleet().catalogue();
         let cell = self.renders().cell(&request.key(&catalogue, "dialect"));
         if let Some(rendered) = cell.get() {

@@ -64,6 +64,11 @@ impl Failure {
 
     /// The answer over HTTP for a caller who asked for one call.
     pub(crate) fn into_api(self, style: ErrorStyle) -> ApiError {
+        let not_run = self.did_not_run();
+        ApiError { not_run, ..self.told(style) }
+    }
+
+    fn told(self, style: ErrorStyle) -> ApiError {
         match self {
             Self::Arguments(text) => ApiError::bad_request(text),
             Self::UnknownTool(text) => {
@@ -168,6 +173,34 @@ impl Gateway {
                 Err(failure)
             }
         }
+    }
+
+    /// Writes a call to the log of a tool that nobody has.
+    pub(crate) fn record_unknown(
+        &self,
+        (server, tool): (Option<&str>, &str),
+        arguments: &RawJson,
+        permit: Permit,
+        context: &RequestContext,
+        origin: &Origin,
+        message: &str,
+    ) {
+        let record = CallRecord {
+            timestamp: Timestamp::now(),
+            caller: context.caller.clone(),
+            server: server.unwrap_or_default().into(),
+            tool: tool.chars().take(256).collect::<String>().into(),
+            provider: origin.provider.clone(),
+            input: arguments.to_bytes(),
+            outcome: Outcome::error(message, code::TOOL_NOT_FOUND),
+            duration: Duration::ZERO,
+            correlation_id: Arc::clone(&context.correlation),
+            transport: Some(origin.transport.into()),
+        };
+        // Invented names must not fill the table of the figures.
+        let provider = record.provider.as_deref();
+        self.metrics().call(&record.server, "unknown", provider, Some(code::TOOL_NOT_FOUND), Duration::ZERO);
+        permit.record(record);
     }
 
     /// Writes a call to the log that was not made.

@@ -1,6 +1,7 @@
 //! Schemas of tools, compiled once each.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -21,12 +22,18 @@ struct Snapshot {
     by_tool: HashMap<Key, Arc<OnceLock<Validator>>>,
 }
 
-/// A schema is the same as long as the server, its hidden parameters and the definition are. Hidden parameters belong to
-/// the configuration, and another configuration makes another server.
-type Key = (UpstreamId, Fingerprint);
+/// A schema is the same as long as the definition that the model sees is: hidden and filled-in parameters are a matter of the
+/// configuration, which a reload may change.
+type Key = (UpstreamId, Fingerprint, u64);
 
 fn key(tool: &CatalogueTool) -> Key {
-    (tool.server.clone(), tool.fingerprint)
+    let mut hasher = DefaultHasher::new();
+    tool.hidden.hash(&mut hasher);
+    for name in tool.injected.keys() {
+        name.hash(&mut hasher);
+    }
+    tool.effective.as_ref().map(gateway_protocol::RawJson::as_bytes).hash(&mut hasher);
+    (tool.server.clone(), tool.fingerprint, hasher.finish())
 }
 
 impl Validators {

@@ -1,11 +1,13 @@
 //! `POST /call_tool`: one tool, by name.
 
+use std::sync::Arc;
+
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_protocol::RawJson;
-use gateway_upstream::{CallError, CatalogueTool, LookupError};
+use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, UpstreamId};
 use http::{HeaderMap, StatusCode, Uri};
 use serde::Deserialize;
 use serde_json::Value;
@@ -77,8 +79,15 @@ async fn run(
     }
     let permit = gateway.reserve().await?;
     let catalogue = known_tools(gateway, server.as_deref(), &name).await?;
-    let tool = find(gateway, &catalogue, server.as_deref(), &name, style)?;
     let origin = Origin { transport: "http", provider: None };
+    let tool = match find(gateway, &catalogue, server.as_deref(), &name, style) {
+        Ok(tool) => tool,
+        Err(error) => {
+            let wanted = (server.as_deref(), name.as_str());
+            gateway.record_unknown(wanted, &arguments, permit, context, &origin, &error.message);
+            return Err(error);
+        }
+    };
     if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer_name) {
         gateway.record_refusal(tool, &arguments, permit, context, &origin, &failure);
         return Err(failure.into_api(style));
@@ -93,21 +102,33 @@ async fn run(
     Ok(json_response(StatusCode::OK, answer))
 }
 
-/// The tools, once the servers that the call may be for have been listed.
+/// The tools; a server that is still starting is waited for only where the tool is not known yet.
 async fn known_tools(
     gateway: &Gateway,
     server: Option<&str>,
     name: &str,
-) -> Result<std::sync::Arc<gateway_upstream::Catalogue>, ApiError> {
+) -> Result<Arc<Catalogue>, ApiError> {
     let fleet = gateway.fleet();
-    let ids = if let Some(server) = server {
-        vec![fleet.spec(server).ok_or_else(|| unknown_server(gateway, server))?.id.clone()]
+    let catalogue = fleet.catalogue();
+    if let Some(server) = server
+        && fleet.spec(server).is_none()
+    {
+        return Err(unknown_server(gateway, server));
+    }
+    if catalogue.resolve(server, name).is_ok() {
+        return Ok(catalogue);
+    }
+    let ids: Vec<UpstreamId> = if let Some(server) = server {
+        vec![UpstreamId::new(server)]
     } else {
         let is_server = |server: &str| fleet.spec(server).is_some();
         gateway_upstream::canonical_splits(name, is_server)
-            .map(|(server, _)| gateway_upstream::UpstreamId::new(server))
+            .map(|(server, _)| UpstreamId::new(server))
             .collect()
     };
+    if ids.is_empty() && name.starts_with("mcp__") {
+        return Ok(catalogue);
+    }
     fleet.listed(&ids, gateway.config().list_wait).await;
     Ok(fleet.catalogue())
 }
@@ -115,7 +136,7 @@ async fn known_tools(
 /// The tool that a caller means.
 fn find<'c>(
     gateway: &Gateway,
-    catalogue: &'c gateway_upstream::Catalogue,
+    catalogue: &'c Catalogue,
     server: Option<&str>,
     name: &str,
     style: ErrorStyle,

@@ -56,7 +56,10 @@ pub(crate) async fn logs(
             return follow::stream(&gateway, request.source, stopping);
         }
         match request.source {
-            Source::Gateway(filter) => page(&gateway, filter, &uri).await,
+            Source::Gateway(filter) => {
+                flush(&gateway).await?;
+                page(&gateway, filter, &uri).await
+            }
             Source::Server(None, _) => Ok(json_response(StatusCode::OK, "[]")),
             Source::Server(Some(path), tail) => {
                 let lines = blocking(move || jsonl::read_tail(&path, &tail))
@@ -146,14 +149,17 @@ pub(super) async fn blocking<T: Send + 'static>(
 
 async fn read(gateway: &Gateway, filter: &Filter) -> Result<Page, ApiError> {
     let (gateway, filter) = (gateway.clone(), filter.clone());
-    let work = move || {
-        // Whoever has the answer to a call must find the call here. A log that cannot write now still tells what it has.
-        if let Err(error) = gateway.log().flush(FLUSH) {
-            tracing::warn!(%error, "Call log is behind.");
-        }
-        gateway.log().query(&filter)
-    };
-    blocking(work).await?.map_err(|error| failed(&error))
+    blocking(move || gateway.log().query(&filter)).await?.map_err(|error| failed(&error))
+}
+
+/// Waits for entries that are on their way: whoever has the answer to a call must find the call in the log. A log that
+/// cannot write now still tells what it has.
+async fn flush(gateway: &Gateway) -> Result<(), ApiError> {
+    let gateway = gateway.clone();
+    if let Err(error) = blocking(move || gateway.log().flush(FLUSH)).await? {
+        tracing::warn!(%error, "Call log is behind.");
+    }
+    Ok(())
 }
 
 /// How long a reader waits for entries that are on their way.

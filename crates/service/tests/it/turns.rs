@@ -303,3 +303,95 @@ async fn ids_and_traces_go_through_to_the_server_and_back() {
     let logs = service.get("/logs?correlation_id=abc-1").await.json();
     assert_eq!(logs.as_array().unwrap().len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_never_starts_delays_no_call_to_another() {
+    let silent = fixture("silent", &Fixture::stdio().mode(Fault::Silent));
+    let wait = std::time::Duration::from_secs(20);
+    let service = Service::with_servers(vec![silent, fixture("good", &Fixture::stdio())], |config| {
+        config.list_wait = wait;
+    })
+    .await;
+    // The first call learns the tools of its own server only.
+    let body = r#"{"server":"good","tool":"add","arguments":{"a":1,"b":2}}"#;
+    assert_eq!(service.post("/call_tool", body).await.status, 200);
+    let begin = std::time::Instant::now();
+    let answer =
+        execute(&service, json!({"provider": "gemini", "call": {"name": "add", "args": {"a": 1, "b": 2}}}))
+            .await;
+    assert_eq!((answer.status, answer.json()["code"].clone()), (200, Value::Null), "{}", answer.body);
+    let answer = service.post("/call_tool", r#"{"tool":"add","arguments":{"a":1,"b":2}}"#).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert!(begin.elapsed() < wait, "the calls waited for the silent server");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_never_ran_are_logged_and_may_be_tried_again() {
+    let service = Service::start().await;
+    execute(&service, json!({"provider": "openai", "call": {"name": "nothing", "arguments": "{}"}})).await;
+    let answer =
+        execute(&service, json!({"provider": "openai", "call": {"name": "add", "arguments": "{\"a\":"}}))
+            .await;
+    assert_eq!(answer.status, 400);
+    assert!(
+        answer.body.contains("Invalid OpenAI function call: arguments field is not valid JSON"),
+        "{}",
+        answer.body
+    );
+    service.post("/call_tool", r#"{"server":"demo","tool":"nowhere","arguments":{}}"#).await;
+    let logs = service.get("/logs").await.json();
+    let rows: Vec<(&str, &str)> = logs
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["tool"].as_str().unwrap(), row["code"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        rows,
+        [("nothing", "TOOL_NOT_FOUND"), ("add", "VALIDATION_ERROR"), ("nowhere", "TOOL_NOT_FOUND")]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_does_not_hold_on_to_a_failure_that_ran_nothing() {
+    let mut server = Fixture::http().start().await.unwrap();
+    let endpoint = Endpoint::Http {
+        url: server.url().to_owned(),
+        headers: std::collections::BTreeMap::new(),
+        mode: gateway_upstream::HttpMode::Auto,
+    };
+    let mut spec = UpstreamSpec::new("far", endpoint);
+    spec.restart.first = std::time::Duration::from_millis(10);
+    let service = Service::with_servers(vec![spec], |_| {}).await;
+    let body = r#"{"server":"far","tool":"add","arguments":{"a":1,"b":2}}"#;
+    assert_eq!(service.post("/call_tool", body).await.status, 200);
+    server.kill().await.unwrap();
+    let headers = "content-type: application/json\r\nidempotency-key: k9\r\n";
+    let refused = service.send("POST", "/call_tool", headers, body).await;
+    assert_eq!((refused.status, refused.code().as_str()), (500, "CONNECTION_ERROR"), "{}", refused.body);
+    server.restart().await.unwrap();
+    let begin = std::time::Instant::now();
+    loop {
+        let answer = service.send("POST", "/call_tool", headers, body).await;
+        if answer.status == 200 {
+            break;
+        }
+        assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{}", answer.body);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_in_the_query_chooses_the_dialect_and_a_turn_has_its_bound() {
+    let service = Service::start().await;
+    let call = json!({"call": {"name": "add", "args": {"a": 1, "b": 2}}});
+    let answer = service.post("/execute?model=gemini-3-pro", &call.to_string()).await;
+    assert_eq!(
+        (answer.status, answer.json()["provider"].as_str().is_some_and(|name| name.starts_with("gemini"))),
+        (200, true),
+        "{}",
+        answer.body
+    );
+    let many: Vec<Value> = (0..257).map(|_| json!({"name": "add", "args": {"a": 1, "b": 2}})).collect();
+    let answer = execute(&service, json!({"provider": "gemini", "call": many})).await;
+    assert_eq!(answer.status, 400, "{}", answer.body);
+}

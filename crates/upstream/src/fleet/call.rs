@@ -53,7 +53,14 @@ impl Fleet {
             });
         }
         let arguments = with_injected(tool, arguments)?;
-        let outcome = call_with_care(&upstream, tool, arguments.as_ref(), options).await;
+        let mut outcome = call_with_care(&upstream, tool, arguments.as_ref(), options).await;
+        // A reload replaced the upstream while the call waited for it; nothing was sent yet.
+        if matches!(outcome, Err(CallError::Unreachable { .. })) {
+            let current = self.upstream(tool.server.as_str())?;
+            if !Arc::ptr_eq(&current, &upstream) {
+                outcome = call_with_care(&current, tool, arguments.as_ref(), options).await;
+            }
+        }
         let Err(error) = outcome else { return outcome };
         let Some(fallback) = self.fallback_for(&upstream, tool, &error) else { return Err(error) };
         tracing::warn!(upstream = %tool.server, fallback = %fallback.spec.id, %error, "Call falls back.");

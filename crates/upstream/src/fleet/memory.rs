@@ -16,6 +16,8 @@ use crate::spec::{Endpoint, UpstreamSpec};
 pub(super) struct Memory {
     path: Option<PathBuf>,
     kept: Mutex<Kept>,
+    /// Held while the file is written, so that a newer text never makes room for an older one.
+    writing: Mutex<()>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -45,7 +47,11 @@ impl Memory {
                 .ok(),
             Err(_) => None,
         });
-        Self { path: path.map(Path::to_owned), kept: Mutex::new(kept.unwrap_or_default()) }
+        Self {
+            path: path.map(Path::to_owned),
+            kept: Mutex::new(kept.unwrap_or_default()),
+            writing: Mutex::default(),
+        }
     }
 
     pub(super) fn era(&self, spec: &UpstreamSpec) -> Option<Era> {
@@ -70,6 +76,7 @@ impl Memory {
     /// Writes what changed. The file is replaced as a whole, so a crash leaves the old or the new one.
     pub(super) fn save(&self) {
         let Some(path) = &self.path else { return };
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let text = {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             if !std::mem::take(&mut kept.dirty) {
@@ -87,6 +94,7 @@ impl Memory {
         });
         if let Err(error) = written {
             warn!(path = %path.display(), %error, "Memory of upstreams cannot be written.");
+            self.kept.lock().unwrap_or_else(PoisonError::into_inner).dirty = true;
         }
     }
 

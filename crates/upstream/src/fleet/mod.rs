@@ -114,6 +114,8 @@ struct Shared {
     memory: Memory,
     tasks: TaskTracker,
     stop: CancellationToken,
+    /// How long calls in flight may go on once the fleet ends.
+    drain_ms: AtomicU64,
     /// Held while the map or the catalogue is rebuilt, never across an await.
     rebuild: Mutex<()>,
 }
@@ -137,6 +139,7 @@ impl Fleet {
             memory,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
+            drain_ms: AtomicU64::new(0),
             rebuild: Mutex::new(()),
         });
         let fleet = Self { shared };
@@ -144,7 +147,7 @@ impl Fleet {
         fleet
     }
 
-    /// Makes the configured upstreams these, in the order of the configuration: new ones start, missing ones end, changed ones are replaced, all others
+    /// Makes the configured upstreams these: new ones start, missing ones end, changed ones are replaced, all others
     /// stay untouched. Calls in flight finish.
     pub fn apply(&self, specs: Vec<UpstreamSpec>) {
         let _guard = self.shared.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
@@ -224,9 +227,13 @@ impl Fleet {
         if wanted.iter().all(|upstream| upstream.is_settled()) {
             return;
         }
-        let all = futures_util::future::join_all(wanted.into_iter().map(|upstream| upstream.settled()));
-        // Who is late is left out; the list is read again when it comes.
-        let _ = tokio::time::timeout(wait, all).await;
+        let all = futures_util::future::join_all(wanted.iter().map(|upstream| upstream.settled()));
+        if tokio::time::timeout(wait, all).await.is_err() {
+            // Who is late is left out; the list is read again when it comes.
+            for upstream in wanted {
+                upstream.note_late();
+            }
+        }
     }
 
     /// Starts an upstream if it is not there, and waits for it.
@@ -259,10 +266,9 @@ impl Fleet {
 
     /// Ends all upstreams; calls in flight may finish until `deadline`. When this returns, no child is left.
     pub async fn shutdown(&self, deadline: Duration) {
-        let upstreams = self.shared.upstreams.load_full();
-        for upstream in upstreams.values() {
-            upstream.limit_drain(deadline);
-        }
+        self.shared
+            .drain_ms
+            .store(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.shared.stop.cancel();
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
@@ -305,6 +311,10 @@ impl Shared {
         self.memory.set_fingerprints(&upstream.spec, fingerprints);
         upstream.set_notices(Vec::new());
         self.memory.save();
+    }
+
+    fn drain(&self) -> Duration {
+        Duration::from_millis(self.drain_ms.load(Ordering::Relaxed))
     }
 
     fn tell(&self, event: FleetEvent) {

@@ -17,7 +17,7 @@ use super::upstream::{Command, ListingState, Upstream};
 use super::{FleetEvent, Shared};
 use crate::catalogue::{DefinitionChange, DefinitionChangeKind, changed_definitions};
 use crate::connection::{ConnectOptions, Connection, OutgoingRequest, ServerEvent};
-use crate::error::ConnectError;
+use crate::error::{CallError, ConnectError};
 use crate::spec::OnDefinitionChange;
 
 /// How many notifications of a server may wait.
@@ -25,6 +25,9 @@ const SERVER_EVENTS: usize = 256;
 
 /// Notifications of changed lists come in storms; the list is read once they pause for so long.
 const SETTLE: Duration = Duration::from_millis(50);
+
+/// A storm that does not pause is answered after so long all the same.
+const LONGEST_STORM: Duration = Duration::from_secs(1);
 
 /// Lists are not read more often than this, whatever a server says about their life.
 const SHORTEST_TTL: Duration = Duration::from_secs(5);
@@ -120,8 +123,13 @@ impl Supervisor {
             self.upstream.listing.send_replace(ListingState::Failed);
         }
         let until = Instant::now() + pause;
-        // Orders from before the failure asked for the attempt that just failed.
-        while commands.try_recv().is_ok() {}
+        // Orders from before the failure asked for the attempt that just failed; a restart is always one more attempt.
+        while let Ok(command) = commands.try_recv() {
+            if command == Command::Restart {
+                self.failures = 0;
+                return;
+            }
+        }
         loop {
             tokio::select! {
                 () = sleep_until(until) => return,
@@ -171,6 +179,7 @@ impl Supervisor {
         upstream.keep_stderr(connection.stderr());
         if began.elapsed() >= PROVEN {
             self.failures = 0;
+            upstream.set_failures(0);
         }
         match after {
             After::Ended(reason) => {
@@ -180,12 +189,14 @@ impl Supervisor {
             }
             After::Restart => {
                 self.failures = 0;
-                self.retire(&connection).await;
                 self.current = None;
+                // Calls in flight finish on the old connection while the new one is opened.
+                let (upstream, shared) = (Arc::clone(&self.upstream), Arc::clone(&self.shared));
+                self.shared.tasks.spawn(async move { retire(&upstream, &shared, &connection).await });
             }
             After::Unused => {
                 self.wanted = false;
-                self.retire(&connection).await;
+                retire(&self.upstream, &self.shared, &connection).await;
                 self.current = None;
                 self.state(UpstreamState::Idle, None);
             }
@@ -205,6 +216,8 @@ impl Supervisor {
             Some(Box::pin(read_list(Arc::clone(connection), &spec)));
         let mut list_at: Option<Instant> = None;
         let mut list_failures = 0;
+        // When the first change was announced that no list shows yet.
+        let mut announced: Option<Instant> = None;
         let mut ping: Pending<bool> = None;
         let mut missed = 0;
         let pings = spec
@@ -219,7 +232,8 @@ impl Supervisor {
                 reason = connection.ended() => return After::Ended(reason),
                 Some(event) = events.recv() => {
                     if self.take_event(event) {
-                        list_at = Some(Instant::now() + SETTLE);
+                        let first = *announced.get_or_insert_with(Instant::now);
+                        list_at = Some((Instant::now() + SETTLE).min(first + LONGEST_STORM));
                     }
                 }
                 command = commands.recv() => match command {
@@ -233,8 +247,6 @@ impl Supervisor {
                     match outcome {
                         Ok(read) => {
                             list_failures = 0;
-                            self.failures = 0;
-                            upstream.set_failures(0);
                             let ttl = read.ttl;
                             self.take_list(read);
                             // A change that was announced meanwhile comes first.
@@ -253,7 +265,7 @@ impl Supervisor {
                     }
                 }
                 () = at(list_at), if listing.is_none() => {
-                    list_at = None;
+                    (list_at, announced) = (None, None);
                     listing = Some(Box::pin(read_list(Arc::clone(connection), &spec)));
                 }
                 () = at(ping_at), if ping.is_none() => {
@@ -262,7 +274,8 @@ impl Supervisor {
                 }
                 alive = poll(&mut ping) => {
                     ping = None;
-                    missed = if alive { 0 } else { missed + 1 };
+                    // A server that is busy with calls may be too busy to answer; their own deadlines watch over it.
+                    missed = if alive || connection.in_flight() > 0 { 0 } else { missed + 1 };
                     if missed >= spec.restart.ping_failures {
                         return After::Ended(format!("no answer to {missed} pings in a row"));
                     }
@@ -346,21 +359,10 @@ impl Supervisor {
         self.shared.tell(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh });
     }
 
-    /// Lets calls in flight finish, then closes.
-    async fn retire(&self, connection: &Connection) {
-        let drained = async {
-            while connection.in_flight() > 0 && !connection.is_ended() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        let _ = tokio::time::timeout(self.upstream.drain(), drained).await;
-        connection.close().await;
-    }
-
     async fn finish(&self) {
         self.upstream.connection.store(None);
         if let Some(connection) = &self.current {
-            self.retire(connection).await;
+            retire(&self.upstream, &self.shared, connection).await;
         }
         self.upstream.listing.send_if_modified(|listing| {
             std::mem::replace(listing, ListingState::Failed) == ListingState::Unknown
@@ -383,6 +385,24 @@ impl Supervisor {
     }
 }
 
+/// Lets calls in flight finish, then closes. When the fleet ends, its deadline holds.
+async fn retire(upstream: &Upstream, shared: &Shared, connection: &Connection) {
+    let drained = async {
+        while connection.in_flight() > 0 && !connection.is_ended() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let ending = async {
+        shared.stop.cancelled().await;
+        tokio::time::sleep(shared.drain()).await;
+    };
+    tokio::select! {
+        _ = tokio::time::timeout(upstream.drain(), drained) => {}
+        () = ending => {}
+    }
+    connection.close().await;
+}
+
 fn read_list(
     connection: Arc<Connection>,
     spec: &crate::spec::UpstreamSpec,
@@ -403,7 +423,10 @@ async fn is_alive(connection: Arc<Connection>, wait: Duration) -> bool {
         maximum: wait,
         progress: None,
     };
-    matches!(connection.request(request).await, Ok(_) | Err(crate::error::CallError::Refused { .. }))
+    matches!(
+        connection.request(request).await,
+        Ok(_) | Err(CallError::Refused { .. } | CallError::Busy { .. })
+    )
 }
 
 /// Waits for a moment, or for ever.

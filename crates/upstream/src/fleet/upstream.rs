@@ -1,6 +1,6 @@
 //! One upstream as everybody else sees it: its state, its connection, its tools.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -42,7 +42,8 @@ pub(super) struct Upstream {
     /// Milliseconds since `born` of the last use.
     last_used: AtomicU64,
     born: Instant,
-    drain_ms: AtomicU64,
+    /// Somebody waited for its tools in vain.
+    late: AtomicBool,
 }
 
 /// What is known about the list of tools.
@@ -76,7 +77,6 @@ impl Upstream {
         let (commands, receiver) = mpsc::channel(ORDERS);
         let state = if spec.disabled { UpstreamState::Disabled } else { UpstreamState::Idle };
         let upstream = Self {
-            drain_ms: AtomicU64::new(millis(spec.timeouts.call_maximum)),
             spec: Arc::new(spec),
             connection: ArcSwapOption::empty(),
             state: watch::Sender::new(state),
@@ -87,11 +87,12 @@ impl Upstream {
             facts: Mutex::default(),
             last_used: AtomicU64::new(0),
             born: Instant::now(),
+            late: AtomicBool::new(false),
         };
         (upstream, receiver)
     }
 
-    /// Asks the supervisor for something. A full queue already holds as urgent an order.
+    /// Asks the supervisor for something. A full queue means that it is asked for a connection many times already.
     pub(super) fn order(&self, command: Command) {
         let _ = self.commands.try_send(command);
     }
@@ -106,19 +107,20 @@ impl Upstream {
             return Err(CallError::Disabled { upstream: id() });
         }
         let mut state = self.state.subscribe();
+        let before = self.last_attempt();
         if self.may_try_now() {
             self.order(Command::Connect);
         } else {
             return Err(self.unreachable());
         }
         let waiting = async {
-            let before = self.last_attempt();
             loop {
                 if let Some(connection) = self.live() {
                     return Ok(connection);
                 }
                 // Before the order is taken the state is that of the last failure, which says nothing about this try.
-                if self.last_attempt() > before && state.borrow().is_down() {
+                let now = *state.borrow_and_update();
+                if now == UpstreamState::Closed || (self.last_attempt() > before && now.is_down()) {
                     return Err(self.unreachable());
                 }
                 if state.changed().await.is_err() {
@@ -151,13 +153,20 @@ impl Upstream {
                 }
             }
         };
-        let wait = self.spec.timeouts.connect + self.spec.timeouts.close.saturating_mul(2) + self.drain();
+        let wait = self.spec.timeouts.connect + self.spec.timeouts.close.saturating_mul(2);
         tokio::time::timeout(wait, waiting).await.unwrap_or_else(|_| Err(self.unreachable()))
     }
 
     /// Whether its tools are known, or not to be had for now.
     pub(super) fn is_settled(&self) -> bool {
-        *self.listing.borrow() != ListingState::Unknown || self.spec.disabled
+        *self.listing.borrow() != ListingState::Unknown
+            || self.spec.disabled
+            || self.late.load(Ordering::Relaxed)
+    }
+
+    /// Notes that somebody waited for its tools in vain; nobody else has to, until they are there.
+    pub(super) fn note_late(&self) {
+        self.late.store(*self.listing.borrow() == ListingState::Unknown, Ordering::Relaxed);
     }
 
     /// Waits until its tools are known, or it is clear that they are not to be had.
@@ -197,6 +206,7 @@ impl Upstream {
     }
 
     pub(super) fn set_tools(&self, tools: Vec<RawJson>) {
+        self.late.store(false, Ordering::Relaxed);
         self.facts().tools = Some(tools.into());
     }
 
@@ -299,13 +309,9 @@ impl Upstream {
         self.born.elapsed().saturating_sub(Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
     }
 
-    /// Calls in flight have this long when it ends.
+    /// Calls in flight have this long when it is replaced or restarted.
     pub(super) fn drain(&self) -> Duration {
-        Duration::from_millis(self.drain_ms.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn limit_drain(&self, deadline: Duration) {
-        self.drain_ms.fetch_min(millis(deadline), Ordering::Relaxed);
+        self.spec.timeouts.call_maximum
     }
 
     /// When the last attempt began or failed.

@@ -303,3 +303,29 @@ async fn a_process_that_dies_between_calls_is_started_again() {
     assert!(fleet.health_of("bad").unwrap().restarts >= 1);
     fleet.shutdown(PATIENCE).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_lists_and_dies_is_a_crash_loop() {
+    let mut spec = stdio("bad", &Fixture::stdio().mode(Fault::CrashAfterList));
+    spec.restart.attempts = 3;
+    spec.restart.first = Duration::from_millis(5);
+    let fleet = start(vec![spec]);
+    fleet.listed(&[], PATIENCE).await;
+    let crashing = || fleet.health_of("bad").unwrap().state == UpstreamState::Crashing;
+    eventually(PATIENCE, "the crash loop", crashing).await.unwrap();
+    fleet.shutdown(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_server_is_restarted_but_a_busy_one_is_not() {
+    let mut spec =
+        stdio("bad", &Fixture::stdio().era(gateway_testkit::SpokenEra::Legacy).mode_with(Fault::Slow, 1_500));
+    spec.restart.ping_every = Some(Duration::from_millis(50));
+    spec.restart.ping_timeout = Duration::from_millis(50);
+    spec.restart.ping_failures = 2;
+    let fleet = start(vec![spec]);
+    let result = call(&fleet, "bad", "add", r#"{"a":1,"b":2}"#).await.unwrap();
+    assert!(text(&result).contains('3'));
+    assert_eq!(fleet.health_of("bad").unwrap().restarts, 0);
+    fleet.shutdown(PATIENCE).await;
+}
