@@ -24,7 +24,7 @@ use crate::spec::UpstreamId;
 const QUEUE: usize = 256;
 /// Requests that the owner takes at once.
 const BATCH: usize = 64;
-/// With so many bytes to write, no further requests are taken.
+/// With so many bytes to write, no further requests are taken; and beyond them, so many bytes of answers to the server.
 const HIGH_WATER: usize = 256 * 1024;
 /// Requests of the server that may wait for an answer.
 const UNANSWERED: usize = 256;
@@ -210,6 +210,7 @@ pub(super) async fn run<R, W, X>(
         out: BytesMut::with_capacity(8 * 1024),
         queued: 0,
         written: 0,
+        excess: 0,
         sent: Vec::new(),
         reactions: Vec::new(),
         router,
@@ -265,6 +266,8 @@ struct Owner {
     /// How many bytes were ever put into `out`, and how many of them were written.
     queued: u64,
     written: u64,
+    /// How many bytes of answers to the server were put into `out` since it is full.
+    excess: usize,
     /// Who wants to know that all bytes up to a place were written.
     sent: Vec<(u64, oneshot::Sender<()>)>,
     reactions: Vec<Reaction>,
@@ -330,7 +333,7 @@ impl Owner {
                         }
                         for reaction in std::mem::take(&mut self.reactions) {
                             match reaction {
-                                Reaction::Send(message) => self.append(&message),
+                                Reaction::Send(message) => self.answer(&message),
                                 Reaction::Await(unanswered) if answers.len() < UNANSWERED => {
                                     answers.push(unanswered.written(longest_answer));
                                 }
@@ -356,7 +359,9 @@ impl Owner {
                     }
                     end = Some((what, Instant::now() + EXIT_PATIENCE));
                 }
-                Some(message) = answers.next(), if !answers.is_empty() => self.append(&message),
+                Some(message) = answers.next(), if !answers.is_empty() && self.out.len() < HIGH_WATER => {
+                    self.append(&message);
+                }
                 () = &mut delivering => {}
                 () = sleep_until(finish_at.unwrap_or_else(Instant::now)), if finish_at.is_some() => {
                     return Ending::Broken(end.map(|(what, _)| what).unwrap_or_default());
@@ -387,6 +392,19 @@ impl Owner {
         {
             self.append(&message);
         }
+    }
+
+    /// Answers a request of the server at once. A server that asks without end and does not read gets no answers;
+    /// reading on is safe then, while waiting for it could mean that both sides wait for ever.
+    fn answer(&mut self, message: &[u8]) {
+        if self.out.len() < HIGH_WATER {
+            self.excess = 0;
+        } else if self.excess < HIGH_WATER {
+            self.excess += message.len() + 1;
+        } else {
+            return;
+        }
+        self.append(message);
     }
 
     fn append(&mut self, message: &[u8]) {

@@ -79,6 +79,20 @@ impl Peer {
     }
 }
 
+/// A call that waits for ever.
+fn plain_call<'a>(params: &'a [(&'a str, &'a [u8])]) -> Call<'a> {
+    Call {
+        method: "tools/call",
+        name: None,
+        params,
+        meta: &[],
+        headers: &[],
+        deadline: Deadline::never(),
+        leaving: Leaving::Cancels,
+        kind: CallKind::Plain,
+    }
+}
+
 fn is_too_long(outcome: &Result<RawJson, CallError>) -> bool {
     matches!(outcome, Err(CallError::TooLong { limit: LIMIT, .. }))
 }
@@ -180,17 +194,7 @@ async fn what_was_not_sent_was_not_run() {
         peer.calls.spawn(async move {
             let text = format!("\"{}\"", "x".repeat(1_000));
             let params = [("text", text.as_bytes())];
-            let call = Call {
-                method: "tools/call",
-                name: None,
-                params: &params,
-                meta: &[],
-                headers: &[],
-                deadline: Deadline::never(),
-                leaving: Leaving::Cancels,
-                kind: CallKind::Plain,
-            };
-            channel.exchange(&call).await
+            channel.exchange(&plain_call(&params)).await
         });
     }
     tokio::task::yield_now().await;
@@ -229,4 +233,29 @@ async fn an_owner_that_is_killed_leaves_nobody_waiting() {
     peer.begin().await;
     peer.owner.shutdown().await;
     assert!(matches!(peer.outcome().await, Err(CallError::Lost { .. })));
+}
+
+#[tokio::test]
+async fn a_server_that_asks_without_end_and_does_not_read_fills_no_memory() {
+    let mut peer = Peer::start();
+    let id = "i".repeat(1_000);
+    let sent = 4 * HIGH_WATER / id.len();
+    for _ in 0..sent {
+        peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\"}}\n")).await;
+    }
+    let channel = Arc::clone(&peer.channel);
+    peer.calls.spawn(async move { channel.exchange(&plain_call(&[])).await });
+    let mut answered = 0;
+    let call = loop {
+        let line = peer.line().await;
+        if line["method"] == "tools/call" {
+            break line;
+        }
+        assert_eq!(line["id"], *id);
+        answered += 1;
+    };
+    let fits = HIGH_WATER / id.len();
+    assert!((fits / 2..=2 * fits + 20).contains(&answered), "{answered} of {sent} were answered");
+    peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{}}}}\n", call["id"])).await;
+    assert!(peer.outcome().await.is_ok(), "the connection is well");
 }

@@ -18,6 +18,9 @@ use crate::error::ConnectError;
 /// group or loses its parent; so all of it can be found again.
 const MARK: &str = "GATEWAY_UPSTREAM_MARK";
 
+/// The gateway's own keys. They open the gateway, so no server gets them that is not meant to.
+const OWN_KEYS: [&str; 2] = ["MCP_GATEWAY_API_KEY", "MCP_GATEWAY_KEY"];
+
 /// How often to look whether killed processes are gone: they are not our children, so nobody tells us.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -55,20 +58,8 @@ impl Process {
         let spawn_error =
             |reason: String| ConnectError::Spawn { command: program.command.to_owned(), reason };
         let mark = new_mark();
-        let mut command = Command::new(program.command);
-        command
-            .args(program.args)
-            .envs(program.env)
-            .env(MARK, &mark)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
-        if let Some(directory) = program.cwd {
-            command.current_dir(directory);
-        }
-        let mut child = command.spawn().map_err(|error| spawn_error(explain(program, &error)))?;
+        let mut child =
+            command(program, &mark).spawn().map_err(|error| spawn_error(explain(program, &error)))?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let root = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let process = Self { child, root, mark, over: false };
@@ -147,6 +138,26 @@ impl Drop for Process {
             self.signal(Signal::KILL, &tree(self.root, &self.mark));
         }
     }
+}
+
+fn command(program: &Program<'_>, mark: &str) -> Command {
+    let mut command = Command::new(program.command);
+    for key in OWN_KEYS {
+        command.env_remove(key);
+    }
+    command
+        .args(program.args)
+        .envs(program.env)
+        .env(MARK, mark)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
+    if let Some(directory) = program.cwd {
+        command.current_dir(directory);
+    }
+    command
 }
 
 fn new_mark() -> String {
@@ -242,4 +253,23 @@ fn living(pid: i32) -> Option<Entry> {
 fn carries(pid: i32, needle: &str) -> bool {
     let environment = std::fs::read(Path::new("/proc").join(pid.to_string()).join("environ"));
     environment.is_ok_and(|text| text.split(|byte| *byte == 0).any(|variable| variable == needle.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    #[test]
+    fn the_gateways_keys_go_only_where_they_are_configured() {
+        let env = BTreeMap::from([("MCP_GATEWAY_KEY".to_owned(), "meant for it".to_owned())]);
+        let program = Program { command: "x", args: &[], env: &env, cwd: None };
+        let command = command(&program, "mark");
+        let value = |name: &str| {
+            command.as_std().get_envs().find(|(key, _)| *key == OsStr::new(name)).map(|(_, value)| value)
+        };
+        assert_eq!(value("MCP_GATEWAY_API_KEY"), Some(None), "it is removed");
+        assert_eq!(value("MCP_GATEWAY_KEY"), Some(Some(OsStr::new("meant for it"))));
+    }
 }

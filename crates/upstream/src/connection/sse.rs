@@ -23,7 +23,8 @@ use super::{Channel, Opened};
 use crate::error::{CallError, ConnectError};
 use crate::spec::UpstreamSpec;
 
-/// Messages on their way up at a time; further ones wait.
+/// Messages on their way up at a time, and as many answers to the server. Further messages wait; a server that asks
+/// faster than it takes answers gets none.
 const ON_THEIR_WAY: usize = 256;
 /// How long the way up may take.
 const POST_PATIENCE: Duration = Duration::from_secs(30);
@@ -154,6 +155,7 @@ impl Carrier {
         let (stopped, delivering) = (stop.cancelled(), events.keep_delivering());
         tokio::pin!(stopped, delivering);
         let mut posts = FuturesUnordered::new();
+        let mut replies = FuturesUnordered::new();
         let mut answers = FuturesUnordered::new();
         let mut reactions = Vec::new();
         loop {
@@ -202,18 +204,22 @@ impl Carrier {
                     }
                     Err(StreamEnd::Broken(reason)) => return reason,
                 },
-                Some(message) = answers.next(), if !answers.is_empty() => {
-                    posts.push(post(client, endpoint, None, None, message));
+                Some(message) = answers.next(), if !answers.is_empty() && replies.len() < ON_THEIR_WAY => {
+                    replies.push(post(client, endpoint, None, None, message));
                 }
+                // Nobody waits for how it went.
+                Some(_) = replies.next(), if !replies.is_empty() => {}
                 () = &mut delivering => {}
             }
             for reaction in reactions.drain(..) {
                 match reaction {
-                    Reaction::Send(message) => posts.push(post(client, endpoint, None, None, message)),
+                    Reaction::Send(message) if replies.len() < ON_THEIR_WAY => {
+                        replies.push(post(client, endpoint, None, None, message));
+                    }
                     Reaction::Await(unanswered) if answers.len() < ON_THEIR_WAY => {
                         answers.push(unanswered.written(*longest_answer));
                     }
-                    Reaction::Await(_) => {}
+                    Reaction::Send(_) | Reaction::Await(_) => {}
                 }
             }
         }

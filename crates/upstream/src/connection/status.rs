@@ -1,6 +1,8 @@
 //! What is known about a connection from outside its task: whether it lives, its last words, its noise.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,6 +15,11 @@ const NOISE_BYTES: usize = 400;
 const REASON_BYTES: usize = 600;
 const REASON_LINES: usize = 6;
 
+/// What stands in place of a secret.
+const HIDDEN: &str = "***";
+/// Shorter values of a server's environment are no secrets, and would be found everywhere.
+const SECRET_CHARACTERS: usize = 6;
+
 /// Shared by a connection's handle and its tasks.
 #[derive(Debug)]
 pub(super) struct Status {
@@ -22,6 +29,7 @@ pub(super) struct Status {
     stderr_over: watch::Sender<bool>,
     noise: AtomicU64,
     pub(super) process: Option<u32>,
+    secrets: Secrets,
 }
 
 impl Status {
@@ -32,7 +40,20 @@ impl Status {
             stderr_over: watch::Sender::new(process.is_none()),
             noise: AtomicU64::new(0),
             process,
+            secrets: Secrets(Vec::new()),
         }
+    }
+
+    /// Keeps these values out of what is told about the server's output.
+    pub(super) fn hiding<'a>(mut self, values: impl Iterator<Item = &'a str>) -> Self {
+        // A value of several lines may be cut between them.
+        let lines = values.flat_map(str::lines).map(str::trim);
+        let mut secrets: Vec<String> =
+            lines.filter(|line| line.chars().count() >= SECRET_CHARACTERS).map(str::to_owned).collect();
+        // One may be a part of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        self.secrets = Secrets(secrets);
+        self
     }
 
     /// Why it ended, if it has.
@@ -79,7 +100,9 @@ impl Status {
     /// Something on the standard output that is no message. Servers print all kinds of things there.
     pub(super) fn note_noise(&self, text: &[u8]) {
         self.noise.fetch_add(1, Ordering::Relaxed);
-        let text = text.get(..NOISE_BYTES).unwrap_or(text);
+        // Before it is cut, because half a secret is not found any more.
+        let text = self.secrets.hide_bytes(text);
+        let text = text.get(..NOISE_BYTES).unwrap_or(&text);
         let mut line = b"[stdout] ".to_vec();
         line.extend_from_slice(text);
         line.push(b'\n');
@@ -92,7 +115,8 @@ impl Status {
 
     /// The last lines of the standard error.
     pub(super) fn stderr(&self) -> String {
-        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).text()
+        let (text, cut) = self.stderr.lock().unwrap_or_else(PoisonError::into_inner).text();
+        self.secrets.hide(text, cut)
     }
 
     /// `what`, with the last words of the server.
@@ -110,6 +134,39 @@ fn last_lines(text: &str) -> &str {
         start += 1;
     }
     text.get(start..).unwrap_or_default().trim()
+}
+
+/// Values that nobody is to see, the longest first.
+struct Secrets(Vec<String>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} secrets", self.0.len())
+    }
+}
+
+impl Secrets {
+    /// Hides them in a text, also the rest of one where the text is `cut` at its beginning.
+    fn hide(&self, mut text: String, cut: bool) -> String {
+        for secret in &self.0 {
+            let rest = secret.char_indices().filter_map(|(place, _)| secret.get(place..));
+            if cut && let Some(rest) = rest.filter(|rest| rest.len() > 1).find(|rest| text.starts_with(rest))
+            {
+                text.replace_range(..rest.len(), HIDDEN);
+            }
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), HIDDEN);
+            }
+        }
+        text
+    }
+
+    fn hide_bytes<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.0.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(self.hide(String::from_utf8_lossy(text).into_owned(), false).into_bytes())
+    }
 }
 
 /// The last bytes of a stream.
@@ -130,15 +187,17 @@ impl Ring {
         self.bytes.extend(kept);
     }
 
-    /// Whole lines where something was thrown away; what is no UTF-8 is replaced.
-    fn text(&self) -> String {
+    /// Whole lines where something was thrown away; what is no UTF-8 is replaced. Tells also whether the first line lacks
+    /// its beginning nevertheless.
+    fn text(&self) -> (String, bool) {
         let (front, back) = self.bytes.as_slices();
         let bytes = [front, back].concat();
         let start = match bytes.iter().position(|byte| *byte == b'\n') {
             Some(place) if self.cut && place + 1 < bytes.len() => place + 1,
             _ => 0,
         };
-        String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
+        let text = String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned();
+        (text, self.cut && start == 0)
     }
 }
 
@@ -172,6 +231,25 @@ mod tests {
             status.with_last_words("gone"),
             "gone; its last words: line 94\nline 95\nline 96\nline 97\nline 98\nline 99"
         );
+    }
+
+    #[test]
+    fn secrets_are_hidden() {
+        let values = ["s3cr3t-token", "s3cr3t", "short", "first line\nsecond line"];
+        let hiding = |bytes| Status::new(bytes, None).hiding(values.into_iter());
+        let status = hiding(10_000);
+        // In two pieces, as it may come.
+        status.push_stderr(b"bad s3cr3t-");
+        status.push_stderr(b"token, s3cr3t, short\nsecond line\n");
+        assert_eq!(status.stderr(), "bad ***, ***, short\n***\n");
+        assert_eq!(status.with_last_words("gone"), "gone; its last words: bad ***, ***, short\n***");
+        assert!(!format!("{:?}", status.secrets).contains("s3cr3t"));
+        let status = hiding(10_000);
+        status.note_noise(format!("{}s3cr3t-token", "x".repeat(NOISE_BYTES - 6)).as_bytes());
+        assert_eq!(status.stderr(), format!("[stdout] {}***\n", "x".repeat(NOISE_BYTES - 6)));
+        let status = hiding(8);
+        status.push_stderr(b"s3cr3t-token ok");
+        assert_eq!(status.stderr(), "*** ok", "the rest of one is hidden too");
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub(super) fn start(
     tasks: &Tasks,
 ) -> Result<(StreamChannel, Arc<Status>), ConnectError> {
     let (mut process, streams) = Process::spawn(program)?;
-    let status = Arc::new(Status::new(spec.limits.stderr_bytes, process.id()));
+    let status = Status::new(spec.limits.stderr_bytes, process.id());
+    let status = Arc::new(status.hiding(program.env.values().map(String::as_str)));
     let (channel, inbox) = owner::channel(&spec.id, &status);
     let router =
         Router::new(spec.id.clone(), spec.limits.message_bytes, Arc::clone(events), Arc::clone(&status));

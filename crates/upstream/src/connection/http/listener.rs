@@ -8,7 +8,7 @@ use gateway_protocol::{RawJson, SseParser, header, method};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Response;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::client::{self, Kind, SendError};
 use super::session::modern_headers;
@@ -52,6 +52,8 @@ enum Heard {
 async fn listen_legacy(http: &Http) {
     let mut pause = LISTEN_FIRST_PAUSE;
     let mut last_id: Option<String> = None;
+    // Whether there was a time in which the server could not tell what changed.
+    let mut missed = false;
     let mut sessions = http.session.subscribe();
     loop {
         let session = Arc::clone(&sessions.borrow_and_update());
@@ -59,8 +61,9 @@ async fn listen_legacy(http: &Http) {
         if let Some(id) = last_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
             headers.insert(HeaderName::from_static(header::LAST_EVENT), id);
         }
+        let began = Instant::now();
         let heard = match timeout(HEAD_PATIENCE, http.client.get_events(headers)).await {
-            Ok(sent) => http.hear(sent, &mut last_id).await,
+            Ok(sent) => http.hear(sent, &mut last_id, missed).await,
             Err(_) => Heard::Nothing,
         };
         let wait = match heard {
@@ -74,11 +77,16 @@ async fn listen_legacy(http: &Http) {
                 continue;
             }
             Heard::Broken { retry } => {
-                pause = LISTEN_FIRST_PAUSE;
-                retry.unwrap_or(pause)
+                // A stream that ends at once is hardly better than none.
+                if began.elapsed() >= LISTEN_FIRST_PAUSE {
+                    pause = LISTEN_FIRST_PAUSE;
+                }
+                // A server that wants us back at once would keep us busy for ever.
+                retry.unwrap_or_default().max(pause)
             }
             Heard::Nothing => pause,
         };
+        missed = true;
         sleep(wait).await;
         pause = (pause * 2).min(LISTEN_LONGEST_PAUSE);
     }
@@ -104,7 +112,7 @@ async fn listen_modern(http: &Http, meta: &[(&'static str, Vec<u8>)], filter: &R
         let mut body = Vec::new();
         call.write(&mut body, http.next_id.fetch_add(1, Ordering::Relaxed));
         let heard = match timeout(HEAD_PATIENCE, http.client.post(&http.client.url, headers, body)).await {
-            Ok(sent) => http.hear(sent, &mut None).await,
+            Ok(sent) => http.hear(sent, &mut None, false).await,
             Err(_) => Heard::Nothing,
         };
         match heard {
@@ -120,8 +128,14 @@ async fn listen_modern(http: &Http, meta: &[(&'static str, Vec<u8>)], filter: &R
 }
 
 impl Http {
-    /// Reads a stream of events to its end.
-    async fn hear(&self, sent: Result<Response, SendError>, last_id: &mut Option<String>) -> Heard {
+    /// Reads a stream of events to its end. Where changes may have been `missed` before it, all lists count as changed
+    /// as soon as it is there.
+    async fn hear(
+        &self,
+        sent: Result<Response, SendError>,
+        last_id: &mut Option<String>,
+        missed: bool,
+    ) -> Heard {
         let mut response = match sent {
             Ok(response) => response,
             Err(SendError::NotSent(reason)) => {
@@ -140,6 +154,9 @@ impl Http {
             status if !status.is_success() => return Heard::Never,
             _ if client::kind(&response) != Kind::Events => return Heard::Never,
             _ => {}
+        }
+        if missed {
+            self.events.everything_changed();
         }
         let mut parser = SseParser::new(self.client.limit);
         while let Ok(Some(piece)) = self.client.chunk(&mut response).await {

@@ -257,7 +257,7 @@ impl Http {
             Ok(Incoming::Response(response)) => match response.outcome {
                 // Servers after the example of the TypeScript SDK answer so to a session of their former life.
                 Err(error)
-                    if status == StatusCode::BAD_REQUEST && session.has_id() && is_about_session(&error) =>
+                    if status == StatusCode::BAD_REQUEST && session.has_id() && refuses_session(&error) =>
                 {
                     Err(Trouble::SessionGone)
                 }
@@ -420,8 +420,26 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn is_about_session(error: &RpcError) -> bool {
-    error.message.to_ascii_lowercase().contains("session")
+/// How the SDKs refuse a session that they do not know, before they look at the request; in lower case.
+const UNKNOWN_SESSION: [&str; 10] = [
+    "no valid session id",
+    "bad request: no valid session id",
+    "session not found",
+    "bad request: session not found",
+    "invalid session id",
+    "bad request: invalid session",
+    "bad request: mcp-session-id",
+    "bad request: server not initialized",
+    "server not initialized",
+    "missing session id",
+];
+
+/// Whether the error refuses our session. Only what is known to come before the request is run counts, because the
+/// request is then sent again; a tool may speak of sessions of its own.
+fn refuses_session(error: &RpcError) -> bool {
+    let message = error.message.trim().to_ascii_lowercase();
+    matches!(error.code, -32000 | -32001 | -32600)
+        && UNKNOWN_SESSION.iter().any(|beginning| message.starts_with(beginning))
 }
 
 /// Reads the body of an answer.

@@ -10,7 +10,7 @@ use gateway_upstream::{
 };
 use serde_json::json;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::http_peer::{HttpPeer, Reply, Seen, event};
 use super::peer::{PATIENCE, call, open, options, request, text};
@@ -158,6 +158,69 @@ async fn a_forgotten_session_is_opened_anew_and_the_call_sent_again() {
     assert_eq!(sessions.load(Ordering::SeqCst), 2, "many callers share one new session");
     let event = timeout(PATIENCE, events.recv()).await.expect("the lists are to be read anew");
     assert!(matches!(event, Some(ServerEvent::Notification(_))));
+    connection.close().await;
+}
+
+#[tokio::test]
+async fn only_a_known_refusal_of_the_session_sends_a_call_again() {
+    for (code, message, again) in [
+        (-32000, "Bad Request: No valid session ID provided", true),
+        (-32600, " session not found ", true),
+        (-32001, "Bad Request: Server not initialized", true),
+        (-32602, "Session not found", false),
+        (-32000, "The login session of the user has expired", false),
+    ] {
+        let opened = AtomicUsize::new(0);
+        let peer = HttpPeer::start(move |seen| match seen.rpc() {
+            "initialize" => seen.initialized(&format!("s{}", opened.fetch_add(1, Ordering::SeqCst) + 1)),
+            "tools/call" if seen.header("mcp-session-id") == "s1" => {
+                seen.error(400, code, message, &json!(null))
+            }
+            "tools/call" => seen.result(&plain("again")),
+            _ => legacy(seen).unwrap_or_else(|| Reply::status(500)),
+        })
+        .await;
+        let connection = open(&spec(&peer.url)).await.expect("the peer answers");
+        match call(&connection, "any").await {
+            Ok(result) => assert!(again && text(&result) == "again", "{message}"),
+            Err(CallError::Refused { error, .. }) => assert!(!again && error.code == code, "{message}"),
+            Err(error) => panic!("{message}: {error}"),
+        }
+        connection.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_is_opened_again_may_have_missed_changes() {
+    let opened = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let moments = Arc::clone(&opened);
+    let (open_stream, waiting) = mpsc::unbounded_channel();
+    let waiting = std::sync::Mutex::new(Some(waiting));
+    let peer = HttpPeer::start(move |seen| {
+        if seen.method != "GET" {
+            return legacy(seen).unwrap_or_else(|| Reply::status(202));
+        }
+        let mut moments = moments.lock().expect("no test panics here");
+        moments.push(Instant::now());
+        if moments.len() == 1 {
+            return Reply::Broken(vec!["id: 1\nretry: 0\ndata:\n\n".to_owned()]);
+        }
+        waiting.lock().expect("no test panics here").take().map_or_else(|| Reply::status(405), Reply::Events)
+    })
+    .await;
+    let (options, mut events) = options();
+    let connection = Connection::open(&spec(&peer.url), options).await.expect("the peer answers");
+    for _ in 0..3 {
+        let event = timeout(PATIENCE, events.recv()).await.expect("the lists are to be read anew");
+        assert!(
+            matches!(&event, Some(ServerEvent::Notification(n)) if n.method.ends_with("/list_changed")),
+            "{event:?}"
+        );
+    }
+    let moments = opened.lock().expect("no test panics here").clone();
+    assert_eq!(moments.len(), 2);
+    assert!(moments[1] - moments[0] >= Duration::from_millis(900), "not at once, whatever the server wants");
+    drop(open_stream);
     connection.close().await;
 }
 

@@ -96,3 +96,49 @@ async fn an_endpoint_elsewhere_is_refused() {
     assert!(error.to_string().contains("another origin"), "{error}");
     assert!(!peer.seen().iter().any(|seen| seen.path == "/steal"));
 }
+
+#[tokio::test]
+async fn a_server_that_asks_without_end_and_takes_no_answers_gets_few() {
+    let stream: Stream = Arc::default();
+    let shared = Arc::clone(&stream);
+    let peer = HttpPeer::start(move |seen: &Seen| {
+        let mut stream = shared.lock().expect("no test panics here");
+        if seen.method == "GET" {
+            let (sender, receiver) = mpsc::unbounded_channel();
+            sender.send("event: endpoint\ndata: messages\n\n".to_owned()).expect("the receiver is here");
+            *stream = Some(sender);
+            return Reply::Events(receiver);
+        }
+        let tell = |message: &serde_json::Value| {
+            if let Some(sender) = stream.as_ref() {
+                let _ = sender.send(event(message));
+            }
+        };
+        let result = match seen.rpc() {
+            "initialize" => json!({"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": {"name": "old", "version": "0"}}),
+            "tools/call" => {
+                for id in 0..1_000 {
+                    tell(&json!({"jsonrpc": "2.0", "id": format!("p{id}"), "method": "ping"}));
+                }
+                json!({"content": [{"type": "text", "text": "asked"}]})
+            }
+            "" => return Reply::Silence,
+            _ => return Reply::status(202),
+        };
+        tell(&json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": result}));
+        Reply::status(202)
+    })
+    .await;
+    let mut spec = spec(&peer.url);
+    if let Endpoint::Http { mode, .. } = &mut spec.endpoint {
+        *mode = HttpMode::Sse;
+    }
+    let connection = open(&spec).await.expect("the peer answers");
+    // The second call finds its way although all those answers are stuck.
+    for _ in 0..2 {
+        assert_eq!(text(&call(&connection, "any").await.expect("a result")), "asked");
+    }
+    let answers = peer.seen().iter().filter(|seen| seen.body.get("result").is_some()).count();
+    assert!(answers <= 256, "{answers}");
+    connection.close().await;
+}

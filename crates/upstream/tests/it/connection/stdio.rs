@@ -266,6 +266,25 @@ if not legacy(message) and method == "tools/call":
 }
 
 #[tokio::test]
+async fn the_values_of_its_environment_are_not_told() {
+    let mut spec = python(
+        r#"
+if not legacy(message) and method == "tools/call":
+    print("bad token", os.environ["TOKEN"], file=sys.stderr)
+    sys.exit(3)
+"#,
+    );
+    if let gateway_upstream::Endpoint::Stdio { env, .. } = &mut spec.endpoint {
+        env.insert("TOKEN".to_owned(), "s3cr3t-token".to_owned());
+    }
+    let connection = open(&spec).await.expect("the peer answers");
+    let outcome = call(&connection, "any").await;
+    let Err(CallError::Lost { reason, .. }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(reason, "it exited with status 3; its last words: bad token ***");
+    assert_eq!(connection.stderr(), "bad token ***\n");
+}
+
+#[tokio::test]
 async fn what_cannot_be_started_is_told() {
     #[track_caller]
     fn check(error: Result<Connection, ConnectError>, expected: &str) {
