@@ -36,7 +36,7 @@ pub(super) async fn soak(program: &Path, fixture: &Path, calls: usize) -> Result
     writeln!(table, "\n{written} of {wanted} calls are in the log, no call failed.")?;
     gateway.stop().await?;
     if written != wanted {
-        bail!("{table}\nthe log has lost calls");
+        bail!("{table}\nthe log has missing calls");
     }
     Ok(table)
 }
@@ -65,7 +65,7 @@ pub(super) async fn kill(program: &Path, fixture: &Path, rounds: usize) -> Resul
     let mut table = String::from(
         "| round | answered | in the log | missing, older than 100 ms | missing, last 100 ms |\n| ---: | ---: | ---: | ---: | ---: |\n",
     );
-    let mut lost = 0;
+    let mut missing = 0;
     let mut last = 0;
     for round in 0..rounds {
         // Rounds of different lengths, so that the end comes at different points of a batch.
@@ -82,12 +82,12 @@ pub(super) async fn kill(program: &Path, fixture: &Path, rounds: usize) -> Resul
             }
         }
         let found = answered.len() - old - young;
-        lost += old;
+        missing += old;
         writeln!(table, "| {} | {} | {found} | {old} | {young} |", round + 1, answered.len())?;
     }
     gateway.stop().await?;
-    if lost > 0 {
-        bail!("{table}\n{lost} answered calls are missing although they were older than 100 ms");
+    if missing > 0 {
+        bail!("{table}\n{missing} answered calls are missing although they were older than 100 ms");
     }
     Ok(table)
 }
