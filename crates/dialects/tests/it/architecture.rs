@@ -1,6 +1,6 @@
 //! Which crate may use which, and what the pure crate must not know.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -101,6 +101,15 @@ fn no_forbidden_arrow_between_our_crates() {
         }
     }
     assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn cargo_run_runs_the_gateway() {
+    let metadata = cargo(&["metadata", "--format-version", "1", "--no-deps", "--offline"]);
+    let metadata: Value = serde_json::from_slice(&metadata).unwrap();
+    let members = metadata["workspace_default_members"].as_array().unwrap();
+    let [only] = members.as_slice() else { panic!("several programs could be meant: {members:?}") };
+    assert!(only.as_str().unwrap().contains("crates/cli"), "{only}");
 }
 
 #[test]
