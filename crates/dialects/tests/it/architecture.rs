@@ -1,6 +1,6 @@
 //! Which crate may use which, and what the pure crate must not know.
 
-#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
