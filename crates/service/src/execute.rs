@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use gateway_dialects::arguments::{BadArguments, nearest_names, parse_arguments, unknown_tool_text};
+use gateway_dialects::arguments::{BadArguments, nearest_names, unknown_tool_text};
 use gateway_dialects::calls::{Arguments, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
 use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, render_mode, render_results};
 use gateway_dialects::{Dialect, Protocol};
@@ -75,16 +75,16 @@ impl Turn {
             .get("call")
             .filter(|call| !call.is_null())
             .ok_or_else(|| ApiError::bad_request("Missing or invalid \"call\" field"))?;
-        let server = match body.get("server") {
-            None | Some(Value::Null) => query.get("server").map(str::to_owned),
-            Some(Value::String(name)) if !name.is_empty() => Some(name.clone()),
-            Some(_) => return Err(ApiError::bad_request("Missing or invalid \"server\" field")),
-        };
+        if !matches!(body.get("server"), None | Some(Value::Null))
+            && body.get("server").and_then(Value::as_str).is_none_or(str::is_empty)
+        {
+            return Err(ApiError::bad_request("Missing or invalid \"server\" field"));
+        }
         // What the body says stands above the query.
         let mut options = query.clone();
         options.extend(&Parameters::of_object(body));
-        let setting = |key: &str| options.get(key);
-        let model = setting("model");
+        let server = options.get("server").map(str::to_owned);
+        let model = options.get("model");
         let named = match (provider, model) {
             (None, None) => None,
             _ => Some(
@@ -96,7 +96,7 @@ impl Turn {
         };
         let read = ReadOptions {
             protocol: named.as_ref().map(|dialect| dialect.messages.protocol),
-            label: named.as_ref().map_or("", |dialect| label(dialect)),
+            label: named.as_ref().map_or("", |dialect| &dialect.label),
             text: TextScan::Any,
             ids_after: 0,
         };
@@ -109,9 +109,7 @@ impl Turn {
             Some(_) => provider.map(str::to_owned),
             None => Some(detected(gateway, reply.protocol)),
         };
-        let mut listing = options.clone();
-        listing.set("server", server.as_deref());
-        let request = ListRequest::parse(gateway, dialect_name.as_deref(), &listing)?;
+        let request = ListRequest::parse(gateway, dialect_name.as_deref(), &options)?;
         // Servers that are still starting are waited for only where a name is not known yet.
         let mut rendered = gateway.rendered_now(&request).await?;
         if !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
@@ -122,7 +120,6 @@ impl Turn {
             (None, Some(dialect)) => Arc::new(dialect),
             (None, None) => Arc::new(request.dialect(gateway)?),
         };
-        let flag = |key: &str| options.flag(key);
         let words =
             [("error", BadArguments::Error), ("raw", BadArguments::Raw), ("repair", BadArguments::Repair)];
         let bad_arguments = options.word("onBadArguments", &words)?.unwrap_or_default();
@@ -138,11 +135,8 @@ impl Turn {
         }
         let provider_name = provider.map_or_else(|| dialect.name.clone(), str::to_owned);
         Ok(Self {
-            coerce: flag("coerceArguments")? || flag("coerce")?,
-            mode: match setting("result") {
-                None => ResultMode::Raw,
-                Some(word) => word.parse().map_err(|error| ApiError::bad_request(format!("{error}")))?,
-            },
+            coerce: options.flag("coerceArguments")? || options.flag("coerce")?,
+            mode: result_mode(&options)?,
             reply,
             provider: provider_name.into(),
             dialect,
@@ -190,10 +184,10 @@ impl Turn {
             }
         };
         let mut ran = Ran::of(tool);
-        let parsed = match parse_arguments(&call.arguments, self.bad_arguments) {
+        let parsed = match call.arguments_object(&self.dialect.label, self.bad_arguments) {
             Ok(parsed) => parsed,
             Err(error) => {
-                let failure = Failure::Arguments(format!("{}: {error}", invalid_call(&self.dialect)));
+                let failure = Failure::Unreadable(error.to_string());
                 gateway.record_refusal(tool, &as_sent(&call.arguments), permit, context, &origin, &failure);
                 return ran.failed(failure);
             }
@@ -258,13 +252,7 @@ impl Turn {
                 });
                 Ok((tool, plan))
             }
-            Err(LookupError::Ambiguous { .. }) if server.is_none() => Err(self
-                .rendered
-                .catalogue
-                .resolve(None, name)
-                .err()
-                .map(|error| error.to_string())
-                .unwrap_or_default()),
+            Err(error @ LookupError::Ambiguous { .. }) => Err(error.to_string()),
             Err(_) => Err(unknown_tool_text(name, &nearest_names(name, self.rendered.wire_names()))),
         }
     }
@@ -307,7 +295,7 @@ impl Turn {
         if let ([single], [outcome]) = (ran, outcomes.as_slice()) {
             body.extend_from_slice(b"\"result\":");
             body.extend_from_slice(result_of(single, outcome).as_bytes());
-            single.write_facts(&mut body, b",");
+            single.write_facts(&mut body);
         } else {
             body.extend_from_slice(b"\"results\":[");
             for (index, (one, outcome)) in ran.iter().zip(&outcomes).enumerate() {
@@ -320,7 +308,7 @@ impl Turn {
                 }
                 body.extend_from_slice(b",\"result\":");
                 body.extend_from_slice(result_of(one, outcome).as_bytes());
-                one.write_facts(&mut body, b",");
+                one.write_facts(&mut body);
                 body.push(b'}');
             }
             body.push(b']');
@@ -354,10 +342,9 @@ impl Turn {
     fn single_failure(&self, ran: &Ran) -> Option<ApiError> {
         let failure = ran.failure.as_ref()?;
         match (failure, self.style) {
-            (Failure::Arguments(text), _) if text.starts_with(INVALID) => {
-                Some(ApiError::bad_request(text.clone()))
+            (Failure::Unreadable(_), _) | (_, ErrorStyle::Precise) => {
+                Some(failure.clone().into_api(self.style))
             }
-            (_, ErrorStyle::Precise) => Some(failure.clone().into_api(ErrorStyle::Precise)),
             (Failure::Arguments(_) | Failure::UnknownTool(_) | Failure::Call(_), ErrorStyle::Plain) => None,
         }
     }
@@ -374,18 +361,6 @@ fn as_sent(arguments: &Arguments) -> RawJson {
         Arguments::Json(value) => value.clone(),
     };
     RawJson::of(&value).unwrap_or_else(|_| RawJson::null())
-}
-
-/// How a text begins that says that a call cannot be read at all.
-const INVALID: &str = "Invalid ";
-
-fn invalid_call(dialect: &Dialect) -> String {
-    format!("{INVALID}{} function call", label(dialect))
-}
-
-/// What a provider is called in texts about its calls.
-fn label(dialect: &Dialect) -> &str {
-    &dialect.label
 }
 
 /// The dialect of a protocol that was recognised.
@@ -433,9 +408,9 @@ impl Ran {
         self
     }
 
-    fn write_facts(&self, body: &mut Vec<u8>, comma: &[u8]) {
+    fn write_facts(&self, body: &mut Vec<u8>) {
         let mut fact = |key: &str, value: Value| {
-            body.extend_from_slice(comma);
+            body.push(b',');
             write_json(body, key);
             body.push(b':');
             write_json(body, &value);
@@ -468,27 +443,16 @@ pub(crate) fn rendered_result(
     gateway: &Gateway,
     mode: ResultMode,
     tool: &CatalogueTool,
-    dialect: Option<&Dialect>,
     result: &RawJson,
 ) -> RawJson {
     if mode == ResultMode::Raw {
         return result.clone();
     }
-    let plain;
-    let dialect = match dialect {
-        Some(dialect) => dialect,
-        None => match gateway.dialects().get("mcp") {
-            Ok(found) => {
-                plain = found;
-                &plain
-            }
-            Err(_) => return result.clone(),
-        },
-    };
+    let Ok(dialect) = gateway.dialects().get("mcp") else { return result.clone() };
     let value: Value = result.read().unwrap_or_default();
     let outcome = Outcome { call_id: None, wire_name: &tool.name, result: &value, kept: None };
     let origin = format!("{}/{}", tool.server, tool.name);
-    RawJson::of(&render_mode(mode, dialect, &outcome, &origin, &ResultOptions::default()))
+    RawJson::of(&render_mode(mode, &dialect, &outcome, &origin, &ResultOptions::default()))
         .unwrap_or_else(|_| result.clone())
 }
 

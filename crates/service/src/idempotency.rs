@@ -12,14 +12,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
+use crate::context::RequestContext;
 use crate::errors::{ApiError, code};
+use crate::gateway::Gateway;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -70,6 +72,26 @@ impl IdempotencyKey {
             digest.update(part);
         }
         Ok(Some(Self { name: Name { caller, key: key.into() }, digest: digest.finalize().into() }))
+    }
+}
+
+/// Answers a request that may carry a key: with `work`, or with what came of it before.
+pub(crate) async fn answered<F>(
+    gateway: &Gateway,
+    headers: &HeaderMap,
+    context: &RequestContext,
+    uri: &Uri,
+    body: &[u8],
+    work: F,
+) -> Response
+where
+    F: Future<Output = Result<Response, ApiError>> + Send + 'static,
+{
+    let work = async { work.await.unwrap_or_else(ApiError::into_response) };
+    match IdempotencyKey::of(headers, context.caller.clone(), uri.path(), uri.query(), body) {
+        Ok(None) => work.await,
+        Ok(Some(key)) => gateway.idempotency().run(key, work).await.unwrap_or_else(ApiError::into_response),
+        Err(error) => error.into_response(),
     }
 }
 

@@ -46,13 +46,6 @@ impl Parameters {
         self.0.extend(others.0.iter().cloned());
     }
 
-    /// Adds a value, if there is one.
-    pub(crate) fn set(&mut self, key: &str, value: Option<&str>) {
-        if let Some(value) = value {
-            self.0.push((key.to_owned(), value.to_owned()));
-        }
-    }
-
     /// The last value under `key`; an empty one counts as absent.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.0

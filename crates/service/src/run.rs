@@ -30,6 +30,8 @@ pub(crate) struct Origin {
 pub(crate) enum Failure {
     /// The arguments do not fit; the tool was not called.
     Arguments(String),
+    /// The arguments are no JSON object, so that the request itself is wrong; the tool was not called.
+    Unreadable(String),
     /// No tool has the name that the model gave.
     UnknownTool(String),
     /// The upstream gave no result.
@@ -40,7 +42,7 @@ impl Failure {
     /// The word for programs.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Arguments(_) => code::VALIDATION_ERROR,
+            Self::Arguments(_) | Self::Unreadable(_) => code::VALIDATION_ERROR,
             Self::UnknownTool(_) => code::TOOL_NOT_FOUND,
             Self::Call(error) => classify(error, ErrorStyle::Plain).1,
         }
@@ -49,7 +51,7 @@ impl Failure {
     /// Whether the tool certainly did not run.
     pub(crate) fn did_not_run(&self) -> bool {
         match self {
-            Self::Arguments(_) | Self::UnknownTool(_) => true,
+            Self::Arguments(_) | Self::Unreadable(_) | Self::UnknownTool(_) => true,
             Self::Call(error) => !error.may_have_run(),
         }
     }
@@ -57,7 +59,7 @@ impl Failure {
     /// The words for people and models.
     pub(crate) fn message(&self) -> String {
         match self {
-            Self::Arguments(text) | Self::UnknownTool(text) => text.clone(),
+            Self::Arguments(text) | Self::Unreadable(text) | Self::UnknownTool(text) => text.clone(),
             Self::Call(error) => error.to_string(),
         }
     }
@@ -70,7 +72,7 @@ impl Failure {
 
     fn told(self, style: ErrorStyle) -> ApiError {
         match self {
-            Self::Arguments(text) => ApiError::bad_request(text),
+            Self::Arguments(text) | Self::Unreadable(text) => ApiError::bad_request(text),
             Self::UnknownTool(text) => {
                 let status = match style {
                     ErrorStyle::Plain => StatusCode::BAD_REQUEST,
@@ -185,18 +187,9 @@ impl Gateway {
         origin: &Origin,
         message: &str,
     ) {
-        let record = CallRecord {
-            timestamp: Timestamp::now(),
-            caller: context.caller.clone(),
-            server: server.unwrap_or_default().into(),
-            tool: tool.chars().take(256).collect::<String>().into(),
-            provider: origin.provider.clone(),
-            input: arguments.to_bytes(),
-            outcome: Outcome::error(message, code::TOOL_NOT_FOUND),
-            duration: Duration::ZERO,
-            correlation_id: Arc::clone(&context.correlation),
-            transport: Some(origin.transport.into()),
-        };
+        let tool: String = tool.chars().take(256).collect();
+        let mut record = begun(server.unwrap_or_default().into(), tool.into(), arguments, context, origin);
+        record.outcome = Outcome::error(message, code::TOOL_NOT_FOUND);
         // Invented names must not fill the table of the figures.
         let provider = record.provider.as_deref();
         self.metrics().call(&record.server, "unknown", provider, Some(code::TOOL_NOT_FOUND), Duration::ZERO);
@@ -218,6 +211,28 @@ impl Gateway {
     }
 }
 
+/// The record of a call that begins now; how it ends is told later.
+fn begun(
+    server: Arc<str>,
+    tool: Arc<str>,
+    arguments: &RawJson,
+    context: &RequestContext,
+    origin: &Origin,
+) -> CallRecord {
+    CallRecord {
+        timestamp: Timestamp::now(),
+        caller: context.caller.clone(),
+        server,
+        tool,
+        provider: origin.provider.clone(),
+        input: arguments.to_bytes(),
+        outcome: Outcome::Result(bytes::Bytes::new()),
+        duration: Duration::ZERO,
+        correlation_id: Arc::clone(&context.correlation),
+        transport: Some(origin.transport.into()),
+    }
+}
+
 /// An entry of the log that is written even if the caller goes away before the call ends.
 struct Entry<'g> {
     gateway: &'g Gateway,
@@ -235,18 +250,7 @@ impl<'g> Entry<'g> {
         context: &RequestContext,
         origin: &Origin,
     ) -> Self {
-        let record = CallRecord {
-            timestamp: Timestamp::now(),
-            caller: context.caller.clone(),
-            server: tool.server.to_shared(),
-            tool: tool.name.as_str().into(),
-            provider: origin.provider.clone(),
-            input: arguments.to_bytes(),
-            outcome: Outcome::Result(bytes::Bytes::new()),
-            duration: Duration::ZERO,
-            correlation_id: Arc::clone(&context.correlation),
-            transport: Some(origin.transport.into()),
-        };
+        let record = begun(tool.server.to_shared(), tool.name.as_str().into(), arguments, context, origin);
         Self { gateway, permit: Some(permit), began: Instant::now(), record: Some(record) }
     }
 

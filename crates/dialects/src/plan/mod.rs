@@ -116,7 +116,7 @@ struct Pass<'p> {
 /// Levels of arguments that are read; as many as `serde_json` parses.
 const DEEPEST: usize = 128;
 
-/// Steps of guards: far more than any real schema needs, few enough to end soon.
+/// Steps of guards: few enough to end soon. A recursive union of many alternatives can need more; its value is refused.
 const FREE_STEPS: usize = 100_000;
 const STEPS_FOR_EACH_VALUE: usize = 512;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use bytes::Bytes;
 use gateway_protocol::RawJson;
 use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, UpstreamId};
@@ -17,7 +17,7 @@ use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, code, json_response};
 use crate::execute::{rendered_result, result_mode};
 use crate::gateway::Gateway;
-use crate::idempotency::IdempotencyKey;
+use crate::idempotency::answered;
 use crate::query::Parameters;
 use crate::run::{Failure, Origin, pointer_name};
 use crate::scope::unknown_server;
@@ -40,18 +40,10 @@ pub(crate) async fn call_tool(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let key = match IdempotencyKey::of(&headers, context.caller.clone(), "/call_tool", uri.query(), &body) {
-        Ok(key) => key,
-        Err(error) => return error.into_response(),
-    };
     let parameters = Parameters::of_query(uri.query());
-    let Some(key) = key else {
-        return run(&gateway, &context, &parameters, body).await.unwrap_or_else(ApiError::into_response);
-    };
-    let owned = gateway.clone();
-    let work =
-        async move { run(&owned, &context, &parameters, body).await.unwrap_or_else(ApiError::into_response) };
-    gateway.idempotency().run(key, work).await.unwrap_or_else(ApiError::into_response)
+    let (owned, caller, text) = (gateway.clone(), context.clone(), body.clone());
+    let work = async move { run(&owned, &caller, &parameters, text).await };
+    answered(&gateway, &headers, &context, &uri, &body, work).await
 }
 
 async fn run(
@@ -94,7 +86,7 @@ async fn run(
     }
     let result = gateway.run(tool, &arguments, permit, context, &origin).await;
     let result = result.map_err(|failure: Failure| failure.into_api(style))?;
-    let result = rendered_result(gateway, mode, tool, None, &result);
+    let result = rendered_result(gateway, mode, tool, &result);
     let mut answer = Vec::with_capacity(result.len() + 16);
     answer.extend_from_slice(b"{\"result\":");
     answer.extend_from_slice(result.as_bytes());

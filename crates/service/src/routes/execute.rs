@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Uri};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use crate::context::RequestContext;
 use crate::errors::{ApiError, json_response};
 use crate::execute::Turn;
 use crate::gateway::Gateway;
-use crate::idempotency::{IdempotencyKey, NotRun};
+use crate::idempotency::{NotRun, answered};
 use crate::metrics::Provider;
 use crate::query::Parameters;
 
@@ -23,18 +23,10 @@ pub(crate) async fn execute(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let key = match IdempotencyKey::of(&headers, context.caller.clone(), "/execute", uri.query(), &body) {
-        Ok(key) => key,
-        Err(error) => return error.into_response(),
-    };
     let query = Parameters::of_query(uri.query());
-    let Some(key) = key else {
-        return run(&gateway, &context, &query, &body).await.unwrap_or_else(ApiError::into_response);
-    };
-    let owned = gateway.clone();
-    let work =
-        async move { run(&owned, &context, &query, &body).await.unwrap_or_else(ApiError::into_response) };
-    gateway.idempotency().run(key, work).await.unwrap_or_else(ApiError::into_response)
+    let (owned, caller, text) = (gateway.clone(), context.clone(), body.clone());
+    let work = Box::pin(async move { run(&owned, &caller, &query, &text).await });
+    answered(&gateway, &headers, &context, &uri, &body, work).await
 }
 
 async fn run(

@@ -293,7 +293,8 @@ pub(super) async fn initialize(
     Ok(identity)
 }
 
-fn handshake_call<'a>(
+/// A request of the handshake, or its notification.
+pub(super) fn handshake_call<'a>(
     method: &'a str,
     params: &'a [(&'a str, &'a [u8])],
     meta: &'a [(&'a str, &'a [u8])],
@@ -350,6 +351,23 @@ pub(super) fn listen_filter(capabilities: &RawJson) -> Option<RawJson> {
     if filter.is_empty() { None } else { RawJson::of(&filter).ok() }
 }
 
+/// The request for changed lists; its answer is a stream that need not end.
+pub(super) fn listen_call<'a>(
+    params: &'a [(&'a str, &'a [u8])],
+    meta: &'a [(&'a str, &'a [u8])],
+) -> Call<'a> {
+    Call {
+        method: method::LISTEN,
+        name: None,
+        params,
+        meta,
+        headers: &[],
+        deadline: Deadline::never(),
+        leaving: Leaving::Silent,
+        kind: CallKind::Listen,
+    }
+}
+
 /// Listens for changed lists over one shared stream, for as long as the server lets us.
 pub(super) async fn listen(
     channel: Arc<StreamChannel>,
@@ -361,16 +379,7 @@ pub(super) async fn listen(
     let params = [("notifications", filter.as_bytes())];
     let mut pause = LISTEN_FIRST_PAUSE;
     loop {
-        let call = Call {
-            method: method::LISTEN,
-            name: None,
-            params: &params,
-            meta: &entries,
-            headers: &[],
-            deadline: Deadline::never(),
-            leaving: Leaving::Silent,
-            kind: CallKind::Listen,
-        };
+        let call = listen_call(&params, &entries);
         // A server that does not know the method will not learn it.
         if let Err(CallError::Refused { .. } | CallError::Unreachable { .. }) = channel.exchange(&call).await
         {

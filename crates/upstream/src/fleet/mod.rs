@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use gateway_protocol::{Implementation, Notification, RawJson};
-use tokio::sync::{broadcast, watch as tokio_watch};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -109,7 +109,6 @@ struct Shared {
     upstreams: ArcSwap<BTreeMap<UpstreamId, Arc<Upstream>>>,
     catalogue: ArcSwap<Catalogue>,
     version: AtomicU64,
-    changed: tokio_watch::Sender<u64>,
     events: broadcast::Sender<FleetEvent>,
     memory: Memory,
     tasks: TaskTracker,
@@ -134,7 +133,6 @@ impl Fleet {
             upstreams: ArcSwap::default(),
             catalogue: ArcSwap::from_pointee(Catalogue::default()),
             version: AtomicU64::new(0),
-            changed: tokio_watch::Sender::new(0),
             events: broadcast::Sender::new(EVENTS),
             memory,
             tasks: TaskTracker::new(),
@@ -183,11 +181,6 @@ impl Fleet {
     /// The tools of all upstreams, as far as they are known.
     pub fn catalogue(&self) -> Arc<Catalogue> {
         self.shared.catalogue.load_full()
-    }
-
-    /// Tells the version of the catalogue, each time that it changes.
-    pub fn watch_catalogue(&self) -> tokio_watch::Receiver<u64> {
-        self.shared.changed.subscribe()
     }
 
     /// What happens to the upstreams from now on.
@@ -303,7 +296,6 @@ impl Shared {
             .collect();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
         self.catalogue.store(Arc::new(Catalogue::build(version, &parts, &self.options.catalogue)));
-        self.changed.send_replace(version);
     }
 
     fn accept(&self, upstream: &Upstream) {

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gateway_protocol::{ListKind, method};
@@ -163,7 +164,7 @@ impl Supervisor {
         }
         self.current = Some(Arc::clone(&connection));
         upstream.connection.store(Some(Arc::clone(&connection)));
-        upstream.generation.send_modify(|generation| *generation += 1);
+        upstream.generation.fetch_add(1, Ordering::Release);
         // Whoever wants the list waits for the one that is read now, not for what came of the last attempt.
         upstream.listing.send_if_modified(|listing| {
             let failed = *listing == ListingState::Failed;
@@ -364,9 +365,9 @@ impl Supervisor {
         if let Some(connection) = &self.current {
             retire(&self.upstream, &self.shared, connection).await;
         }
-        self.upstream.listing.send_if_modified(|listing| {
-            std::mem::replace(listing, ListingState::Failed) == ListingState::Unknown
-        });
+        if *self.upstream.listing.borrow() == ListingState::Unknown {
+            self.upstream.listing.send_replace(ListingState::Failed);
+        }
         self.state(UpstreamState::Closed, None);
     }
 

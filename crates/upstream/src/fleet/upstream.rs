@@ -34,8 +34,8 @@ pub(super) struct Upstream {
     pub(super) state: watch::Sender<UpstreamState>,
     /// Whether a listing succeeded since the last connect, or the last attempt at one failed.
     pub(super) listing: watch::Sender<ListingState>,
-    /// Counts connections, so that somebody can wait for the next one.
-    pub(super) generation: watch::Sender<u64>,
+    /// How many connections there were.
+    pub(super) generation: AtomicU64,
     pub(super) stop: CancellationToken,
     commands: mpsc::Sender<Command>,
     facts: Mutex<Facts>,
@@ -81,7 +81,7 @@ impl Upstream {
             connection: ArcSwapOption::empty(),
             state: watch::Sender::new(state),
             listing: watch::Sender::new(ListingState::Unknown),
-            generation: watch::Sender::new(0),
+            generation: AtomicU64::new(0),
             stop: CancellationToken::new(),
             commands,
             facts: Mutex::default(),
@@ -140,11 +140,11 @@ impl Upstream {
     /// Ends the connection, if there is one, starts anew and waits for what comes of it.
     pub(super) async fn reconnected(&self) -> Result<(), CallError> {
         let mut state = self.state.subscribe();
-        let (before, generation) = (self.last_attempt(), *self.generation.borrow());
+        let (before, generation) = (self.last_attempt(), self.generation.load(Ordering::Acquire));
         self.order(Command::Restart);
         let waiting = async {
             loop {
-                if *self.generation.borrow() > generation && self.live().is_some() {
+                if self.generation.load(Ordering::Acquire) > generation && self.live().is_some() {
                     return Ok(());
                 }
                 let tried = self.last_attempt() > before;
@@ -186,7 +186,7 @@ impl Upstream {
 
     /// Whether it was ever connected.
     pub(super) fn was_live(&self) -> bool {
-        *self.generation.borrow() > 0
+        self.generation.load(Ordering::Acquire) > 0
     }
 
     /// Its tools as they came; absent where it was never listed.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use gateway_protocol::{RawJson, SseParser, header, method};
+use gateway_protocol::{RawJson, SseParser, header};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Response;
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::client::{self, Kind, SendError};
 use super::session::modern_headers;
 use super::{Http, LONGEST_RETRY};
-use crate::connection::call::{Call, CallKind, Deadline, Leaving};
+use crate::connection::handshake::listen_call;
 use crate::connection::handshake::{
     Identity, Introduction, LISTEN_FIRST_PAUSE, LISTEN_LONGEST_PAUSE, listen_filter,
 };
@@ -97,16 +97,7 @@ async fn listen_modern(http: &Http, meta: &[(&'static str, Vec<u8>)], filter: &R
     let params = [("notifications", filter.as_bytes())];
     let mut pause = LISTEN_FIRST_PAUSE;
     loop {
-        let call = Call {
-            method: method::LISTEN,
-            name: None,
-            params: &params,
-            meta: &entries,
-            headers: &[],
-            deadline: Deadline::never(),
-            leaving: Leaving::Silent,
-            kind: CallKind::Listen,
-        };
+        let call = listen_call(&params, &entries);
         let mut headers: HeaderMap = http.session().headers();
         modern_headers(&mut headers, &call);
         let mut body = Vec::new();

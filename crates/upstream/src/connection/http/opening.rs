@@ -15,10 +15,10 @@ use super::client::HttpClient;
 use super::courier::{self, Duties};
 use super::session::{Session, SessionMode, modern_headers};
 use super::{Http, HttpChannel, Place, Trouble, listener};
-use crate::connection::call::{Call, CallKind, Deadline, Leaving};
 use crate::connection::events::EventSink;
 use crate::connection::handshake::{
-    Discovery, Identity, Introduction, Opening, is_modern_error, not_modern, read_discovery, read_initialize,
+    Discovery, Identity, Introduction, Opening, handshake_call, is_modern_error, not_modern, read_discovery,
+    read_initialize,
 };
 use crate::connection::status::Status;
 use crate::connection::tasks::Tasks;
@@ -241,22 +241,4 @@ pub(super) async fn initialize(
     }
     http.session.send_replace(Arc::new(session));
     Ok(Reply::Shaken(identity))
-}
-
-fn handshake_call<'a>(
-    method: &'a str,
-    params: &'a [(&'a str, &'a [u8])],
-    meta: &'a [(&'a str, &'a [u8])],
-    until: Instant,
-) -> Call<'a> {
-    Call {
-        method,
-        name: None,
-        params,
-        meta,
-        headers: &[],
-        deadline: Deadline::at(until),
-        leaving: Leaving::Silent,
-        kind: CallKind::Plain,
-    }
 }
