@@ -36,6 +36,20 @@ pub mod method {
     pub const LIST_PROMPTS: &str = "prompts/list";
     /// Fills a prompt in.
     pub const GET_PROMPT: &str = "prompts/get";
+    /// Completes an argument.
+    pub const COMPLETE: &str = "completion/complete";
+    /// Asks to be told when a resource changes (legacy).
+    pub const SUBSCRIBE: &str = "resources/subscribe";
+    /// Ends that (legacy).
+    pub const UNSUBSCRIBE: &str = "resources/unsubscribe";
+    /// Says which log messages are wanted (legacy).
+    pub const SET_LEVEL: &str = "logging/setLevel";
+    /// The server asks the user.
+    pub const ELICIT: &str = "elicitation/create";
+    /// The server asks the model.
+    pub const SAMPLE: &str = "sampling/createMessage";
+    /// The server asks for the roots of the workspace.
+    pub const LIST_ROOTS: &str = "roots/list";
     /// The other side gave a request up.
     pub const CANCELLED: &str = "notifications/cancelled";
     /// A request goes on.

@@ -17,12 +17,12 @@ pub use catalogue::{
     DefinitionChangeKind, DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, LookupError,
     ToolFilter, ToolGroup, UpstreamTools, canonical_name, canonical_splits, changed_definitions,
 };
-pub use connection::{ConnectOptions, Connection, OutgoingRequest, ServerEvent};
+pub use connection::{Asker, ConnectOptions, Connection, OutgoingRequest, Question, ServerEvent};
 pub use demo::DemoServer;
 pub use error::{CallError, ConnectError};
 pub use fleet::{
-    CallOptions, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions, UpstreamHealth, UpstreamState,
-    watch_files,
+    CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions, InFlight,
+    ResourceSubscription, UpstreamHealth, UpstreamState, watch_files,
 };
 pub use spec::{
     ConnectMode, Endpoint, FallbackOn, HttpMode, Limits, OnDefinitionChange, ProtocolChoice, RestartPolicy,

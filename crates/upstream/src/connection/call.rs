@@ -9,6 +9,8 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
+use super::asking::Asker;
+
 /// A request as the transports take it.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
@@ -72,6 +74,8 @@ pub(super) struct Deadline {
     hard: Instant,
     /// Present where progress is asked for.
     pub(super) progress: Option<Arc<Progress>>,
+    /// Who answers the server meanwhile. While it asks, the server cannot be expected to go on.
+    pub(super) asker: Option<Asker>,
 }
 
 /// What the side that reads leaves for the side that waits.
@@ -117,12 +121,18 @@ impl Deadline {
                 Some(Arc::new(Progress { since: start, last_millis: AtomicU64::new(0), sink }))
             }
         };
-        Self { start, idle, hard: start + maximum, progress }
+        Self { start, idle, hard: start + maximum, progress, asker: None }
+    }
+
+    /// The same, with somebody who answers the server.
+    pub(super) fn with_asker(mut self, asker: Option<Asker>) -> Self {
+        self.asker = asker;
+        self
     }
 
     /// One fixed moment.
     pub(super) fn at(moment: Instant) -> Self {
-        Self { start: Instant::now(), idle: FOREVER, hard: moment, progress: None }
+        Self { start: Instant::now(), idle: FOREVER, hard: moment, progress: None, asker: None }
     }
 
     /// As long as the connection lives.
@@ -147,7 +157,12 @@ impl Deadline {
     fn next(&self) -> Instant {
         let millis =
             self.progress.as_ref().map_or(0, |progress| progress.last_millis.load(Ordering::Relaxed));
-        (self.start + Duration::from_millis(millis) + self.idle).min(self.hard)
+        let mut alive = self.start + Duration::from_millis(millis);
+        if let Some(asker) = &self.asker {
+            let now = Instant::now();
+            alive = if asker.is_asking() { now } else { alive.max(asker.last_answer().min(now)) };
+        }
+        (alive + self.idle).min(self.hard)
     }
 }
 

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::ServerEvent;
+use super::asking::Asker;
 
 /// The notifications that must not be lost, because nothing else would tell that a list is old.
 const CHANGES: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
@@ -75,8 +76,8 @@ impl EventSink {
         self.mark((1 << CHANGES.len()) - 1);
     }
 
-    /// Takes a request of the server.
-    pub(super) fn request(&self, request: Request) -> Reaction {
+    /// Takes a request of the server; for `asker`, where it is clear which call it belongs to.
+    pub(super) fn request(&self, request: Request, asker: Option<&Asker>) -> Reaction {
         let id = request.id.clone();
         if request.method == method::PING {
             let mut out = Vec::new();
@@ -84,8 +85,11 @@ impl EventSink {
             return Reaction::Send(out);
         }
         let (answer, receiver) = oneshot::channel();
-        // Where the channel is full or closed, the sender of the answer is dropped, and that refuses the request.
-        let _ = self.sender.try_send(ServerEvent::Request { request, answer });
+        match asker {
+            Some(asker) => asker.ask(request, answer),
+            // Where the channel is full or closed, the sender of the answer is dropped, and that refuses the request.
+            None => drop(self.sender.try_send(ServerEvent::Request { request, answer })),
+        }
         Reaction::Await(Unanswered { id, answer: receiver })
     }
 

@@ -37,13 +37,14 @@ impl Introduction {
     pub(super) fn meta(&self, era: &Era) -> Vec<(&'static str, Vec<u8>)> {
         match era {
             Era::Legacy { .. } => Vec::new(),
-            Era::Modern { version } => modern_meta(version, &self.client, &self.capabilities),
+            // What a caller can do goes with its requests; of our own accord we can do nothing.
+            Era::Modern { version } => modern_meta(version, &self.client, &RawJson::empty_object()),
         }
     }
 
     /// The `_meta` of a request in the modern version that we speak.
     pub(super) fn modern_meta(&self) -> Vec<(&'static str, Vec<u8>)> {
-        modern_meta(MODERN, &self.client, &self.capabilities)
+        modern_meta(MODERN, &self.client, &RawJson::empty_object())
     }
 
     pub(super) fn initialize_params(&self) -> Vec<(&'static str, Vec<u8>)> {
@@ -363,7 +364,7 @@ pub(super) fn listen_call<'a>(
         meta,
         headers: &[],
         deadline: Deadline::never(),
-        leaving: Leaving::Silent,
+        leaving: Leaving::Cancels,
         kind: CallKind::Listen,
     }
 }

@@ -4,6 +4,7 @@
 //! stream and the requests in flight; over Streamable HTTP each request has its own exchange, which the caller's task
 //! runs; the built-in server is called directly.
 
+mod asking;
 mod call;
 mod events;
 mod handshake;
@@ -27,6 +28,7 @@ use gateway_protocol::{
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
+pub use self::asking::{Asker, Question};
 use self::call::{AsksProgress, Call, CallKind, Deadline, Leaving, Slots};
 use self::events::EventSink;
 use self::handshake::{Identity, Introduction, Opening};
@@ -86,6 +88,28 @@ pub struct OutgoingRequest<'a> {
     /// Takes progress and log messages of this request, under our own progress token. Progress is asked for where this
     /// is given, and for tool calls that progress can keep alive.
     pub progress: Option<mpsc::Sender<Notification>>,
+    /// Who answers what the server asks meanwhile.
+    pub asker: Option<Asker>,
+    /// What the caller of this request can do, for servers of the modern era.
+    pub capabilities: Option<&'a RawJson>,
+}
+
+impl<'a> OutgoingRequest<'a> {
+    /// A request without parameters whose answer must come within `wait`.
+    pub fn new(method: &'a str, wait: Duration) -> Self {
+        Self {
+            method,
+            name: None,
+            params: &[],
+            meta: &[],
+            headers: &[],
+            idle: wait,
+            maximum: wait,
+            progress: None,
+            asker: None,
+            capabilities: None,
+        }
+    }
 }
 
 /// A live connection. Clones share it; when the last one is dropped, it is ended by force.
@@ -226,9 +250,9 @@ impl Connection {
             method: request.method,
             name: request.name,
             params: request.params,
-            meta: &inner.all_meta(request.meta),
+            meta: &inner.all_meta(request.meta, request.capabilities),
             headers: request.headers,
-            deadline: Deadline::new(request.idle, request.maximum, asks),
+            deadline: Deadline::new(request.idle, request.maximum, asks).with_asker(request.asker),
             leaving: Leaving::Cancels,
             kind: CallKind::Plain,
         };
@@ -237,6 +261,19 @@ impl Connection {
             // An exchange over HTTP is a big future; callers over stdio need not carry it.
             Channel::Http(channel) => Box::pin(channel.exchange(&call)).await,
             Channel::Local(channel) => channel.exchange(&call),
+        }
+    }
+
+    /// Asks a server of the modern era for notifications, for as long as it gives them. Dropping the future ends it.
+    pub(crate) async fn listen(&self, filter: RawJson) {
+        let inner = &*self.0;
+        match &inner.channel {
+            Channel::Stream(channel) => {
+                handshake::listen(Arc::clone(channel), inner.meta.clone(), filter, || {}).await;
+            }
+            Channel::Http(channel) => channel.listen(&inner.meta, &filter).await,
+            // What is in our own process changes nothing that could be listened for.
+            Channel::Local(_) => std::future::pending().await,
         }
     }
 
@@ -282,9 +319,16 @@ impl Connection {
 
 impl Inner {
     /// Our own entries and those of the caller. The progress token is ours alone: it must be unique.
-    fn all_meta<'a>(&'a self, entries: &'a [MetaEntry<'a>]) -> Vec<MetaEntry<'a>> {
+    fn all_meta<'a>(
+        &'a self,
+        entries: &'a [MetaEntry<'a>],
+        capabilities: Option<&'a RawJson>,
+    ) -> Vec<MetaEntry<'a>> {
         let mut all = Vec::with_capacity(self.meta.len() + entries.len());
-        all.extend(self.meta.iter().map(|(key, value)| (*key, value.as_slice())));
+        all.extend(self.meta.iter().map(|(key, value)| match capabilities {
+            Some(capabilities) if *key == meta::CLIENT_CAPABILITIES => (*key, capabilities.as_bytes()),
+            _ => (*key, value.as_slice()),
+        }));
         let ours = |key: &str| key == meta::PROGRESS_TOKEN || self.meta.iter().any(|(own, _)| *own == key);
         all.extend(entries.iter().copied().filter(|(key, _)| !ours(key)));
         all

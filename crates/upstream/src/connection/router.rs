@@ -92,7 +92,7 @@ impl Router {
         match parse_message(text.clone()) {
             Ok(Incoming::Response(response)) => self.response(response, text),
             Ok(Incoming::Notification(notification)) => self.notification(notification),
-            Ok(Incoming::Request(request)) => reactions.push(self.events.request(request)),
+            Ok(Incoming::Request(request)) => reactions.push(self.events.request(request, None)),
             Err(_) => match parse_batch(text) {
                 Some(messages) => {
                     for message in messages {
@@ -149,8 +149,20 @@ impl Router {
                 }
             }
             method::ACKNOWLEDGED => {}
+            // With one call in flight it is clear what the server speaks of, and the message stays before the answer.
+            method::LOG_MESSAGE => match self.only_watched() {
+                Some(progress) => progress.hand_on(notification),
+                None => self.events.notification(notification),
+            },
             _ => self.events.notification(notification),
         }
+    }
+
+    /// The one call in flight, if somebody wants to see what it says.
+    fn only_watched(&self) -> Option<&Arc<Progress>> {
+        let mut plain = self.pending.values().filter(|entry| entry.waiting.kind == CallKind::Plain);
+        let (Some(only), None) = (plain.next(), plain.next()) else { return None };
+        only.waiting.progress.as_ref().filter(|progress| progress.is_watched())
     }
 
     /// An over-long message has begun. Tells whether it is clear whose it is.

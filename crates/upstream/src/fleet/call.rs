@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use super::Fleet;
 use super::upstream::Upstream;
 use crate::catalogue::CatalogueTool;
-use crate::connection::OutgoingRequest;
+use crate::connection::{Asker, OutgoingRequest};
 use crate::error::CallError;
 
 /// How a call is made.
@@ -22,6 +22,12 @@ pub struct CallOptions {
     pub meta: Vec<(String, RawJson)>,
     /// Takes progress and log messages of the call.
     pub progress: Option<mpsc::Sender<Notification>>,
+    /// Who answers what a server of the legacy era asks meanwhile.
+    pub asker: Option<Asker>,
+    /// What the caller can do, for servers of the modern era; nothing where absent.
+    pub capabilities: Option<RawJson>,
+    /// Further members of the parameters, as JSON texts: `inputResponses` and `requestState` of the modern era.
+    pub params: Vec<(&'static str, RawJson)>,
 }
 
 impl CallOptions {
@@ -65,6 +71,41 @@ impl Fleet {
         let Some(fallback) = self.fallback_for(&upstream, tool, &error) else { return Err(error) };
         tracing::warn!(upstream = %tool.server, fallback = %fallback.spec.id, %error, "Call falls back.");
         attempt(&fallback, tool, arguments.as_ref(), options).await
+    }
+
+    /// Sends any other request to an upstream, once. Dropping the future cancels it there.
+    ///
+    /// `name` is what the request is about, for the header of the modern era.
+    pub async fn request(
+        &self,
+        id: &str,
+        method: &str,
+        name: Option<&str>,
+        params: &[(&str, &[u8])],
+        options: &CallOptions,
+    ) -> Result<RawJson, CallError> {
+        let upstream = self.upstream(id)?;
+        let connection = upstream.connected().await?;
+        upstream.touch();
+        let timeouts = &upstream.spec.timeouts;
+        let idle = options.timeout.unwrap_or(timeouts.call);
+        let meta: Vec<MetaEntry<'_>> =
+            options.meta.iter().map(|(key, value)| (key.as_str(), value.as_bytes())).collect();
+        let mut params = params.to_vec();
+        params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
+        let _entered = (!connection.era().is_modern()).then(|| upstream.askers.enter(options.asker.as_ref()));
+        connection
+            .request(OutgoingRequest {
+                name,
+                params: &params,
+                meta: &meta,
+                maximum: timeouts.call_maximum.max(idle),
+                progress: options.progress.clone(),
+                asker: options.asker.clone(),
+                capabilities: options.capabilities.as_ref(),
+                ..OutgoingRequest::new(method, idle)
+            })
+            .await
     }
 
     /// The upstream that may take the call over: one is configured, and the call did not run or may run twice.
@@ -125,16 +166,21 @@ async fn attempt(
     let name = json_text(&tool.name);
     let arguments_text = arguments.map_or(b"{}".as_slice(), RawJson::as_bytes);
     let headers = mirrored(tool, arguments);
+    let mut params = vec![("name", name.as_slice()), ("arguments", arguments_text)];
+    params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
+    let _entered = (!connection.era().is_modern()).then(|| upstream.askers.enter(options.asker.as_ref()));
     connection
         .request(OutgoingRequest {
-            method: method::CALL_TOOL,
             name: Some(&tool.name),
-            params: &[("name", &name), ("arguments", arguments_text)],
+            params: &params,
             meta: &meta,
             headers: &headers,
             idle,
             maximum: timeouts.call_maximum.max(idle),
             progress: options.progress.clone(),
+            asker: options.asker.clone(),
+            capabilities: options.capabilities.as_ref(),
+            ..OutgoingRequest::new(method::CALL_TOOL, idle)
         })
         .await
 }

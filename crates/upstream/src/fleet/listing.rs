@@ -59,16 +59,8 @@ async fn pages(
         let failed = |cause: String| ListError::Page { what: kind.member(), page: page_number, cause };
         let cursor_text = cursor.as_ref().map(|cursor| serde_json::Value::from(cursor.as_str()).to_string());
         let params: Vec<(&str, &[u8])> = cursor_text.iter().map(|text| ("cursor", text.as_bytes())).collect();
-        let request = OutgoingRequest {
-            method: kind.method(),
-            name: None,
-            params: &params,
-            meta: &[],
-            headers: &[],
-            idle: timeouts.list,
-            maximum: timeouts.list,
-            progress: None,
-        };
+        let request =
+            OutgoingRequest { params: &params, ..OutgoingRequest::new(kind.method(), timeouts.list) };
         let result = match connection.request(request).await {
             Ok(result) => result,
             // A server without tools need not know the method.

@@ -1,10 +1,13 @@
 //! All upstreams together: who is there, what they offer, and how a call reaches the right one.
 
+mod askers;
 mod call;
 mod health;
 mod listing;
 mod memory;
+mod offers;
 mod pause;
+mod subscriptions;
 mod supervisor;
 mod upstream;
 mod watch;
@@ -25,8 +28,11 @@ use crate::catalogue::{Catalogue, CatalogueRules, UpstreamTools};
 use crate::error::CallError;
 use crate::spec::{ConnectMode, UpstreamId, UpstreamSpec};
 
+pub use askers::InFlight;
 pub use call::CallOptions;
 pub use health::{DefinitionNotice, UpstreamHealth, UpstreamState};
+pub use offers::Capabilities;
+pub use subscriptions::ResourceSubscription;
 pub use watch::{FileWatch, watch_files};
 
 use memory::Memory;
@@ -94,6 +100,8 @@ pub enum FleetEvent {
         upstream: UpstreamId,
         /// The notification.
         notification: Notification,
+        /// Whose calls were in flight on its connection.
+        in_flight: InFlight,
     },
 }
 

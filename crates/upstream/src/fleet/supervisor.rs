@@ -173,6 +173,8 @@ impl Supervisor {
             }
             failed
         });
+        upstream.offers.renew();
+        upstream.subscriptions.renew(&upstream, &connection, &self.shared.tasks);
         self.state(UpstreamState::Connected, None);
         let began = Instant::now();
         let after = self.serve(&connection, events, commands).await;
@@ -299,12 +301,21 @@ impl Supervisor {
         match event {
             ServerEvent::Notification(notification) => {
                 let again = notification.method == method::TOOLS_CHANGED;
-                let upstream = self.upstream.spec.id.clone();
-                self.shared.tell(FleetEvent::Notification { upstream, notification });
+                self.upstream.offers.note(&notification.method);
+                let (upstream, in_flight) = (self.upstream.spec.id.clone(), self.upstream.askers.in_flight());
+                self.shared.tell(FleetEvent::Notification { upstream, notification, in_flight });
                 again
             }
-            // Nobody here can answer for the model or the user: dropping the sender refuses the request.
-            ServerEvent::Request { .. } => false,
+            ServerEvent::Request { request, answer } => {
+                if let Some(asker) = self.upstream.askers.only() {
+                    asker.ask(request, answer);
+                } else {
+                    // Nobody can answer, or it is not clear who is meant: dropping the sender refuses the request.
+                    let (upstream, method) = (&self.upstream.spec.id, &request.method);
+                    warn!(%upstream, method, "Request of the server refused: it is not clear for whom it is.");
+                }
+                false
+            }
         }
     }
 
@@ -414,18 +425,8 @@ fn read_list(
 
 /// Whether a legacy server answers. Any answer counts, also a refusal.
 async fn is_alive(connection: Arc<Connection>, wait: Duration) -> bool {
-    let request = OutgoingRequest {
-        method: method::PING,
-        name: None,
-        params: &[],
-        meta: &[],
-        headers: &[],
-        idle: wait,
-        maximum: wait,
-        progress: None,
-    };
     matches!(
-        connection.request(request).await,
+        connection.request(OutgoingRequest::new(method::PING, wait)).await,
         Ok(_) | Err(CallError::Refused { .. } | CallError::Busy { .. })
     )
 }

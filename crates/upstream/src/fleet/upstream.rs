@@ -12,7 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
 use crate::error::CallError;
+use crate::fleet::askers::Askers;
 use crate::fleet::health::{DefinitionNotice, UpstreamHealth, UpstreamState};
+use crate::fleet::offers::Offers;
+use crate::fleet::subscriptions::Subscriptions;
 use crate::spec::{OnDefinitionChange, UpstreamSpec};
 
 /// What the supervisor is asked to do.
@@ -44,6 +47,11 @@ pub(super) struct Upstream {
     born: Instant,
     /// Somebody waited for its tools in vain.
     late: AtomicBool,
+    /// Who answers for the calls in flight.
+    pub(super) askers: Askers,
+    /// What it offers beside tools, as far as somebody asked.
+    pub(super) offers: Offers,
+    pub(super) subscriptions: Subscriptions,
 }
 
 /// What is known about the list of tools.
@@ -88,6 +96,9 @@ impl Upstream {
             last_used: AtomicU64::new(0),
             born: Instant::now(),
             late: AtomicBool::new(false),
+            askers: Askers::default(),
+            offers: Offers::default(),
+            subscriptions: Subscriptions::default(),
         };
         (upstream, receiver)
     }

@@ -92,7 +92,7 @@ async fn listen_legacy(http: &Http) {
     }
 }
 
-async fn listen_modern(http: &Http, meta: &[(&'static str, Vec<u8>)], filter: &RawJson) {
+pub(super) async fn listen_modern(http: &Http, meta: &[(&'static str, Vec<u8>)], filter: &RawJson) {
     let entries: Vec<_> = meta.iter().map(|(key, value)| (*key, value.as_slice())).collect();
     let params = [("notifications", filter.as_bytes())];
     let mut pause = LISTEN_FIRST_PAUSE;

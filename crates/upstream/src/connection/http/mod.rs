@@ -112,6 +112,17 @@ impl HttpChannel {
     }
 }
 
+impl HttpChannel {
+    /// Asks for notifications, for as long as the server gives them.
+    pub(super) async fn listen(&self, meta: &[(&'static str, Vec<u8>)], filter: &RawJson) {
+        let stopped = self.0.stop.cancelled();
+        tokio::select! {
+            () = listener::listen_modern(&self.0, meta, filter) => {}
+            () = stopped => {}
+        }
+    }
+}
+
 impl Http {
     async fn exchange(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
         let session = self.session();
@@ -348,7 +359,7 @@ impl Http {
                 None
             }
             Ok(Incoming::Request(request)) => {
-                self.react(self.events.request(request));
+                self.react(self.events.request(request, call.deadline.asker.as_ref()));
                 None
             }
             Err(_) => {
@@ -364,7 +375,7 @@ impl Http {
     fn free_message(&self, text: Bytes) {
         match parse_message(text) {
             Ok(Incoming::Notification(notification)) => self.notification(notification),
-            Ok(Incoming::Request(request)) => self.react(self.events.request(request)),
+            Ok(Incoming::Request(request)) => self.react(self.events.request(request, None)),
             Ok(Incoming::Response(_)) | Err(_) => {}
         }
     }

@@ -1,0 +1,105 @@
+//! What a server asks while it works on a call, and who answers.
+//!
+//! Servers of the legacy era may ask back: for a sample of a model, for an answer of the user, for the roots of a
+//! workspace. Such a request names no call. On a stream of its own (Streamable HTTP) it is clear whose it is; on a shared
+//! stream it is given to the owner of the calls in flight, and to nobody where there is more than one owner.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use gateway_protocol::{RawJson, Request, RpcError, code};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+/// Questions of one call that may wait.
+const QUESTIONS: usize = 16;
+
+/// Somebody who answers what a server asks during a call. Clones are the same somebody.
+#[derive(Clone, Debug)]
+pub struct Asker(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    owner: Arc<str>,
+    questions: mpsc::Sender<Question>,
+    since: Instant,
+    /// Questions that nobody has answered yet.
+    open: AtomicUsize,
+    /// Milliseconds since `since` of the last answer.
+    answered: AtomicU64,
+}
+
+impl Asker {
+    /// One for a call of `owner`. Calls of one owner may be taken for each other; those of two owners never are.
+    pub fn new(owner: Arc<str>) -> (Self, mpsc::Receiver<Question>) {
+        let (questions, receiver) = mpsc::channel(QUESTIONS);
+        let inner = Inner {
+            owner,
+            questions,
+            since: Instant::now(),
+            open: AtomicUsize::new(0),
+            answered: AtomicU64::new(0),
+        };
+        (Self(Arc::new(inner)), receiver)
+    }
+
+    /// Whose calls it answers for.
+    pub fn owner(&self) -> &Arc<str> {
+        &self.0.owner
+    }
+
+    /// Hands on a request of the server. Where there is no room, dropping the answer refuses it.
+    pub(crate) fn ask(&self, request: Request, answer: oneshot::Sender<Result<RawJson, RpcError>>) {
+        self.0.open.fetch_add(1, Ordering::AcqRel);
+        let Request { method, params, .. } = request;
+        let question = Question { method, params, answer: Some(answer), asker: self.clone() };
+        let _ = self.0.questions.try_send(question);
+    }
+
+    /// Whether the server waits for an answer.
+    pub(super) fn is_asking(&self) -> bool {
+        self.0.open.load(Ordering::Acquire) > 0
+    }
+
+    /// When the last answer was given.
+    pub(super) fn last_answer(&self) -> Instant {
+        self.0.since + Duration::from_millis(self.0.answered.load(Ordering::Acquire))
+    }
+}
+
+/// A request of a server. Dropping it refuses the request.
+#[derive(Debug)]
+pub struct Question {
+    /// The method: `elicitation/create`, `sampling/createMessage`, `roots/list` or one that is not known yet.
+    pub method: String,
+    /// Its parameters as they came.
+    pub params: Option<RawJson>,
+    answer: Option<oneshot::Sender<Result<RawJson, RpcError>>>,
+    asker: Asker,
+}
+
+impl Question {
+    /// Answers the server.
+    pub fn answer(mut self, outcome: Result<RawJson, RpcError>) {
+        if let Some(answer) = self.answer.take() {
+            // A server that went away wants no answer.
+            let _ = answer.send(outcome);
+        }
+    }
+
+    /// Tells the server that the caller cannot be asked this.
+    pub fn refuse(self) {
+        let message = format!("the caller does not answer `{}`", self.method);
+        self.answer(Err(RpcError::new(code::METHOD_NOT_FOUND, message)));
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        let inner = &self.asker.0;
+        let millis = u64::try_from(inner.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        inner.answered.store(millis, Ordering::Release);
+        inner.open.fetch_sub(1, Ordering::AcqRel);
+    }
+}
