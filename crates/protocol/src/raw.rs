@@ -26,6 +26,16 @@ impl RawJson {
         Self(owner.slice_ref(value.get().as_bytes()))
     }
 
+    /// The text of `value`; shares the memory where `value` was read from this text.
+    #[must_use]
+    pub fn part(&self, value: &RawValue) -> Self {
+        let (own, part) = (self.0.as_ptr_range(), value.get().as_bytes().as_ptr_range());
+        if own.start <= part.start && part.end <= own.end {
+            return Self::part_of(&self.0, value);
+        }
+        Self(Bytes::copy_from_slice(value.get().as_bytes()))
+    }
+
     /// A value written as JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         Ok(Self(serde_json::to_vec(value)?.into()))

@@ -48,6 +48,11 @@ impl Era {
     }
 }
 
+/// All versions that we speak, the newest first.
+pub fn supported_versions() -> [&'static str; 5] {
+    [MODERN, LATEST_LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"]
+}
+
 /// Whether we speak this legacy version.
 pub fn is_known_legacy(version: &str) -> bool {
     LEGACY.contains(&version)

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 
 use crate::config::ServiceConfig;
 use crate::idempotency::Idempotency;
+use crate::mcp::Mcp;
 use crate::metrics::Metrics;
 use crate::render::Renders;
 use crate::validators::Validators;
@@ -29,6 +30,7 @@ struct Shared {
     renders: Renders,
     validators: Validators,
     idempotency: Idempotency,
+    mcp: Mcp,
     written: Arc<Notify>,
     _subscription: Subscription,
 }
@@ -38,6 +40,7 @@ impl Gateway {
     pub fn new(config: ServiceConfig, fleet: Fleet, dialects: Dialects, log: CallLog) -> Self {
         let written = Arc::new(Notify::new());
         let wake = Arc::clone(&written);
+        let mcp = Mcp::new(&config.mcp);
         let shared = Shared {
             _subscription: log.on_write(move |_| wake.notify_waiters()),
             written,
@@ -49,6 +52,7 @@ impl Gateway {
             renders: Renders::default(),
             validators: Validators::default(),
             idempotency: Idempotency::default(),
+            mcp,
         };
         Self { shared: Arc::new(shared) }
     }
@@ -82,6 +86,10 @@ impl Gateway {
 
     pub(crate) fn validators(&self) -> &Validators {
         &self.shared.validators
+    }
+
+    pub(crate) fn mcp(&self) -> &Mcp {
+        &self.shared.mcp
     }
 
     /// Told each time that the log has written entries.

@@ -11,6 +11,7 @@ mod execute;
 mod gateway;
 mod guard;
 mod idempotency;
+mod mcp;
 mod metrics;
 mod openapi;
 mod query;
@@ -22,7 +23,9 @@ mod server;
 mod telemetry;
 mod validators;
 
-pub use config::{LogConfig, RateLimit, Secret, ServiceConfig, SettingProblem, SettingProblems, Settings};
+pub use config::{
+    LogConfig, McpConfig, RateLimit, Secret, ServiceConfig, SettingProblem, SettingProblems, Settings,
+};
 pub use errors::code;
 pub use gateway::Gateway;
 pub use openapi::document as openapi_document;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gateway_dialects::arguments::{Coercion, render_issues};
 use gateway_protocol::{CallResultView, RawJson};
 use gateway_store::{CallRecord, Outcome, Permit};
-use gateway_upstream::{CallError, Catalogue, CatalogueTool};
+use gateway_upstream::{CallError, CallOptions, Catalogue, CatalogueTool};
 use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -162,8 +162,21 @@ impl Gateway {
         context: &RequestContext,
         origin: &Origin,
     ) -> Result<RawJson, Failure> {
+        self.run_with(tool, arguments, permit, context, origin, &context.call_options()).await
+    }
+
+    /// The same, for a caller with wishes of its own.
+    pub(crate) async fn run_with(
+        &self,
+        tool: &CatalogueTool,
+        arguments: &RawJson,
+        permit: Permit,
+        context: &RequestContext,
+        origin: &Origin,
+        options: &CallOptions,
+    ) -> Result<RawJson, Failure> {
         let mut entry = Entry::new(self, tool, arguments, permit, context, origin);
-        let outcome = self.fleet().call(tool, Some(arguments), &context.call_options()).await;
+        let outcome = self.fleet().call(tool, Some(arguments), options).await;
         match outcome {
             Ok(result) => {
                 entry.finish_with(&result);

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::gateway::Gateway;
 use crate::guard::Guard;
+use crate::mcp::Mcp;
 use crate::routes;
 
 /// Connections at once; more wait to be accepted.
@@ -83,6 +84,7 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
         tasks: TaskTracker::new(),
     });
     shared.tasks.spawn(accept(listener, Arc::clone(&shared)));
+    Mcp::start(&gateway);
     Ok(Running { gateway, address, shared })
 }
 
@@ -111,8 +113,10 @@ impl Running {
         let deadline = Instant::now() + self.gateway.config().drain;
         self.shared.stopping.cancel();
         self.shared.tasks.close();
+        self.gateway.mcp().stop();
         let finish = async {
             self.shared.tasks.wait().await;
+            self.gateway.mcp().drain().await;
             self.gateway.idempotency().drain().await;
         };
         let is_clean = tokio::time::timeout_at(deadline, finish).await.is_ok();

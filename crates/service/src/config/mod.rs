@@ -51,6 +51,8 @@ pub struct ServiceConfig {
     pub validate: bool,
     /// The call log.
     pub log: LogConfig,
+    /// The MCP endpoint.
+    pub mcp: McpConfig,
     /// Dialect files to add to the built-in ones.
     pub dialect_files: Vec<PathBuf>,
     /// What the gateway itself remembers: the call log, eras and fingerprints of servers. Nowhere where absent.
@@ -122,6 +124,34 @@ impl Default for LogConfig {
     }
 }
 
+/// Settings of the MCP endpoint.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct McpConfig {
+    /// Entries of one page of a list.
+    pub page: usize,
+    /// Legacy sessions at once; the one that was unused for longest makes room.
+    pub sessions: usize,
+    /// How long an unused session is kept.
+    pub session_idle: Duration,
+    /// How long a caller may take to answer what a server asks.
+    pub input_expiry: Duration,
+    /// Calls at once that wait for such answers.
+    pub parked_calls: usize,
+}
+
+impl Default for McpConfig {
+    fn default() -> Self {
+        Self {
+            page: 1_000,
+            sessions: 20_000,
+            session_idle: Duration::from_mins(30),
+            input_expiry: Duration::from_mins(10),
+            parked_calls: 1_000,
+        }
+    }
+}
+
 /// Where to listen if nobody says otherwise.
 const PORT: u16 = 8787;
 
@@ -144,6 +174,7 @@ impl Default for ServiceConfig {
             default_server: None,
             validate: true,
             log: LogConfig::default(),
+            mcp: McpConfig::default(),
             dialect_files: Vec::new(),
             data: None,
             log_level: None,

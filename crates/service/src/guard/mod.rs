@@ -194,7 +194,7 @@ impl Guard {
             Load::Exempt => None,
         };
         let bytes = match route.verb {
-            Verb::Get => Bytes::new(),
+            Verb::Get | Verb::Delete => Bytes::new(),
             Verb::Post => {
                 let bytes = body::read(&parts.headers, body, config.body_bytes, config.read_timeout).await?;
                 check_content_type(&parts.headers, route, &bytes)?;

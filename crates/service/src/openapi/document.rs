@@ -45,6 +45,7 @@ pub fn document() -> Value {
         "tags": [
             {"name": "Tools", "description": "What the servers offer, in every format."},
             {"name": "Calls", "description": "Running tools."},
+            {"name": "MCP", "description": "The gateway as an MCP server."},
             {"name": "Servers", "description": "The MCP servers behind the gateway."},
             {"name": "Operations", "description": "How it goes."},
         ],

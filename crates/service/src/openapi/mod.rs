@@ -1,6 +1,7 @@
 //! The description of the HTTP face: one table of routes, the OpenAPI document made from it, and a page that shows it.
 
 mod document;
+mod mcp;
 mod page;
 mod route;
 mod table;

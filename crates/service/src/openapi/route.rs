@@ -10,6 +10,11 @@ pub(crate) enum Action {
     Context,
     Execute,
     CallTool,
+    McpPost,
+    McpGet,
+    McpDelete,
+    McpEvents,
+    McpApi,
     Convert,
     Check,
     Providers,
@@ -33,6 +38,7 @@ pub(crate) enum Action {
 pub(crate) enum Verb {
     Get,
     Post,
+    Delete,
 }
 
 impl Verb {
@@ -41,6 +47,7 @@ impl Verb {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Delete => "DELETE",
         }
     }
 
@@ -49,6 +56,7 @@ impl Verb {
         match self {
             Self::Get => *method == Method::GET || *method == Method::HEAD,
             Self::Post => *method == Method::POST,
+            Self::Delete => *method == Method::DELETE,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! All routes. The router, the guard, the metrics and the document are made from this table.
 
+use super::mcp;
 use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Parameter, Place, Route, Verb};
 
 const fn path(name: &'static str, description: &'static str) -> Parameter {
@@ -90,7 +91,7 @@ const PRECISE_FAULTS: [Answer; 3] = [
 const CONFLICT: Answer = error(422, "The key was used with another body.", &["IDEMPOTENCY_CONFLICT"]);
 const NO_SUCH_SERVER: Answer = error(404, "No server has this name.", &["SERVER_NOT_FOUND"]);
 
-const ROW: Route = Route {
+pub(super) const ROW: Route = Route {
     action: Action::Live,
     verb: Verb::Get,
     path: "",
@@ -286,6 +287,16 @@ pub(crate) static ROUTES: &[Route] = &[
         ],
         ..ROW
     },
+    mcp::POST,
+    mcp::GET,
+    mcp::DELETE,
+    mcp::EVENTS,
+    mcp::API,
+    mcp::GROUP_POST,
+    mcp::GROUP_GET,
+    mcp::GROUP_DELETE,
+    mcp::GROUP_EVENTS,
+    mcp::GROUP_API,
     Route {
         action: Action::Convert,
         verb: Verb::Post,

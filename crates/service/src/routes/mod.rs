@@ -12,10 +12,11 @@ mod tools;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, post};
 use tokio_util::sync::CancellationToken;
 
 use crate::gateway::Gateway;
+use crate::mcp;
 use crate::openapi::{self, Action, ROUTES};
 
 /// All routes of the table. `stopping` ends streams when the gateway ends.
@@ -38,6 +39,11 @@ fn handler(action: Action, stopping: &CancellationToken) -> MethodRouter<Gateway
         Action::Context => get(tools::context),
         Action::Execute => post(execute::execute),
         Action::CallTool => post(call_tool::call_tool),
+        Action::McpPost => post(mcp::post),
+        Action::McpGet => get(mcp::get),
+        Action::McpDelete => delete(mcp::delete),
+        Action::McpEvents => get(mcp::events),
+        Action::McpApi => post(mcp::api),
         Action::Convert => post(stateless::convert),
         Action::Check => post(stateless::check),
         Action::Providers => get(providers::list),

@@ -2,6 +2,7 @@
 
 use super::pattern::{any_matches, matches};
 use super::{Catalogue, CatalogueTool, Importance};
+use crate::spec::UpstreamId;
 
 /// Which tools are wanted. Every part that is given must hold; within one part, one entry is enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,6 +73,19 @@ impl Catalogue {
     /// The tools that a filter wants, in the order of the catalogue.
     pub fn filter<'a>(&'a self, filter: &'a ToolFilter) -> impl Iterator<Item = &'a CatalogueTool> {
         self.tools.iter().filter(move |tool| filter.holds(tool, self))
+    }
+
+    /// Whether a tool belongs to a group.
+    pub fn is_in_group(&self, group: &str, tool: &CatalogueTool) -> bool {
+        self.groups.get(group).is_some_and(|group| group.holds(tool))
+    }
+
+    /// The upstreams whose tools all belong to a group, and whether it holds nothing else; nothing if no group has that
+    /// name.
+    pub fn group_servers(&self, name: &str) -> Option<(Vec<&UpstreamId>, bool)> {
+        let group = self.groups.get(name)?;
+        let servers = self.servers.iter().filter(|server| any_matches(&group.servers, server.as_str()));
+        Some((servers.collect(), group.tools.is_empty() && group.tags.is_empty()))
     }
 
     /// The listed tools of a group; nothing if no group has that name.

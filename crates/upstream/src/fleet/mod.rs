@@ -80,6 +80,8 @@ pub enum FleetEvent {
         /// Why, where there is something to tell.
         reason: Option<String>,
     },
+    /// The configuration was applied: upstreams may be new, others or gone.
+    Reloaded,
     /// Its list of tools was read.
     Listed {
         /// The upstream.
@@ -184,6 +186,7 @@ impl Fleet {
             self.shared.tasks.spawn(supervisor::supervise(upstream, shared, commands));
         }
         self.shared.rebuild_locked();
+        self.shared.tell(FleetEvent::Reloaded);
     }
 
     /// The tools of all upstreams, as far as they are known.

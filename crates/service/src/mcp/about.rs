@@ -1,0 +1,98 @@
+//! What an endpoint tells about itself.
+
+use std::fmt::Write as _;
+
+use futures_util::future::join_all;
+use gateway_protocol::supported_versions;
+use gateway_upstream::Capabilities;
+use serde_json::{Map, Value, json};
+
+use super::face::Face;
+use super::lists::LIST_TTL;
+use crate::gateway::Gateway;
+
+/// What the servers behind a face can do together.
+async fn abilities(gateway: &Gateway, face: &Face) -> Capabilities {
+    let servers = face.servers(gateway);
+    let patience = gateway.config().list_wait;
+    let asking = servers
+        .iter()
+        .map(|server| tokio::time::timeout(patience, gateway.fleet().capabilities(server.as_str())));
+    let mut all = Capabilities::default();
+    for can in join_all(asking).await.into_iter().flatten().flatten() {
+        all.prompts |= can.prompts;
+        all.resources |= can.resources;
+        all.completions |= can.completions;
+        all.logging |= can.logging;
+        all.subscribe |= can.subscribe;
+    }
+    all
+}
+
+/// The capabilities of an endpoint. Changes of lists are always told: servers come and go.
+async fn capabilities(gateway: &Gateway, face: &Face) -> Value {
+    let can = abilities(gateway, face).await;
+    let mut members = Map::new();
+    members.insert("tools".to_owned(), json!({"listChanged": true}));
+    if can.resources {
+        members.insert("resources".to_owned(), json!({"listChanged": true, "subscribe": can.subscribe}));
+    }
+    if can.prompts {
+        members.insert("prompts".to_owned(), json!({"listChanged": true}));
+    }
+    if can.completions {
+        members.insert("completions".to_owned(), json!({}));
+    }
+    if can.logging {
+        members.insert("logging".to_owned(), json!({}));
+    }
+    Value::Object(members)
+}
+
+/// What the servers tell the model, each under its name.
+fn instructions(gateway: &Gateway, face: &Face) -> Option<String> {
+    if let Face::Server(server) = face {
+        return gateway.fleet().instructions(server.as_str());
+    }
+    let mut text = String::new();
+    for server in face.servers(gateway) {
+        if let Some(instructions) = gateway.fleet().instructions(server.as_str()) {
+            let gap = if text.is_empty() { "" } else { "\n\n" };
+            let _ = write!(text, "{gap}# {server}\n\n{instructions}");
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+fn server_info() -> Value {
+    json!({"name": "mcp-tool-gateway", "title": "MCP Tool Gateway", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// The answer to `initialize`.
+pub(super) async fn initialize(gateway: &Gateway, face: &Face, version: &str) -> Value {
+    let mut answer = json!({
+        "protocolVersion": version,
+        "capabilities": capabilities(gateway, face).await,
+        "serverInfo": server_info(),
+    });
+    if let (Some(instructions), Value::Object(members)) = (instructions(gateway, face), &mut answer) {
+        members.insert("instructions".to_owned(), instructions.into());
+    }
+    answer
+}
+
+/// The answer to `server/discover`.
+pub(super) async fn discover(gateway: &Gateway, face: &Face) -> Value {
+    let mut answer = json!({
+        "resultType": "complete",
+        "supportedVersions": supported_versions(),
+        "capabilities": capabilities(gateway, face).await,
+        "ttlMs": LIST_TTL,
+        "cacheScope": "private",
+        "_meta": {gateway_protocol::meta::SERVER_INFO: server_info()},
+    });
+    if let (Some(instructions), Value::Object(members)) = (instructions(gateway, face), &mut answer) {
+        members.insert("instructions".to_owned(), instructions.into());
+    }
+    answer
+}

@@ -1,0 +1,347 @@
+//! What both eras have in common: lists, calls, prompts, resources, completion. It keeps nothing about its callers.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code, meta, method};
+use gateway_upstream::UpstreamId;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::caller::Caller;
+use super::flight::{Errand, Flight, Input, Mark, Progressed, Target, told};
+use super::lists;
+use super::offers::{self, Whose};
+use super::out::Out;
+use super::state::Behind;
+use crate::gateway::Gateway;
+
+/// Answers a request. A method that both eras do not share is not known here.
+pub(super) async fn answer(
+    gateway: &Gateway,
+    caller: &Caller,
+    out: &Out,
+    asked: &str,
+    params: Option<&RawJson>,
+) -> Result<RawJson, RpcError> {
+    match asked {
+        method::LIST_TOOLS => lists::list(gateway, caller, ListKind::Tools, params).await,
+        method::LIST_RESOURCES => lists::list(gateway, caller, ListKind::Resources, params).await,
+        method::LIST_RESOURCE_TEMPLATES => {
+            lists::list(gateway, caller, ListKind::ResourceTemplates, params).await
+        }
+        method::LIST_PROMPTS => lists::list(gateway, caller, ListKind::Prompts, params).await,
+        method::CALL_TOOL | method::GET_PROMPT | method::READ_RESOURCE => {
+            let params = params.ok_or_else(|| invalid("`params` are missing"))?;
+            let asked = Asked::read(asked, params)?;
+            asked.answer(gateway, caller, out, params).await
+        }
+        method::COMPLETE => complete(gateway, caller, params).await,
+        other => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {other}"))),
+    }
+}
+
+pub(super) fn invalid(message: impl Into<String>) -> RpcError {
+    RpcError::new(code::INVALID_PARAMS, message)
+}
+
+/// A request that an upstream answers, and that may need more than one try.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked<'a> {
+    #[serde(skip)]
+    method: &'static str,
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    uri: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    input_responses: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    request_state: Option<Cow<'a, str>>,
+}
+
+impl<'a> Asked<'a> {
+    fn read(asked: &str, params: &'a RawJson) -> Result<Self, RpcError> {
+        let mut read: Self =
+            params.read().map_err(|error| invalid(format!("reading the params of {asked}: {error}")))?;
+        read.method = match asked {
+            method::CALL_TOOL => method::CALL_TOOL,
+            method::GET_PROMPT => method::GET_PROMPT,
+            _ => method::READ_RESOURCE,
+        };
+        let named = if read.method == method::READ_RESOURCE { &read.uri } else { &read.name };
+        if named.is_none() {
+            let what = if read.method == method::READ_RESOURCE { "uri" } else { "name" };
+            return Err(invalid(format!("`params.{what}` is missing")));
+        }
+        Ok(read)
+    }
+
+    fn name(&self) -> &str {
+        let named = if self.method == method::READ_RESOURCE { &self.uri } else { &self.name };
+        named.as_deref().unwrap_or_default()
+    }
+
+    async fn answer(
+        &self,
+        gateway: &Gateway,
+        caller: &Caller,
+        out: &Out,
+        params: &RawJson,
+    ) -> Result<RawJson, RpcError> {
+        let mark = Mark {
+            face: caller.face.word(),
+            method: self.method,
+            name: self.name().to_owned(),
+            arguments: self.arguments.map(|arguments| params.part(arguments)),
+        };
+        let flight = match self.resumed(gateway, caller, &mark, params)? {
+            Resumed::Flight(flight) => *flight,
+            Resumed::Input(input) => {
+                let target = self.target(gateway, caller, params).await?;
+                let errand = Errand {
+                    gateway: gateway.clone(),
+                    context: caller.context.clone(),
+                    transport: caller.transport,
+                    owner: Arc::clone(&caller.owner),
+                    target,
+                    meta: self.own_meta(params, caller, out),
+                    capabilities: caller.can.raw().clone(),
+                    is_watched: out.token.is_some() || out.level.is_some(),
+                    mark,
+                };
+                Arc::new(errand).start(input)
+            }
+        };
+        let errand = Arc::clone(&flight.errand);
+        match flight.drive(caller, out).await? {
+            Progressed::Done(result) => Ok(finished(caller, self.method, result)),
+            Progressed::Waits(flight) => waiting(gateway, caller, flight),
+            Progressed::Asks(result) => resealed(gateway, caller, &errand.mark, &result),
+        }
+    }
+
+    /// What the caller brought from an earlier try.
+    fn resumed(
+        &self,
+        gateway: &Gateway,
+        caller: &Caller,
+        mark: &Mark,
+        params: &RawJson,
+    ) -> Result<Resumed, RpcError> {
+        let responses = self.input_responses.map(|responses| params.part(responses));
+        let Some(state) = &self.request_state else {
+            return Ok(Resumed::Input(Input { responses, state: None }));
+        };
+        let who = caller.context.caller.as_deref();
+        let behind = gateway.mcp().seal.read(state, who, &mark.text());
+        match behind.map_err(|bad| invalid(bad.to_string()))? {
+            Behind::Upstream(state) => Ok(Resumed::Input(Input { responses, state })),
+            Behind::Parked(id) => {
+                let mut flight = gateway.mcp().parked.take(&id).ok_or_else(|| {
+                    invalid("the call behind this `requestState` is over; send the request again without it")
+                })?;
+                flight.answer(responses.as_ref());
+                Ok(Resumed::Flight(flight))
+            }
+        }
+    }
+
+    async fn target(&self, gateway: &Gateway, caller: &Caller, params: &RawJson) -> Result<Target, RpcError> {
+        let arguments = self.arguments.map(|arguments| params.part(arguments));
+        let name = self.name();
+        match self.method {
+            method::CALL_TOOL => {
+                let (server, name) = tool(gateway, caller, name).await?;
+                let arguments = arguments.unwrap_or_else(RawJson::empty_object);
+                Ok(Target::Tool { server, name, arguments })
+            }
+            method::GET_PROMPT => {
+                let found = offers::prompt(gateway, &caller.face, name).await;
+                let (server, name) = found.ok_or_else(|| invalid(format!("Unknown prompt: {name}")))?;
+                Ok(Target::Prompt { server, name, arguments })
+            }
+            _ => {
+                let (server, uri) = resource(gateway, caller, name).await?;
+                Ok(Target::Resource { server, uri })
+            }
+        }
+    }
+
+    /// The caller's members of `_meta` that are for the upstream: all but those that speak of this connection.
+    fn own_meta(&self, params: &RawJson, caller: &Caller, out: &Out) -> Vec<(String, RawJson)> {
+        const OURS: [&str; 5] = [
+            meta::PROGRESS_TOKEN,
+            meta::PROTOCOL_VERSION,
+            meta::CLIENT_CAPABILITIES,
+            meta::CLIENT_INFO,
+            meta::SUBSCRIPTION_ID,
+        ];
+        let members: RawObject<'_> =
+            self.meta.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let kept = members.members.iter().filter(|(key, _)| !OURS.contains(&key.as_ref()));
+        let mut kept: Vec<(String, RawJson)> =
+            kept.map(|(key, value)| (key.to_string(), params.part(value))).collect();
+        // A legacy caller says once what it wants to hear; a modern upstream wants to be told each time.
+        if let (Some(level), false) = (out.level, caller.is_modern()) {
+            kept.extend(RawJson::of(level.name()).ok().map(|level| (meta::LOG_LEVEL.to_owned(), level)));
+        }
+        kept
+    }
+}
+
+/// A result as the caller's era wants it.
+fn finished(caller: &Caller, method: &str, result: RawJson) -> RawJson {
+    if caller.is_modern() { completed(method, result) } else { result }
+}
+
+/// A result with what the modern era asks of every result.
+fn completed(method: &str, result: RawJson) -> RawJson {
+    let Ok(members) = RawObject::parse(&result) else { return result };
+    let mut missing = String::new();
+    let mut add = |key: &str, text: &str| {
+        if members.get(key).is_none() {
+            missing.push_str(text);
+        }
+    };
+    add("resultType", "\"resultType\":\"complete\",");
+    if method == method::READ_RESOURCE {
+        add("ttlMs", "\"ttlMs\":0,");
+        add("cacheScope", "\"cacheScope\":\"private\",");
+    }
+    if missing.is_empty() {
+        return result;
+    }
+    if members.members.is_empty() {
+        missing.pop();
+    }
+    let mut text = Vec::with_capacity(result.len() + missing.len());
+    text.push(b'{');
+    text.extend_from_slice(missing.as_bytes());
+    text.extend_from_slice(result.as_bytes().get(1..).unwrap_or(b"}"));
+    RawJson::parse(text).unwrap_or(result)
+}
+
+enum Resumed {
+    Flight(Box<Flight>),
+    Input(Input),
+}
+
+/// The tool that a caller means. Servers that are still starting are waited for only where the name is not known yet.
+async fn tool(gateway: &Gateway, caller: &Caller, name: &str) -> Result<(UpstreamId, String), RpcError> {
+    let find = || {
+        let catalogue = gateway.fleet().catalogue();
+        let found = caller.face.tool(&catalogue, name);
+        found.map(|tool| (tool.server.clone(), tool.name.clone())).map_err(|error| error.to_string())
+    };
+    if let Ok(found) = find() {
+        return Ok(found);
+    }
+    gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
+    find().map_err(|reason| invalid(format!("Unknown tool: {name} ({reason})")))
+}
+
+/// The resource that a caller means.
+pub(super) async fn resource(
+    gateway: &Gateway,
+    caller: &Caller,
+    uri: &str,
+) -> Result<(UpstreamId, String), RpcError> {
+    let (message, candidates) = match offers::resource(gateway, &caller.face, uri).await {
+        Whose::Of(server, own) => return Ok((server, own)),
+        Whose::Nobodys => (format!("Resource not found: {uri}"), None),
+        Whose::Several(candidates) => {
+            (format!("several servers have {uri}; use one of: {}", candidates.join(", ")), Some(candidates))
+        }
+    };
+    let code = if caller.is_modern() { code::INVALID_PARAMS } else { code::LEGACY_RESOURCE_NOT_FOUND };
+    let data = RawJson::of(&json!({"uri": uri, "candidates": candidates})).ok();
+    Err(RpcError { code, message, data })
+}
+
+/// The answer for a caller who has to come back with answers for a server of the legacy era.
+fn waiting(gateway: &Gateway, caller: &Caller, flight: Box<Flight>) -> Result<RawJson, RpcError> {
+    let requests = flight.input_requests();
+    let mark = flight.errand.mark.text();
+    let mcp = gateway.mcp();
+    let id = mcp.parked.park(flight).ok_or_else(|| {
+        RpcError::new(code::INTERNAL_ERROR, "too many calls wait for answers; try again later")
+    })?;
+    let who = caller.context.caller.as_deref();
+    let state = mcp.seal.write(Behind::Parked(id), who, &mark, gateway.config().mcp.input_expiry);
+    let answer = json!({"resultType": "input_required", "inputRequests": requests, "requestState": state});
+    RawJson::of(&answer).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))
+}
+
+/// The upstream's own `input_required`, with a state that is bound to this caller and this request.
+fn resealed(gateway: &Gateway, caller: &Caller, mark: &Mark, result: &RawJson) -> Result<RawJson, RpcError> {
+    let fault = |error: serde_json::Error| {
+        RpcError::new(code::INTERNAL_ERROR, format!("the server's `input_required` cannot be read: {error}"))
+    };
+    let mut members = RawObject::parse(result).map_err(fault)?;
+    let theirs = match members.get("requestState") {
+        Some(state) => Some(serde_json::from_str(state.get()).map_err(fault)?),
+        None => None,
+    };
+    let who = caller.context.caller.as_deref();
+    let life = gateway.config().mcp.input_expiry;
+    let state = gateway.mcp().seal.write(Behind::Upstream(theirs), who, &mark.text(), life);
+    members.set("requestState", &RawJson::of(&state).map_err(fault)?).map_err(fault)?;
+    members.to_raw().map_err(fault)
+}
+
+/// Completes an argument of a prompt or a template, by the server whose it is.
+async fn complete(gateway: &Gateway, caller: &Caller, params: Option<&RawJson>) -> Result<RawJson, RpcError> {
+    #[derive(Deserialize)]
+    struct Reference {
+        #[serde(rename = "type")]
+        kind: String,
+        #[serde(default)]
+        name: Option<String>,
+        #[serde(default)]
+        uri: Option<String>,
+    }
+    let params = params.ok_or_else(|| invalid("`params` are missing"))?;
+    let fault =
+        |error: serde_json::Error| invalid(format!("reading the params of completion/complete: {error}"));
+    let mut members = RawObject::parse(params).map_err(fault)?;
+    let reference = members.get("ref").ok_or_else(|| invalid("`params.ref` is missing"))?.to_owned();
+    let read: Reference = serde_json::from_str(reference.get()).map_err(fault)?;
+    let (server, key, own) = match (read.kind.as_str(), read.name, read.uri) {
+        ("ref/prompt", Some(name), _) => {
+            let found = offers::prompt(gateway, &caller.face, &name).await;
+            let (server, own) = found.ok_or_else(|| invalid(format!("Unknown prompt: {name}")))?;
+            (server, "name", own)
+        }
+        ("ref/resource", _, Some(uri)) => {
+            let (server, own) = template(gateway, caller, &uri).await?;
+            (server, "uri", own)
+        }
+        (kind, ..) => return Err(invalid(format!("`params.ref` of type `{kind}` names nothing"))),
+    };
+    let mut renamed: RawObject<'_> = serde_json::from_str(reference.get()).map_err(fault)?;
+    renamed.set(key, &RawJson::of(&own).map_err(fault)?).map_err(fault)?;
+    let renamed = renamed.to_raw().map_err(fault)?;
+    members.set("ref", &renamed).map_err(fault)?;
+    members.remove("_meta");
+    let list: Vec<(&str, &[u8])> =
+        members.members.iter().map(|(key, value)| (key.as_ref(), value.get().as_bytes())).collect();
+    let options = caller.context.call_options();
+    let outcome = gateway.fleet().request(server.as_str(), method::COMPLETE, None, &list, &options).await;
+    outcome.map(|result| finished(caller, method::COMPLETE, result)).map_err(told)
+}
+
+/// The template that a caller means, or the resource.
+async fn template(gateway: &Gateway, caller: &Caller, uri: &str) -> Result<(UpstreamId, String), RpcError> {
+    let found = offers::offers(gateway, &caller.face, ListKind::ResourceTemplates).await;
+    match found.into_iter().find(|offer| offer.public == uri) {
+        Some(offer) => Ok((offer.server, offer.own)),
+        None => resource(gateway, caller, uri).await,
+    }
+}

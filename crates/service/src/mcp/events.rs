@@ -1,0 +1,74 @@
+//! Answers over HTTP: one JSON message, or a stream of events.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _, stream};
+use gateway_protocol::{RawJson, RpcError, code, write_error, write_response};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+
+use crate::errors::json_response;
+
+/// An answer as a JSON-RPC message.
+pub(super) fn message(id: &RawJson, outcome: &Result<RawJson, RpcError>) -> Bytes {
+    let mut text = Vec::with_capacity(64 + outcome.as_ref().map_or(256, RawJson::len));
+    match outcome {
+        Ok(result) => write_response(&mut text, id, result),
+        Err(error) => write_error(&mut text, id, error),
+    }
+    text.into()
+}
+
+/// A refusal of a message that may not even have an id.
+pub(super) fn refusal(status: StatusCode, id: Option<&RawJson>, error: RpcError) -> Response {
+    let null = RawJson::null();
+    json_response(status, message(id.unwrap_or(&null), &Err(error)))
+}
+
+/// The status that goes with an error of the modern era.
+pub(super) fn status_of(error: &RpcError) -> StatusCode {
+    match error.code {
+        code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        code::PARSE_ERROR
+        | code::INVALID_REQUEST
+        | code::INVALID_PARAMS
+        | code::HEADER_MISMATCH
+        | code::MISSING_CAPABILITY
+        | code::UNSUPPORTED_VERSION => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+/// One event.
+pub(super) fn event(id: Option<&str>, data: &[u8]) -> Bytes {
+    let mut text = Vec::with_capacity(data.len() + 32);
+    if let Some(id) = id {
+        text.extend_from_slice(b"id: ");
+        text.extend_from_slice(id.as_bytes());
+        text.push(b'\n');
+    }
+    // A pretty text has line ends between its values, which would end the data; JSON needs none of them.
+    text.extend_from_slice(b"data: ");
+    text.extend(data.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
+    text.extend_from_slice(b"\n\n");
+    text.into()
+}
+
+/// An answer that is a stream of events, with a sign of life in between.
+pub(super) fn streamed(events: impl Stream<Item = Bytes> + Send + 'static, heartbeat: Duration) -> Response {
+    let alive = stream::unfold(Box::pin(events), move |mut events| async move {
+        match tokio::time::timeout(heartbeat, events.next()).await {
+            Ok(Some(event)) => Some((Ok::<_, std::convert::Infallible>(event), events)),
+            Ok(None) => None,
+            Err(_) => Some((Ok(Bytes::from_static(b": still here\n\n")), events)),
+        }
+    });
+    let mut response = Response::new(Body::from_stream(alive));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}

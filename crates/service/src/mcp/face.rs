@@ -1,0 +1,110 @@
+//! What one endpoint shows: everything, a group, or one server.
+
+use std::sync::Arc;
+
+use gateway_upstream::{Catalogue, CatalogueTool, LookupError, UpstreamId};
+
+use crate::gateway::Gateway;
+
+/// What one endpoint shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Face {
+    /// All servers, under the names of the catalogue.
+    All,
+    /// A configured group, under the names of the catalogue.
+    Group(Arc<str>),
+    /// One server, under its own names.
+    Server(UpstreamId),
+}
+
+impl Face {
+    /// The face of `/mcp` or `/mcp/{name}`: a group of that name, else a server. A group that is one server and nothing
+    /// else passes through: tools, prompts and resources are called as the server calls them.
+    pub(crate) fn named(gateway: &Gateway, name: Option<&str>) -> Option<Self> {
+        let Some(name) = name else { return Some(Self::All) };
+        match gateway.fleet().catalogue().group_servers(name) {
+            Some((servers, true)) if servers.len() == 1 => {
+                servers.first().map(|server| Self::Server((*server).clone()))
+            }
+            Some(_) => Some(Self::Group(name.into())),
+            None => gateway.fleet().spec(name).map(|spec| Self::Server(spec.id.clone())),
+        }
+    }
+
+    /// A word that tells faces apart.
+    pub(crate) fn word(&self) -> String {
+        match self {
+            Self::All => "*".to_owned(),
+            Self::Group(name) => format!("group {name}"),
+            Self::Server(id) => format!("server {id}"),
+        }
+    }
+
+    /// The servers whose tools must be known; none means all.
+    pub(crate) fn awaited(&self) -> &[UpstreamId] {
+        match self {
+            Self::Server(id) => std::slice::from_ref(id),
+            Self::All | Self::Group(_) => &[],
+        }
+    }
+
+    /// The servers whose resources and prompts are shown, in order. A group shows those of the servers that it names.
+    pub(crate) fn servers(&self, gateway: &Gateway) -> Vec<UpstreamId> {
+        let fleet = gateway.fleet();
+        let servers = match self {
+            Self::All => fleet.ids(),
+            Self::Server(id) => vec![id.clone()],
+            Self::Group(name) => {
+                let catalogue = fleet.catalogue();
+                let servers = catalogue.group_servers(name).map(|(servers, _)| servers).unwrap_or_default();
+                servers.into_iter().cloned().collect()
+            }
+        };
+        let is_on = |id: &UpstreamId| fleet.spec(id.as_str()).is_some_and(|spec| !spec.disabled);
+        servers.into_iter().filter(is_on).collect()
+    }
+
+    /// Whether what happens to a server is of interest here.
+    pub(crate) fn shows(&self, gateway: &Gateway, server: &UpstreamId) -> bool {
+        match self {
+            Self::All | Self::Group(_) => self.servers(gateway).contains(server),
+            Self::Server(id) => id == server,
+        }
+    }
+
+    /// The tools, in the order of the catalogue.
+    pub(crate) fn tools<'c>(&'c self, catalogue: &'c Catalogue) -> Vec<&'c CatalogueTool> {
+        match self {
+            Self::All => catalogue.listed().collect(),
+            Self::Group(name) => catalogue.group(name).unwrap_or_default(),
+            Self::Server(id) => catalogue.tools_of(id.as_str()).collect(),
+        }
+    }
+
+    /// The tool that a caller means.
+    pub(crate) fn tool<'c>(
+        &self,
+        catalogue: &'c Catalogue,
+        name: &str,
+    ) -> Result<&'c CatalogueTool, LookupError> {
+        match self {
+            Self::All => catalogue.resolve(None, name),
+            Self::Server(id) => catalogue.resolve(Some(id.as_str()), name),
+            Self::Group(group) => {
+                let tool = catalogue.resolve(None, name)?;
+                if catalogue.is_in_group(group, tool) {
+                    return Ok(tool);
+                }
+                Err(LookupError::UnknownTool { server: None, tool: name.to_owned(), reason: None })
+            }
+        }
+    }
+
+    /// What a tool is called here.
+    pub(crate) fn name_of<'t>(&self, tool: &'t CatalogueTool) -> &'t str {
+        match self {
+            Self::Server(_) => &tool.name,
+            Self::All | Self::Group(_) => &tool.public_name,
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! One request on its way to an upstream: the call itself, what comes back meanwhile, and what the server asks.
+//!
+//! A flight can be set aside while nobody has the answers: it is a value that moves, not a task. Whoever brings the
+//! answers takes it up again; whoever drops it cancels the call at the upstream.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use gateway_protocol::{
+    CallResultView, Notification, RawJson, RawObject, ResultType, RpcError, code, method,
+};
+use gateway_upstream::{Asker, CallError, CallOptions, Question, UpstreamId};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::caller::{Caller, Reach};
+use super::out::Out;
+use crate::context::RequestContext;
+use crate::gateway::Gateway;
+use crate::run::{Failure, Origin};
+
+/// Notifications of one call that may wait; more are dropped, as a slow reader cannot be waited for.
+const NOTES: usize = 64;
+
+/// How often a server may ask for more before the call is given up.
+const ROUNDS: usize = 32;
+
+/// What is asked of which upstream.
+#[derive(Debug)]
+pub(super) struct Errand {
+    pub(super) gateway: Gateway,
+    pub(super) context: RequestContext,
+    pub(super) transport: &'static str,
+    pub(super) owner: Arc<str>,
+    pub(super) target: Target,
+    /// The caller's own members of `_meta`.
+    pub(super) meta: Vec<(String, RawJson)>,
+    /// What the caller can do, for modern upstreams.
+    pub(super) capabilities: RawJson,
+    /// Whether the caller wants to see progress or log messages.
+    pub(super) is_watched: bool,
+    /// What tells this request from another.
+    pub(super) mark: Mark,
+}
+
+/// What a request is about.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    Tool { server: UpstreamId, name: String, arguments: RawJson },
+    Prompt { server: UpstreamId, name: String, arguments: Option<RawJson> },
+    Resource { server: UpstreamId, uri: String },
+}
+
+/// The parts of a request that a state is bound to.
+#[derive(Clone, Debug)]
+pub(super) struct Mark {
+    pub(super) face: String,
+    pub(super) method: &'static str,
+    pub(super) name: String,
+    pub(super) arguments: Option<RawJson>,
+}
+
+impl Mark {
+    pub(super) fn text(&self) -> String {
+        let arguments =
+            self.arguments.as_ref().and_then(|arguments| arguments.read().ok()).unwrap_or_default();
+        super::state::request_mark(&self.face, self.method, &self.name, &arguments)
+    }
+}
+
+/// Answers for a server of the modern era.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Input {
+    pub(super) responses: Option<RawJson>,
+    pub(super) state: Option<String>,
+}
+
+type Run = Pin<Box<dyn Future<Output = Result<RawJson, RpcError>> + Send>>;
+
+/// A request on its way.
+pub(super) struct Flight {
+    pub(super) errand: Arc<Errand>,
+    run: Run,
+    notes: mpsc::Receiver<Notification>,
+    questions: mpsc::Receiver<Question>,
+    /// What the server waits for, under the names that the caller knows.
+    open: Vec<(String, Question)>,
+    rounds: usize,
+}
+
+impl std::fmt::Debug for Flight {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Flight").field("errand", &self.errand).finish_non_exhaustive()
+    }
+}
+
+impl Errand {
+    /// Sets out.
+    pub(super) fn start(self: Arc<Self>, input: Input) -> Flight {
+        let (notes, notes_receiver) = mpsc::channel(NOTES);
+        let (asker, questions) = Asker::new(Arc::clone(&self.owner));
+        let mut options = self.context.call_options();
+        options.meta.extend(self.meta.iter().cloned());
+        options.progress = self.is_watched.then_some(notes);
+        options.asker = Some(asker);
+        options.capabilities = Some(self.capabilities.clone());
+        if let Some(responses) = input.responses {
+            options.params.push(("inputResponses", responses));
+        }
+        if let Some(state) = input.state.and_then(|state| RawJson::of(&state).ok()) {
+            options.params.push(("requestState", state));
+        }
+        let errand = Arc::clone(&self);
+        let run = Box::pin(async move { errand.run(&options).await });
+        Flight { errand: self, run, notes: notes_receiver, questions, open: Vec::new(), rounds: 0 }
+    }
+
+    async fn run(&self, options: &CallOptions) -> Result<RawJson, RpcError> {
+        let fleet = self.gateway.fleet();
+        match &self.target {
+            Target::Tool { server, name, arguments } => {
+                let catalogue = fleet.catalogue();
+                let Some(tool) = catalogue.get(server.as_str(), name) else {
+                    let message = format!("Unknown tool: {name}");
+                    return Err(RpcError::new(code::INVALID_PARAMS, message));
+                };
+                let permit = self
+                    .gateway
+                    .reserve()
+                    .await
+                    .map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message))?;
+                let origin = Origin { transport: self.transport, provider: None };
+                self.gateway.run_with(tool, arguments, permit, &self.context, &origin, options).await.map_err(
+                    |failure| match failure {
+                        Failure::Call(error) => told(error),
+                        other => RpcError::new(code::INVALID_PARAMS, other.message()),
+                    },
+                )
+            }
+            Target::Prompt { server, name, arguments } => {
+                let quoted = json!(name).to_string();
+                let mut params = vec![("name", quoted.as_bytes())];
+                params.extend(arguments.as_ref().map(|arguments| ("arguments", arguments.as_bytes())));
+                let outcome =
+                    fleet.request(server.as_str(), method::GET_PROMPT, Some(name), &params, options).await;
+                outcome.map_err(told)
+            }
+            Target::Resource { server, uri } => {
+                let quoted = json!(uri).to_string();
+                let params = [("uri", quoted.as_bytes())];
+                let outcome =
+                    fleet.request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, options).await;
+                outcome.map_err(told)
+            }
+        }
+    }
+}
+
+/// What a caller is told about a request that gave no result: the upstream's own error, or that there is none.
+pub(super) fn told(error: CallError) -> RpcError {
+    match error {
+        CallError::Refused { error, .. } => error,
+        other => {
+            let (_, word) = crate::errors::classify(&other, crate::errors::ErrorStyle::Plain);
+            let data = RawJson::of(&json!({"code": word})).ok();
+            RpcError { code: code::INTERNAL_ERROR, message: other.to_string(), data }
+        }
+    }
+}
+
+/// How far a flight came.
+pub(super) enum Progressed {
+    /// It ended.
+    Done(RawJson),
+    /// The server waits for answers that only another request can bring.
+    Waits(Box<Flight>),
+    /// The upstream itself said `input_required`.
+    Asks(RawJson),
+}
+
+impl Flight {
+    /// Gives the server the answers that a caller brought. What it brought none for is refused.
+    pub(super) fn answer(&mut self, responses: Option<&RawJson>) {
+        let responses = responses.and_then(|responses| RawObject::parse(responses).ok()).unwrap_or_default();
+        for (key, question) in self.open.drain(..) {
+            match responses.get(&key).and_then(|value| RawJson::parse(value.get().to_owned()).ok()) {
+                Some(response) => question.answer(Ok(response)),
+                None => question.refuse(),
+            }
+        }
+    }
+
+    /// The requests that the server waits for, in the form of `inputRequests`.
+    pub(super) fn input_requests(&self) -> serde_json::Value {
+        let requests = self.open.iter().map(|(key, question)| {
+            let params = question.params.as_ref().and_then(|params| params.read().ok());
+            let params = params.unwrap_or_else(|| json!({}));
+            (key.clone(), json!({"method": question.method, "params": params}))
+        });
+        serde_json::Value::Object(requests.collect())
+    }
+
+    /// Goes on until there is a result, or answers are needed that this request cannot get.
+    pub(super) async fn drive(mut self, caller: &Caller, out: &Out) -> Result<Progressed, RpcError> {
+        loop {
+            match self.lap(caller, out).await? {
+                Lap::Done(result) => match (CallResultView::of(&result).result_type, &caller.reach) {
+                    (ResultType::InputRequired, Reach::Returns) => return Ok(Progressed::Asks(result)),
+                    (ResultType::InputRequired, Reach::Asked(peer)) => {
+                        if self.rounds >= ROUNDS {
+                            let message = format!("the server asked {ROUNDS} times and gave no result");
+                            return Err(RpcError::new(code::INTERNAL_ERROR, message));
+                        }
+                        let input = answers(&result, caller, peer, out).await?;
+                        let rounds = self.rounds + 1;
+                        self = Arc::clone(&self.errand).start(input);
+                        self.rounds = rounds;
+                    }
+                    (ResultType::Complete | ResultType::Other(_), _) => return Ok(Progressed::Done(result)),
+                },
+                Lap::Waits => return Ok(Progressed::Waits(Box::new(self))),
+            }
+        }
+    }
+
+    async fn lap(&mut self, caller: &Caller, out: &Out) -> Result<Lap, RpcError> {
+        let Self { run, notes, questions, open, .. } = self;
+        let mut asking = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                biased;
+                Some(note) = notes.recv() => out.note(note).await,
+                Some(question) = questions.recv() => {
+                    if !caller.can.answers(&question.method) {
+                        question.refuse();
+                        continue;
+                    }
+                    match &caller.reach {
+                        Reach::Asked(peer) => asking.push(async move {
+                            let answer = peer.ask(&out.sink, &question.method, question.params.as_ref()).await;
+                            question.answer(answer);
+                        }),
+                        Reach::Returns => {
+                            let key = format!("request-{}", open.len() + 1);
+                            open.push((key, question));
+                            return Ok(Lap::Waits);
+                        }
+                    }
+                }
+                Some(()) = asking.next() => {}
+                outcome = &mut *run => {
+                    while let Ok(note) = notes.try_recv() {
+                        out.note(note).await;
+                    }
+                    return outcome.map(Lap::Done);
+                }
+            }
+        }
+    }
+}
+
+enum Lap {
+    Done(RawJson),
+    Waits,
+}
+
+/// Asks a legacy caller what a modern server wants to know.
+async fn answers(
+    result: &RawJson,
+    caller: &Caller,
+    peer: &super::out::Peer,
+    out: &Out,
+) -> Result<Input, RpcError> {
+    let malformed = |_| RpcError::new(code::INTERNAL_ERROR, "the server's `input_required` cannot be read");
+    let members = RawObject::parse(result).map_err(malformed)?;
+    let state = match members.get("requestState") {
+        Some(state) => Some(serde_json::from_str(state.get()).map_err(malformed)?),
+        None => None,
+    };
+    let requests = members.get("inputRequests").map_or("{}", serde_json::value::RawValue::get);
+    let requests: RawObject<'_> = serde_json::from_str(requests).map_err(malformed)?;
+    let mut asking = FuturesUnordered::new();
+    for (key, request) in &requests.members {
+        let request = RawJson::parse(request.get().to_owned()).map_err(malformed)?;
+        asking.push(async move {
+            let object = RawObject::parse(&request).map_err(malformed)?;
+            let text = object.get("method").map_or("\"\"", serde_json::value::RawValue::get);
+            let method: String = serde_json::from_str(text).map_err(malformed)?;
+            if !caller.can.answers(&method) {
+                let message = format!("the server asks for `{method}`, which the client does not offer");
+                return Err(RpcError::new(code::INTERNAL_ERROR, message));
+            }
+            let params = object.get("params").and_then(|params| RawJson::parse(params.get().to_owned()).ok());
+            let answer = peer.ask(&out.sink, &method, params.as_ref()).await?;
+            Ok((key.to_string(), answer))
+        });
+    }
+    let mut responses = RawObject::default();
+    while let Some(answer) = asking.next().await {
+        let (key, answer) = answer?;
+        responses.set(&key, &answer).map_err(malformed)?;
+    }
+    Ok(Input { responses: Some(responses.to_raw().map_err(malformed)?), state })
+}

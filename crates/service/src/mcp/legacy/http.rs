@@ -1,0 +1,186 @@
+//! Streamable HTTP as it was before requests stood alone: POST for messages, GET for what was not asked for, DELETE to end.
+
+use std::sync::Arc;
+
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use gateway_protocol::{Incoming, Request, RpcError, code, header, is_known_legacy, method};
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use super::session::Session;
+use super::stream::{Reader, Stream, event_id, parse_event_id};
+use super::{answer, notified, shake};
+use crate::context::RequestContext;
+use crate::errors::json_response;
+use crate::gateway::Gateway;
+use crate::mcp::events::{event, message, refusal, streamed};
+use crate::mcp::face::Face;
+use crate::mcp::out::Sink;
+
+/// What the SDKs say where the specification names no code.
+const BAD_REQUEST: i64 = -32_000;
+const NO_SESSION: i64 = -32_001;
+
+/// From this version on a stream begins with an empty event, so that a caller can come back before the first message.
+const PRIMED: &str = "2025-11-25";
+
+/// Takes one message.
+pub(in crate::mcp) async fn post(
+    gateway: &Gateway,
+    context: RequestContext,
+    (name, face): (Option<&str>, Face),
+    headers: &HeaderMap,
+    incoming: Incoming,
+) -> Response {
+    let incoming = match incoming {
+        Incoming::Request(request) if request.method == method::INITIALIZE => {
+            return open(gateway, &context, (name, &face), request).await;
+        }
+        other => other,
+    };
+    let id = match &incoming {
+        Incoming::Request(request) => Some(request.id.clone()),
+        Incoming::Notification(_) | Incoming::Response(_) => None,
+    };
+    let session = match session_of(gateway, &context, name, headers) {
+        Ok(session) => session,
+        Err((status, error)) => return refusal(status, id.as_ref(), error),
+    };
+    match incoming {
+        Incoming::Request(request) => request_of(gateway, context, session, request).await,
+        Incoming::Notification(notification) => {
+            notified(&session, &notification);
+            StatusCode::ACCEPTED.into_response()
+        }
+        Incoming::Response(response) => {
+            session.peer.answered(&response.id, response.outcome);
+            StatusCode::ACCEPTED.into_response()
+        }
+    }
+}
+
+async fn open(
+    gateway: &Gateway,
+    context: &RequestContext,
+    (name, face): (Option<&str>, &Face),
+    request: Request,
+) -> Response {
+    let (shaken, result) = match shake(gateway, face, request.params.as_ref()).await {
+        Ok(shaken) => shaken,
+        Err(error) => return json_response(StatusCode::OK, message(&request.id, &Err(error))),
+    };
+    let sessions = &gateway.mcp().sessions;
+    let Some(session) = sessions.open(context.caller.clone(), name.map(Arc::from), Some(shaken), None) else {
+        let error = RpcError::new(code::INTERNAL_ERROR, "the system gives no random numbers for a session");
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, Some(&request.id), error);
+    };
+    let mut response = json_response(StatusCode::OK, message(&request.id, &Ok(result)));
+    if let Ok(id) = HeaderValue::from_str(&session.id) {
+        response.headers_mut().insert(header::SESSION, id);
+    }
+    response
+}
+
+/// The session that a request names: it must be this caller's, at this endpoint.
+fn session_of(
+    gateway: &Gateway,
+    context: &RequestContext,
+    name: Option<&str>,
+    headers: &HeaderMap,
+) -> Result<Arc<Session>, (StatusCode, RpcError)> {
+    let bad = |message: &str| (StatusCode::BAD_REQUEST, RpcError::new(BAD_REQUEST, message));
+    if let Some(version) = headers.get(header::PROTOCOL_VERSION)
+        && !version.to_str().is_ok_and(is_known_legacy)
+    {
+        return Err(bad("Bad Request: Unsupported protocol version"));
+    }
+    let id = headers.get(header::SESSION).and_then(|id| id.to_str().ok());
+    let id = id.ok_or_else(|| bad("Bad Request: Mcp-Session-Id header is required"))?;
+    gateway
+        .mcp()
+        .sessions
+        .get(id, context.caller.as_deref())
+        .filter(|session| session.face.as_deref() == name)
+        .ok_or_else(|| (StatusCode::NOT_FOUND, RpcError::new(NO_SESSION, "Session not found")))
+}
+
+/// Answers a request. It goes on if the caller's connection breaks: in this era only a notification cancels.
+async fn request_of(
+    gateway: &Gateway,
+    context: RequestContext,
+    session: Arc<Session>,
+    request: Request,
+) -> Response {
+    let stream = session.new_stream();
+    let (owned, asked, sink) = (gateway.clone(), Arc::clone(&session), Arc::clone(&stream));
+    gateway.mcp().tasks.spawn(async move {
+        let id = request.id.clone();
+        match answer(&owned, &asked, context, request, Sink::Stream(Arc::clone(&sink))).await {
+            Some(outcome) => sink.finish(message(&id, &outcome)),
+            None => sink.end(),
+        }
+    });
+    let mut reader = Arc::clone(&stream).reader(0);
+    // An answer without anything before it is one message; a stream begins with the first notification or question.
+    match reader.next().await {
+        None => StatusCode::ACCEPTED.into_response(),
+        Some(only) if only.is_last => json_response(StatusCode::OK, only.message),
+        Some(first) => {
+            session.keep(&stream);
+            let is_primed = session.shaken.get().is_some_and(|shaken| shaken.version >= PRIMED);
+            let priming = is_primed.then(|| event(Some(&event_id(stream.number(), 0)), b""));
+            let opening = stream::iter(priming.into_iter().chain([event(Some(&first.id), &first.message)]));
+            streamed(opening.chain(rest(reader)), gateway.config().heartbeat)
+        }
+    }
+}
+
+/// What a reader hears from now on, as events.
+fn rest(reader: Reader) -> impl futures_util::Stream<Item = Bytes> + Send {
+    stream::unfold(reader, |mut reader| async move {
+        let heard = reader.next().await?;
+        Some((event(Some(&heard.id), &heard.message), reader))
+    })
+}
+
+/// The stream for what was not asked for, or one that broke.
+pub(in crate::mcp) fn get(
+    gateway: &Gateway,
+    context: &RequestContext,
+    name: Option<&str>,
+    headers: &HeaderMap,
+) -> Response {
+    let session = match session_of(gateway, context, name, headers) {
+        Ok(session) => session,
+        Err((status, error)) => return refusal(status, None, error),
+    };
+    let last = headers.get(header::LAST_EVENT).and_then(|id| id.to_str().ok()).and_then(parse_event_id);
+    let stream: Option<(Arc<Stream>, u64)> = match last {
+        Some((number, after)) => session.kept(number).map(|stream| (stream, after)),
+        None => session.kept(0).map(|stream| (stream, 0)),
+    };
+    let Some((stream, after)) = stream else {
+        let error = RpcError::new(BAD_REQUEST, "Bad Request: this stream is not known any more");
+        return refusal(StatusCode::BAD_REQUEST, None, error);
+    };
+    let stopping = gateway.mcp().stopping.clone();
+    let events = rest(stream.reader(after)).take_until(async move { stopping.cancelled().await });
+    streamed(events, gateway.config().heartbeat)
+}
+
+/// The end of a session.
+pub(in crate::mcp) fn delete(
+    gateway: &Gateway,
+    context: &RequestContext,
+    name: Option<&str>,
+    headers: &HeaderMap,
+) -> Response {
+    match session_of(gateway, context, name, headers) {
+        Ok(session) => {
+            gateway.mcp().sessions.close(&session);
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Err((status, error)) => refusal(status, None, error),
+    }
+}

@@ -1,0 +1,184 @@
+//! The legacy era: `initialize`, sessions, a stream for everything that was not asked for.
+
+mod http;
+mod session;
+mod sse;
+mod stream;
+
+pub(in crate::mcp) use http::{delete, get, post};
+pub(crate) use session::Session;
+pub(in crate::mcp) use session::{Sessions, Shaken};
+pub(in crate::mcp) use sse::{api, events};
+pub(crate) use stream::Stream;
+
+use std::sync::Arc;
+
+use gateway_protocol::{Incoming, Notification, RawJson, Request, RpcError, code, method, negotiate_legacy};
+use serde::Deserialize;
+use tokio::sync::mpsc;
+
+use super::caller::{Caller, Can, Reach};
+use super::core::{self, invalid, resource};
+use super::events::message;
+use super::face::Face;
+use super::flight::told;
+use super::level::Level;
+use super::listen::Subscribed;
+use super::out::{Out, Sink};
+use crate::context::RequestContext;
+use crate::gateway::Gateway;
+
+/// Reads `initialize` and answers it.
+pub(in crate::mcp) async fn shake(
+    gateway: &Gateway,
+    face: &Face,
+    params: Option<&RawJson>,
+) -> Result<(Shaken, RawJson), RpcError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        protocol_version: String,
+        #[serde(default = "RawJson::empty_object")]
+        capabilities: RawJson,
+    }
+    let params = params.ok_or_else(|| invalid("`params` are missing"))?;
+    let params: Params =
+        params.read().map_err(|error| invalid(format!("reading the params of initialize: {error}")))?;
+    let version = negotiate_legacy(&params.protocol_version);
+    let answer = super::about::initialize(gateway, face, version).await;
+    let answer =
+        RawJson::of(&answer).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))?;
+    Ok((Shaken { version, can: Can::of(params.capabilities) }, answer))
+}
+
+/// Takes a message on a connection whose answers share one channel: standard output, or the events of old clients.
+pub(in crate::mcp) async fn take(
+    gateway: &Gateway,
+    session: &Arc<Session>,
+    context: RequestContext,
+    incoming: Incoming,
+    channel: &mpsc::Sender<bytes::Bytes>,
+) {
+    let request = match incoming {
+        Incoming::Request(request) => request,
+        Incoming::Notification(notification) => return notified(session, &notification),
+        Incoming::Response(response) => return session.peer.answered(&response.id, response.outcome),
+    };
+    let id = request.id.clone();
+    let sink = Sink::Channel(channel.clone());
+    if request.method == method::INITIALIZE {
+        let outcome = match face_of(gateway, session) {
+            Ok(face) => shake(gateway, &face, request.params.as_ref()).await,
+            Err(error) => Err(error),
+        };
+        let outcome = outcome.map(|(shaken, answer)| {
+            let _ = session.shaken.set(shaken);
+            answer
+        });
+        return sink.send(message(&id, &outcome)).await;
+    }
+    if let Some(outcome) = answer(gateway, session, context, request, sink.clone()).await {
+        sink.send(message(&id, &outcome)).await;
+    }
+}
+
+fn face_of(gateway: &Gateway, session: &Session) -> Result<Face, RpcError> {
+    Face::named(gateway, session.face.as_deref())
+        .ok_or_else(|| RpcError::new(code::INVALID_REQUEST, "this group is not configured any more"))
+}
+
+/// Takes a notification of a caller.
+pub(in crate::mcp) fn notified(session: &Session, notification: &Notification) {
+    #[derive(Deserialize)]
+    struct Cancelled {
+        #[serde(rename = "requestId")]
+        id: RawJson,
+    }
+    if notification.method == method::CANCELLED
+        && let Some(cancelled) =
+            notification.params.as_ref().and_then(|params| params.read::<Cancelled>().ok())
+    {
+        session.cancel(&cancelled.id);
+    }
+}
+
+/// Answers a request of a session; a request that was cancelled has no answer.
+pub(in crate::mcp) async fn answer(
+    gateway: &Gateway,
+    session: &Arc<Session>,
+    context: RequestContext,
+    request: Request,
+    sink: Sink,
+) -> Option<Result<RawJson, RpcError>> {
+    let running = session.running(&request.id);
+    running.token.run_until_cancelled(answered(gateway, session, context, &request, sink)).await
+}
+
+async fn answered(
+    gateway: &Gateway,
+    session: &Arc<Session>,
+    context: RequestContext,
+    request: &Request,
+    sink: Sink,
+) -> Result<RawJson, RpcError> {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(default, rename = "_meta")]
+        meta: Option<RawJson>,
+    }
+    #[derive(Deserialize)]
+    struct Token {
+        #[serde(default, rename = "progressToken")]
+        token: Option<RawJson>,
+    }
+    let Some(shaken) = session.shaken.get() else {
+        return Err(RpcError::new(code::INVALID_REQUEST, "`initialize` must come first"));
+    };
+    let params = request.params.as_ref();
+    let caller = Caller {
+        context,
+        owner: Arc::clone(&session.id),
+        face: face_of(gateway, session)?,
+        can: shaken.can.clone(),
+        reach: Reach::Asked(Arc::clone(&session.peer)),
+        transport: "mcp",
+    };
+    match request.method.as_str() {
+        method::PING => Ok(RawJson::empty_object()),
+        method::SET_LEVEL => {
+            let level = Level::read(params).ok_or_else(|| invalid("`level` is missing or not known"))?;
+            session.set_level(level);
+            super::news::spread_level(gateway, &caller.face).await;
+            Ok(RawJson::empty_object())
+        }
+        method::SUBSCRIBE => {
+            let uri = uri_of(params)?;
+            let (server, own) = resource(gateway, &caller, &uri).await?;
+            let upstream = gateway.fleet().subscribe(server.as_str(), &own).await.map_err(told)?;
+            session.subscribe(Subscribed { server, own, public: uri, _upstream: upstream });
+            Ok(RawJson::empty_object())
+        }
+        method::UNSUBSCRIBE => {
+            session.unsubscribe(&uri_of(params)?);
+            Ok(RawJson::empty_object())
+        }
+        asked => {
+            let meta = params.and_then(|params| params.read::<Params>().ok()).and_then(|found| found.meta);
+            let token = meta.and_then(|meta| meta.read::<Token>().ok()).and_then(|found| found.token);
+            let out = Out { sink, token, level: session.level() };
+            core::answer(gateway, &caller, &out, asked, params).await
+        }
+    }
+}
+
+fn uri_of(params: Option<&RawJson>) -> Result<String, RpcError> {
+    #[derive(Deserialize)]
+    struct Params {
+        uri: String,
+    }
+    let params = params.ok_or_else(|| invalid("`params` are missing"))?;
+    params
+        .read::<Params>()
+        .map(|params| params.uri)
+        .map_err(|error| invalid(format!("reading `uri`: {error}")))
+}

@@ -1,0 +1,307 @@
+//! Legacy sessions: a thin adapter over a core that keeps nothing.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use gateway_protocol::RawJson;
+use tokio_util::sync::CancellationToken;
+
+use super::stream::Stream;
+use crate::mcp::caller::Can;
+use crate::mcp::level::Level;
+use crate::mcp::listen::Subscribed;
+use crate::mcp::out::{Peer, Sink};
+use crate::mcp::state::secret_id;
+
+/// How long an ended stream is kept for a caller who comes back.
+const STREAM_LIFE: Duration = Duration::from_mins(1);
+
+/// One session of one caller. Idle ones cost little: nothing runs for them.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(in crate::mcp) id: Arc<str>,
+    /// The owner of the key that opened it; nobody else may use it.
+    pub(in crate::mcp) caller: Option<Arc<str>>,
+    /// The group or server that it is about.
+    pub(in crate::mcp) face: Option<Arc<str>>,
+    /// What was said in the handshake.
+    pub(in crate::mcp) shaken: OnceLock<Shaken>,
+    /// Where everything goes that belongs to no request.
+    pub(in crate::mcp) sink: Sink,
+    pub(in crate::mcp) peer: Arc<Peer>,
+    /// Milliseconds since the sessions began.
+    used: AtomicU64,
+    state: Mutex<State>,
+}
+
+/// What a caller said in the handshake.
+#[derive(Debug)]
+pub(in crate::mcp) struct Shaken {
+    pub(in crate::mcp) version: &'static str,
+    pub(in crate::mcp) can: Can,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    level: Option<Level>,
+    resources: HashMap<String, Subscribed>,
+    running: HashMap<RunningId, CancellationToken>,
+    streams: Vec<Arc<Stream>>,
+    last_stream: u64,
+}
+
+/// The text of a request's id, which may be a number or a string.
+type RunningId = Box<str>;
+
+impl Session {
+    /// The level from which on the caller wants log messages.
+    pub(in crate::mcp) fn level(&self) -> Option<Level> {
+        self.lock().level
+    }
+
+    pub(in crate::mcp) fn set_level(&self, level: Level) {
+        self.lock().level = Some(level);
+    }
+
+    pub(in crate::mcp) fn subscribe(&self, subscribed: Subscribed) {
+        self.lock().resources.insert(subscribed.public.clone(), subscribed);
+    }
+
+    /// Ends a subscription. Dropping it tells the upstream, outside the lock.
+    pub(in crate::mcp) fn unsubscribe(&self, uri: &str) {
+        let ended = self.lock().resources.remove(uri);
+        drop(ended);
+    }
+
+    /// What the caller calls a resource that it wants to hear about.
+    pub(in crate::mcp) fn subscribed(
+        &self,
+        server: &gateway_upstream::UpstreamId,
+        uri: &str,
+    ) -> Option<String> {
+        let state = self.lock();
+        let found = state.resources.values().find(|found| found.server == *server && found.own == uri)?;
+        Some(found.public.clone())
+    }
+
+    /// Notes a request that can be cancelled until the guard is dropped.
+    pub(in crate::mcp) fn running(self: &Arc<Self>, id: &RawJson) -> Running {
+        let token = CancellationToken::new();
+        self.lock().running.insert(id.as_str().into(), token.clone());
+        Running { session: Arc::clone(self), id: id.as_str().into(), token }
+    }
+
+    pub(in crate::mcp) fn cancel(&self, id: &RawJson) {
+        if let Some(token) = self.lock().running.get(id.as_str()) {
+            token.cancel();
+        }
+    }
+
+    /// A stream for one request; it can be found again once it is kept.
+    pub(in crate::mcp) fn new_stream(&self) -> Arc<Stream> {
+        let mut state = self.lock();
+        state.last_stream += 1;
+        Arc::new(Stream::new(state.last_stream))
+    }
+
+    /// Keeps a stream for a caller who comes back.
+    pub(in crate::mcp) fn keep(&self, stream: &Arc<Stream>) {
+        /// More than these at once would be a caller who never reads.
+        const STREAMS: usize = 1_024;
+        let mut state = self.lock();
+        state.streams.retain(|stream| !stream.is_over(STREAM_LIFE));
+        if state.streams.len() < STREAMS {
+            state.streams.push(Arc::clone(stream));
+        }
+    }
+
+    pub(in crate::mcp) fn kept(&self, number: u64) -> Option<Arc<Stream>> {
+        if let Sink::Stream(stream) = &self.sink
+            && stream.number() == number
+        {
+            return Some(Arc::clone(stream));
+        }
+        self.lock().streams.iter().find(|stream| stream.number() == number).cloned()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request at work.
+#[derive(Debug)]
+pub(in crate::mcp) struct Running {
+    session: Arc<Session>,
+    id: RunningId,
+    pub(in crate::mcp) token: CancellationToken,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.session.lock().running.remove(&self.id);
+    }
+}
+
+/// All sessions.
+#[derive(Debug)]
+pub(in crate::mcp) struct Sessions {
+    most: usize,
+    idle: Duration,
+    began: Instant,
+    present: Mutex<HashMap<Arc<str>, Arc<Session>>>,
+}
+
+impl Sessions {
+    pub(in crate::mcp) fn new(most: usize, idle: Duration) -> Self {
+        Self { most, idle, began: Instant::now(), present: Mutex::default() }
+    }
+
+    /// A new session; nothing where the system gives no random numbers.
+    pub(in crate::mcp) fn open(
+        &self,
+        caller: Option<Arc<str>>,
+        face: Option<Arc<str>>,
+        shaken: Option<Shaken>,
+        sink: Option<Sink>,
+    ) -> Option<Arc<Session>> {
+        let id: Arc<str> = secret_id()?.into();
+        let session = Arc::new(Session {
+            id: Arc::clone(&id),
+            caller,
+            face,
+            shaken: shaken.map_or_else(OnceLock::new, OnceLock::from),
+            sink: sink.unwrap_or_else(|| Sink::Stream(Arc::new(Stream::new(0)))),
+            peer: Arc::default(),
+            used: AtomicU64::new(self.now()),
+            state: Mutex::default(),
+        });
+        let mut present = self.lock();
+        let crowded_out = if present.len() >= self.most {
+            let oldest = present.values().min_by_key(|session| session.used.load(Ordering::Relaxed));
+            let oldest = oldest.map(|session| Arc::clone(&session.id));
+            oldest.and_then(|id| present.remove(&id))
+        } else {
+            None
+        };
+        present.insert(id, Arc::clone(&session));
+        drop(present);
+        // Its subscriptions end outside the lock.
+        drop(crowded_out);
+        Some(session)
+    }
+
+    /// The session of this name, if it is this caller's.
+    pub(in crate::mcp) fn get(&self, id: &str, caller: Option<&str>) -> Option<Arc<Session>> {
+        let session = self.lock().get(id).cloned()?;
+        if session.caller.as_deref() != caller {
+            return None;
+        }
+        session.used.store(self.now(), Ordering::Relaxed);
+        Some(session)
+    }
+
+    /// Ends a session.
+    pub(in crate::mcp) fn close(&self, session: &Session) {
+        let closed = self.lock().remove(&session.id);
+        if let Some(closed) = &closed {
+            closed.end();
+        }
+        drop(closed);
+    }
+
+    /// Ends the sessions that nobody has used for long.
+    pub(in crate::mcp) fn sweep(&self) {
+        let oldest = self.now().saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
+        let mut over = Vec::new();
+        self.lock().retain(|_, session| {
+            let is_used = session.used.load(Ordering::Relaxed) >= oldest || session.is_busy();
+            if !is_used {
+                over.push(Arc::clone(session));
+            }
+            is_used
+        });
+        for session in over {
+            session.end();
+        }
+    }
+
+    /// All sessions at this moment.
+    pub(in crate::mcp) fn all(&self) -> Vec<Arc<Session>> {
+        self.lock().values().cloned().collect()
+    }
+
+    pub(in crate::mcp) fn named(&self, id: &str) -> Option<Arc<Session>> {
+        self.lock().get(id).cloned()
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Arc<str>, Arc<Session>>> {
+        self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    fn is_busy(&self) -> bool {
+        !self.lock().running.is_empty()
+    }
+
+    /// Ends what runs for it.
+    fn end(&self) {
+        let mut state = self.lock();
+        for token in state.running.values() {
+            token.cancel();
+        }
+        let resources = std::mem::take(&mut state.resources);
+        for stream in state.streams.drain(..) {
+            stream.end();
+        }
+        drop(state);
+        drop(resources);
+        if let Sink::Stream(stream) = &self.sink {
+            stream.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(sessions: &Sessions, caller: Option<&str>) -> Arc<Session> {
+        sessions.open(caller.map(Arc::from), None, None, None).unwrap()
+    }
+
+    #[test]
+    fn a_session_is_its_callers_alone() {
+        let sessions = Sessions::new(10, Duration::from_mins(1));
+        let ann = open(&sessions, Some("ann"));
+        assert!(sessions.get(&ann.id, Some("ann")).is_some());
+        assert!(sessions.get(&ann.id, Some("bob")).is_none());
+        assert!(sessions.get(&ann.id, None).is_none());
+        assert!(sessions.get("guess", Some("ann")).is_none());
+        assert!(ann.id.len() >= 43, "256 bits: {}", ann.id);
+    }
+
+    #[test]
+    fn sessions_are_bounded_in_number_and_life() {
+        let sessions = Sessions::new(2, Duration::ZERO);
+        let first = open(&sessions, None);
+        let second = open(&sessions, None);
+        second.used.store(u64::MAX, Ordering::Relaxed);
+        let third = open(&sessions, None);
+        third.used.store(u64::MAX, Ordering::Relaxed);
+        assert!(sessions.named(&first.id).is_none(), "the oldest made room");
+        assert!(sessions.named(&second.id).is_some() && sessions.named(&third.id).is_some());
+        second.used.store(0, Ordering::Relaxed);
+        let sessions =
+            Sessions { began: Instant::now().checked_sub(Duration::from_secs(9)).unwrap(), ..sessions };
+        sessions.sweep();
+        assert_eq!(sessions.all().len(), 1);
+    }
+}

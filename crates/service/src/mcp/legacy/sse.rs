@@ -1,0 +1,88 @@
+//! HTTP with server-sent events, as MCP began (2024-11-05): one stream for everything that we say, POST for everything
+//! that we hear.
+
+use std::sync::Arc;
+
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use gateway_protocol::{RpcError, code, parse_message};
+use http::StatusCode;
+use tokio::sync::mpsc;
+
+use super::session::Session;
+use super::take;
+use crate::context::RequestContext;
+use crate::gateway::Gateway;
+use crate::mcp::events::{event, refusal, streamed};
+use crate::mcp::out::Sink;
+use crate::query::Parameters;
+
+/// Messages that wait for a slow reader.
+const MESSAGES: usize = 256;
+
+/// Opens a session and its stream; the first event tells where to send messages.
+pub(in crate::mcp) fn events(
+    gateway: &Gateway,
+    context: &RequestContext,
+    name: Option<&str>,
+    address: &str,
+) -> Response {
+    let (sender, messages) = mpsc::channel(MESSAGES);
+    let sink = Sink::Channel(sender);
+    let sessions = &gateway.mcp().sessions;
+    let opened = sessions.open(context.caller.clone(), name.map(Arc::from), None, Some(sink));
+    let Some(session) = opened else {
+        let error = RpcError::new(code::INTERNAL_ERROR, "the system gives no random numbers for a session");
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, None, error);
+    };
+    let endpoint = Bytes::from(format!("event: endpoint\ndata: {address}?sessionId={}\n\n", session.id));
+    let open = Open { gateway: gateway.clone(), session };
+    let heard = stream::unfold((messages, open), |(mut messages, open)| async move {
+        let message: Bytes = messages.recv().await?;
+        Some((event(None, &message), (messages, open)))
+    });
+    let stopping = gateway.mcp().stopping.clone();
+    let heard = heard.take_until(async move { stopping.cancelled().await });
+    streamed(stream::iter([endpoint]).chain(heard), gateway.config().heartbeat)
+}
+
+/// A session that ends with its stream.
+struct Open {
+    gateway: Gateway,
+    session: Arc<Session>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.gateway.mcp().sessions.close(&self.session);
+    }
+}
+
+/// Takes a message; its answer comes on the stream.
+pub(in crate::mcp) fn api(
+    gateway: &Gateway,
+    context: RequestContext,
+    query: Option<&str>,
+    body: Bytes,
+) -> Response {
+    let parameters = Parameters::of_query(query);
+    let found =
+        parameters.get("sessionId").and_then(|id| gateway.mcp().sessions.get(id, context.caller.as_deref()));
+    let Some((session, Sink::Channel(channel))) =
+        found.map(|session| (Arc::clone(&session), session.sink.clone()))
+    else {
+        let error = RpcError::new(code::INVALID_REQUEST, "this session is not known");
+        return refusal(StatusCode::NOT_FOUND, None, error);
+    };
+    let incoming = match parse_message(body) {
+        Ok(incoming) => incoming,
+        Err(error) => {
+            let error = RpcError::new(code::PARSE_ERROR, error.to_string());
+            return refusal(StatusCode::BAD_REQUEST, None, error);
+        }
+    };
+    let owned = gateway.clone();
+    gateway.mcp().tasks.spawn(async move { take(&owned, &session, context, incoming, &channel).await });
+    StatusCode::ACCEPTED.into_response()
+}

@@ -1,0 +1,204 @@
+//! Streams of events that a caller can come back to.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+/// Messages that are kept for a caller who comes back.
+const KEPT: usize = 256;
+
+/// Bytes that are kept for a caller who comes back; the newest message is kept whatever its size.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// One stream: what was sent on it, and who reads it.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    number: u64,
+    state: Mutex<State>,
+    wake: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    messages: VecDeque<Bytes>,
+    bytes: usize,
+    /// How many messages were dropped from the front.
+    dropped: u64,
+    /// When it ended.
+    ended: Option<Instant>,
+    /// Grows with every reader; only the latest reads.
+    reader: u64,
+}
+
+impl Stream {
+    pub(in crate::mcp) fn new(number: u64) -> Self {
+        Self { number, state: Mutex::default(), wake: Notify::new() }
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Adds a message.
+    pub(in crate::mcp) fn push(&self, message: Bytes) {
+        {
+            let mut state = self.lock();
+            state.bytes += message.len();
+            state.messages.push_back(message);
+            while state.messages.len() > KEPT || state.bytes > KEPT_BYTES && state.messages.len() > 1 {
+                let Some(dropped) = state.messages.pop_front() else { break };
+                state.bytes -= dropped.len();
+                state.dropped += 1;
+            }
+        }
+        self.wake.notify_waiters();
+    }
+
+    /// Nothing will be added any more.
+    pub(super) fn end(&self) {
+        self.lock().ended = Some(Instant::now());
+        self.wake.notify_waiters();
+    }
+
+    /// Adds the last message; nobody can see it without seeing that it is the last.
+    pub(super) fn finish(&self, message: Bytes) {
+        {
+            let mut state = self.lock();
+            state.bytes += message.len();
+            state.messages.push_back(message);
+            state.ended = Some(Instant::now());
+        }
+        self.wake.notify_waiters();
+    }
+
+    /// Whether it ended so long ago that nobody will come back to it.
+    pub(super) fn is_over(&self, patience: Duration) -> bool {
+        self.lock().ended.is_some_and(|ended| ended.elapsed() > patience)
+    }
+
+    /// A reader of what comes after message number `after`. Another reader ends.
+    pub(super) fn reader(self: std::sync::Arc<Self>, after: u64) -> Reader {
+        let number = {
+            let mut state = self.lock();
+            state.reader += 1;
+            state.reader
+        };
+        self.wake.notify_waiters();
+        Reader { stream: self, number, next: after }
+    }
+
+    /// The next message for a reader.
+    async fn next(&self, reader: u64, next: u64) -> Option<Heard> {
+        loop {
+            let woken = self.wake.notified();
+            {
+                let state = self.lock();
+                // What was dropped cannot be made up for; the caller finds out by the stream's end.
+                if state.reader != reader || next < state.dropped {
+                    return None;
+                }
+                let place = usize::try_from(next - state.dropped).unwrap_or(usize::MAX);
+                if let Some(message) = state.messages.get(place) {
+                    let is_last = state.ended.is_some() && place + 1 == state.messages.len();
+                    let id = event_id(self.number, next + 1);
+                    return Some(Heard { id, message: message.clone(), is_last });
+                }
+                if state.ended.is_some() {
+                    return None;
+                }
+            }
+            woken.await;
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads one stream.
+#[derive(Debug)]
+pub(super) struct Reader {
+    stream: std::sync::Arc<Stream>,
+    number: u64,
+    next: u64,
+}
+
+impl Reader {
+    /// The next message; nothing once the stream is over or somebody else reads it.
+    pub(super) async fn next(&mut self) -> Option<Heard> {
+        let heard = self.stream.next(self.number, self.next).await?;
+        self.next += 1;
+        Some(heard)
+    }
+}
+
+/// A message that a reader heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Heard {
+    /// The id of its event.
+    pub(super) id: String,
+    pub(super) message: Bytes,
+    /// Nothing comes after it.
+    pub(super) is_last: bool,
+}
+
+/// The id of an event: its stream, and its place there.
+pub(super) fn event_id(stream: u64, message: u64) -> String {
+    format!("{stream}-{message}")
+}
+
+/// The stream and the place that an id names.
+pub(super) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
+    let (stream, message) = id.split_once('-')?;
+    Some((stream.parse().ok()?, message.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_reader_who_comes_back_misses_nothing_and_hears_nothing_twice() {
+        let stream = Arc::new(Stream::new(3));
+        for text in ["one", "two", "three"] {
+            stream.push(text.into());
+        }
+        let mut first = Arc::clone(&stream).reader(0);
+        let Heard { id, is_last, .. } = first.next().now_or_never().flatten().unwrap();
+        assert!(!is_last);
+        assert_eq!(id, "3-1");
+        let (_, after) = parse_event_id(&id).unwrap();
+        let mut second = Arc::clone(&stream).reader(after);
+        assert!(first.next().now_or_never().flatten().is_none(), "only the latest reads");
+        let mut heard = Vec::new();
+        while let Some(Some(next)) = second.next().now_or_never() {
+            heard.push(next.message);
+        }
+        assert_eq!(heard, ["two", "three"]);
+        assert!(second.next().now_or_never().is_none(), "it waits for more");
+        stream.finish("four".into());
+        assert!(second.next().now_or_never().flatten().unwrap().is_last);
+        assert_eq!(second.next().now_or_never(), Some(None));
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_gaps_are_noticed() {
+        let stream = Arc::new(Stream::new(1));
+        for number in 0..KEPT + 5 {
+            stream.push(number.to_string().into());
+        }
+        assert_eq!(Arc::clone(&stream).reader(0).next().now_or_never(), Some(None));
+        let mut reader = Arc::clone(&stream).reader(5);
+        assert_eq!(reader.next().now_or_never().flatten().unwrap().message, "5");
+        stream.push(Bytes::from(vec![b'x'; KEPT_BYTES + 1]));
+        assert_eq!(stream.lock().messages.len(), 1);
+    }
+}

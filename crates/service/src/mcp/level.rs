@@ -1,0 +1,50 @@
+//! How much a log message matters (RFC 5424).
+
+use gateway_protocol::RawJson;
+use serde::Deserialize;
+
+/// The weight of a log message; the lightest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Level {
+    Debug,
+    #[default]
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+#[derive(Deserialize)]
+struct Leveled {
+    level: Level,
+}
+
+impl Level {
+    /// The word for it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+
+    /// The level in the parameters of `notifications/message` or `logging/setLevel`.
+    pub(super) fn read(params: Option<&RawJson>) -> Option<Self> {
+        params?.read::<Leveled>().ok().map(|found| found.level)
+    }
+
+    /// The level of a message; one that names none is an ordinary one.
+    pub(super) fn of_message(params: Option<&RawJson>) -> Self {
+        Self::read(params).unwrap_or_default()
+    }
+}

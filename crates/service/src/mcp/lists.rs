@@ -1,0 +1,190 @@
+//! Lists of everything that one endpoint shows, in pages.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use gateway_protocol::{ListKind, RawJson, RpcError, code};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use super::caller::Caller;
+use super::face::Face;
+use super::offers::{offers, renamed};
+use crate::gateway::Gateway;
+
+/// How long callers of the modern era may keep a list, in milliseconds, where nobody tells them of changes.
+pub(super) const LIST_TTL: u64 = 60_000;
+
+/// The tools of each face, as they are shown, for one version of the catalogue.
+#[derive(Debug, Default)]
+pub(super) struct ToolLists(Mutex<Lists>);
+
+type Lists = HashMap<Face, (u64, Arc<[RawJson]>)>;
+
+impl ToolLists {
+    fn get(&self, gateway: &Gateway, face: &Face) -> Arc<[RawJson]> {
+        /// Faces are configured; more than these cannot be meant.
+        const FACES: usize = 256;
+        let catalogue = gateway.fleet().catalogue();
+        let known = self.lock().get(face).filter(|(version, _)| *version == catalogue.version()).cloned();
+        if let Some((_, list)) = known {
+            return list;
+        }
+        let list: Arc<[RawJson]> = face
+            .tools(&catalogue)
+            .into_iter()
+            .map(|tool| {
+                let shown = tool.without_hidden();
+                let name = face.name_of(tool);
+                if name == tool.name { shown } else { renamed(&shown, "name", name).unwrap_or(shown) }
+            })
+            .collect();
+        let mut lists = self.lock();
+        if lists.len() >= FACES {
+            lists.clear();
+        }
+        lists.insert(face.clone(), (catalogue.version(), Arc::clone(&list)));
+        list
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Lists> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One page of a list.
+pub(super) async fn list(
+    gateway: &Gateway,
+    caller: &Caller,
+    kind: ListKind,
+    params: Option<&RawJson>,
+) -> Result<RawJson, RpcError> {
+    let entries: Arc<[RawJson]> = match kind {
+        ListKind::Tools => {
+            gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
+            gateway.mcp().tools.get(gateway, &caller.face)
+        }
+        ListKind::Resources | ListKind::ResourceTemplates | ListKind::Prompts => {
+            let found = offers(gateway, &caller.face, kind).await;
+            found.iter().map(|offer| offer.shown(kind)).collect()
+        }
+    };
+    page(&entries, kind, cursor(params)?, gateway.config().mcp.page, caller.is_modern())
+}
+
+fn cursor(params: Option<&RawJson>) -> Result<Option<String>, RpcError> {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(default)]
+        cursor: Option<String>,
+    }
+    let Some(params) = params else { return Ok(None) };
+    let read: Params = params
+        .read()
+        .map_err(|error| RpcError::new(code::INVALID_PARAMS, format!("reading params: {error}")))?;
+    Ok(read.cursor)
+}
+
+fn page(
+    entries: &[RawJson],
+    kind: ListKind,
+    cursor: Option<String>,
+    size: usize,
+    is_modern: bool,
+) -> Result<RawJson, RpcError> {
+    let start = match cursor {
+        None => 0,
+        Some(cursor) => place(entries, &cursor).ok_or_else(|| {
+            let message = "this cursor is not known, or the list has changed since; begin again without one";
+            RpcError::new(code::INVALID_PARAMS, message)
+        })?,
+    };
+    let end = start.saturating_add(size.max(1)).min(entries.len());
+    let shown = entries.get(start..end).unwrap_or_default();
+    let mut text = Vec::with_capacity(shown.iter().map(|entry| entry.len() + 1).sum::<usize>() + 128);
+    text.extend_from_slice(b"{\"");
+    text.extend_from_slice(kind.member().as_bytes());
+    text.extend_from_slice(b"\":[");
+    for (index, entry) in shown.iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        text.extend_from_slice(entry.as_bytes());
+    }
+    text.push(b']');
+    if end < entries.len() {
+        text.extend_from_slice(format!(",\"nextCursor\":\"{}\"", written(entries, end)).as_bytes());
+    }
+    if is_modern {
+        let hints = format!(",\"resultType\":\"complete\",\"ttlMs\":{LIST_TTL},\"cacheScope\":\"private\"");
+        text.extend_from_slice(hints.as_bytes());
+    }
+    text.push(b'}');
+    RawJson::parse(text).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))
+}
+
+/// A cursor names a place and what stood before it, so that a list that changed is noticed.
+fn written(entries: &[RawJson], place: usize) -> String {
+    BASE64.encode(format!("{place}.{}", mark(entries, place)))
+}
+
+fn place(entries: &[RawJson], cursor: &str) -> Option<usize> {
+    let text = String::from_utf8(BASE64.decode(cursor).ok()?).ok()?;
+    let (place, found) = text.split_once('.')?;
+    let place = place.parse().ok().filter(|place| *place <= entries.len())?;
+    (found == mark(entries, place)).then_some(place)
+}
+
+fn mark(entries: &[RawJson], place: usize) -> String {
+    let mut hash = Sha256::new();
+    for entry in entries.get(..place).unwrap_or_default() {
+        hash.update(entry.as_bytes());
+    }
+    BASE64.encode(hash.finalize().get(..12).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(count: usize) -> Vec<RawJson> {
+        (0..count).map(|number| RawJson::parse(format!("{{\"name\":\"t{number}\"}}")).unwrap()).collect()
+    }
+
+    fn pages(entries: &[RawJson], size: usize) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut cursor = None;
+        loop {
+            let page = page(entries, ListKind::Tools, cursor, size, false).unwrap();
+            let value: serde_json::Value = page.read().unwrap();
+            for tool in value["tools"].as_array().unwrap() {
+                found.push(tool["name"].as_str().unwrap().to_owned());
+            }
+            cursor = value["nextCursor"].as_str().map(str::to_owned);
+            if cursor.is_none() {
+                return found;
+            }
+        }
+    }
+
+    #[test]
+    fn pages_hold_every_entry_once() {
+        for (count, size) in [(0, 3), (1, 3), (3, 3), (4, 3), (10, 1)] {
+            let expected: Vec<String> = (0..count).map(|number| format!("t{number}")).collect();
+            assert_eq!(pages(&entries(count), size), expected, "{count} in pages of {size}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_of_another_list_is_refused() {
+        let many = entries(5);
+        let cursor = written(&many, 2);
+        assert_eq!(place(&many, &cursor), Some(2));
+        assert_eq!(place(&many[1..], &cursor), None);
+        for wrong in ["", "x", "Mg", &BASE64.encode("99.abc"), &BASE64.encode("2.abc")] {
+            assert_eq!(place(&many, wrong), None, "{wrong}");
+        }
+    }
+}

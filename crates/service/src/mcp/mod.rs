@@ -1,0 +1,198 @@
+//! The gateway as an MCP server: everything that the upstreams offer, through one endpoint, in both eras.
+//!
+//! What callers of both eras share is in [`core`], which keeps nothing about them. A modern request carries all that is
+//! to be known ([`modern`]); legacy sessions ([`legacy`]) remember it for callers who say it once. What servers ask while
+//! they work reaches the caller in the way of its era ([`flight`]): as a request that it answers, or as `input_required`
+//! with a signed state that it brings back.
+
+mod about;
+mod caller;
+mod core;
+mod events;
+mod face;
+mod flight;
+mod legacy;
+mod level;
+mod listen;
+mod lists;
+mod modern;
+mod news;
+mod offers;
+mod out;
+mod parked;
+mod state;
+
+use axum::Extension;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use gateway_protocol::{Incoming, RpcError, code, header, parse_message};
+use http::{HeaderMap, StatusCode, Uri};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use self::events::refusal;
+use self::face::Face;
+use self::legacy::Sessions;
+use self::listen::Listeners;
+use self::lists::ToolLists;
+use self::parked::Parked;
+use self::state::Seal;
+use crate::config::McpConfig;
+use crate::context::RequestContext;
+use crate::gateway::Gateway;
+
+/// What the endpoint keeps.
+#[derive(Debug)]
+pub(crate) struct Mcp {
+    seal: Seal,
+    parked: Parked,
+    sessions: Sessions,
+    listeners: Listeners,
+    tools: ToolLists,
+    tasks: TaskTracker,
+    stopping: CancellationToken,
+}
+
+impl Mcp {
+    pub(crate) fn new(config: &McpConfig) -> Self {
+        Self {
+            seal: Seal::random(),
+            parked: Parked::new(config.input_expiry, config.parked_calls),
+            sessions: Sessions::new(config.sessions, config.session_idle),
+            listeners: Listeners::default(),
+            tools: ToolLists::default(),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+        }
+    }
+
+    /// Begins to tell callers what happens.
+    pub(crate) fn start(gateway: &Gateway) {
+        let owned = gateway.clone();
+        gateway.mcp().tasks.spawn(async move { news::run(owned).await });
+    }
+
+    /// Ends all streams.
+    pub(crate) fn stop(&self) {
+        self.stopping.cancel();
+    }
+
+    /// Waits for the requests of legacy sessions.
+    pub(crate) async fn drain(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+/// The group in the path, if there is one.
+type Group = Option<Path<String>>;
+
+/// `POST /mcp`.
+pub(crate) async fn post(
+    State(gateway): State<Gateway>,
+    Extension(context): Extension<RequestContext>,
+    group: Group,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let name = group.as_ref().map(|Path(name)| name.as_str());
+    let incoming = match parse_message(body) {
+        Ok(incoming) => incoming,
+        Err(error) => {
+            let error = RpcError::new(code::PARSE_ERROR, error.to_string());
+            return refusal(StatusCode::BAD_REQUEST, None, error);
+        }
+    };
+    let Some(face) = Face::named(&gateway, name) else { return unknown(&gateway, name) };
+    let version = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
+    let (params, is_request) = match &incoming {
+        Incoming::Request(request) => (request.params.as_ref(), true),
+        Incoming::Notification(notification) => (notification.params.as_ref(), false),
+        Incoming::Response(_) => (None, false),
+    };
+    let is_modern = !headers.contains_key(header::SESSION) && modern::is_meant(params, version);
+    match incoming {
+        Incoming::Request(request) if is_modern => {
+            Box::pin(modern::post(&gateway, context, face, &headers, request)).await
+        }
+        _ if is_modern && !is_request => StatusCode::ACCEPTED.into_response(),
+        incoming => Box::pin(legacy::post(&gateway, context, (name, face), &headers, incoming)).await,
+    }
+}
+
+/// `GET /mcp`.
+pub(crate) async fn get(
+    State(gateway): State<Gateway>,
+    Extension(context): Extension<RequestContext>,
+    group: Group,
+    headers: HeaderMap,
+) -> Response {
+    let name = group.as_ref().map(|Path(name)| name.as_str());
+    if Face::named(&gateway, name).is_none() {
+        return unknown(&gateway, name);
+    }
+    let accepts = headers.get(http::header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("*/*");
+    if !accepts.contains("text/event-stream") && !accepts.contains("*/*") {
+        let error = RpcError::new(code::INVALID_REQUEST, "Not Acceptable: this is a stream of events");
+        return refusal(StatusCode::NOT_ACCEPTABLE, None, error);
+    }
+    if !headers.contains_key(header::SESSION) {
+        // Streams without a session are those of the modern era, and they begin with a POST.
+        let error = RpcError::new(code::INVALID_REQUEST, "Method not allowed: send `subscriptions/listen`");
+        let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, None, error);
+        response.headers_mut().insert(http::header::ALLOW, http::HeaderValue::from_static("POST"));
+        return response;
+    }
+    legacy::get(&gateway, &context, name, &headers)
+}
+
+/// `DELETE /mcp`.
+pub(crate) async fn delete(
+    State(gateway): State<Gateway>,
+    Extension(context): Extension<RequestContext>,
+    group: Group,
+    headers: HeaderMap,
+) -> Response {
+    let name = group.as_ref().map(|Path(name)| name.as_str());
+    legacy::delete(&gateway, &context, name, &headers)
+}
+
+/// `GET /mcp/events`.
+pub(crate) async fn events(
+    State(gateway): State<Gateway>,
+    Extension(context): Extension<RequestContext>,
+    group: Group,
+    uri: Uri,
+) -> Response {
+    let name = group.as_ref().map(|Path(name)| name.as_str());
+    if Face::named(&gateway, name).is_none() {
+        return unknown(&gateway, name);
+    }
+    let address = format!("{}/api", uri.path().trim_end_matches("/events").trim_end_matches("/sse"));
+    let address = if address == "/api" { "/mcp/api".to_owned() } else { address };
+    legacy::events(&gateway, &context, name, &address)
+}
+
+/// `POST /mcp/api`.
+pub(crate) async fn api(
+    State(gateway): State<Gateway>,
+    Extension(context): Extension<RequestContext>,
+    uri: Uri,
+    body: Bytes,
+) -> Response {
+    legacy::api(&gateway, context, uri.query(), body)
+}
+
+fn unknown(gateway: &Gateway, name: Option<&str>) -> Response {
+    let catalogue = gateway.fleet().catalogue();
+    let ids = gateway.fleet().ids();
+    let known: Vec<&str> =
+        catalogue.group_names().chain(ids.iter().map(gateway_upstream::UpstreamId::as_str)).collect();
+    let message = format!(
+        "no group or server is called `{}`; there are: {}",
+        name.unwrap_or_default(),
+        known.join(", ")
+    );
+    refusal(StatusCode::NOT_FOUND, None, RpcError::new(code::INVALID_REQUEST, message))
+}

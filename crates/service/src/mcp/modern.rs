@@ -1,0 +1,278 @@
+//! Requests of the modern era: each carries everything, and nothing is kept between two of them.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::Bytes;
+use futures_util::stream;
+use gateway_protocol::{
+    RawJson, Request, RpcError, code, encode_header_value, header, is_modern, meta, method,
+    supported_versions,
+};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::caller::{Caller, Can, Reach};
+use super::core::{self, invalid};
+use super::events::{event, message, refusal, status_of, streamed};
+use super::face::Face;
+use super::level::Level;
+use super::listen;
+use super::out::{Out, Sink};
+use super::state::secret_id;
+use crate::context::RequestContext;
+use crate::gateway::Gateway;
+
+/// Messages of one request that wait for their reader; what sends more waits too.
+const MESSAGES: usize = 64;
+
+/// What a request says about itself.
+#[derive(Deserialize)]
+struct Meta {
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+    version: String,
+    #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
+    capabilities: RawJson,
+    #[serde(default, rename = "io.modelcontextprotocol/logLevel")]
+    level: Option<Level>,
+    #[serde(default, rename = "progressToken")]
+    token: Option<RawJson>,
+}
+
+#[derive(Deserialize)]
+struct WithMeta {
+    #[serde(rename = "_meta")]
+    meta: RawJson,
+}
+
+/// Whether a message is one of the modern era: it carries its version, or its header names a modern one.
+pub(super) fn is_meant(params: Option<&RawJson>, version: Option<&str>) -> bool {
+    #[derive(Deserialize)]
+    struct Versioned {
+        #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+        _version: Value,
+    }
+    let carries = || {
+        let meta = params?.read::<WithMeta>().ok()?.meta;
+        meta.read::<Versioned>().ok()
+    };
+    version.is_some_and(is_modern) || carries().is_some()
+}
+
+/// A request that was checked.
+pub(super) struct Checked {
+    pub(super) request: Request,
+    pub(super) caller: Caller,
+    token: Option<RawJson>,
+    level: Option<Level>,
+}
+
+/// A request that was not taken.
+pub(super) struct Refused {
+    pub(super) id: RawJson,
+    pub(super) error: RpcError,
+}
+
+/// Reads what a request says about itself.
+pub(super) fn check(
+    request: Request,
+    context: RequestContext,
+    face: Face,
+    transport: &'static str,
+) -> Result<Checked, Box<Refused>> {
+    let read = || {
+        let params = request.params.as_ref().ok_or_else(|| invalid("`params._meta` is missing"))?;
+        let found: WithMeta =
+            params.read().map_err(|error| invalid(format!("reading `params._meta`: {error}")))?;
+        let meta: Meta =
+            found.meta.read().map_err(|error| invalid(format!("reading `params._meta`: {error}")))?;
+        if !supported_versions().contains(&meta.version.as_str()) || !is_modern(&meta.version) {
+            let data = json!({"supported": supported_versions(), "requested": meta.version});
+            return Err(RpcError {
+                code: code::UNSUPPORTED_VERSION,
+                message: format!("Unsupported protocol version: {}", meta.version),
+                data: RawJson::of(&data).ok(),
+            });
+        }
+        if meta.capabilities.as_bytes().first() != Some(&b'{') {
+            return Err(invalid(format!("`{}` must be an object", meta::CLIENT_CAPABILITIES)));
+        }
+        Ok(meta)
+    };
+    match read() {
+        Ok(meta) => {
+            // Two requests are two owners: nothing ties them together.
+            let owner: Arc<str> = secret_id().unwrap_or_default().into();
+            let can = Can::of(meta.capabilities);
+            let caller = Caller { context, owner, face, can, reach: Reach::Returns, transport };
+            Ok(Checked { request, caller, token: meta.token, level: meta.level })
+        }
+        Err(error) => Err(Box::new(Refused { id: request.id, error })),
+    }
+}
+
+/// Answers a request over HTTP.
+pub(super) async fn post(
+    gateway: &Gateway,
+    context: RequestContext,
+    face: Face,
+    headers: &HeaderMap,
+    request: Request,
+) -> Response {
+    let checked = match check(request, context, face, "mcp") {
+        Ok(checked) => checked,
+        Err(refused) => return refusal(status_of(&refused.error), Some(&refused.id), refused.error),
+    };
+    if let Err(error) = check_headers(gateway, &checked, headers) {
+        return refusal(status_of(&error), Some(&checked.request.id), error);
+    }
+    if checked.request.method == method::LISTEN {
+        return listen::stream(gateway, checked).await;
+    }
+    let id = checked.request.id.clone();
+    let (sender, mut messages) = mpsc::channel(MESSAGES);
+    let heartbeat = gateway.config().heartbeat;
+    let owned = gateway.clone();
+    let mut work = Box::pin(async move { answer(&owned, checked, Sink::Channel(sender)).await });
+    // An answer without anything before it is one message; a stream begins with the first notification.
+    let first = tokio::select! {
+        biased;
+        outcome = &mut work => match messages.try_recv() {
+            Err(_) => {
+                let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
+                return crate::errors::json_response(status, message(&id, &outcome));
+            }
+            Ok(first) => Next::Last(first, outcome),
+        },
+        Some(first) = messages.recv() => Next::Message(first, work),
+    };
+    let state = (Some(first), messages, id);
+    let events = stream::unfold(state, |(next, mut messages, id)| async move {
+        Some(match next? {
+            Next::Message(text, mut work) => {
+                let next = tokio::select! {
+                    biased;
+                    outcome = &mut work => Next::Answer(outcome),
+                    Some(text) = messages.recv() => Next::Message(text, work),
+                };
+                // What was sent before the answer stays before it.
+                let next = match (next, messages.try_recv()) {
+                    (Next::Answer(outcome), Ok(text)) => Next::Last(text, outcome),
+                    (next, _) => next,
+                };
+                (event(None, &text), (Some(next), messages, id))
+            }
+            Next::Last(text, outcome) => {
+                let next = match messages.try_recv() {
+                    Ok(text) => Next::Last(text, outcome),
+                    Err(_) => Next::Answer(outcome),
+                };
+                (event(None, &text), (Some(next), messages, id))
+            }
+            Next::Answer(outcome) => (event(None, &message(&id, &outcome)), (None, messages, id)),
+        })
+    });
+    streamed(events, heartbeat)
+}
+
+type Work = std::pin::Pin<Box<dyn Future<Output = Result<RawJson, RpcError>> + Send>>;
+
+/// What is written next.
+enum Next {
+    Message(Bytes, Work),
+    /// The work is done; messages and then the answer are left to write.
+    Last(Bytes, Result<RawJson, RpcError>),
+    Answer(Result<RawJson, RpcError>),
+}
+
+/// Answers a request; what belongs to it goes to `sink` first.
+pub(super) async fn answer(gateway: &Gateway, checked: Checked, sink: Sink) -> Result<RawJson, RpcError> {
+    let Checked { request, caller, token, level } = checked;
+    let out = Out { sink, token, level };
+    if request.method == method::DISCOVER {
+        let answer = super::about::discover(gateway, &caller.face).await;
+        return RawJson::of(&answer).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()));
+    }
+    core::answer(gateway, &caller, &out, &request.method, request.params.as_ref()).await
+}
+
+/// The headers of a request must say what its body says (MCP 2026-07-28, SEP-2243).
+fn check_headers(gateway: &Gateway, checked: &Checked, headers: &HeaderMap) -> Result<(), RpcError> {
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(default)]
+        name: Option<String>,
+        #[serde(default)]
+        uri: Option<String>,
+    }
+    let request = &checked.request;
+    let params = request.params.as_ref();
+    let version = params
+        .and_then(|params| params.read::<WithMeta>().ok())
+        .and_then(|found| found.meta.read::<Meta>().ok())
+        .map(|meta| meta.version);
+    same(headers, header::PROTOCOL_VERSION, version.as_deref())?;
+    same(headers, header::METHOD, Some(&request.method))?;
+    let named = params.and_then(|params| params.read::<Named>().ok());
+    let (name, uri) = named.map(|named| (named.name, named.uri)).unwrap_or_default();
+    match request.method.as_str() {
+        method::CALL_TOOL => {
+            same(headers, header::NAME, name.as_deref())?;
+            let name = name.unwrap_or_default();
+            let catalogue = gateway.fleet().catalogue();
+            let Ok(tool) = checked.caller.face.tool(&catalogue, &name) else { return Ok(()) };
+            if tool.header_parameters.is_empty() {
+                return Ok(());
+            }
+            let params: Value = params.and_then(|params| params.read().ok()).unwrap_or_default();
+            let arguments = params.get("arguments").unwrap_or(&Value::Null);
+            for parameter in &tool.header_parameters {
+                let value = parameter.path.iter().try_fold(arguments, |value, key| value.get(key));
+                let wanted = value.filter(|value| !value.is_null()).and_then(plain_text);
+                same(headers, &parameter.header, wanted.as_deref())?;
+            }
+            Ok(())
+        }
+        method::GET_PROMPT => same(headers, header::NAME, name.as_deref()),
+        method::READ_RESOURCE => same(headers, header::NAME, uri.as_deref()),
+        _ => Ok(()),
+    }
+}
+
+/// A value as the text that its header stands for.
+fn plain_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        other => encode_header_value(other),
+    }
+}
+
+fn same(headers: &HeaderMap, name: &str, wanted: Option<&str>) -> Result<(), RpcError> {
+    let given = headers.get(name).map(|value| decoded(value.as_bytes()));
+    if given.as_ref().map(Option::as_deref) == wanted.map(Some) {
+        return Ok(());
+    }
+    let message = match (given, wanted) {
+        (None, Some(_)) => format!("the header `{name}` is missing"),
+        (Some(Some(given)), wanted) => {
+            format!("the header `{name}` says `{given}`, the body `{}`", wanted.unwrap_or("nothing"))
+        }
+        (Some(None), _) => format!("the header `{name}` cannot be read"),
+        (None, None) => return Ok(()),
+    };
+    Err(RpcError::new(code::HEADER_MISMATCH, message))
+}
+
+/// The text that a header stands for.
+fn decoded(value: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(value).ok()?;
+    let inner = text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
+    match inner {
+        Some(inner) => String::from_utf8(BASE64.decode(inner).ok()?).ok(),
+        None => Some(text.to_owned()),
+    }
+}

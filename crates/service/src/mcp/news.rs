@@ -1,0 +1,195 @@
+//! What happens to the upstreams, told to everybody whom it concerns.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use gateway_protocol::{Notification, RawJson, method};
+use gateway_upstream::{FleetEvent, InFlight, UpstreamId, UpstreamState};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::face::Face;
+use super::level::Level;
+use super::out::written;
+use crate::gateway::Gateway;
+
+/// How often sessions and calls that nobody came back for are looked for.
+const SWEEP: Duration = Duration::from_secs(5);
+
+/// Something that callers may want to hear.
+#[derive(Clone, Debug)]
+pub(super) enum News {
+    /// A list is another than before; of all servers where none is named.
+    Changed { server: Option<UpstreamId>, list: &'static str },
+    /// A resource is another than before.
+    Updated { server: UpstreamId, uri: String },
+}
+
+const LISTS: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
+
+/// Listens to the fleet until the gateway ends.
+pub(super) async fn run(gateway: Gateway) {
+    let stopping = gateway.mcp().stopping.clone();
+    let mut events = gateway.fleet().events();
+    let mut sweep = tokio::time::interval(SWEEP);
+    let mut known = HashMap::new();
+    loop {
+        tokio::select! {
+            () = stopping.cancelled() => return,
+            _ = sweep.tick() => {
+                gateway.mcp().sessions.sweep();
+                gateway.mcp().parked.sweep();
+            }
+            event = events.recv() => match event {
+                Ok(event) => take(&gateway, event, &mut known).await,
+                // What was missed may have been anything.
+                Err(RecvError::Lagged(_)) => {
+                    for list in LISTS {
+                        tell(&gateway, &News::Changed { server: None, list });
+                    }
+                }
+                Err(RecvError::Closed) => return,
+            },
+        }
+    }
+}
+
+/// The definitions that were last told of, by server.
+type Known = HashMap<UpstreamId, u64>;
+
+async fn take(gateway: &Gateway, event: FleetEvent, known: &mut Known) {
+    match event {
+        FleetEvent::Listed { upstream, .. } => {
+            // Lists are read again and again; only another list is news.
+            let now = fingerprint(gateway, &upstream);
+            if known.insert(upstream.clone(), now) != Some(now) {
+                tell(gateway, &News::Changed { server: Some(upstream), list: method::TOOLS_CHANGED });
+            }
+        }
+        FleetEvent::Reloaded => {
+            known.clear();
+            for list in LISTS {
+                tell(gateway, &News::Changed { server: None, list });
+            }
+        }
+        FleetEvent::State { upstream, state: UpstreamState::Connected, .. } => {
+            spread_level_to(gateway, &upstream).await;
+        }
+        FleetEvent::Notification { upstream, notification, in_flight } => {
+            notify(gateway, upstream, &notification, &in_flight);
+        }
+        _ => {}
+    }
+}
+
+fn fingerprint(gateway: &Gateway, server: &UpstreamId) -> u64 {
+    use std::hash::{Hash as _, Hasher as _};
+    let catalogue = gateway.fleet().catalogue();
+    let mut hasher = std::hash::DefaultHasher::new();
+    for tool in catalogue.tools_of(server.as_str()) {
+        tool.shown().as_bytes().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn notify(gateway: &Gateway, server: UpstreamId, notification: &Notification, in_flight: &InFlight) {
+    #[derive(Deserialize)]
+    struct Updated {
+        uri: String,
+    }
+    match notification.method.as_str() {
+        method::RESOURCES_CHANGED => {
+            tell(gateway, &News::Changed { server: Some(server), list: method::RESOURCES_CHANGED });
+        }
+        method::PROMPTS_CHANGED => {
+            tell(gateway, &News::Changed { server: Some(server), list: method::PROMPTS_CHANGED });
+        }
+        method::RESOURCE_UPDATED => {
+            if let Some(updated) =
+                notification.params.as_ref().and_then(|params| params.read::<Updated>().ok())
+            {
+                tell(gateway, &News::Updated { server, uri: updated.uri });
+            }
+        }
+        method::LOG_MESSAGE => log_message(gateway, &server, notification.params.as_ref(), in_flight),
+        _ => {}
+    }
+}
+
+/// Log messages of a shared connection go to the session whose calls are at work, or to all where none is. With calls of
+/// several sessions at work nobody can tell whose business it is, so nobody hears it.
+fn log_message(gateway: &Gateway, server: &UpstreamId, params: Option<&RawJson>, in_flight: &InFlight) {
+    let sessions = &gateway.mcp().sessions;
+    let concerned = match in_flight {
+        InFlight::Of(owner) => sessions.named(owner).into_iter().collect(),
+        InFlight::Nothing => sessions.all(),
+        InFlight::Several => Vec::new(),
+    };
+    let level = Level::of_message(params);
+    for session in concerned {
+        let wants = session.level().is_some_and(|least| level >= least);
+        if wants
+            && Face::named(gateway, session.face.as_deref()).is_some_and(|face| face.shows(gateway, server))
+        {
+            session.sink.offer(written(method::LOG_MESSAGE, params));
+        }
+    }
+}
+
+/// Tells sessions and listeners.
+fn tell(gateway: &Gateway, news: &News) {
+    gateway.mcp().listeners.tell(gateway, news);
+    for session in gateway.mcp().sessions.all() {
+        match news {
+            News::Changed { server, list } => {
+                let face = Face::named(gateway, session.face.as_deref());
+                let concerned = face.is_some_and(|face| {
+                    server
+                        .as_ref()
+                        .is_none_or(|server| *list == method::TOOLS_CHANGED || face.shows(gateway, server))
+                });
+                if concerned && session.shaken.get().is_some() {
+                    session.sink.offer(written(list, None));
+                }
+            }
+            News::Updated { server, uri } => {
+                if let Some(uri) = session.subscribed(server, uri) {
+                    let params = RawJson::of(&json!({"uri": uri})).ok();
+                    session.sink.offer(written(method::RESOURCE_UPDATED, params.as_ref()));
+                }
+            }
+        }
+    }
+}
+
+/// Tells the servers of a face how much the callers want to hear.
+pub(super) async fn spread_level(gateway: &Gateway, face: &Face) {
+    let servers = face.servers(gateway);
+    join_all(servers.iter().map(|server| spread_level_to(gateway, server))).await;
+}
+
+/// Tells a server of the legacy era the lowest level that a session wants; each session hears only from its own level on.
+async fn spread_level_to(gateway: &Gateway, server: &UpstreamId) {
+    let Some(lowest) = gateway.mcp().sessions.all().iter().filter_map(|session| session.level()).min() else {
+        return;
+    };
+    let fleet = gateway.fleet();
+    // Servers that are not there are told when they come.
+    let Some(health) =
+        fleet.health_of(server.as_str()).filter(|health| health.state == UpstreamState::Connected)
+    else {
+        return;
+    };
+    let is_modern = health.era.is_some_and(|era| era.is_modern());
+    if is_modern || !fleet.capabilities(server.as_str()).await.is_ok_and(|can| can.logging) {
+        return;
+    }
+    let level = json!(lowest.name()).to_string();
+    let params = [("level", level.as_bytes())];
+    let options = gateway_upstream::CallOptions::default();
+    if let Err(error) = fleet.request(server.as_str(), method::SET_LEVEL, None, &params, &options).await {
+        tracing::debug!(upstream = %server, %error, "The level of log messages was not taken.");
+    }
+}

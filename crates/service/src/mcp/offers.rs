@@ -1,0 +1,239 @@
+//! Resources and prompts of several servers under one roof.
+//!
+//! Names. A prompt keeps its own name, and a resource its own URI, as long as no other server of the same endpoint has
+//! it. Those that more than one server has stand under `<server>__<name>` and `gateway:<server>:<uri>`, each of them, so
+//! that a name never leads to another server than before. URIs that are in no list go to the server whose template fits,
+//! or to the only server that has resources at all.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use gateway_protocol::{ListKind, RawJson, RawObject};
+use gateway_upstream::UpstreamId;
+
+use super::face::Face;
+use crate::gateway::Gateway;
+
+/// One entry of one server's list.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    pub(super) server: UpstreamId,
+    /// Its name, URI or template at the server.
+    pub(super) own: String,
+    /// Its name, URI or template here.
+    pub(super) public: String,
+    definition: RawJson,
+}
+
+impl Offer {
+    /// The definition as it is shown.
+    pub(super) fn shown(&self, kind: ListKind) -> RawJson {
+        if self.own == self.public {
+            return self.definition.clone();
+        }
+        renamed(&self.definition, member(kind), &self.public).unwrap_or_else(|| self.definition.clone())
+    }
+}
+
+/// A definition with another name.
+pub(super) fn renamed(definition: &RawJson, member: &str, name: &str) -> Option<RawJson> {
+    let mut object = RawObject::parse(definition).ok()?;
+    object.set(member, &RawJson::of(name).ok()?).ok()?;
+    object.to_raw().ok()
+}
+
+/// The member that an entry is known by.
+fn member(kind: ListKind) -> &'static str {
+    match kind {
+        ListKind::Tools | ListKind::Prompts => "name",
+        ListKind::Resources => "uri",
+        ListKind::ResourceTemplates => "uriTemplate",
+    }
+}
+
+/// What the servers of a face offer, in the order of the servers. A server that cannot be listed is left out: it must not
+/// take the others with it.
+pub(super) async fn offers(gateway: &Gateway, face: &Face, kind: ListKind) -> Vec<Offer> {
+    let servers = face.servers(gateway);
+    let patience = gateway.config().list_wait;
+    let reading = servers
+        .iter()
+        .map(|server| tokio::time::timeout(patience, gateway.fleet().entries(server.as_str(), kind)));
+    let lists = join_all(reading).await;
+    let mut found = Vec::new();
+    for (server, list) in servers.into_iter().zip(lists) {
+        match list {
+            Ok(Ok(entries)) => take(&server, kind, &entries, &mut found),
+            Ok(Err(error)) => {
+                tracing::warn!(upstream = %server, %error, "Its {} are left out.", kind.member());
+            }
+            Err(_) => tracing::warn!(upstream = %server, "Its {} are left out: no answer.", kind.member()),
+        }
+    }
+    give_names(kind, &mut found);
+    found
+}
+
+fn take(server: &UpstreamId, kind: ListKind, entries: &Arc<[RawJson]>, found: &mut Vec<Offer>) {
+    let member = member(kind);
+    for definition in entries.iter() {
+        let Ok(object) = RawObject::parse(definition) else { continue };
+        let name = object.get(member).and_then(|name| serde_json::from_str::<Cow<'_, str>>(name.get()).ok());
+        if let Some(name) = name {
+            let own = name.into_owned();
+            found.push(Offer {
+                server: server.clone(),
+                public: own.clone(),
+                own,
+                definition: definition.clone(),
+            });
+        }
+    }
+}
+
+fn give_names(kind: ListKind, found: &mut [Offer]) {
+    let mut owners: HashMap<String, Option<UpstreamId>> = HashMap::new();
+    for offer in found.iter() {
+        let owner = owners.entry(offer.own.clone()).or_insert_with(|| Some(offer.server.clone()));
+        if owner.as_ref() != Some(&offer.server) {
+            *owner = None;
+        }
+    }
+    for offer in found.iter_mut().filter(|offer| owners.get(&offer.own) == Some(&None)) {
+        offer.public = match kind {
+            ListKind::Tools | ListKind::Prompts => format!("{}__{}", offer.server, offer.own),
+            ListKind::Resources | ListKind::ResourceTemplates => prefixed(&offer.server, &offer.own),
+        };
+    }
+}
+
+fn prefixed(server: &UpstreamId, uri: &str) -> String {
+    format!("gateway:{server}:{uri}")
+}
+
+/// The prompt that a caller means.
+pub(super) async fn prompt(gateway: &Gateway, face: &Face, name: &str) -> Option<(UpstreamId, String)> {
+    if let Face::Server(server) = face {
+        return Some((server.clone(), name.to_owned()));
+    }
+    let offers = offers(gateway, face, ListKind::Prompts).await;
+    let found = offers.into_iter().find(|offer| offer.public == name)?;
+    Some((found.server, found.own))
+}
+
+/// Whose resource a URI is, and what the server calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    Of(UpstreamId, String),
+    Nobodys,
+    /// More than one server may have it; their names for it.
+    Several(Vec<String>),
+}
+
+/// The resource that a caller means.
+pub(super) async fn resource(gateway: &Gateway, face: &Face, uri: &str) -> Whose {
+    if let Face::Server(server) = face {
+        return Whose::Of(server.clone(), uri.to_owned());
+    }
+    for server in face.servers(gateway) {
+        let own = uri.strip_prefix("gateway:").and_then(|rest| rest.strip_prefix(server.as_str()));
+        if let Some(own) = own.and_then(|rest| rest.strip_prefix(':')) {
+            return Whose::Of(server, own.to_owned());
+        }
+    }
+    let listed = offers(gateway, face, ListKind::Resources).await;
+    let mut owners: Vec<UpstreamId> =
+        listed.into_iter().filter(|offer| offer.own == uri).map(|offer| offer.server).collect();
+    if owners.is_empty() {
+        let templates = offers(gateway, face, ListKind::ResourceTemplates).await;
+        owners =
+            templates.into_iter().filter(|offer| fits(&offer.own, uri)).map(|offer| offer.server).collect();
+    }
+    if owners.is_empty() {
+        owners = servers_with_resources(gateway, face).await;
+        if owners.len() > 1 {
+            return Whose::Nobodys;
+        }
+    }
+    owners.dedup();
+    match owners.as_slice() {
+        [] => Whose::Nobodys,
+        [server] => Whose::Of(server.clone(), uri.to_owned()),
+        several => Whose::Several(several.iter().map(|server| prefixed(server, uri)).collect()),
+    }
+}
+
+async fn servers_with_resources(gateway: &Gateway, face: &Face) -> Vec<UpstreamId> {
+    let mut found = Vec::new();
+    for server in face.servers(gateway) {
+        if gateway.fleet().capabilities(server.as_str()).await.is_ok_and(|can| can.resources) {
+            found.push(server);
+        }
+    }
+    found
+}
+
+/// Whether a URI can come from a template. `{x}` stands for some text without slashes, `{+path}` and the like for any text.
+fn fits(template: &str, uri: &str) -> bool {
+    let Some((literal, mut template)) = template.split_once('{') else { return template == uri };
+    let Some(mut uri) = uri.strip_prefix(literal) else { return false };
+    loop {
+        let Some((expression, rest)) = template.split_once('}') else { return false };
+        let is_wide = expression.starts_with(['+', '#', '/', '?', '&', '.', ';']);
+        let stands_for = |text: &str| is_wide || !text.is_empty() && !text.contains('/');
+        let Some((literal, next)) = rest.split_once('{') else {
+            return uri.strip_suffix(rest).is_some_and(stands_for);
+        };
+        // The shortest text will do: what follows may then stand for more.
+        let least = usize::from(!is_wide);
+        let found = uri.get(least..).and_then(|left| left.find(literal)).map(|place| place + least);
+        let Some((text, left)) = found.and_then(|place| uri.split_at_checked(place)) else { return false };
+        if !stands_for(text) {
+            return false;
+        }
+        uri = left.get(literal.len()..).unwrap_or_default();
+        template = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_fit(template: &str, uri: &str, expected: bool) {
+        assert_eq!(fits(template, uri), expected, "{template} {uri}");
+    }
+
+    #[test]
+    fn templates_fit_uris() {
+        check_fit("test://{id}", "test://7", true);
+        check_fit("test://{id}", "test://", false);
+        check_fit("test://{id}", "test://7/8", false);
+        check_fit("test://{id}/data", "test://7/data", true);
+        check_fit("test://{id}/data", "test://7/other", false);
+        check_fit("file:///{+path}", "file:///a/b/c", true);
+        check_fit("a{x}b{y}c", "a1b2c", true);
+        check_fit("plain://x", "plain://x", true);
+        check_fit("plain://x", "plain://y", false);
+        check_fit("broken://{x", "broken://1", false);
+        check_fit("list://{?page}", "list://", true);
+    }
+
+    #[test]
+    fn what_two_servers_have_gets_their_names() {
+        let offer = |server: &str, own: &str| Offer {
+            server: UpstreamId::new(server),
+            own: own.to_owned(),
+            public: own.to_owned(),
+            definition: RawJson::parse(format!(r#"{{"uri":"{own}","x":1}}"#)).unwrap(),
+        };
+        let mut found = vec![offer("a", "x://1"), offer("b", "x://1"), offer("b", "x://2")];
+        give_names(ListKind::Resources, &mut found);
+        let names: Vec<&str> = found.iter().map(|offer| offer.public.as_str()).collect();
+        assert_eq!(names, ["gateway:a:x://1", "gateway:b:x://1", "x://2"]);
+        assert_eq!(found[0].shown(ListKind::Resources).as_str(), r#"{"uri":"gateway:a:x://1","x":1}"#);
+    }
+}

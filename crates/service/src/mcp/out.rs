@@ -1,0 +1,148 @@
+//! The way back to a caller while its request is at work: notifications, and questions of servers.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use gateway_protocol::{Notification, RawJson, RawObject, RequestId, RpcError, code, method, write_request};
+use tokio::sync::{mpsc, oneshot};
+
+use super::legacy::Stream;
+use super::level::Level;
+
+/// Where messages of one request go.
+#[derive(Clone, Debug)]
+pub(super) enum Sink {
+    /// The stream of a legacy request, kept for those who come back.
+    Stream(Arc<Stream>),
+    /// Whoever reads the answer now: a modern request, or standard output.
+    Channel(mpsc::Sender<Bytes>),
+}
+
+impl Sink {
+    /// Sends one message. Whoever went away gets none.
+    pub(super) async fn send(&self, message: Bytes) {
+        match self {
+            Self::Stream(stream) => stream.push(message),
+            Self::Channel(channel) => {
+                let _ = channel.send(message).await;
+            }
+        }
+    }
+}
+
+impl Sink {
+    /// Sends one message if there is room: news that cannot wait for their reader.
+    pub(super) fn offer(&self, message: Bytes) {
+        match self {
+            Self::Stream(stream) => stream.push(message),
+            Self::Channel(channel) => drop(channel.try_send(message)),
+        }
+    }
+}
+
+/// What belongs to one request beside its answer.
+#[derive(Clone, Debug)]
+pub(super) struct Out {
+    pub(super) sink: Sink,
+    /// The token under which the caller wants progress.
+    pub(super) token: Option<RawJson>,
+    /// The log messages that the caller wants.
+    pub(super) level: Option<Level>,
+}
+
+impl Out {
+    /// Sends a notification of an upstream on, if the caller wants it.
+    pub(super) async fn note(&self, notification: Notification) {
+        let params = match notification.method.as_str() {
+            method::PROGRESS => match self.with_token(notification.params) {
+                Some(params) => Some(params),
+                None => return,
+            },
+            method::LOG_MESSAGE => {
+                let level = Level::of_message(notification.params.as_ref());
+                if self.level.is_none_or(|least| level < least) {
+                    return;
+                }
+                notification.params
+            }
+            _ => notification.params,
+        };
+        self.sink.send(written(&notification.method, params.as_ref())).await;
+    }
+
+    fn with_token(&self, params: Option<RawJson>) -> Option<RawJson> {
+        let token = self.token.as_ref()?;
+        let params = params?;
+        let mut object = RawObject::parse(&params).ok()?;
+        object.set("progressToken", token).ok()?;
+        object.to_raw().ok()
+    }
+}
+
+/// A notification as it is sent.
+pub(super) fn written(method: &str, params: Option<&RawJson>) -> Bytes {
+    let mut text = Vec::with_capacity(64 + method.len() + params.map_or(0, RawJson::len));
+    text.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":");
+    text.extend_from_slice(serde_json::Value::from(method).to_string().as_bytes());
+    if let Some(params) = params {
+        text.extend_from_slice(b",\"params\":");
+        text.extend_from_slice(params.as_bytes());
+    }
+    text.push(b'}');
+    // On standard output a line end ends the message.
+    text.retain(|byte| !matches!(byte, b'\n' | b'\r'));
+    text.into()
+}
+
+/// The other side of a legacy connection, which answers requests.
+#[derive(Debug, Default)]
+pub(super) struct Peer {
+    next: AtomicU64,
+    waiting: Mutex<HashMap<u64, oneshot::Sender<Result<RawJson, RpcError>>>>,
+}
+
+impl Peer {
+    /// Sends a request and waits for its answer. Dropping the future forgets the request.
+    pub(super) async fn ask(
+        &self,
+        sink: &Sink,
+        method: &str,
+        params: Option<&RawJson>,
+    ) -> Result<RawJson, RpcError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        let (answer, receiver) = oneshot::channel();
+        self.lock().insert(id, answer);
+        let _forget = Forget { peer: self, id };
+        let object = params.and_then(|params| RawObject::parse(params).ok()).unwrap_or_default();
+        let members: Vec<(&str, &[u8])> =
+            object.members.iter().map(|(key, value)| (key.as_ref(), value.get().as_bytes())).collect();
+        let mut message = Vec::new();
+        write_request(&mut message, id, method, &members, &[]);
+        sink.send(message.into()).await;
+        receiver.await.unwrap_or_else(|_| Err(RpcError::new(code::INTERNAL_ERROR, "the caller went away")))
+    }
+
+    /// Takes an answer. One that nobody waits for is passed over.
+    pub(super) fn answered(&self, id: &RequestId, outcome: Result<RawJson, RpcError>) {
+        if let Some(answer) = id.number().and_then(|id| self.lock().remove(&id)) {
+            let _ = answer.send(outcome);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Result<RawJson, RpcError>>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Forget<'a> {
+    peer: &'a Peer,
+    id: u64,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.peer.lock().remove(&self.id);
+    }
+}

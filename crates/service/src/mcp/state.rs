@@ -1,0 +1,229 @@
+//! The `requestState` that callers carry from one request to the next: signed, so that nobody can write one; with a time
+//! after which it is void; and bound to the caller and the request that it was made for.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use hmac::{Hmac, Mac as _};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// What a state stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Behind {
+    /// The state that the upstream gave, if it gave one; nothing is kept here.
+    #[serde(rename = "u")]
+    Upstream(Option<String>),
+    /// A call that waits here for its answers.
+    #[serde(rename = "p")]
+    Parked(String),
+}
+
+/// What is written into a state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Claims {
+    #[serde(rename = "b")]
+    pub(crate) behind: Behind,
+    /// Who may use it.
+    #[serde(rename = "c")]
+    pub(crate) caller: Option<String>,
+    /// The request that it belongs to.
+    #[serde(rename = "r")]
+    pub(crate) request: String,
+    /// Seconds since 1970 after which it is void.
+    #[serde(rename = "e")]
+    expires: i64,
+}
+
+/// Why a state is not taken. Callers are told no more than these words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadState {
+    #[error("this `requestState` was not made here, or was changed")]
+    Forged,
+    #[error("this `requestState` has expired; send the request again without it")]
+    Expired,
+    #[error("this `requestState` belongs to another request or another caller")]
+    Foreign,
+}
+
+/// Signs states and knows its own again. Where the system gave no random key, none is ever known.
+#[derive(Clone)]
+pub(crate) struct Seal(Option<Hmac<Sha256>>);
+
+impl std::fmt::Debug for Seal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Seal")
+    }
+}
+
+impl Seal {
+    /// One with a key of real chance: states end with the process.
+    pub(crate) fn random() -> Self {
+        random_bytes().map_or(Self(None), |key| Self::new(&key))
+    }
+
+    fn new(key: &[u8; 32]) -> Self {
+        Self(Hmac::new_from_slice(key).ok())
+    }
+
+    /// The state for a request of a caller.
+    pub(crate) fn write(
+        &self,
+        behind: Behind,
+        caller: Option<&str>,
+        request: &str,
+        life: Duration,
+    ) -> String {
+        let life = i64::try_from(life.as_secs()).unwrap_or(i64::MAX);
+        let claims = Claims {
+            behind,
+            caller: caller.map(str::to_owned),
+            request: request.to_owned(),
+            expires: Timestamp::now().as_second().saturating_add(life),
+        };
+        let payload = BASE64.encode(serde_json::to_vec(&claims).unwrap_or_default());
+        let Some(key) = self.0.clone() else { return String::new() };
+        let mac = key.chain_update(payload.as_bytes()).finalize().into_bytes();
+        format!("{payload}.{}", BASE64.encode(mac))
+    }
+
+    /// What a state stands for, if it is ours, still holds, and belongs to this request of this caller.
+    pub(crate) fn read(&self, text: &str, caller: Option<&str>, request: &str) -> Result<Behind, BadState> {
+        let (payload, mac) = text.split_once('.').ok_or(BadState::Forged)?;
+        let mac = BASE64.decode(mac).map_err(|_| BadState::Forged)?;
+        let key = self.0.clone().ok_or(BadState::Forged)?;
+        key.chain_update(payload.as_bytes()).verify_slice(&mac).map_err(|_| BadState::Forged)?;
+        let payload = BASE64.decode(payload).map_err(|_| BadState::Forged)?;
+        let claims: Claims = serde_json::from_slice(&payload).map_err(|_| BadState::Forged)?;
+        if claims.expires < Timestamp::now().as_second() {
+            return Err(BadState::Expired);
+        }
+        if claims.caller.as_deref() != caller || claims.request != request {
+            return Err(BadState::Foreign);
+        }
+        Ok(claims.behind)
+    }
+}
+
+/// What tells one request from another: the same method, name and arguments give the same text, whatever their spacing
+/// and the order of their keys.
+pub(crate) fn request_mark(face: &str, method: &str, name: &str, arguments: &Value) -> String {
+    let mut hash = Sha256::new();
+    for part in [face, method, name] {
+        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(part);
+    }
+    digest(&mut hash, arguments);
+    BASE64.encode(hash.finalize())
+}
+
+fn digest(hash: &mut Sha256, value: &Value) {
+    match value {
+        Value::Object(members) => {
+            let mut keys: Vec<&String> = members.keys().collect();
+            keys.sort_unstable();
+            hash.update(b"{");
+            for key in keys {
+                hash.update(Value::from(key.as_str()).to_string());
+                digest(hash, members.get(key).unwrap_or(&Value::Null));
+            }
+            hash.update(b"}");
+        }
+        Value::Array(items) => {
+            hash.update(b"[");
+            for item in items {
+                digest(hash, item);
+            }
+            hash.update(b"]");
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            hash.update(value.to_string());
+            hash.update(b",");
+        }
+    }
+}
+
+/// An id that cannot be guessed; nothing where the system gives no random numbers.
+pub(crate) fn secret_id() -> Option<String> {
+    random_bytes().map(|bytes| BASE64.encode(bytes))
+}
+
+fn random_bytes() -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const LIFE: Duration = Duration::from_mins(1);
+
+    #[test]
+    fn a_state_holds_for_its_caller_and_its_request_only() {
+        let seal = Seal::new(&[7; 32]);
+        let behind = Behind::Upstream(Some("theirs".to_owned()));
+        let state = seal.write(behind.clone(), Some("ann"), "r1", LIFE);
+        assert_eq!(seal.read(&state, Some("ann"), "r1"), Ok(behind));
+        for (caller, request) in [(Some("bob"), "r1"), (None, "r1"), (Some("ann"), "r2")] {
+            assert_eq!(seal.read(&state, caller, request), Err(BadState::Foreign), "{caller:?} {request}");
+        }
+        assert_eq!(Seal::new(&[8; 32]).read(&state, Some("ann"), "r1"), Err(BadState::Forged));
+    }
+
+    #[test]
+    fn no_byte_of_a_state_can_be_changed() {
+        let seal = Seal::new(&[7; 32]);
+        let state = seal.write(Behind::Parked("x".to_owned()), None, "r", LIFE);
+        for place in 0..state.len() {
+            let mut bytes = state.clone().into_bytes();
+            bytes[place] = if bytes[place] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(bytes).unwrap();
+            // The last letter of a base64 text has bits that mean nothing.
+            if changed != state {
+                assert!(seal.read(&changed, None, "r").is_err(), "place {place}");
+            }
+        }
+        for text in ["", ".", "a.b", &state[1..], &format!("{state}A")] {
+            assert_eq!(seal.read(text, None, "r"), Err(BadState::Forged), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_state_expires() {
+        let seal = Seal::new(&[7; 32]);
+        let mut claims = Claims {
+            behind: Behind::Parked("x".to_owned()),
+            caller: None,
+            request: "r".to_owned(),
+            expires: Timestamp::now().as_second() - 1,
+        };
+        let sign = |claims: &Claims| {
+            let payload = BASE64.encode(serde_json::to_vec(claims).unwrap());
+            let mac = seal.0.clone().unwrap().chain_update(payload.as_bytes()).finalize().into_bytes();
+            format!("{payload}.{}", BASE64.encode(mac))
+        };
+        assert_eq!(seal.read(&sign(&claims), None, "r"), Err(BadState::Expired));
+        claims.expires += 60;
+        assert!(seal.read(&sign(&claims), None, "r").is_ok());
+    }
+
+    #[test]
+    fn the_same_request_has_the_same_mark() {
+        let mark = |name: &str, arguments: Value| request_mark("", "tools/call", name, &arguments);
+        assert_eq!(mark("a", json!({"x": 1, "y": [1, 2]})), mark("a", json!({"y": [1, 2], "x": 1})));
+        let other = [
+            mark("b", json!({"x": 1})),
+            mark("a", json!({"x": "1"})),
+            mark("a", json!({"x": [1]})),
+            mark("a", json!({"x": 1, "y": null})),
+        ];
+        assert!(other.iter().all(|other| *other != mark("a", json!({"x": 1}))));
+    }
+}
