@@ -70,6 +70,8 @@ pub(crate) fn check_modern_headers(message: &Message<'_>, headers: &HeaderMap) -
     let name = match message.method() {
         method::CALL_TOOL | method::GET_PROMPT => params.and_then(|params| params.name.as_deref()),
         method::READ_RESOURCE => params.and_then(|params| params.uri.as_deref()),
+        // SEP-2663
+        "tasks/get" | "tasks/update" | "tasks/cancel" => params.and_then(|params| params.task.as_deref()),
         _ => return Ok(()),
     };
     let given = text_of(headers, header::NAME);
