@@ -130,6 +130,12 @@ impl Fixture {
         self.option("--era", era.name())
     }
 
+    /// Offers all that the official conformance suite asks a server for, instead of tools to test clients with.
+    #[must_use]
+    pub fn everything(self) -> Self {
+        self.option("--serve", "everything")
+    }
+
     /// A fault with its default value.
     #[must_use]
     pub fn mode(self, fault: Fault) -> Self {

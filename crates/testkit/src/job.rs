@@ -132,6 +132,19 @@ impl Job {
                 append_error(&mut out, message, &error);
                 reply.status = Some(lifecycle::status_of(self.exchange.era, &error));
             }
+            Called::Slow if let Some(everything) = &server.everything => {
+                match everything.work(server, message, &self.exchange, cancelled).await? {
+                    Ok(result) => {
+                        out.extend_from_slice(result.to_string().as_bytes());
+                        out.push(b'}');
+                    }
+                    Err(error) => {
+                        out.clear();
+                        append_error(&mut out, message, &error);
+                        reply.status = Some(lifecycle::status_of(self.exchange.era, &error));
+                    }
+                }
+            }
             Called::Slow if message.name() == Some("exit") => {
                 let exit: Exit = serde_json::from_str(message.arguments()).unwrap_or_default();
                 reply.exit = Some(exit.code());

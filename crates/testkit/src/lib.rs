@@ -19,6 +19,7 @@
 
 mod catalogue;
 mod definitions;
+mod everything;
 mod files;
 mod fixture;
 mod http;
@@ -31,13 +32,15 @@ mod options;
 mod process;
 mod run;
 mod server;
+mod session;
 mod stdio;
+mod stream;
 mod tools;
 
 pub use definitions::LOSSLESS_RESULT;
 pub use fixture::{Fixture, FixtureError, RunningFixture, fixture_path};
 pub use modes::{Fault, Mode, UnknownMode};
-pub use options::{AnswerKind, Options, SpokenEra, Transport};
+pub use options::{AnswerKind, Options, Serves, SpokenEra, Transport};
 pub use process::{
     TimedOut, children_of, count_lines, count_lines_with, eventually, eventually_blocking, is_alive,
 };

@@ -6,7 +6,7 @@ use gateway_protocol::{
 use serde_json::json;
 
 use crate::message::Message;
-use crate::options::{Options, SpokenEra};
+use crate::options::{Options, Serves, SpokenEra};
 use crate::server::Exchange;
 use crate::tools::Called;
 
@@ -17,7 +17,19 @@ pub(crate) enum SpeaksNow {
     Modern,
 }
 
-const CAPABILITIES: &str = r#"{"tools":{"listChanged":true}}"#;
+/// What the server says that it can do.
+fn capabilities(serves: Serves, era: SpeaksNow) -> &'static str {
+    match (serves, era) {
+        (Serves::Tools, _) => r#"{"tools":{"listChanged":true}}"#,
+        (Serves::Everything, SpeaksNow::Legacy) => {
+            r#"{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{}}"#
+        }
+        (Serves::Everything, SpeaksNow::Modern) => {
+            r#"{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#
+        }
+    }
+}
+
 const INSTRUCTIONS: &str = "A server for tests. Nothing here is true.";
 
 /// The era of a message, from what it carries and what the server speaks.
@@ -28,8 +40,11 @@ pub(crate) fn era_of(spoken: SpokenEra, message: &Message<'_>, version_header: O
         SpokenEra::Both => {
             let carries_version = message.meta().is_some_and(|meta| meta.version.is_some());
             let only_modern = matches!(message.method(), method::DISCOVER | method::LISTEN);
-            let modern = (carries_version || only_modern || version_header.is_some_and(is_modern))
-                && message.method() != method::INITIALIZE;
+            // A client that opens with `initialize` may name a version that is not spoken yet; one that writes the
+            // modern `_meta` into it asks for a method that its own era does not have.
+            let modern = carries_version
+                || (only_modern || version_header.is_some_and(is_modern))
+                    && message.method() != method::INITIALIZE;
             if modern { SpeaksNow::Modern } else { SpeaksNow::Legacy }
         }
     }
@@ -41,7 +56,8 @@ pub(crate) fn check_modern(message: &Message<'_>) -> Result<(), RpcError> {
         data: RawJson::of(&json!({"supported": [MODERN], "requested": requested})).ok(),
         ..RpcError::new(code::UNSUPPORTED_VERSION, "unsupported protocol version")
     };
-    if message.method() == method::INITIALIZE {
+    let carries_version = message.meta().is_some_and(|meta| meta.version.is_some());
+    if message.method() == method::INITIALIZE && !carries_version {
         let requested = message.params.as_ref().and_then(|params| params.protocol_version.as_deref());
         return Err(unsupported(requested.unwrap_or_default()));
     }
@@ -74,7 +90,8 @@ pub(crate) fn initialize(options: &Options, message: &Message<'_>, out: &mut Vec
     let requested = message.params.as_ref().and_then(|params| params.protocol_version.as_deref());
     let version = negotiate_legacy(requested.unwrap_or(LATEST_LEGACY));
     let result = format!(
-        r#"{{"protocolVersion":"{version}","capabilities":{CAPABILITIES},"serverInfo":{},"instructions":"{INSTRUCTIONS}"}}"#,
+        r#"{{"protocolVersion":"{version}","capabilities":{},"serverInfo":{},"instructions":"{INSTRUCTIONS}"}}"#,
+        capabilities(options.serve, SpeaksNow::Legacy),
         server_info()
     );
     out.extend_from_slice(result.as_bytes());
@@ -84,7 +101,8 @@ pub(crate) fn initialize(options: &Options, message: &Message<'_>, out: &mut Vec
 /// Appends the answer to `server/discover`.
 pub(crate) fn discover(options: &Options, out: &mut Vec<u8>) -> Called {
     let result = format!(
-        r#"{{"resultType":"complete","supportedVersions":["{MODERN}"],"capabilities":{CAPABILITIES},"instructions":"{INSTRUCTIONS}","_meta":{{"{}":{}}},"ttlMs":{},"cacheScope":"public"}}"#,
+        r#"{{"resultType":"complete","supportedVersions":["{MODERN}"],"capabilities":{},"instructions":"{INSTRUCTIONS}","_meta":{{"{}":{}}},"ttlMs":{},"cacheScope":"public"}}"#,
+        capabilities(options.serve, SpeaksNow::Modern),
         meta::SERVER_INFO,
         server_info(),
         options.ttl_ms

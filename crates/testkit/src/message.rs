@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// One message.
@@ -14,6 +15,12 @@ pub(crate) struct Message<'a> {
     pub(crate) method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub(crate) params: Option<Params<'a>>,
+    /// What the client answers to a request of ours.
+    #[serde(borrow, default)]
+    pub(crate) result: Option<&'a RawValue>,
+    /// That the client refuses a request of ours.
+    #[serde(borrow, default)]
+    pub(crate) error: Option<&'a RawValue>,
 }
 
 /// The parameters that any method here looks at.
@@ -33,6 +40,19 @@ pub(crate) struct Params<'a> {
     pub(crate) request_id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) notifications: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) capabilities: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) level: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(crate) argument: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "taskId")]
+    pub(crate) task: Option<Cow<'a, str>>,
+    /// Also where it is `null`, which is not the same as absent.
+    #[serde(borrow, default, rename = "inputResponses", deserialize_with = "present")]
+    pub(crate) input_responses: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "requestState")]
+    pub(crate) request_state: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "_meta")]
     pub(crate) meta: Option<Meta<'a>>,
 }
@@ -44,6 +64,8 @@ pub(crate) struct Meta<'a> {
     pub(crate) version: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "io.modelcontextprotocol/clientCapabilities")]
     pub(crate) capabilities: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/logLevel")]
+    pub(crate) log_level: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "progressToken")]
     pub(crate) progress_token: Option<&'a RawValue>,
 }
@@ -69,6 +91,15 @@ impl<'a> Message<'a> {
     /// The arguments of a call as text.
     pub(crate) fn arguments(&self) -> &str {
         self.params.as_ref().and_then(|params| params.arguments).map_or("{}", RawValue::get)
+    }
+
+    /// What a message without a method answers to a request of ours.
+    pub(crate) fn answer(&self) -> Result<Value, Value> {
+        let read = |raw: &RawValue| serde_json::from_str(raw.get()).unwrap_or_default();
+        match self.error {
+            Some(error) => Err(read(error)),
+            None => Ok(self.result.map(read).unwrap_or_default()),
+        }
     }
 
     pub(crate) fn meta(&self) -> Option<&Meta<'a>> {

@@ -1,87 +1,90 @@
 //! Who hears what the server says unasked.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use gateway_protocol::{meta, method, write_notification};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::message::Message;
+use crate::options::Serves;
 use crate::stdio::Stdout;
+use crate::stream::{NumberedStream, event};
 
 /// Where messages go.
 #[derive(Clone, Debug)]
 pub(crate) enum Outbox {
-    /// To whoever writes the body of an answer.
-    Channel(mpsc::UnboundedSender<Bytes>),
+    /// To whoever writes the body of an answer, as events.
+    Events(mpsc::UnboundedSender<Bytes>),
+    /// The same, but a client that lost the connection can ask for the rest.
+    Numbered(Arc<NumberedStream>),
     /// To stdout, a line each.
     Stdout(Arc<Stdout>),
 }
 
 impl Outbox {
     /// Whether anyone can still hear it.
-    pub(crate) fn send(&self, message: Vec<u8>) -> bool {
+    pub(crate) fn send(&self, message: &[u8]) -> bool {
         match self {
-            Self::Channel(sender) => sender.send(message.into()).is_ok(),
+            Self::Events(sender) => sender.send(event(message)).is_ok(),
+            Self::Numbered(stream) => {
+                stream.send(message);
+                true
+            }
             Self::Stdout(stdout) => {
-                stdout.write_line(&message);
+                stdout.write_line(message);
                 true
             }
         }
     }
-}
 
-/// One legacy connection.
-#[derive(Debug)]
-pub(crate) struct Session {
-    /// Its id; empty on stdio.
-    pub(crate) id: String,
-    phase: AtomicU8,
-    outbox: Mutex<Option<Outbox>>,
-}
-
-impl Session {
-    pub(crate) fn new(id: String, outbox: Option<Outbox>) -> Self {
-        Self { id, phase: AtomicU8::new(0), outbox: Mutex::new(outbox) }
-    }
-
-    /// `initialize` came.
-    pub(crate) fn opened(&self) {
-        self.phase.store(1, Ordering::Relaxed);
-    }
-
-    /// `notifications/initialized` came.
-    pub(crate) fn ready(&self) {
-        if self.phase.load(Ordering::Relaxed) == 1 {
-            self.phase.store(2, Ordering::Relaxed);
+    /// Ends the connection, not the stream: the client has to come back for the rest.
+    pub(crate) fn hang_up(&self) {
+        if let Self::Numbered(stream) = self {
+            stream.hang_up();
         }
     }
 
-    pub(crate) fn is_open(&self) -> bool {
-        self.phase.load(Ordering::Relaxed) > 0
+    /// Nothing more will be sent.
+    pub(crate) fn finish(&self) {
+        if let Self::Numbered(stream) = self {
+            stream.finish();
+        }
     }
+}
 
-    pub(crate) fn is_ready(&self) -> bool {
-        self.phase.load(Ordering::Relaxed) == 2
-    }
+/// What is different now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// What one resource says.
+    Resource(String),
+}
 
-    /// Where answers and notifications of this session go now.
-    pub(crate) fn attach(&self, outbox: Outbox) {
-        *lock(&self.outbox) = Some(outbox);
-    }
-
-    pub(crate) fn outbox(&self) -> Option<Outbox> {
-        lock(&self.outbox).clone()
-    }
-
-    /// Tells this session that the tools changed; false if nobody hears it.
-    pub(crate) fn tell_tools_changed(&self) -> bool {
-        let Some(outbox) = self.outbox().filter(|_| self.is_ready()) else { return false };
+impl Change {
+    /// The notification of it, with these entries of `_meta`.
+    pub(crate) fn notification(&self, entries: &[(&str, &[u8])]) -> Vec<u8> {
         let mut message = Vec::new();
-        write_notification(&mut message, method::TOOLS_CHANGED, &[], &[]);
-        outbox.send(message)
+        let mut write = |method: &str, params: &[(&str, &[u8])]| {
+            write_notification(&mut message, method, params, entries);
+        };
+        match self {
+            Self::Tools => write(method::TOOLS_CHANGED, &[]),
+            Self::Prompts => write(method::PROMPTS_CHANGED, &[]),
+            Self::Resources => write(method::RESOURCES_CHANGED, &[]),
+            Self::Resource(uri) => {
+                write(method::RESOURCE_UPDATED, &[("uri", json!(uri).to_string().as_bytes())]);
+            }
+        }
+        message
     }
 }
 
@@ -91,40 +94,63 @@ pub(crate) struct Subscription {
     /// The id of the request, as it came.
     pub(crate) id: String,
     pub(crate) outbox: Outbox,
-    /// Whether it asked for changes of the tools.
-    pub(crate) tools: bool,
+    filter: Filter,
 }
 
-#[derive(Default, Deserialize)]
+/// What a subscription asked for, as far as it is honoured.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
 struct Filter {
-    #[serde(default, rename = "toolsListChanged")]
-    tools: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    tools_list_changed: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    prompts_list_changed: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    resources_list_changed: bool,
+    #[serde(skip_serializing_if = "HashSet::is_empty")]
+    resource_subscriptions: HashSet<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Subscription {
     /// What a `subscriptions/listen` asks for.
-    pub(crate) fn from_message(message: &Message<'_>, outbox: Outbox) -> Self {
+    pub(crate) fn from_message(serves: Serves, message: &Message<'_>, outbox: Outbox) -> Self {
         let filter = message.params.as_ref().and_then(|params| params.notifications);
         let filter: Filter =
             filter.and_then(|filter| serde_json::from_str(filter.get()).ok()).unwrap_or_default();
-        Self { id: message.id_text().to_owned(), outbox, tools: filter.tools }
+        let filter = match serves {
+            Serves::Everything => filter,
+            Serves::Tools => Filter { tools_list_changed: filter.tools_list_changed, ..Filter::default() },
+        };
+        Self { id: message.id_text().to_owned(), outbox, filter }
     }
 
     /// Says that the subscription stands, with the filter that is honoured.
     pub(crate) fn acknowledge(&self) -> bool {
-        let filter: &[u8] = if self.tools { br#"{"toolsListChanged":true}"# } else { b"{}" };
-        self.send(method::ACKNOWLEDGED, &[("notifications", filter)])
-    }
-
-    /// Tells that the tools changed; false if nobody hears it any more.
-    pub(crate) fn tell_tools_changed(&self) -> bool {
-        !self.tools || self.send(method::TOOLS_CHANGED, &[])
-    }
-
-    fn send(&self, method: &str, params: &[(&str, &[u8])]) -> bool {
         let mut message = Vec::new();
-        write_notification(&mut message, method, params, &[(meta::SUBSCRIPTION_ID, self.id.as_bytes())]);
-        self.outbox.send(message)
+        let filter = json!(self.filter).to_string();
+        let params: [(&str, &[u8]); 1] = [("notifications", filter.as_bytes())];
+        write_notification(&mut message, method::ACKNOWLEDGED, &params, &self.mark());
+        self.outbox.send(&message)
+    }
+
+    /// Tells of a change, if it was asked for; false if nobody hears it any more.
+    pub(crate) fn tell(&self, change: &Change) -> bool {
+        let wanted = match change {
+            Change::Tools => self.filter.tools_list_changed,
+            Change::Prompts => self.filter.prompts_list_changed,
+            Change::Resources => self.filter.resources_list_changed,
+            Change::Resource(uri) => self.filter.resource_subscriptions.contains(uri),
+        };
+        !wanted || self.outbox.send(&change.notification(&self.mark()))
+    }
+
+    fn mark(&self) -> [(&'static str, &[u8]); 1] {
+        [(meta::SUBSCRIPTION_ID, self.id.as_bytes())]
     }
 }
 

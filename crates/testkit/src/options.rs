@@ -52,6 +52,15 @@ impl SpokenEra {
     }
 }
 
+/// What the fixture offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Serves {
+    /// Tools whose effects and faults tests can see.
+    Tools,
+    /// All that the official conformance suite asks a server for, in both eras.
+    Everything,
+}
+
 /// How requests over HTTP are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AnswerKind {
@@ -75,6 +84,9 @@ pub struct Options {
     /// Which eras it speaks.
     #[arg(long, value_enum, default_value = "both")]
     pub era: SpokenEra,
+    /// What it offers.
+    #[arg(long, value_enum, default_value = "tools")]
+    pub serve: Serves,
     /// What it does wrong.
     #[arg(long = "mode", value_name = "MODE")]
     pub modes: Vec<Mode>,

@@ -12,12 +12,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::catalogue::{Catalogue, ListState};
+use crate::everything::Everything;
 use crate::files::AppendFile;
 use crate::lifecycle::{self, SpeaksNow};
 use crate::message::Message;
 use crate::modes::{Fault, Mode, Modes};
-use crate::notify::{Outbox, Session, Subscription, lock};
-use crate::options::Options;
+use crate::notify::{Change, Outbox, Subscription, lock};
+use crate::options::{Options, Serves};
+use crate::session::Session;
 use crate::tools::Called;
 
 /// Everything that one fixture process knows.
@@ -30,6 +32,8 @@ pub(crate) struct Server {
     pub(crate) call_log: AppendFile,
     pub(crate) wire_log: AppendFile,
     pub(crate) pids: AppendFile,
+    /// What it offers instead of the catalogue.
+    pub(crate) everything: Option<Everything>,
     pub(crate) values: Mutex<HashMap<String, String>>,
     pub(crate) tasks: TaskTracker,
     pub(crate) counted: AtomicU64,
@@ -89,6 +93,7 @@ impl Server {
             wire_log: open(&options.wire_log)?,
             pids: open(&options.pid_file)?,
             fault_memory: open(&options.fault_memory)?,
+            everything: (options.serve == Serves::Everything).then(Everything::default),
             values: Mutex::default(),
             tasks: TaskTracker::new(),
             counted: AtomicU64::new(0),
@@ -108,6 +113,9 @@ impl Server {
     /// Takes one message. An answer that is known at once is appended to `out`.
     pub(crate) fn take(&self, message: &Message<'_>, exchange: &Exchange, out: &mut Vec<u8>) -> Taken {
         if message.method.is_none() {
+            if let Some(session) = &exchange.session {
+                session.answered(message.id_text(), message.answer());
+            }
             return Taken::Accepted;
         }
         if message.id.is_none() {
@@ -157,6 +165,9 @@ impl Server {
 
     /// Appends the result of a request to `out`.
     pub(crate) fn respond(&self, message: &Message<'_>, exchange: &Exchange, out: &mut Vec<u8>) -> Called {
+        if let Some(everything) = &self.everything {
+            return everything.respond(self, message, exchange, out);
+        }
         match message.method() {
             method::CALL_TOOL => {
                 if let Err(error) = lifecycle::check_ready(exchange) {
@@ -170,7 +181,9 @@ impl Server {
                 }
                 self.list(message, exchange.era, out)
             }
-            method::INITIALIZE => lifecycle::initialize(&self.options, message, out),
+            method::INITIALIZE if exchange.era == SpeaksNow::Legacy => {
+                lifecycle::initialize(&self.options, message, out)
+            }
             method::DISCOVER if exchange.era == SpeaksNow::Modern => lifecycle::discover(&self.options, out),
             method::PING if exchange.era == SpeaksNow::Legacy => {
                 out.extend_from_slice(b"{}");
@@ -264,12 +277,17 @@ impl Server {
     pub(crate) fn change_tools(&self, times: u64) {
         for _ in 0..times {
             self.revision.fetch_add(1, Ordering::Relaxed);
-            let sessions: Vec<_> = lock(&self.sessions).values().cloned().collect();
-            for session in sessions {
-                session.tell_tools_changed();
-            }
-            lock(&self.subscriptions).retain(Subscription::tell_tools_changed);
+            self.tell(&Change::Tools);
         }
+    }
+
+    /// Tells everybody who wants to hear of it.
+    pub(crate) fn tell(&self, change: &Change) {
+        let sessions: Vec<_> = lock(&self.sessions).values().cloned().collect();
+        for session in sessions {
+            session.tell(change);
+        }
+        lock(&self.subscriptions).retain(|subscription| subscription.tell(change));
     }
 
     /// Begins the storm of the mode `list-changed-storm` once the list was read and somebody listens.
@@ -297,7 +315,11 @@ impl Server {
     }
 
     pub(crate) fn remove_session(&self, id: &str) -> bool {
-        lock(&self.sessions).remove(id).is_some()
+        let session = lock(&self.sessions).remove(id);
+        if let Some(session) = &session {
+            session.end();
+        }
+        session.is_some()
     }
 
     pub(crate) fn forget_sessions(&self) {

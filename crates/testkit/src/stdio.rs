@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 use crate::job::{Job, give_on_stdout};
 use crate::lifecycle::{SpeaksNow, era_of};
 use crate::message::Message;
-use crate::notify::{Outbox, Session, Subscription, lock};
+use crate::notify::{Outbox, Subscription, lock};
 use crate::server::{Exchange, Server, Taken};
+use crate::session::Session;
 
 /// Stdout, whole lines at a time.
 #[derive(Debug, Default)]
@@ -110,7 +111,8 @@ fn take_line(
         }
         Taken::Listen => {
             let _runtime = runtime.enter();
-            server.subscribe(Subscription::from_message(&message, Outbox::Stdout(Arc::clone(stdout))));
+            let outbox = Outbox::Stdout(Arc::clone(stdout));
+            server.subscribe(Subscription::from_message(server.options.serve, &message, outbox));
         }
     }
 }

@@ -242,7 +242,7 @@ impl Server {
                     ("message", br#""still at it""#),
                 ];
                 write_notification(&mut note, method::PROGRESS, &params, &[]);
-                outbox.send(note);
+                outbox.send(&note);
             }
         }
         self.counter.append(&format!("slow-finished {id}"));

@@ -11,11 +11,12 @@ use http::{HeaderValue, Response, StatusCode};
 use tokio::sync::mpsc;
 
 use super::ExitWhenClosed;
-use super::body::{Body, Events, event};
+use super::body::{Body, Events};
 use crate::job::{Frame, Reply};
 use crate::modes::Fault;
 use crate::options::AnswerKind;
 use crate::server::Server;
+use crate::stream::event;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");

@@ -29,6 +29,7 @@ pub(crate) enum Body {
 pub(crate) struct Events {
     /// What stands before the first message.
     pub(crate) opening: Option<Bytes>,
+    /// Events, as they go out.
     pub(crate) messages: mpsc::UnboundedReceiver<Bytes>,
     /// Called off when the client goes away.
     pub(crate) guard: Option<DropGuard>,
@@ -38,15 +39,6 @@ impl Body {
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self::Whole(Some(bytes.into()))
     }
-}
-
-/// One message as an event.
-pub(crate) fn event(message: &[u8]) -> Bytes {
-    let mut text = Vec::with_capacity(message.len() + 24);
-    text.extend_from_slice(b"event: message\ndata: ");
-    text.extend_from_slice(message);
-    text.extend_from_slice(b"\n\n");
-    text.into()
 }
 
 impl hyper::body::Body for Body {
@@ -70,7 +62,7 @@ impl hyper::body::Body for Body {
                         guard.disarm();
                     }
                 }
-                message.map(|message| message.map(|message| Ok(Frame::data(event(&message)))))
+                message.map(|message| message.map(|message| Ok(Frame::data(message))))
             }
             Self::Pieces { pieces, .. } => {
                 pieces.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))

@@ -10,14 +10,15 @@ use crate::definitions::MIRRORED;
 use crate::message::Message;
 use crate::options::Options;
 
-/// Who may call at all.
+/// Who may call at all. A page that made its own name point here (DNS rebinding) still sends that name.
 pub(crate) fn check_caller(options: &Options, headers: &HeaderMap) -> Result<(), Box<Response<Body>>> {
-    if let Some(origin) = text_of(headers, "origin") {
-        let host = origin.split("://").nth(1).unwrap_or_default();
-        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-        if !matches!(host, "localhost" | "127.0.0.1" | "[::1]") {
-            return Err(Box::new(plain(403, "this origin is not welcome")));
-        }
+    if text_of(headers, "origin")
+        .is_some_and(|origin| !is_local(origin.split("://").nth(1).unwrap_or_default()))
+    {
+        return Err(Box::new(plain(403, "this origin is not welcome")));
+    }
+    if text_of(headers, "host").is_some_and(|host| !is_local(host)) {
+        return Err(Box::new(plain(403, "this host is somebody else")));
     }
     if let Some(token) = &options.require_token
         && text_of(headers, "authorization").and_then(|value| value.strip_prefix("Bearer ")) != Some(token)
@@ -27,6 +28,13 @@ pub(crate) fn check_caller(options: &Options, headers: &HeaderMap) -> Result<(),
         return Err(Box::new(response));
     }
     Ok(())
+}
+
+/// Whether `host` or `host:port` is this machine.
+fn is_local(authority: &str) -> bool {
+    let port = authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let host = port.map_or(authority, |(host, _)| host);
+    matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }
 
 /// Both kinds of answers must be welcome, and the body must be JSON.
@@ -62,10 +70,12 @@ pub(crate) fn check_modern_headers(message: &Message<'_>, headers: &HeaderMap) -
     let name = match message.method() {
         method::CALL_TOOL | method::GET_PROMPT => params.and_then(|params| params.name.as_deref()),
         method::READ_RESOURCE => params.and_then(|params| params.uri.as_deref()),
+        // SEP-2663
+        "tasks/get" | "tasks/update" | "tasks/cancel" => params.and_then(|params| params.task.as_deref()),
         _ => return Ok(()),
     };
     let given = text_of(headers, header::NAME);
-    if given != name && given.map(decode).as_deref() != name {
+    if given != name && given.and_then(decode).as_deref() != name {
         return mismatch(header::NAME);
     }
     if name != Some("header_echo") {
@@ -78,7 +88,8 @@ pub(crate) fn check_modern_headers(message: &Message<'_>, headers: &HeaderMap) -
             Some(Value::String(text)) => Some(text.clone()),
             Some(other) => Some(other.to_string()),
         };
-        if text_of(headers, header).map(decode) != wanted {
+        let given = text_of(headers, header);
+        if given.is_some() != wanted.is_some() || given.and_then(decode) != wanted {
             return mismatch(header);
         }
     }
@@ -99,20 +110,24 @@ pub(crate) fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str>
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Undoes `=?base64?…?=`.
-fn decode(value: &str) -> String {
+/// Undoes `=?base64?…?=`; nothing where that is not proper base64.
+fn decode(value: &str) -> Option<String> {
     let coded = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
-    let Some(coded) = coded else { return value.to_owned() };
+    let Some(coded) = coded else { return Some(value.to_owned()) };
+    if !coded.len().is_multiple_of(4) {
+        return None;
+    }
+    let letters = coded.strip_suffix("==").or_else(|| coded.strip_suffix('=')).unwrap_or(coded);
     let mut bytes = Vec::new();
     let (mut group, mut bits) = (0_u32, 0_u32);
-    for letter in coded.bytes() {
+    for letter in letters.bytes() {
         let sextet = match letter {
             b'A'..=b'Z' => letter - b'A',
             b'a'..=b'z' => letter - b'a' + 26,
             b'0'..=b'9' => letter - b'0' + 52,
             b'+' => 62,
             b'/' => 63,
-            _ => break,
+            _ => return None,
         };
         group = (group << 6 | u32::from(sextet)) & 0xffff;
         bits += 6;
@@ -121,7 +136,7 @@ fn decode(value: &str) -> String {
             bytes.push((group >> bits & 0xff).try_into().unwrap_or_default());
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -134,9 +149,14 @@ mod tests {
             let value = Value::String(format!("\u{e9}{text}"));
             let coded = gateway_protocol::encode_header_value(&value).unwrap();
             assert!(coded.starts_with("=?base64?"), "{coded}");
-            assert_eq!(Value::String(decode(&coded)), value);
+            assert_eq!(decode(&coded).map(Value::String), Some(value));
         }
-        assert_eq!(decode("plain"), "plain");
+        for literal in ["plain", "SGVsbG8=", "=?base64?SGVsbG8="] {
+            assert_eq!(decode(literal).as_deref(), Some(literal));
+        }
+        for broken in ["=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?//8=?="] {
+            assert_eq!(decode(broken), None);
+        }
     }
 
     use serde_json::Value;

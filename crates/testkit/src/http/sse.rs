@@ -15,8 +15,9 @@ use super::body::{Body, Events};
 use crate::job::{Frame, Job, Reply};
 use crate::lifecycle::SpeaksNow;
 use crate::message::Message;
-use crate::notify::{Outbox, Session};
+use crate::notify::Outbox;
 use crate::server::{Exchange, Server, Taken};
+use crate::session::Session;
 
 /// Opens a stream, which is a session.
 pub(crate) fn open(server: &Arc<Server>) -> Response<Body> {
@@ -24,7 +25,7 @@ pub(crate) fn open(server: &Arc<Server>) -> Response<Body> {
     let id = format!("stream-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let (sender, messages) = mpsc::unbounded_channel();
     let opening = format!("event: endpoint\ndata: /messages?sessionId={id}\n\n");
-    let session = Arc::new(Session::new(id, Some(Outbox::Channel(sender))));
+    let session = Arc::new(Session::new(id, Some(Outbox::Events(sender))));
     server.add_session(&session);
     let closed = CancellationToken::new();
     let guard = Some(closed.clone().drop_guard());
@@ -57,7 +58,7 @@ pub(crate) fn post(server: &Arc<Server>, request: &HttpRequest) -> Response<Body
     let mut out = Vec::new();
     match server.take(&message, &exchange, &mut out) {
         Taken::Answered(_) => {
-            outbox.send(out);
+            outbox.send(&out);
         }
         Taken::Accepted | Taken::Listen | Taken::Ignored => {}
         Taken::Later => {
@@ -75,7 +76,7 @@ pub(crate) fn post(server: &Arc<Server>, request: &HttpRequest) -> Response<Body
 async fn give(reply: Reply, outbox: &Outbox) {
     for frame in reply.frames {
         if let Frame::Message(text) = frame {
-            outbox.send(text);
+            outbox.send(&text);
         }
     }
     if let Some(code) = reply.exit {

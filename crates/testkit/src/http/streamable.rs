@@ -4,22 +4,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use gateway_protocol::{RpcError, code, header, is_known_legacy, method};
 use http::{HeaderValue, Response};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{accepted, events, from_reply, json, plain, refusal};
-use super::body::{Body, Events, event};
+use super::body::{Body, Events};
 use super::checks::{check_kinds, check_modern_headers, mirrored, text_of};
 use super::{ExitWhenClosed, HttpRequest};
+use crate::everything::Everything;
 use crate::job::{Frame, Job};
 use crate::lifecycle::{SpeaksNow, era_of};
 use crate::message::Message;
 use crate::modes::Fault;
-use crate::notify::{Outbox, Session, Subscription};
+use crate::notify::{Outbox, Subscription};
 use crate::options::{AnswerKind, SpokenEra};
 use crate::server::{Exchange, Server, Taken, append_error};
+use crate::session::Session;
+use crate::stream::event;
 
 /// What legacy servers say where the specification names no code.
 const LEGACY_BAD_REQUEST: i64 = -32_000;
@@ -73,7 +77,8 @@ pub(crate) async fn post(
         // Until the client goes away.
         Taken::Ignored => std::future::pending().await,
         Taken::Later => {
-            let wants_progress = message.progress_token().is_some() && message.name() == Some("slow");
+            let wants_progress = message.progress_token().is_some() && message.name() == Some("slow")
+                || Everything::takes_time(server, &message, &exchange);
             let plain_events = server.options.answer == AnswerKind::Sse && server.modes.is_empty();
             let job = Job { text: request.body.clone(), exchange: exchange.clone() };
             if wants_progress || plain_events {
@@ -101,10 +106,28 @@ pub(crate) fn get(server: &Arc<Server>, request: &HttpRequest) -> Response<Body>
         Ok(session) => session,
         Err(refusal) => return *refusal,
     };
-    let (sender, messages) = mpsc::unbounded_channel();
-    session.attach(Outbox::Channel(sender));
-    server.storm_if_due();
     let opening = Some(": here you will hear of changes\n\n".into());
+    if server.everything.is_some() {
+        return resumable(&session, text_of(&request.headers, header::LAST_EVENT), opening);
+    }
+    let (sender, messages) = mpsc::unbounded_channel();
+    session.attach(Outbox::Events(sender));
+    server.storm_if_due();
+    events(Events { opening, messages, guard: None })
+}
+
+/// A stream that the client can come back to, or the rest of the one that it comes back to.
+fn resumable(session: &Session, last: Option<&str>, opening: Option<Bytes>) -> Response<Body> {
+    let messages = if let Some(last) = last {
+        let Some(messages) = session.resume_stream(last) else {
+            return plain(404, "no stream has this event");
+        };
+        messages
+    } else {
+        let (stream, messages) = session.open_stream();
+        session.attach(Outbox::Numbered(stream));
+        messages
+    };
     events(Events { opening, messages, guard: None })
 }
 
@@ -180,14 +203,23 @@ fn one_event(message: &[u8]) -> Response<Body> {
 
 fn listen(server: &Arc<Server>, message: &Message<'_>) -> Response<Body> {
     let (sender, messages) = mpsc::unbounded_channel();
-    server.subscribe(Subscription::from_message(message, Outbox::Channel(sender)));
+    let outbox = Outbox::Events(sender);
+    server.subscribe(Subscription::from_message(server.options.serve, message, outbox));
     events(Events { opening: None, messages, guard: None })
 }
 
 /// Answers with a stream: what belongs to the request first, its answer last.
 fn stream_job(server: &Arc<Server>, mut job: Job) -> Response<Body> {
-    let (sender, messages) = mpsc::unbounded_channel();
-    let outbox = Outbox::Channel(sender);
+    let (outbox, messages) = match &job.exchange.session {
+        Some(session) if server.everything.is_some() => {
+            let (stream, messages) = session.open_stream();
+            (Outbox::Numbered(stream), messages)
+        }
+        _ => {
+            let (sender, messages) = mpsc::unbounded_channel();
+            (Outbox::Events(sender), messages)
+        }
+    };
     job.exchange.related = Some(outbox.clone());
     let cancelled = CancellationToken::new();
     // Modern: closing the stream cancels. Legacy: it means nothing.
@@ -197,9 +229,10 @@ fn stream_job(server: &Arc<Server>, mut job: Job) -> Response<Body> {
         let reply = job.run(&task_server, cancelled).await;
         for frame in reply.frames {
             if let Frame::Message(text) = frame {
-                outbox.send(text);
+                outbox.send(&text);
             }
         }
+        outbox.finish();
         if let Some(code) = reply.exit {
             // The answer needs a moment to reach the wire.
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 mod calls;
+mod everything_legacy;
+mod everything_modern;
+mod everything_pipes;
 mod faults;
 mod faults_http;
 mod http;

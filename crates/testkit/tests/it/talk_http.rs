@@ -1,6 +1,6 @@
 //! Talking to a fixture over HTTP, by hand.
 
-use gateway_protocol::{LATEST_LEGACY, MODERN, SseParser};
+use gateway_protocol::{LATEST_LEGACY, MODERN, SseEvent, SseParser};
 use gateway_testkit::RunningFixture;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -51,10 +51,15 @@ impl Answer {
 
     /// The next event: its type and its data; nothing where the stream ended.
     pub(crate) async fn next_event(&mut self) -> Option<(String, String)> {
+        let event = self.next_whole_event().await?;
+        Some((event.event, String::from_utf8(event.data.to_vec()).unwrap()))
+    }
+
+    pub(crate) async fn next_whole_event(&mut self) -> Option<SseEvent> {
         self.parser.push(&std::mem::take(&mut self.rest));
         loop {
             if let Some(event) = self.parser.next_event().unwrap() {
-                return Some((event.event, String::from_utf8(event.data.to_vec()).unwrap()));
+                return Some(event);
             }
             let mut piece = vec![0; 64 * 1024];
             let read = tokio::time::timeout(LONG, self.stream.read(&mut piece)).await;
@@ -80,9 +85,19 @@ pub(crate) async fn try_send(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Option<Answer> {
+    try_send_to(server, "localhost", &format!("{method} {path}"), headers, body).await
+}
+
+/// The same, to a server that is called so.
+pub(crate) async fn try_send_to(
+    server: &RunningFixture,
+    host: &str,
+    line: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Option<Answer> {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).await.ok()?;
-    let mut text =
-        format!("{method} {path} HTTP/1.0\r\nhost: localhost\r\ncontent-length: {}\r\n", body.len());
+    let mut text = format!("{line} HTTP/1.0\r\nhost: {host}\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
         text.extend([name, ": ", value, "\r\n"]);
     }
@@ -128,7 +143,8 @@ pub(crate) async fn post(server: &RunningFixture, headers: &[(&str, &str)], mess
 pub(crate) async fn post_modern(server: &RunningFixture, message: &Value) -> Answer {
     let method = message["method"].as_str().unwrap();
     let mut headers = vec![("mcp-protocol-version", MODERN), ("mcp-method", method)];
-    if let Some(name) = message["params"]["name"].as_str() {
+    let params = &message["params"];
+    if let Some(name) = ["name", "uri", "taskId"].iter().find_map(|key| params[*key].as_str()) {
         headers.push(("mcp-name", name));
     }
     post(server, &headers, message).await
@@ -142,7 +158,13 @@ pub(crate) struct HttpSession<'a> {
 
 impl<'a> HttpSession<'a> {
     pub(crate) async fn open(server: &'a RunningFixture) -> Self {
-        let answer = post(server, &[], &initialize(0)).await;
+        Self::open_with(server, &json!({})).await
+    }
+
+    pub(crate) async fn open_with(server: &'a RunningFixture, capabilities: &Value) -> Self {
+        let mut opening = initialize(0);
+        opening["params"]["capabilities"] = capabilities.clone();
+        let answer = post(server, &[], &opening).await;
         assert_eq!(answer.status, 200);
         let id = answer.header("mcp-session-id").unwrap().to_owned();
         let session = Self { server, id };
@@ -158,5 +180,16 @@ impl<'a> HttpSession<'a> {
 
     pub(crate) async fn post(&self, message: &Value) -> Answer {
         self.try_post(message).await.unwrap_or_else(|| panic!("no answer"))
+    }
+
+    /// The stream of what was not asked for; with an event's id, the rest of the stream that it was on.
+    pub(crate) async fn stream(&self, last_event: Option<&str>) -> Answer {
+        let mut headers = vec![
+            ("accept", "text/event-stream"),
+            ("mcp-session-id", self.id.as_str()),
+            ("mcp-protocol-version", LATEST_LEGACY),
+        ];
+        headers.extend(last_event.map(|id| ("last-event-id", id)));
+        try_send(self.server, "GET", "/mcp", &headers, "").await.unwrap_or_else(|| panic!("no answer"))
     }
 }

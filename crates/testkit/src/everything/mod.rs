@@ -1,0 +1,244 @@
+//! A server that offers all that the official conformance suite asks for, in both eras.
+//!
+//! Everything exists in both eras, also where the suite asks for it in one only: what a modern client is asked by an
+//! `input_required` result, a legacy client is asked by a request of the server. So a gateway between two eras has
+//! something to translate, in either direction.
+
+mod ask;
+mod definitions;
+mod flows;
+mod prompts;
+mod questions;
+mod resources;
+mod seal;
+mod tasks;
+mod tools;
+mod work;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gateway_protocol::{RawJson, RpcError, code, method};
+use serde_json::{Value, json};
+
+use crate::lifecycle::{self, SpeaksNow};
+use crate::message::Message;
+use crate::server::{Exchange, Server};
+use crate::tools::Called;
+
+pub(crate) use seal::Seal;
+pub(crate) use tasks::Tasks;
+
+/// The extension of long-running calls (SEP-2663).
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// Methods that only this server knows.
+mod name {
+    pub(super) const SET_LEVEL: &str = "logging/setLevel";
+    pub(super) const SUBSCRIBE: &str = "resources/subscribe";
+    pub(super) const UNSUBSCRIBE: &str = "resources/unsubscribe";
+    pub(super) const COMPLETE: &str = "completion/complete";
+    pub(super) const GET_TASK: &str = "tasks/get";
+    pub(super) const UPDATE_TASK: &str = "tasks/update";
+    pub(super) const CANCEL_TASK: &str = "tasks/cancel";
+}
+
+/// What changes while the server runs.
+#[derive(Debug, Default)]
+pub(crate) struct Everything {
+    pub(crate) seal: Seal,
+    pub(crate) tasks: Tasks,
+    tool_changes: AtomicU64,
+    prompt_changes: AtomicU64,
+    resource_changes: AtomicU64,
+    resource_updates: AtomicU64,
+}
+
+/// One request and all that its answer depends on.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    server: &'a Server,
+    everything: &'a Everything,
+    message: &'a Message<'a>,
+    exchange: &'a Exchange,
+}
+
+/// How a request is answered.
+#[derive(Debug)]
+enum Answer {
+    /// With this result.
+    Now(Value),
+    /// It takes time, or the client has to be asked first.
+    Later,
+}
+
+type Answered = Result<Answer, RpcError>;
+
+impl Everything {
+    /// Appends the result of a request to `out`.
+    pub(crate) fn respond(
+        &self,
+        server: &Server,
+        message: &Message<'_>,
+        exchange: &Exchange,
+        out: &mut Vec<u8>,
+    ) -> Called {
+        match message.method() {
+            method::INITIALIZE if exchange.era == SpeaksNow::Legacy => {
+                let called = lifecycle::initialize(&server.options, message, out);
+                remember_client(message, exchange);
+                return called;
+            }
+            method::DISCOVER if exchange.era == SpeaksNow::Modern => {
+                return lifecycle::discover(&server.options, out);
+            }
+            _ => {}
+        }
+        match (Asked { server, everything: self, message, exchange }).answer() {
+            Ok(Answer::Now(result)) => {
+                // Memory takes everything.
+                let _ = serde_json::to_writer(out, &result);
+                Called::Done
+            }
+            Ok(Answer::Later) => Called::Slow,
+            Err(error) => Called::Failed(error),
+        }
+    }
+
+    /// Whether the answer to this request comes later, so that it needs a stream.
+    pub(crate) fn takes_time(server: &Server, message: &Message<'_>, exchange: &Exchange) -> bool {
+        let Some(everything) = &server.everything else { return false };
+        work::takes_time(Asked { server, everything, message, exchange })
+    }
+}
+
+impl Asked<'_> {
+    fn answer(self) -> Answered {
+        let method = self.message.method();
+        if method == method::PING && self.era() == SpeaksNow::Legacy {
+            return Ok(Answer::Now(json!({})));
+        }
+        lifecycle::check_ready(self.exchange)?;
+        match (method, self.era()) {
+            (method::LIST_TOOLS, _) => tools::list(self),
+            (method::CALL_TOOL, _) => tools::call(self),
+            (method::LIST_RESOURCES, _) => resources::list(self),
+            (method::LIST_RESOURCE_TEMPLATES, _) => resources::list_templates(self),
+            (method::READ_RESOURCE, _) => resources::read(self),
+            (name::SUBSCRIBE | name::UNSUBSCRIBE, SpeaksNow::Legacy) => resources::watch(self),
+            (method::LIST_PROMPTS, _) => prompts::list(self),
+            (method::GET_PROMPT, _) => prompts::get(self),
+            (name::COMPLETE, _) => prompts::complete(self),
+            (name::SET_LEVEL, SpeaksNow::Legacy) => work::set_level(self),
+            (name::GET_TASK | name::UPDATE_TASK | name::CANCEL_TASK, SpeaksNow::Modern) => {
+                tasks::handle(self)
+            }
+            (other, _) => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("method not found: {other}"))),
+        }
+    }
+
+    fn era(self) -> SpeaksNow {
+        self.exchange.era
+    }
+
+    /// What the client can do: said with every modern request, said once by a legacy client.
+    fn capabilities(self) -> Value {
+        match self.era() {
+            SpeaksNow::Modern => read(self.message.meta().and_then(|meta| meta.capabilities)),
+            SpeaksNow::Legacy => {
+                let session = self.exchange.session.as_ref();
+                session
+                    .map(|session| session.client(|client| client.capabilities.clone()))
+                    .unwrap_or_default()
+            }
+        }
+    }
+
+    fn has_tasks(self) -> bool {
+        self.era() == SpeaksNow::Modern && self.capabilities()["extensions"][TASKS].is_object()
+    }
+
+    fn arguments(self) -> Value {
+        serde_json::from_str(self.message.arguments()).unwrap_or_default()
+    }
+
+    /// A result that is complete.
+    fn complete(self, mut result: Value) -> Answer {
+        if self.era() == SpeaksNow::Modern
+            && let Some(members) = result.as_object_mut()
+        {
+            members.insert("resultType".to_owned(), json!("complete"));
+        }
+        Answer::Now(result)
+    }
+
+    /// A complete result that says how long it stays true (MCP 2026-07-28, SEP-2549).
+    fn cacheable(self, mut result: Value, scope: &str) -> Answer {
+        if self.era() == SpeaksNow::Modern
+            && let Some(members) = result.as_object_mut()
+        {
+            members.insert("ttlMs".to_owned(), json!(self.server.options.ttl_ms));
+            members.insert("cacheScope".to_owned(), json!(scope));
+        }
+        self.complete(result)
+    }
+
+    /// One page of a list.
+    fn page(self, member: &str, entries: Vec<Value>) -> Answered {
+        let cursor = self.message.params.as_ref().and_then(|params| params.cursor.as_deref());
+        let start: usize = match cursor.map(str::parse) {
+            None => 0,
+            Some(Ok(start)) => start,
+            Some(Err(_)) => return Err(RpcError::new(code::INVALID_PARAMS, "unknown cursor")),
+        };
+        let size = self.server.options.page_size.unwrap_or(entries.len()).max(1);
+        let end = start.saturating_add(size);
+        let mut result = json!({});
+        if end < entries.len() {
+            result["nextCursor"] = json!(end.to_string());
+        }
+        result[member] = entries.into_iter().skip(start).take(size).collect();
+        Ok(self.cacheable(result, "public"))
+    }
+}
+
+/// What a legacy client says of itself once.
+fn remember_client(message: &Message<'_>, exchange: &Exchange) {
+    let (Some(session), Some(params)) = (&exchange.session, &message.params) else { return };
+    let requested = params.protocol_version.as_deref().unwrap_or_default();
+    session.client(|client| {
+        gateway_protocol::negotiate_legacy(requested).clone_into(&mut client.version);
+        client.capabilities = read(params.capabilities);
+    });
+}
+
+fn read(raw: Option<&serde_json::value::RawValue>) -> Value {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+/// The refusal of a request that the client cannot help with (MCP 2026-07-28, SEP-2575).
+fn lacks(capabilities: &Value) -> RpcError {
+    RpcError {
+        data: RawJson::of(&json!({ "requiredCapabilities": capabilities })).ok(),
+        ..RpcError::new(
+            code::MISSING_CAPABILITY,
+            "the request needs a capability that the client did not declare",
+        )
+    }
+}
+
+/// A result with one text.
+fn text(text: impl Into<String>) -> Value {
+    json!({"content": [{"type": "text", "text": text.into()}]})
+}
+
+/// A result that says that the tool failed.
+fn failure(message: impl Into<String>) -> Value {
+    let mut result = text(message);
+    result["isError"] = json!(true);
+    result
+}
+
+/// Whether the thing that comes and goes with every change is there.
+fn is_there(changes: &AtomicU64) -> bool {
+    changes.load(Ordering::Relaxed) % 2 == 1
+}

@@ -1,0 +1,169 @@
+//! Calls that outlive their request (SEP-2663). What a task says is worked out when it is asked: nothing runs meanwhile.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use gateway_protocol::{RpcError, code};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::flows::{Round, Step, step};
+use super::{Answered, Asked, TASKS, ask, lacks, name};
+use crate::notify::lock;
+
+const TTL_MS: u64 = 300_000;
+const POLL_MS: u64 = 100;
+
+/// All tasks of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    tasks: Mutex<HashMap<String, Task>>,
+    numbers: AtomicU64,
+}
+
+#[derive(Clone, Debug)]
+struct Task {
+    flow: String,
+    arguments: Value,
+    answers: Map<String, Value>,
+    created: Timestamp,
+    updated: Timestamp,
+    due: Instant,
+    is_cancelled: bool,
+}
+
+/// How long a tool works.
+pub(super) fn duration_of(tool: &str, arguments: &Value) -> Duration {
+    match tool {
+        "slow_compute" => {
+            let seconds = arguments["seconds"].as_f64().unwrap_or_default();
+            Duration::try_from_secs_f64(seconds.clamp(0.0, 600.0)).unwrap_or_default()
+        }
+        _ => Duration::from_millis(200),
+    }
+}
+
+/// What the client is told that cannot follow a task.
+pub(super) fn required() -> RpcError {
+    lacks(&json!({"extensions": {TASKS: {}}}))
+}
+
+/// Begins a task.
+pub(super) fn create(asked: Asked<'_>, tool: &str, answers: Map<String, Value>) -> Value {
+    let tasks = &asked.everything.tasks;
+    let id = format!("task-{}", tasks.numbers.fetch_add(1, Ordering::Relaxed) + 1);
+    let arguments = asked.arguments();
+    let now = Timestamp::now();
+    let due = Instant::now() + duration_of(tool, &arguments);
+    let task = Task {
+        flow: tool.to_owned(),
+        arguments,
+        answers,
+        created: now,
+        updated: now,
+        due,
+        is_cancelled: false,
+    };
+    let mut result = task.describe(&id);
+    result["resultType"] = json!("task");
+    result["status"] = json!("working");
+    lock(&tasks.tasks).insert(id, task);
+    result
+}
+
+/// `tasks/get`, `tasks/update` and `tasks/cancel`.
+pub(super) fn handle(asked: Asked<'_>) -> Answered {
+    if !asked.has_tasks() {
+        return Err(required());
+    }
+    let id = asked.message.params.as_ref().and_then(|params| params.task.as_deref()).unwrap_or_default();
+    let mut tasks = lock(&asked.everything.tasks.tasks);
+    let Some(task) = tasks.get_mut(id) else {
+        return Err(RpcError::new(code::INVALID_PARAMS, format!("unknown task: {id}")));
+    };
+    match asked.message.method() {
+        name::GET_TASK => {
+            let task = task.clone();
+            drop(tasks);
+            Ok(asked.complete(task.detailed(id)))
+        }
+        name::UPDATE_TASK => {
+            let answers = ask::answers_of(asked)?;
+            // Only what was asked is taken.
+            let open = task.open_questions();
+            task.answers.extend(answers.into_iter().filter(|(key, _)| open.contains_key(key)));
+            task.updated = Timestamp::now();
+            Ok(asked.complete(json!({})))
+        }
+        _ => {
+            if !task.is_over() {
+                task.is_cancelled = true;
+                task.updated = Timestamp::now();
+            }
+            Ok(asked.complete(json!({})))
+        }
+    }
+}
+
+impl Task {
+    fn describe(&self, id: &str) -> Value {
+        json!({
+            "taskId": id, "createdAt": self.created.to_string(), "lastUpdatedAt": self.updated.to_string(),
+            "ttlMs": TTL_MS, "pollIntervalMs": POLL_MS,
+        })
+    }
+
+    fn next(&self) -> Option<Step> {
+        let capabilities = Value::Null;
+        step(
+            &self.flow,
+            &Round {
+                arguments: &self.arguments,
+                answers: &self.answers,
+                state: None,
+                capabilities: &capabilities,
+            },
+        )
+    }
+
+    fn open_questions(&self) -> Map<String, Value> {
+        match self.next() {
+            Some(Step::Ask(questions, _)) => {
+                questions.iter().map(|question| (question.key.to_owned(), question.to_request())).collect()
+            }
+            _ => Map::new(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_cancelled || self.due <= Instant::now() && !matches!(self.next(), Some(Step::Ask(..)))
+    }
+
+    fn detailed(&self, id: &str) -> Value {
+        let mut result = self.describe(id);
+        if self.is_cancelled {
+            result["status"] = json!("cancelled");
+            return result;
+        }
+        match self.next() {
+            Some(Step::Ask(..)) => {
+                result["status"] = json!("input_required");
+                result["inputRequests"] = Value::Object(self.open_questions());
+            }
+            _ if self.due > Instant::now() => result["status"] = json!("working"),
+            Some(Step::Done(mut value)) => {
+                value["resultType"] = json!("complete");
+                result["status"] = json!("completed");
+                result["result"] = value;
+            }
+            Some(Step::Failed(error)) => {
+                result["status"] = json!("failed");
+                result["error"] = json!(error);
+            }
+            None => result["status"] = json!("failed"),
+        }
+        result
+    }
+}

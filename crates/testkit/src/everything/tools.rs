@@ -1,0 +1,152 @@
+//! The tools.
+
+use std::sync::atomic::Ordering;
+
+use gateway_protocol::{RpcError, code};
+use serde_json::{Map, Value, json};
+
+use super::definitions::{AUDIO, DYNAMIC_TOOL, TOOLS};
+use super::resources::WATCHED;
+use super::{Answer, Answered, Asked, ask, failure, flows, is_there, lacks, tasks, text, work};
+use crate::definitions::{BUILTIN, MIRRORED, PNG};
+use crate::lifecycle::SpeaksNow;
+use crate::notify::Change;
+
+/// The tool of the other personality that shows mirrored headers.
+const HEADER_ECHO: &str = "header_echo";
+
+pub(super) fn list(asked: Asked<'_>) -> Answered {
+    let define = |(name, description, schema): &(&str, &str, &str)| {
+        let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+        json!({"name": name, "description": description, "inputSchema": schema})
+    };
+    let mut tools: Vec<Value> = TOOLS.iter().map(define).collect();
+    let shared = BUILTIN.iter().filter(|(name, _)| *name == HEADER_ECHO);
+    tools.extend(shared.filter_map(|(_, definition)| serde_json::from_str(definition).ok()));
+    if is_there(&asked.everything.tool_changes) {
+        tools.push(define(&DYNAMIC_TOOL));
+    }
+    asked.page("tools", tools)
+}
+
+pub(super) fn call(asked: Asked<'_>) -> Answered {
+    let Some(tool) = asked.message.name() else {
+        return Err(RpcError::new(code::INVALID_PARAMS, "the call names no tool"));
+    };
+    if work::takes_time(asked) {
+        return begin(asked, tool);
+    }
+    let image = json!({"type": "image", "data": PNG, "mimeType": "image/png"});
+    let resource = |uri: &str, kind: &str, text: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}});
+    let result = match tool {
+        "test_simple_text" => text("This is a simple text response for testing."),
+        "test_image_content" => json!({"content": [image]}),
+        "test_audio_content" => {
+            json!({"content": [{"type": "audio", "data": AUDIO, "mimeType": "audio/wav"}]})
+        }
+        "test_embedded_resource" => {
+            let embedded = "This is an embedded resource content.";
+            json!({"content": [resource("test://embedded-resource", "text/plain", embedded)]})
+        }
+        "test_multiple_content_types" => {
+            let data = r#"{"test":"data","value":123}"#;
+            json!({"content": [
+                {"type": "text", "text": "Multiple content types test:"},
+                image,
+                resource("test://mixed-content-resource", "application/json", data),
+            ]})
+        }
+        "test_error_handling" => failure("This tool intentionally returns an error for testing"),
+        "json_schema_2020_12_tool" => {
+            text(format!("JSON Schema 2020-12 tool called with: {}", asked.message.arguments()))
+        }
+        "greet" => text(format!("Hello, {}!", asked.arguments()["name"].as_str().unwrap_or("stranger"))),
+        HEADER_ECHO => mirrored(asked),
+        "test_missing_capability" => {
+            if asked.capabilities()["sampling"].is_object() {
+                text("Success")
+            } else if asked.era() == SpeaksNow::Modern {
+                return Err(lacks(&json!({"sampling": {}})));
+            } else {
+                failure("the client does not support sampling")
+            }
+        }
+        "test_dynamic_tool" if is_there(&asked.everything.tool_changes) => text("Still here"),
+        "test_trigger_tool_change" => changed(asked, &Change::Tools),
+        "test_trigger_prompt_change" => changed(asked, &Change::Prompts),
+        "test_trigger_resource_change" => changed(asked, &Change::Resources),
+        "test_trigger_resource_update" => {
+            let uri = asked.arguments()["uri"].as_str().unwrap_or(WATCHED).to_owned();
+            changed(asked, &Change::Resource(uri))
+        }
+        flow => return start_flow(asked, flow),
+    };
+    Ok(asked.complete(result))
+}
+
+/// What can be refused at once is refused before there is a stream, which would hide the status.
+fn begin(asked: Asked<'_>, tool: &str) -> Answered {
+    if tool == "test_streaming_elicitation" {
+        ask::drive(asked, tool)?;
+    }
+    Ok(Answer::Later)
+}
+
+/// A tool that needs the client's help, or a task.
+fn start_flow(asked: Asked<'_>, tool: &str) -> Answered {
+    let nothing = flows::Round {
+        arguments: &asked.arguments(),
+        answers: &Map::new(),
+        state: None,
+        capabilities: &asked.capabilities(),
+    };
+    if flows::step(tool, &nothing).is_none() {
+        return Err(RpcError::new(code::INVALID_PARAMS, format!("unknown tool: {tool}")));
+    }
+    let can_be_task = matches!(tool, "slow_compute" | "confirm_delete" | "multi_input");
+    let must_be_task = matches!(tool, "failing_job" | "protocol_error_job" | "test_tool_with_task");
+    if asked.era() == SpeaksNow::Modern && must_be_task && !asked.has_tasks() {
+        return Err(tasks::required());
+    }
+    if !asked.has_tasks() || !(can_be_task || must_be_task) {
+        return ask::drive(asked, tool);
+    }
+    let mut answers = Map::new();
+    if tool == "test_tool_with_task" {
+        // Asks first, and becomes a task with its last round.
+        let Answer::Now(result) = ask::drive(asked, tool)? else { return Ok(Answer::Later) };
+        if result["resultType"] != "complete" {
+            return Ok(Answer::Now(result));
+        }
+        answers = ask::answers_of(asked)?;
+    }
+    Ok(Answer::Now(tasks::create(asked, tool, answers)))
+}
+
+/// Changes something and tells everybody.
+fn changed(asked: Asked<'_>, change: &Change) -> Value {
+    let everything = asked.everything;
+    let counter = match change {
+        Change::Tools => &everything.tool_changes,
+        Change::Prompts => &everything.prompt_changes,
+        Change::Resources => &everything.resource_changes,
+        Change::Resource(_) => &everything.resource_updates,
+    };
+    counter.fetch_add(1, Ordering::Relaxed);
+    asked.server.tell(change);
+    text("changed")
+}
+
+/// The mirrored headers that came, by their arguments.
+fn mirrored(asked: Asked<'_>) -> Value {
+    let seen: Map<String, Value> = MIRRORED
+        .iter()
+        .map(|(argument, header)| {
+            let found = asked.exchange.mirrored.iter().find(|(name, _)| name == header);
+            ((*argument).to_owned(), json!(found.map(|(_, value)| value)))
+        })
+        .collect();
+    let mut result = text(json!(seen).to_string());
+    result["structuredContent"] = Value::Object(seen);
+    result
+}

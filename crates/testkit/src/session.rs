@@ -1,0 +1,151 @@
+//! Legacy connections: what a server remembers of a client between two messages.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use gateway_protocol::LATEST_LEGACY;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::notify::{Change, Outbox, lock};
+use crate::stream::{NumberedStream, Priming};
+
+/// How many streams that are over a client can still come back to.
+const KEPT_STREAMS: usize = 64;
+
+/// One legacy connection.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// Its id; empty on stdio.
+    pub(crate) id: String,
+    phase: AtomicU8,
+    outbox: Mutex<Option<Outbox>>,
+    client: Mutex<Client>,
+    streams: Mutex<BTreeMap<u64, Arc<NumberedStream>>>,
+    opened_streams: AtomicU64,
+    asked: AtomicU64,
+    /// Our requests that wait for the client, by their ids.
+    waiting: Mutex<HashMap<String, oneshot::Sender<ClientAnswer>>>,
+}
+
+/// What is known of the client.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Client {
+    /// The version that both sides agreed on.
+    pub(crate) version: String,
+    /// What it can do.
+    pub(crate) capabilities: Value,
+    /// From which level on it wants log messages; all where it never said.
+    pub(crate) level: Option<String>,
+    /// The resources whose changes it wants to hear of.
+    pub(crate) watched: HashSet<String>,
+}
+
+/// The result of a request of ours, or the error in its place.
+pub(crate) type ClientAnswer = Result<Value, Value>;
+
+impl Session {
+    pub(crate) fn new(id: String, outbox: Option<Outbox>) -> Self {
+        Self {
+            id,
+            phase: AtomicU8::new(0),
+            outbox: Mutex::new(outbox),
+            client: Mutex::default(),
+            streams: Mutex::default(),
+            opened_streams: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// `initialize` came.
+    pub(crate) fn opened(&self) {
+        self.phase.store(1, Ordering::Relaxed);
+    }
+
+    /// `notifications/initialized` came.
+    pub(crate) fn ready(&self) {
+        if self.phase.load(Ordering::Relaxed) == 1 {
+            self.phase.store(2, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.phase.load(Ordering::Relaxed) > 0
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.phase.load(Ordering::Relaxed) == 2
+    }
+
+    /// Where answers and notifications of this session go now.
+    pub(crate) fn attach(&self, outbox: Outbox) {
+        *lock(&self.outbox) = Some(outbox);
+    }
+
+    pub(crate) fn outbox(&self) -> Option<Outbox> {
+        lock(&self.outbox).clone()
+    }
+
+    /// Tells this session of a change; false if nobody hears it.
+    pub(crate) fn tell(&self, change: &Change) -> bool {
+        let wanted = match change {
+            Change::Tools | Change::Prompts | Change::Resources => true,
+            Change::Resource(uri) => self.client(|client| client.watched.contains(uri)),
+        };
+        let Some(outbox) = self.outbox().filter(|_| wanted && self.is_ready()) else { return false };
+        outbox.send(&change.notification(&[]))
+    }
+
+    /// Reads or changes what is known of the client.
+    pub(crate) fn client<T>(&self, look: impl FnOnce(&mut Client) -> T) -> T {
+        look(&mut lock(&self.client))
+    }
+
+    /// A new stream that the client can come back to.
+    pub(crate) fn open_stream(&self) -> (Arc<NumberedStream>, mpsc::UnboundedReceiver<Bytes>) {
+        let number = self.opened_streams.fetch_add(1, Ordering::Relaxed) + 1;
+        let is_new_enough = self.client(|client| client.version.as_str() >= LATEST_LEGACY);
+        let priming = if is_new_enough { Priming::First } else { Priming::None };
+        let (stream, reader) = NumberedStream::open(number, priming);
+        let stream = Arc::new(stream);
+        let mut streams = lock(&self.streams);
+        let over: Vec<u64> =
+            streams.iter().filter(|(_, stream)| stream.is_over()).map(|(number, _)| *number).collect();
+        for number in over.iter().take(over.len().saturating_sub(KEPT_STREAMS)) {
+            streams.remove(number);
+        }
+        streams.insert(number, Arc::clone(&stream));
+        (stream, reader)
+    }
+
+    /// The rest of the stream whose event `last` was the last that the client heard.
+    pub(crate) fn resume_stream(&self, last: &str) -> Option<mpsc::UnboundedReceiver<Bytes>> {
+        let (number, index) = NumberedStream::parse_id(last)?;
+        let stream = lock(&self.streams).get(&number).cloned()?;
+        Some(stream.resume(index))
+    }
+
+    /// A new request to the client: its id, and where its answer comes.
+    pub(crate) fn expect_answer(&self) -> (u64, oneshot::Receiver<ClientAnswer>) {
+        let id = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let (sender, answer) = oneshot::channel();
+        lock(&self.waiting).insert(id.to_string(), sender);
+        (id, answer)
+    }
+
+    /// The client answered the request `id`.
+    pub(crate) fn answered(&self, id: &str, answer: ClientAnswer) {
+        if let Some(waiting) = lock(&self.waiting).remove(id) {
+            // Whoever asked may have been cancelled meanwhile.
+            let _ = waiting.send(answer);
+        }
+    }
+
+    /// The session is over: nothing that waits for its client will be answered.
+    pub(crate) fn end(&self) {
+        lock(&self.waiting).clear();
+    }
+}
