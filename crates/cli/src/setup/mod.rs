@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use gateway_dialects::Dialects;
-use gateway_service::{LogFormat, LogLevel, ServiceConfig, install_logs};
+use gateway_service::{LogFormat, LogLevel, ServiceConfig, client_capabilities, install_logs};
 use gateway_store::CallLog;
 use gateway_upstream::config::jsonc::Document;
 use gateway_upstream::config::{self, ConfigSource, Environment, GatewayConfig, Lookup};
@@ -218,9 +218,10 @@ impl Setup {
         install_logs(format, self.service.log_level.unwrap_or(usual)).context("setting up logs")
     }
 
-    /// The options of a fleet that remembers what it learns.
+    /// The options of a fleet that remembers what it learns, and whose callers can be asked.
     pub(crate) fn remembering_fleet(&self) -> FleetOptions {
         let mut options = self.fleet.clone();
+        options.capabilities = client_capabilities();
         options.memory = self.service.data.as_ref().map(|data| data.join(MEMORY));
         options
     }

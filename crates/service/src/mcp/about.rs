@@ -25,6 +25,9 @@ async fn abilities(gateway: &Gateway, face: &Face) -> Capabilities {
         all.completions |= can.completions;
         all.logging |= can.logging;
         all.subscribe |= can.subscribe;
+        for (name, extension) in can.extensions {
+            all.extensions.entry(name).or_insert(extension);
+        }
     }
     all
 }
@@ -45,6 +48,9 @@ async fn capabilities(gateway: &Gateway, face: &Face) -> Value {
     }
     if can.logging {
         members.insert("logging".to_owned(), json!({}));
+    }
+    if !can.extensions.is_empty() {
+        members.insert("extensions".to_owned(), Value::Object(can.extensions));
     }
     Value::Object(members)
 }

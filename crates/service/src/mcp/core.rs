@@ -15,6 +15,7 @@ use super::lists;
 use super::offers::{self, Whose};
 use super::out::Out;
 use super::state::Behind;
+use super::tasks;
 use crate::gateway::Gateway;
 
 /// Answers a request. A method that both eras do not share is not known here.
@@ -38,6 +39,9 @@ pub(super) async fn answer(
             asked.answer(gateway, caller, out, params).await
         }
         method::COMPLETE => complete(gateway, caller, params).await,
+        asked if caller.is_modern() && tasks::is_meant(asked) => {
+            tasks::answer(gateway, caller, asked, params).await
+        }
         other => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {other}"))),
     }
 }
@@ -121,7 +125,10 @@ impl<'a> Asked<'a> {
         };
         let errand = Arc::clone(&flight.errand);
         match flight.drive(caller, out).await? {
-            Progressed::Done(result) => Ok(finished(caller, self.method, result)),
+            Progressed::Done(result) => {
+                let result = tasks::published(&caller.face, errand.target.server(), result);
+                Ok(finished(caller, self.method, result))
+            }
             Progressed::Waits(flight) => waiting(gateway, caller, flight),
             Progressed::Asks(result) => resealed(gateway, caller, &errand.mark, &result),
         }

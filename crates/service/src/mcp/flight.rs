@@ -53,6 +53,14 @@ pub(super) enum Target {
     Resource { server: UpstreamId, uri: String },
 }
 
+impl Target {
+    pub(super) fn server(&self) -> &UpstreamId {
+        match self {
+            Self::Tool { server, .. } | Self::Prompt { server, .. } | Self::Resource { server, .. } => server,
+        }
+    }
+}
+
 /// The parts of a request that a state is bound to.
 #[derive(Clone, Debug)]
 pub(super) struct Mark {

@@ -21,13 +21,15 @@ mod offers;
 mod out;
 mod parked;
 mod state;
+mod tasks;
 
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use gateway_protocol::{Incoming, RpcError, code, header, parse_message};
+use gateway_protocol::{Incoming, RawJson, RpcError, code, header, parse_message};
 use http::{HeaderMap, StatusCode, Uri};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -83,6 +85,14 @@ impl Mcp {
         self.tasks.close();
         self.tasks.wait().await;
     }
+}
+
+/// What servers are told that we can do for them: whatever our callers can. Who cannot answer refuses when asked.
+pub fn client_capabilities() -> RawJson {
+    RawJson::of(
+        &json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": false}}),
+    )
+    .unwrap_or_else(|_| RawJson::empty_object())
 }
 
 /// The group in the path, if there is one.

@@ -24,6 +24,7 @@ use super::level::Level;
 use super::listen;
 use super::out::{Out, Sink};
 use super::state::secret_id;
+use super::tasks;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
 
@@ -77,12 +78,13 @@ pub(super) struct Refused {
     pub(super) error: RpcError,
 }
 
-/// Reads what a request says about itself.
+/// Reads what a request says about itself, and compares it with the header that repeats it, where there are headers.
 pub(super) fn check(
     request: Request,
     context: RequestContext,
     face: Face,
     transport: &'static str,
+    headers: Option<&HeaderMap>,
 ) -> Result<Checked, Box<Refused>> {
     let read = || {
         let params = request.params.as_ref().ok_or_else(|| invalid("`params._meta` is missing"))?;
@@ -90,6 +92,10 @@ pub(super) fn check(
             params.read().map_err(|error| invalid(format!("reading `params._meta`: {error}")))?;
         let meta: Meta =
             found.meta.read().map_err(|error| invalid(format!("reading `params._meta`: {error}")))?;
+        // A contradiction comes first: it says nothing about the version.
+        if let Some(headers) = headers {
+            same(headers, header::PROTOCOL_VERSION, Some(&meta.version))?;
+        }
         if !supported_versions().contains(&meta.version.as_str()) || !is_modern(&meta.version) {
             let data = json!({"supported": supported_versions(), "requested": meta.version});
             return Err(RpcError {
@@ -123,7 +129,7 @@ pub(super) async fn post(
     headers: &HeaderMap,
     request: Request,
 ) -> Response {
-    let checked = match check(request, context, face, "mcp") {
+    let checked = match check(request, context, face, "mcp", Some(headers)) {
         Ok(checked) => checked,
         Err(refused) => return refusal(status_of(&refused.error), Some(&refused.id), refused.error),
     };
@@ -211,11 +217,6 @@ fn check_headers(gateway: &Gateway, checked: &Checked, headers: &HeaderMap) -> R
     }
     let request = &checked.request;
     let params = request.params.as_ref();
-    let version = params
-        .and_then(|params| params.read::<WithMeta>().ok())
-        .and_then(|found| found.meta.read::<Meta>().ok())
-        .map(|meta| meta.version);
-    same(headers, header::PROTOCOL_VERSION, version.as_deref())?;
     same(headers, header::METHOD, Some(&request.method))?;
     let named = params.and_then(|params| params.read::<Named>().ok());
     let (name, uri) = named.map(|named| (named.name, named.uri)).unwrap_or_default();
@@ -237,6 +238,7 @@ fn check_headers(gateway: &Gateway, checked: &Checked, headers: &HeaderMap) -> R
             }
             Ok(())
         }
+        asked if tasks::is_meant(asked) => same(headers, header::NAME, tasks::task_id(params).as_deref()),
         method::GET_PROMPT => same(headers, header::NAME, name.as_deref()),
         method::READ_RESOURCE => same(headers, header::NAME, uri.as_deref()),
         _ => Ok(()),

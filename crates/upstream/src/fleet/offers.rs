@@ -33,6 +33,8 @@ pub struct Capabilities {
     /// It sends log messages.
     #[serde(deserialize_with = "is_there")]
     pub logging: bool,
+    /// Extensions that it knows, with their settings.
+    pub extensions: serde_json::Map<String, serde_json::Value>,
     /// It tells when a resource changes.
     #[serde(skip)]
     pub subscribe: bool,

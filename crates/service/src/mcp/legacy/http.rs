@@ -1,6 +1,7 @@
 //! Streamable HTTP as it was before requests stood alone: POST for messages, GET for what was not asked for, DELETE to end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
@@ -24,6 +25,9 @@ const NO_SESSION: i64 = -32_001;
 
 /// From this version on a stream begins with an empty event, so that a caller can come back before the first message.
 const PRIMED: &str = "2025-11-25";
+
+/// An answer that takes longer comes on a stream.
+const SOON: Duration = Duration::from_millis(500);
 
 /// Takes one message.
 pub(in crate::mcp) async fn post(
@@ -122,18 +126,24 @@ async fn request_of(
         }
     });
     let mut reader = Arc::clone(&stream).reader(0);
-    // An answer without anything before it is one message; a stream begins with the first notification or question.
-    match reader.next().await {
-        None => StatusCode::ACCEPTED.into_response(),
-        Some(only) if only.is_last => json_response(StatusCode::OK, only.message),
-        Some(first) => {
-            session.keep(&stream);
-            let is_primed = session.shaken.get().is_some_and(|shaken| shaken.version >= PRIMED);
-            let priming = is_primed.then(|| event(Some(&event_id(stream.number(), 0)), b""));
-            let opening = stream::iter(priming.into_iter().chain([event(Some(&first.id), &first.message)]));
-            streamed(opening.chain(rest(reader)), gateway.config().heartbeat)
-        }
-    }
+    // An answer that comes soon and alone is one message. Otherwise there is a stream, which a caller whose connection
+    // breaks can come back to.
+    let first = match tokio::time::timeout(SOON, reader.next()).await {
+        Ok(None) => return StatusCode::ACCEPTED.into_response(),
+        Ok(Some(only)) if only.is_last => return json_response(StatusCode::OK, only.message),
+        Ok(Some(first)) => Some(event(Some(&first.id), &first.message)),
+        Err(_) => None,
+    };
+    session.keep(&stream);
+    let is_primed = session.shaken.get().is_some_and(|shaken| shaken.version >= PRIMED);
+    let priming = is_primed.then(|| priming(&event_id(stream.number(), 0)));
+    let opening = stream::iter(priming.into_iter().chain(first));
+    streamed(opening.chain(rest(reader)), gateway.config().heartbeat)
+}
+
+/// An event that says only where to come back to, and when.
+fn priming(id: &str) -> Bytes {
+    format!("id: {id}\nretry: 1000\ndata:\n\n").into()
 }
 
 /// What a reader hears from now on, as events.
