@@ -282,7 +282,7 @@ def directly(arguments, suite, plan, results):
 
 def report(plan, columns, exceptions):
     """Prints the table and what is wrong; whether anything is."""
-    heads = ["scenario", "requirements", "counts", *columns]
+    heads = ["scenario", "requirements", "scored", *columns]
     rows = [heads, ["---"] * len(heads)]
     findings, weaker, used = [], [], set()
     for requirements, names in plan.items():
