@@ -282,7 +282,7 @@ def directly(arguments, suite, plan, results):
 
 def report(plan, columns, exceptions):
     """Prints the table and what is wrong; whether anything is."""
-    heads = ["scenario", "requirements", "counts", *columns]
+    heads = ["scenario", "requirements", "scored", *columns]
     rows = [heads, ["---"] * len(heads)]
     findings, weaker, used = [], [], set()
     for requirements, names in plan.items():
@@ -319,8 +319,13 @@ def report(plan, columns, exceptions):
     for text in weaker:
         print(f"weaker: {text}")
     for index, entry in enumerate(exceptions):
-        ran = any(entry["scenario"] in names for names in plan.values()) and entry["column"] in columns
-        if ran and index not in used:
+        asked = [
+            fnmatch.fnmatch(name, entry["scenario"])
+            for requirements, names in plan.items()
+            for name in names
+            if entry.get("requirements", requirements) == requirements
+        ]
+        if any(asked) and entry["column"] in columns and index not in used:
             findings.append(f"the exception for {entry['scenario']}, {entry['column']} is not needed any more")
     for text in findings:
         print(f"FAILED: {text}")
@@ -329,7 +334,7 @@ def report(plan, columns, exceptions):
 
 def find_exception(exceptions, name, requirements, column):
     for index, entry in enumerate(exceptions):
-        same = (entry["scenario"], entry["column"]) == (name, column)
+        same = entry["column"] == column and fnmatch.fnmatch(name, entry["scenario"])
         if same and entry.get("requirements", requirements) == requirements:
             return index
     return None
