@@ -1,6 +1,7 @@
 //! What all routes share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateway_dialects::Dialects;
 use gateway_store::{CallLog, Subscription};
@@ -13,6 +14,9 @@ use crate::mcp::Mcp;
 use crate::metrics::Metrics;
 use crate::render::Renders;
 use crate::validators::Validators;
+
+/// How long the call log may take to write what waits, at the end.
+const LOG_CLOSE: Duration = Duration::from_secs(5);
 
 /// The gateway: upstreams, dialects, log and everything that is remembered between requests. Clones share it.
 #[derive(Clone, Debug)]
@@ -65,6 +69,25 @@ impl Gateway {
     /// The call log.
     pub fn log(&self) -> &CallLog {
         &self.shared.log
+    }
+
+    /// Ends the upstreams, whose calls in flight may finish until `drain` is over, and writes the rest of the log. For
+    /// gateways that do not listen; [`crate::Running::shutdown`] does more.
+    pub async fn close(&self, drain: Duration) {
+        self.shared.mcp.stop();
+        self.shared.fleet.shutdown(drain).await;
+        self.close_log().await;
+    }
+
+    /// Writes what waits to be written.
+    pub(crate) async fn close_log(&self) {
+        let gateway = self.clone();
+        let closed = tokio::task::spawn_blocking(move || gateway.log().close(LOG_CLOSE)).await;
+        match closed {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "Call log is not complete."),
+            Err(error) => tracing::error!(%error, "Call log was not closed."),
+        }
     }
 
     /// The settings.

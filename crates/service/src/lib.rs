@@ -28,7 +28,7 @@ pub use config::{
 };
 pub use errors::code;
 pub use gateway::Gateway;
-pub use mcp::client_capabilities;
+pub use mcp::{StdioError, client_capabilities, serve_stdio};
 pub use openapi::document as openapi_document;
 pub use server::{Running, ServeError, serve};
 pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};

@@ -138,6 +138,8 @@ pub struct McpConfig {
     pub input_expiry: Duration,
     /// Calls at once that wait for such answers.
     pub parked_calls: usize,
+    /// Most bytes of a message on standard input.
+    pub line_bytes: usize,
 }
 
 impl Default for McpConfig {
@@ -148,6 +150,7 @@ impl Default for McpConfig {
             session_idle: Duration::from_mins(30),
             input_expiry: Duration::from_mins(10),
             parked_calls: 1_000,
+            line_bytes: 32 << 20,
         }
     }
 }
