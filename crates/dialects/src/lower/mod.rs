@@ -39,6 +39,8 @@ pub(crate) struct LoweredSchema<'a> {
     pub(crate) changes: Changes<'a>,
     /// What could be said only in the tool's own description.
     pub(crate) tool_notes: Vec<crate::text::Note<'a>>,
+    /// What made it impossible to say how arguments travel.
+    pub(crate) excess: Option<Excess>,
 }
 
 /// How a draft differs in what matters here.
@@ -156,15 +158,22 @@ pub(crate) struct Findings {
     pub(crate) inexact: HashSet<*const Value>,
     /// Schemas that references name and that are no longer where they were.
     pub(crate) gone: HashSet<*const Value>,
+    /// Schemas whose rules about the look of keys would judge the names under which keys travel.
+    pub(crate) misled: HashSet<*const Value>,
 }
 
 impl Findings {
     /// Whether `more` has anything new.
     fn learn(&mut self, more: Self) -> bool {
-        let before = self.inexact.len() + self.gone.len();
+        let before = self.count();
         self.inexact.extend(more.inexact);
         self.gone.extend(more.gone);
-        self.inexact.len() + self.gone.len() > before
+        self.misled.extend(more.misled);
+        self.count() > before
+    }
+
+    fn count(&self) -> usize {
+        self.inexact.len() + self.gone.len() + self.misled.len()
     }
 }
 
@@ -215,6 +224,7 @@ fn lower_once<'a>(
                 plan: Plan::default(),
                 changes: state.changes,
                 tool_notes: Vec::new(),
+                excess: None,
             };
             (lowered, 0, Findings::default())
         }

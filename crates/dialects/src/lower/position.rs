@@ -145,6 +145,7 @@ impl<'a> Lowerer<'a, '_> {
             plan: Plan { root: codec, definitions, guards, injected: Vec::new() }.simplified(),
             changes: self.changes,
             tool_notes,
+            excess: None,
         };
         (lowered, self.nodes)
     }

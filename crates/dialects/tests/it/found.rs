@@ -11,7 +11,7 @@ use crate::properties::{ALL, DECLARED, schema_in, tool_of};
 
 /// Valid `arguments` travel in a form that the lowered schema accepts, and come back.
 #[track_caller]
-fn check_expressible(dialect: &str, schema: &Value, arguments: &Value) {
+pub(crate) fn check_expressible(dialect: &str, schema: &Value, arguments: &Value) {
     assert!(Validator::new(schema).is_valid(arguments), "the case itself is wrong");
     let translator = ALL.iter().find(|translator| translator.dialect().name == dialect).unwrap();
     let tool = tool_of(schema);
