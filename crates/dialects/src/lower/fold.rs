@@ -15,6 +15,9 @@ use crate::text::{Note, plain};
 /// Alternatives that unions inside alternatives are multiplied into.
 const MOST_ALTERNATIVES: usize = 64;
 
+/// Branches that are looked into, in all unions of a schema together: references make unions inside unions from few words.
+pub(super) const MOST_BRANCHES: usize = 10_000;
+
 /// One alternative of a folded union.
 struct Folded<'a> {
     /// What it says about objects besides its own unions.
@@ -87,6 +90,7 @@ impl<'a> Lowerer<'a, '_> {
 
     /// One alternative; `None` where it takes no object.
     fn fold_branch(&mut self, source: Source<'a>, depth: usize) -> Option<Folded<'a>> {
+        self.branches_left = self.branches_left.saturating_sub(1);
         let entries = self.changes.entries.len();
         let mark = self.active.len();
         let mut view = View::new(source.path, Some(source.schema));
@@ -100,14 +104,21 @@ impl<'a> Lowerer<'a, '_> {
         let mut alternatives = vec![parts.clone()];
         for union in std::mem::take(&mut view.unions) {
             let list = self.step(union.path, union.keyword.name());
-            let mut inner = Vec::with_capacity(union.branches.len());
-            for (index, schema) in union.branches.iter().enumerate().filter(|_| depth > 0) {
+            let most = MOST_ALTERNATIVES / alternatives.len().max(1);
+            let mut inner = Vec::with_capacity(union.branches.len().min(most));
+            let mut said = depth > 0;
+            for (index, schema) in union.branches.iter().enumerate() {
+                if !said || self.branches_left == 0 {
+                    said = false;
+                    break;
+                }
                 let path = self.changes.paths.index(list, index);
                 let folded = self.fold_branch(Source { schema, path, resource: union.resource }, depth - 1);
                 inner.extend(folded.into_iter().flat_map(|folded| folded.alternatives));
+                said = inner.len() <= most;
             }
-            if depth == 0 || alternatives.len().saturating_mul(inner.len()) > MOST_ALTERNATIVES {
-                // Left unsaid: the other parts alone allow more.
+            if !said {
+                // The other parts alone allow more.
                 continue;
             }
             alternatives = alternatives

@@ -91,6 +91,8 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) waiting: Vec<Source<'a>>,
     /// Steps left for comparing alternatives.
     pub(crate) comparisons: Cell<usize>,
+    /// Branches of unions that may still be looked into for the properties that they declare.
+    pub(crate) branches_left: usize,
     /// Whether an alternative of the plan looks at definitions.
     pub(crate) guarded: bool,
     /// Edited schemas that take more values than before.
@@ -208,6 +210,7 @@ fn lower_once<'a>(
         keys: KeyTable::new(&dialect.keys, schema),
         waiting: Vec::new(),
         comparisons: Cell::new(guard::MOST_COMPARISONS),
+        branches_left: fold::MOST_BRANCHES,
         guarded: false,
         inexact: Vec::new(),
         known,

@@ -367,7 +367,8 @@ impl<'a> Lowerer<'a, '_> {
         let mut view = View::new(source.path, Some(source.schema));
         self.gather(source, &mut view);
         let mut parts = std::mem::take(&mut view.objects);
-        if depth > 0 {
+        self.branches_left = self.branches_left.saturating_sub(1);
+        if depth > 0 && self.branches_left > 0 {
             for inner in std::mem::take(&mut view.conditional) {
                 parts.extend(self.discover(inner, depth - 1));
             }
