@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use gateway_dialects::Translator;
 use gateway_dialects::arguments::Validator;
 use serde_json::{Value, json};
 
@@ -10,8 +11,13 @@ use crate::properties::{ALL, DECLARED, schema_in, tool_of};
 /// Valid `arguments` travel in a form that the lowered schema accepts, and come back.
 #[track_caller]
 pub(crate) fn check_expressible(dialect: &str, schema: &Value, arguments: &Value) {
+    check_expressible_by(&ALL, dialect, schema, arguments);
+}
+
+#[track_caller]
+fn check_expressible_by(translators: &[Translator], dialect: &str, schema: &Value, arguments: &Value) {
     assert!(Validator::new(schema).is_valid(arguments), "the case itself is wrong");
-    let translator = ALL.iter().find(|translator| translator.dialect().name == dialect).unwrap();
+    let translator = translators.iter().find(|translator| translator.dialect().name == dialect).unwrap();
     let tool = tool_of(schema);
     let translated = translator.translate_one(&tool);
     let lowered = schema_in(&translated.definition.unwrap().to_value()).unwrap();
@@ -385,4 +391,55 @@ fn long_lists_of_values_meet_quickly() {
     let tool = tool_of(&schema);
     let lowered = schema_in(&translator.translate_one(&tool).definition.unwrap().to_value()).unwrap();
     assert_eq!(lowered["properties"]["v"]["enum"], json!([2999]));
+}
+
+#[test]
+fn properties_of_alternatives_stay_known_where_no_choice_is_made() {
+    let one =
+        |key: String| json!({"type": "object", "properties": {&key: {"type": "string"}}, "required": [&key]});
+    let many: Vec<Value> = (0..70).map(|n| one(format!("k{n}"))).collect();
+    let nine = |letter: &str| (0..9).map(|n| one(format!("{letter}{n}"))).collect::<Vec<_>>();
+    let nested = (0..8).fold(one("z".to_owned()), |inner, _| json!({ "anyOf": [inner] }));
+    let typed = |name: &str| json!({"properties": {"z": {"type": name}}});
+    let cases = [
+        (json!({"type": "object", "anyOf": [{"anyOf": many}]}), json!({"k69": "x"})),
+        (
+            json!({"type": "object", "anyOf": [{"allOf": [{"anyOf": nine("a")}, {"anyOf": nine("b")}]}]}),
+            json!({"a8": "x", "b8": "y"}),
+        ),
+        (json!({"type": "object", "anyOf": [nested]}), json!({"z": "x"})),
+        (
+            json!({"type": "object", "properties": {"a": {"type": "string"}}, "if": {"required": ["a"]}, "then": nested}),
+            json!({"a": "x", "z": "y"}),
+        ),
+        (
+            json!({"type": "object", "properties": {"a": {"type": "string"}}, "then": {"anyOf": [typed("string"), typed("integer")]}, "if": true}),
+            json!({"z": 1}),
+        ),
+        (
+            json!({"type": "object", "anyOf": [{"properties": {"a": {"type": "string"}}, "if": {"required": ["a"]}, "then": typed("integer")}]}),
+            json!({"a": "x", "z": 1}),
+        ),
+        (
+            json!({"type": "object", "properties": {"v": {
+                "type": "object", "properties": {"q": {"type": "string"}}, "anyOf": many, "minProperties": 1, "allOf": [{"anyOf": [{"$ref": "#/$defs/A"}]}]
+            }}, "$defs": {"A": {"required": ["k69"]}}}),
+            json!({"v": {"k69": "x"}}),
+        ),
+    ];
+    for (schema, arguments) in &cases {
+        for dialect in ["gemini", "openai-chat-strict", "anthropic-strict", "deepseek-strict", "anthropic"] {
+            check_expressible_by(&DECLARED, dialect, schema, arguments);
+            check_expressible_by(&ALL, dialect, schema, arguments);
+        }
+    }
+}
+
+#[test]
+fn an_open_root_without_properties_is_said() {
+    let schema = json!({"type": "object", "properties": {}});
+    let translator = ALL.iter().find(|translator| translator.dialect().name == "gemini-json").unwrap();
+    let tool = tool_of(&schema);
+    let definition = translator.translate_one(&tool).definition.unwrap().to_value();
+    assert_eq!(schema_in(&definition).unwrap(), json!({"type": "object", "properties": {}}));
 }

@@ -224,6 +224,8 @@ fn schemas_in_old_dependencies_are_edited() {
     let reader = Validator::new(&lowered("anthropic", &schema));
     assert!(!reader.is_valid(&json!({"k": "x"})), "the rule is dead");
     assert!(!reader.is_valid(&json!({"l": "x"})), "the rule is dead");
+    let rule = &lowered("anthropic", &schema)["dependencies"]["k"];
+    assert_eq!(*rule, json!({"properties": {"a_b": {"type": "integer"}}, "required": ["a_b"]}));
 }
 
 #[test]
