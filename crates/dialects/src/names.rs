@@ -207,7 +207,13 @@ impl<'a, 'r> KeyTable<'a, 'r> {
         illegal.dedup();
         // To look through the keys a few times takes less time than to sort them.
         if illegal.len() <= 8 {
-            return replacements(self.rule, &illegal, stem, |name| legal.iter().any(|key| stem(key) == name));
+            return replacements(self.rule, &illegal, stem, |name| {
+                legal.iter().any(|key| {
+                    // Nearly every key is told apart by its length and its end.
+                    key.len() == name.len() && *key == name
+                        || key.len() > name.len() && key.ends_with('_') && stem(key) == name
+                })
+            });
         }
         for key in &mut legal {
             *key = stem(key);

@@ -191,6 +191,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// The escaped forms of texts of `node` that could be mistaken for the word for null, unless it takes them anyway.
+    #[inline(never)]
     fn escaped_nulls(&self, node: &Node<'a>) -> Vec<String> {
         let mut left: Vec<String> = (0..8).map(|escapes| "\\".repeat(escapes) + NULL_TEXT).collect();
         let all = left.clone();
