@@ -37,7 +37,7 @@ pub(crate) fn http(id: &str, url: &str) -> UpstreamSpec {
     quick(UpstreamSpec::new(id, endpoint))
 }
 
-fn quick(mut spec: UpstreamSpec) -> UpstreamSpec {
+pub(crate) fn quick(mut spec: UpstreamSpec) -> UpstreamSpec {
     spec.restart.first = Duration::from_millis(20);
     spec.restart.longest = Duration::from_millis(200);
     spec.timeouts.probe = Duration::from_millis(500);

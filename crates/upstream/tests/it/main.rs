@@ -14,3 +14,4 @@ mod connection;
 mod demo;
 mod faults;
 mod fleet;
+mod rmcp;
