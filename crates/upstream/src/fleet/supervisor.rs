@@ -184,16 +184,17 @@ impl Supervisor {
         }
         match after {
             After::Ended(reason) => {
-                connection.close().await;
-                self.current = None;
+                if connection.may_answer() {
+                    self.retire_aside(connection);
+                } else {
+                    connection.close().await;
+                    self.current = None;
+                }
                 self.failed(reason, commands).await;
             }
             After::Restart => {
                 self.failures = 0;
-                self.current = None;
-                // Calls in flight finish on the old connection while the new one is opened.
-                let (upstream, shared) = (Arc::clone(&self.upstream), Arc::clone(&self.shared));
-                self.shared.tasks.spawn(async move { retire(&upstream, &shared, &connection).await });
+                self.retire_aside(connection);
             }
             After::Unused => {
                 self.wanted = false;
@@ -203,6 +204,13 @@ impl Supervisor {
             }
         }
         self.shared.memory.save();
+    }
+
+    /// Calls in flight finish on the old connection while the new one is opened.
+    fn retire_aside(&mut self, connection: Arc<Connection>) {
+        self.current = None;
+        let (upstream, shared) = (Arc::clone(&self.upstream), Arc::clone(&self.shared));
+        self.shared.tasks.spawn(async move { retire(&upstream, &shared, &connection).await });
     }
 
     async fn serve(
@@ -389,7 +397,7 @@ impl Supervisor {
 /// Lets calls in flight finish, then closes. When the fleet ends, its deadline holds.
 async fn retire(upstream: &Upstream, shared: &Shared, connection: &Connection) {
     let drained = async {
-        while connection.in_flight() > 0 && !connection.is_ended() {
+        while connection.may_answer() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
