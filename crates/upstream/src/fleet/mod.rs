@@ -5,6 +5,7 @@ mod health;
 mod listing;
 mod memory;
 mod pause;
+mod ping;
 mod supervisor;
 mod upstream;
 mod watch;

@@ -17,8 +17,8 @@ use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, ListingState, Upstream};
 use super::{FleetEvent, Shared};
 use crate::catalogue::{DefinitionChange, DefinitionChangeKind, changed_definitions};
-use crate::connection::{ConnectOptions, Connection, OutgoingRequest, ServerEvent};
-use crate::error::{CallError, ConnectError};
+use crate::connection::{ConnectOptions, Connection, ServerEvent};
+use crate::error::ConnectError;
 use crate::spec::OnDefinitionChange;
 
 /// How many notifications of a server may wait.
@@ -279,7 +279,8 @@ impl Supervisor {
                 }
                 () = at(ping_at), if ping.is_none() => {
                     ping_at = pings.map(|every| Instant::now() + every);
-                    ping = Some(Box::pin(is_alive(Arc::clone(connection), spec.restart.ping_timeout)));
+                    let (connection, wait) = (Arc::clone(connection), spec.restart.ping_timeout);
+                    ping = Some(Box::pin(async move { super::ping::ping(&connection, wait).await.is_ok() }));
                 }
                 alive = poll(&mut ping) => {
                     ping = None;
@@ -418,24 +419,6 @@ fn read_list(
 ) -> impl Future<Output = Result<Listing, ListError>> + Send + use<> {
     let (timeouts, limits) = (spec.timeouts.clone(), spec.limits.clone());
     async move { list(&connection, ListKind::Tools, &timeouts, &limits).await }
-}
-
-/// Whether a legacy server answers. Any answer counts, also a refusal.
-async fn is_alive(connection: Arc<Connection>, wait: Duration) -> bool {
-    let request = OutgoingRequest {
-        method: method::PING,
-        name: None,
-        params: &[],
-        meta: &[],
-        headers: &[],
-        idle: wait,
-        maximum: wait,
-        progress: None,
-    };
-    matches!(
-        connection.request(request).await,
-        Ok(_) | Err(CallError::Refused { .. } | CallError::Busy { .. })
-    )
 }
 
 /// Waits for a moment, or for ever.

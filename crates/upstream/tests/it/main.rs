@@ -14,4 +14,5 @@ mod connection;
 mod demo;
 mod faults;
 mod fleet;
+mod ping;
 mod rmcp;
