@@ -174,7 +174,11 @@ impl Fleet {
                 new.insert(id, Arc::clone(same));
                 continue;
             }
-            let (upstream, commands) = Upstream::new(spec);
+            let standby = spec.standby().map(|spec| Upstream::new(spec, None));
+            let (standby, standby_commands) =
+                standby.map(|(upstream, commands)| (Arc::new(upstream), commands)).unzip();
+            started.extend(standby.clone().zip(standby_commands));
+            let (upstream, commands) = Upstream::new(spec, standby);
             let upstream = Arc::new(upstream);
             new.insert(id, Arc::clone(&upstream));
             started.push((upstream, commands));
@@ -183,6 +187,9 @@ impl Fleet {
         self.shared.upstreams.store(Arc::new(new));
         for upstream in old.values().filter(|upstream| !kept.contains(&Arc::as_ptr(upstream))) {
             upstream.stop.cancel();
+            if let Some(standby) = &upstream.standby {
+                standby.stop.cancel();
+            }
         }
         for (upstream, commands) in started {
             if upstream.spec.connect == ConnectMode::Eager {

@@ -37,6 +37,8 @@ pub(super) struct Upstream {
     /// How many connections there were.
     pub(super) generation: AtomicU64,
     pub(super) stop: CancellationToken,
+    /// The command that takes its calls over. It has tools of its own, which nobody lists.
+    pub(super) standby: Option<Arc<Upstream>>,
     commands: mpsc::Sender<Command>,
     facts: Mutex<Facts>,
     /// Milliseconds since `born` of the last use.
@@ -73,7 +75,7 @@ struct Facts {
 const ORDERS: usize = 16;
 
 impl Upstream {
-    pub(super) fn new(spec: UpstreamSpec) -> (Self, mpsc::Receiver<Command>) {
+    pub(super) fn new(spec: UpstreamSpec, standby: Option<Arc<Self>>) -> (Self, mpsc::Receiver<Command>) {
         let (commands, receiver) = mpsc::channel(ORDERS);
         let state = if spec.disabled { UpstreamState::Disabled } else { UpstreamState::Idle };
         let upstream = Self {
@@ -83,6 +85,7 @@ impl Upstream {
             listing: watch::Sender::new(ListingState::Unknown),
             generation: AtomicU64::new(0),
             stop: CancellationToken::new(),
+            standby,
             commands,
             facts: Mutex::default(),
             last_used: AtomicU64::new(0),

@@ -12,6 +12,7 @@ mod config;
 mod config_files;
 mod connection;
 mod demo;
+mod fallback;
 mod faults;
 mod fleet;
 mod ping;
