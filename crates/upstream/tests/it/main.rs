@@ -16,4 +16,5 @@ mod fallback;
 mod faults;
 mod fleet;
 mod ping;
+mod restarts;
 mod rmcp;
