@@ -13,6 +13,7 @@ mod config_files;
 mod connection;
 mod demo;
 mod fallback;
+mod fault_table;
 mod faults;
 mod fleet;
 mod ping;
