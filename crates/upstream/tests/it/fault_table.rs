@@ -33,7 +33,10 @@ const OF_HTTP: [Fault; 6] = [
     Fault::Redirect,
 ];
 /// Faults of answers that are tried over HTTP as well.
-const OF_BOTH: [Fault; 6] = [
+const OF_BOTH: [Fault; 9] = [
+    Fault::CrashBeforeCall,
+    Fault::CrashDuringCall,
+    Fault::CrashAfterCall,
     Fault::NeverAnswers,
     Fault::Slow,
     Fault::WrongJson,
@@ -41,6 +44,8 @@ const OF_BOTH: [Fault; 6] = [
     Fault::WrongResult,
     Fault::HugeResult,
 ];
+/// Faults that end the server.
+const CRASHES: [Fault; 3] = [Fault::CrashBeforeCall, Fault::CrashDuringCall, Fault::CrashAfterCall];
 /// Faults that last for as long as the server does, and in every start of it.
 const LASTING: [Fault; 6] = [
     Fault::CrashAfterList,
@@ -101,7 +106,7 @@ async fn row(fault: Fault, transport: &'static str) -> Row {
         .times(1, &file("memory"))
         .counter(&file("counter"))
         .option("--pid-file", file("pids").display());
-    let (mut spec, server) = spec_of(fixture, transport).await;
+    let (mut spec, mut server) = spec_of(fixture, transport).await;
     spec.timeouts.call = Duration::from_millis(400);
     spec.timeouts.list = Duration::from_millis(500);
     spec.timeouts.connect = Duration::from_secs(3);
@@ -115,6 +120,10 @@ async fn row(fault: Fault, transport: &'static str) -> Row {
         None => "no tools",
     };
     let health = fleet.health_of("bad").unwrap();
+    // Whoever runs a server over HTTP starts it again; here the test does.
+    if let (Some(server), true) = (&mut server, CRASHES.contains(&fault)) {
+        server.restart().await.unwrap();
+    }
     let patience = if LASTING.contains(&fault) { GLIMPSE } else { PATIENCE };
     let recovered = recovery(&fleet, patience).await;
     let told = told(events, &health);
