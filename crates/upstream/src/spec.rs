@@ -116,7 +116,8 @@ impl UpstreamSpec {
 pub enum Fallback {
     /// Another upstream, by its name.
     Server(UpstreamId),
-    /// A server of its own, over stdio, that offers no tools but takes these calls.
+    /// A server of its own, over stdio, that is started for these calls. Its tools are listed only while the upstream that
+    /// it stands in for was never reached.
     Command(Endpoint),
 }
 

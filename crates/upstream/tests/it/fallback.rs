@@ -144,3 +144,25 @@ async fn a_command_ends_with_its_server_and_is_no_server_itself() {
     eventually(PATIENCE, "the end of the command", || !is_alive(process)).await.unwrap();
     fleet.shutdown(PATIENCE).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_stands_in_for_a_server_that_was_never_there() {
+    let files = Files::new();
+    let env = std::collections::BTreeMap::new();
+    let nowhere =
+        Endpoint::Stdio { command: "no-such-program-anywhere".to_owned(), args: Vec::new(), env, cwd: None };
+    let mut spec = files.second();
+    (spec.id, spec.endpoint) = (UpstreamId::new("first"), nowhere);
+    spec.fallback = Some(command(files.second()));
+    let fleet = start(vec![spec.clone()]);
+    call(&fleet, "first", "count", "{}").await.unwrap();
+    assert_eq!(files.ran("count"), (0, 1));
+    assert!(!fleet.health_of("first").unwrap().ok, "health tells of the server itself");
+    fleet.shutdown(PATIENCE).await;
+
+    spec.fallback_on.unreachable = false;
+    let fleet = start(vec![spec]);
+    fleet.listed(&[], PATIENCE).await;
+    assert_eq!(fleet.catalogue().tools().len(), 0, "no call would be taken over");
+    fleet.shutdown(PATIENCE).await;
+}
