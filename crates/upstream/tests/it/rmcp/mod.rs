@@ -30,7 +30,11 @@ async fn check_calls(fleet: &Fleet, record: &Path, transport: &str, era: &str) {
     assert_eq!((health.transport, health.era.as_ref().unwrap().name()), (transport, era));
     assert_eq!(health.server, Some(("rmcp-peer".to_owned(), "1.0.0".to_owned())));
     let names: Vec<String> = fleet.catalogue().tools_of("peer").map(|tool| tool.name.clone()).collect();
-    assert_eq!(names, ["add", "fail", "ghost", "steps", "wait", "grow", "exit"], "all pages, in order");
+    assert_eq!(
+        names,
+        ["add", "fail", "ghost", "steps", "wait", "hold", "grow", "exit"],
+        "all pages, in order"
+    );
 
     let failed = call(fleet, "peer", "fail", "{}").await.unwrap();
     assert!(failed.as_str().contains(r#""isError":true"#), "{failed}");
@@ -154,6 +158,28 @@ async fn http_with_sessions() {
     check_http(Speaks::Modern, Answers::Sessions, ProtocolChoice::Auto).await;
     check_http(Speaks::Both, Answers::Sessions, ProtocolChoice::Auto).await;
     check_http(Speaks::Both, Answers::Sessions, ProtocolChoice::Legacy).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_the_server_closes_are_taken_up_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("record");
+    let server = HttpPeer::start(Speaks::Legacy, Answers::Sessions, &record).await;
+    let fleet = start(vec![http("peer", &server.url)]);
+    let held = tokio::spawn({
+        let fleet = fleet.clone();
+        async move { call(&fleet, "peer", "hold", "{}").await }
+    });
+    eventually(PATIENCE, "the call", || count_lines_with(&record, "holding") == 1).await.unwrap();
+    let gets = || server.gets.load(Ordering::SeqCst);
+    eventually(PATIENCE, "the stream of changes", || gets() == 1).await.unwrap();
+    server.close_streams().await;
+    // That of the call and that of changes. The SDK keeps no answer that comes before its stream is there again.
+    eventually(PATIENCE, "both streams", || gets() >= 3).await.unwrap();
+    check_change(&fleet).await;
+    assert_eq!(text(&held.await.unwrap().unwrap()), "held");
+    assert_eq!(count_lines_with(&record, "ran hold"), 1, "it is taken up, not sent again");
+    fleet.shutdown(PATIENCE).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -94,7 +94,7 @@ impl Peer {
             json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}});
         let nothing = json!({"type": "object", "properties": {}});
         let mut tools = vec![Tool::new("add", "Adds two numbers", schema(numbers))];
-        for name in ["fail", "ghost", "steps", "wait", "grow", "exit"] {
+        for name in ["fail", "ghost", "steps", "wait", "hold", "grow", "exit"] {
             tools.push(Tool::new(name, "For tests", schema(nothing.clone())));
         }
         for number in 0..*self.grown.borrow() {
@@ -103,6 +103,9 @@ impl Peer {
         tools
     }
 }
+
+/// After how long streams that were closed are to be taken up again.
+const RETRY: Duration = Duration::from_millis(20);
 
 /// Tools on one page.
 const PAGE: usize = 3;
@@ -162,6 +165,13 @@ impl ServerHandler for Peer {
                 context.ct.cancelled().await;
                 self.note("cancelled");
                 done("cancelled".to_owned())
+            }
+            "hold" => {
+                let mut grown = self.grown.subscribe();
+                grown.mark_unchanged();
+                self.note("holding");
+                grown.changed().await.unwrap();
+                done("held".to_owned())
             }
             "grow" => {
                 self.grown.send_modify(|grown| *grown += 1);
@@ -247,14 +257,16 @@ impl HttpPeer {
     fn on(listener: TcpListener, peer: Peer, answers: Answers) -> Self {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let sessions = Arc::new(LocalSessionManager::default());
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.sse_retry = Some(RETRY);
+        let sessions = Arc::new(sessions);
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(answers == Answers::Sessions)
             .with_json_response(answers == Answers::Json)
             .with_stateless_protocol_metadata_required(answers == Answers::Strict)
             // The SDK notices a caller that has gone when it writes.
             .with_sse_keep_alive(Some(Duration::from_millis(20)))
-            .with_sse_retry(Some(Duration::from_millis(20)))
+            .with_sse_retry(Some(RETRY))
             .with_cancellation_token(stop.child_token());
         let factory = peer.clone();
         let service = StreamableHttpService::new(move || Ok(factory.clone()), Arc::clone(&sessions), config);
@@ -266,6 +278,17 @@ impl HttpPeer {
     /// Forgets all sessions, as a server does that clears up or is started anew.
     pub(super) async fn forget_sessions(&self) {
         self.sessions.sessions.write().await.clear();
+    }
+
+    /// Closes the streams of all requests in flight and those beside them; what they would have carried is kept.
+    pub(super) async fn close_streams(&self) {
+        for session in self.sessions.sessions.read().await.values() {
+            // Requests are numbered within their session. Most of these are over, which is no failure.
+            for request in 0..64 {
+                let _ = session.close_sse_stream(request, None).await;
+            }
+            let _ = session.close_standalone_sse_stream(None).await;
+        }
     }
 
     /// Ends the server with all its connections and starts another one at the same address.
