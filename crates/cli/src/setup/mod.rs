@@ -13,7 +13,7 @@ use gateway_service::{LogFormat, LogLevel, ServiceConfig, install_logs};
 use gateway_store::CallLog;
 use gateway_upstream::config::jsonc::Document;
 use gateway_upstream::config::{self, ConfigSource, Environment, GatewayConfig, Lookup};
-use gateway_upstream::{CatalogueRules, ConnectMode, Endpoint, FleetOptions, UpstreamSpec};
+use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, UpstreamSpec};
 use serde_json::{Map, Value};
 
 use crate::options::explained;
@@ -104,8 +104,7 @@ impl ConfigFlags {
         }
         let specs = if demo_only { vec![demo()] } else { config.servers };
         let mut fleet = FleetOptions::default();
-        let mut fixed = config.rest;
-        fixed.extend(fixed_rules(&config.catalogue));
+        let fixed = config.rest;
         fleet.catalogue = config.catalogue;
         let main = if let ConfigSource::File(path) = config.source { Some(path) } else { None };
         let mut files: Vec<PathBuf> = main.into_iter().chain(self.mcp_config.clone()).collect();
@@ -154,14 +153,6 @@ fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConf
 /// The members of the file that are about servers and tools.
 const NOT_OF_SERVICE: [&str; 8] =
     ["mcpServers", "servers", "context_servers", "mcp", "inputs", "clash", "groups", "$schema"];
-
-/// The rules of the catalogue as members of the file: they are fixed once the fleet has started.
-fn fixed_rules(rules: &CatalogueRules) -> Map<String, Value> {
-    let mut members = Map::new();
-    members.insert("clash".to_owned(), format!("{:?}", rules.clash).into());
-    members.insert("groups".to_owned(), format!("{:?}", rules.groups).into());
-    members
-}
 
 fn demo() -> UpstreamSpec {
     let mut spec = UpstreamSpec::new("demo", Endpoint::Demo);
