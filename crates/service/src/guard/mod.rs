@@ -130,8 +130,15 @@ impl Guard {
         }
         let access = passing.route.map_or(Access::Key, |(_, route)| route.access);
         if !self.keys.is_empty() && access == Access::Key {
-            let payer = caller.map_err(unknown_caller)?;
-            self.charge(&Payer::Owner(payer), passing)?;
+            match caller {
+                Ok(owner) => self.charge(&Payer::Owner(owner), passing)?,
+                // Whoever guesses keys pays too, from the allowance of the address; owners of keys behind the same address
+                // have their own.
+                Err(fault) => {
+                    self.charge(&Payer::Peer(peer), passing)?;
+                    return Err(unknown_caller(fault));
+                }
+            }
         } else {
             self.charge(&Payer::Peer(peer), passing)?;
         }
