@@ -9,6 +9,7 @@
 mod client;
 mod drain;
 mod guard;
+mod lists;
 mod logs;
 mod operations;
 mod turns;
