@@ -1,6 +1,6 @@
 //! What all routes share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gateway_dialects::Dialects;
 use gateway_store::{CallLog, Subscription};
@@ -8,6 +8,7 @@ use gateway_upstream::Fleet;
 use tokio::sync::Notify;
 
 use crate::config::ServiceConfig;
+use crate::dialects::ReadyDialects;
 use crate::idempotency::Idempotency;
 use crate::metrics::Metrics;
 use crate::render::Renders;
@@ -24,6 +25,7 @@ struct Shared {
     config: ServiceConfig,
     fleet: Fleet,
     dialects: Dialects,
+    ready: OnceLock<ReadyDialects>,
     log: CallLog,
     metrics: Metrics,
     renders: Renders,
@@ -43,6 +45,7 @@ impl Gateway {
             written,
             config,
             fleet,
+            ready: OnceLock::new(),
             dialects,
             log,
             metrics: Metrics::default(),
@@ -70,6 +73,11 @@ impl Gateway {
 
     pub(crate) fn dialects(&self) -> &Dialects {
         &self.shared.dialects
+    }
+
+    pub(crate) fn ready_dialects(&self) -> &ReadyDialects {
+        // Not at the start, which has no time for it.
+        self.shared.ready.get_or_init(|| ReadyDialects::of(self.dialects()))
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

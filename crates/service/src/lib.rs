@@ -6,6 +6,7 @@
 
 mod config;
 mod context;
+mod dialects;
 mod errors;
 mod execute;
 mod gateway;
