@@ -42,8 +42,8 @@ pub(crate) async fn call_tool(
 ) -> Response {
     let parameters = Parameters::of_query(uri.query());
     let (owned, caller, text) = (gateway.clone(), context.clone(), body.clone());
-    let work = async move { run(&owned, &caller, &parameters, text).await };
-    answered(&gateway, &headers, &context, &uri, &body, work).await
+    let begin = || async move { run(&owned, &caller, &parameters, text).await };
+    answered(&gateway, &headers, &context, &uri, &body, begin).await
 }
 
 async fn run(

@@ -10,11 +10,20 @@ mod servers;
 mod stateless;
 mod tools;
 
-use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::routing::{MethodRouter, get, post};
-use tokio_util::sync::CancellationToken;
+use std::pin::Pin;
 
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::response::Response;
+use axum::routing::{MethodRouter, get, post};
+use axum::{Extension, Router};
+use bytes::Bytes;
+use http::Request;
+use http::request::Parts;
+use tokio_util::sync::CancellationToken;
+use tower::Service as _;
+
+use crate::context::RequestContext;
 use crate::gateway::Gateway;
 use crate::openapi::{self, Action, ROUTES};
 
@@ -27,6 +36,36 @@ pub(crate) fn router(gateway: Gateway, stopping: &CancellationToken) -> Router {
         router = router.route(route.path, handler(route.action, stopping));
     }
     router.layer(DefaultBodyLimit::disable()).with_state(gateway)
+}
+
+/// An answer on its way. Boxed, because what is on top of it is moved for every request.
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// Asks a route. Calls are nearly all that a gateway is asked for, so they take the short way; all others go through the
+/// router.
+pub(crate) fn ask(
+    gateway: &Gateway,
+    router: &Router,
+    action: Action,
+    context: RequestContext,
+    mut parts: Parts,
+    body: Bytes,
+) -> Answering {
+    let (state, known) = (State(gateway.clone()), Extension(context));
+    match action {
+        Action::CallTool => Box::pin(call_tool::call_tool(state, known, parts.uri, parts.headers, body)),
+        Action::Execute => Box::pin(execute::execute(state, known, parts.uri, parts.headers, body)),
+        _ => {
+            parts.extensions.insert(known.0);
+            let answer = router.clone().call(Request::from_parts(parts, Body::from(body)));
+            Box::pin(async move {
+                match answer.await {
+                    Ok(response) => response,
+                    Err(never) => match never {},
+                }
+            })
+        }
+    }
 }
 
 /// What answers.
