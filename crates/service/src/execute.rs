@@ -47,6 +47,8 @@ pub(crate) struct Ran {
     failure: Option<Failure>,
     server: Option<String>,
     tool: Option<String>,
+    /// Whether the result is that of an earlier call.
+    is_cached: bool,
     notes: Vec<Value>,
 }
 
@@ -226,11 +228,12 @@ impl Turn {
                 }
             };
         match gateway.run(tool, &logged(&value), permit, context, &origin).await {
-            Ok(result) => {
-                if gateway_protocol::CallResultView::of(&result).is_error {
+            Ok(done) => {
+                if gateway_protocol::CallResultView::of(&done.result).is_error {
                     ran.code = Some(code::TOOL_ERROR);
                 }
-                ran.result = result;
+                ran.result = done.result;
+                ran.is_cached = done.age.is_some();
                 ran
             }
             Err(failure) => ran.failed(failure),
@@ -371,6 +374,7 @@ impl Ran {
             failure: None,
             server: Some(tool.server.to_string()),
             tool: Some(tool.name.clone()),
+            is_cached: false,
             notes: Vec::new(),
         }
     }
@@ -382,6 +386,7 @@ impl Ran {
             failure: Some(Failure::UnknownTool(message)),
             server: None,
             tool: None,
+            is_cached: false,
             notes: Vec::new(),
         }
     }
@@ -408,6 +413,9 @@ impl Ran {
         }
         if let Some(code) = self.code {
             fact("code", code.into());
+        }
+        if self.is_cached {
+            fact("cached", true.into());
         }
         if !self.notes.is_empty() {
             fact("notes", self.notes.clone().into());

@@ -7,6 +7,7 @@ use gateway_store::{CallLog, Subscription};
 use gateway_upstream::Fleet;
 use tokio::sync::Notify;
 
+use crate::cache::ResultCache;
 use crate::config::ServiceConfig;
 use crate::dialects::ReadyDialects;
 use crate::idempotency::Idempotency;
@@ -31,6 +32,7 @@ struct Shared {
     renders: Renders,
     validators: Validators,
     idempotency: Idempotency,
+    cache: ResultCache,
     written: Arc<Notify>,
     _subscription: Subscription,
 }
@@ -43,6 +45,7 @@ impl Gateway {
         let shared = Shared {
             _subscription: log.on_write(move |_| wake.notify_waiters()),
             written,
+            cache: ResultCache::new(config.cache.clone()),
             config,
             fleet,
             ready: OnceLock::new(),
@@ -90,6 +93,10 @@ impl Gateway {
 
     pub(crate) fn validators(&self) -> &Validators {
         &self.shared.validators
+    }
+
+    pub(crate) fn cache(&self) -> &ResultCache {
+        &self.shared.cache
     }
 
     /// Told each time that the log has written entries.

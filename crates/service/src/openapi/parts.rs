@@ -36,6 +36,15 @@ pub(super) const IDEMPOTENCY_KEY: Parameter = header(
     "Idempotency-Key",
     "Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes.",
 );
+pub(super) const CACHE_CONTROL: Parameter = header(
+    "Cache-Control",
+    "`no-cache` wants a fresh result where the configuration keeps results of the tool.",
+);
+pub(super) const ACCEPT: Parameter = header(
+    "Accept",
+    "`text/event-stream` gives a stream: `progress` and `log` events as the servers tell them, then one `result` event with the \
+     answer, or one `error` event with the error and its `status`. What is wrong before anything was told has its own status.",
+);
 pub(super) const RESULT: Parameter = query(
     "result",
     Kind::Text,

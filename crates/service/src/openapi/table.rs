@@ -1,9 +1,9 @@
 //! All routes. The router, the guard, the metrics and the document are made from this table.
 
 use super::parts::{
-    BAD_ARGUMENTS, CALL_FAULT, CATEGORY, CHARACTERS, COERCE, CONFLICT, ERRORS, GROUP, IDEMPOTENCY_KEY,
-    IMPORTANCE, MODEL, NAME, NAME_PATTERN, NO_SUCH_SERVER, NOT_MODIFIED, PRECISE_FAULTS, PROVIDER, RESULT,
-    ROW, SERVER, TAG, TO, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
+    ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULT, CATEGORY, CHARACTERS, COERCE, CONFLICT, ERRORS, GROUP,
+    IDEMPOTENCY_KEY, IMPORTANCE, MODEL, NAME, NAME_PATTERN, NO_SUCH_SERVER, NOT_MODIFIED, PRECISE_FAULTS,
+    PROVIDER, RESULT, ROW, SERVER, TAG, TO, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
 };
 use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Route, Verb};
 
@@ -104,8 +104,20 @@ pub(crate) static ROUTES: &[Route] = &[
         summary: "Run a provider's tool calls",
         description: "`call` is one call, a list of calls or a whole model reply. One call gives `result`, several give \
                       `results` in call order; both give `messages` to append to the conversation. The status is 200 whenever \
-                      the request itself is sound: failures of tools are results for the model.",
-        parameters: &[SERVER, MODEL, RESULT, ERRORS, COERCE, BAD_ARGUMENTS, CHARACTERS, IDEMPOTENCY_KEY],
+                      the request itself is sound: failures of tools are results for the model. A result with `cached` is that of an earlier \
+                      call.",
+        parameters: &[
+            SERVER,
+            MODEL,
+            RESULT,
+            ERRORS,
+            COERCE,
+            BAD_ARGUMENTS,
+            CHARACTERS,
+            IDEMPOTENCY_KEY,
+            CACHE_CONTROL,
+            ACCEPT,
+        ],
         body: Some(Body {
             schema: "ExecuteRequest",
             examples: &[
@@ -123,11 +135,9 @@ pub(crate) static ROUTES: &[Route] = &[
         answers: &[
             ok(
                 "The results.",
-                Content::Json(
+                Content::JsonOrEvents(
                     "ExecuteAnswer",
-                    Some(
-                        r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]},"messages":[]}"#,
-                    ),
+                    r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]},"messages":[]}"#,
                 ),
             ),
             error(
@@ -155,7 +165,7 @@ pub(crate) static ROUTES: &[Route] = &[
         tag: "Calls",
         summary: "Run one tool by name",
         description: "`tool` may be canonical (`mcp__<server>__<tool>`); `server` is then not needed.",
-        parameters: &[RESULT, ERRORS, IDEMPOTENCY_KEY],
+        parameters: &[RESULT, ERRORS, IDEMPOTENCY_KEY, CACHE_CONTROL, ACCEPT],
         body: Some(Body {
             schema: "CallToolRequest",
             examples: &[
@@ -165,10 +175,10 @@ pub(crate) static ROUTES: &[Route] = &[
         }),
         answers: &[
             ok(
-                "The result as the server gave it, also where the tool says that it failed (`isError`).",
-                Content::Json(
+                "The result as the server gave it, also where the tool says that it failed (`isError`). `X-Cache: hit` and `Age` say that it is that of an earlier call.",
+                Content::JsonOrEvents(
                     "CallToolAnswer",
-                    Some(r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]}}"#),
+                    r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]}}"#,
                 ),
             ),
             error(

@@ -26,6 +26,7 @@ use tower::Service as _;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
 use crate::openapi::{self, Action, ROUTES};
+use crate::progress::{stream_of, wants_events};
 
 /// All routes of the table. `stopping` ends streams when the gateway ends.
 ///
@@ -51,12 +52,21 @@ pub(crate) fn ask(
     mut parts: Parts,
     body: Bytes,
 ) -> Answering {
-    let (state, known) = (State(gateway.clone()), Extension(context));
     match action {
-        Action::CallTool => Box::pin(call_tool::call_tool(state, known, parts.uri, parts.headers, body)),
-        Action::Execute => Box::pin(execute::execute(state, known, parts.uri, parts.headers, body)),
+        Action::CallTool | Action::Execute => {
+            let (own, streams) = (gateway.clone(), wants_events(&parts.headers));
+            let call = move |context: RequestContext| -> Answering {
+                let (state, known) = (State(own), Extension(context));
+                if action == Action::CallTool {
+                    Box::pin(call_tool::call_tool(state, known, parts.uri, parts.headers, body))
+                } else {
+                    Box::pin(execute::execute(state, known, parts.uri, parts.headers, body))
+                }
+            };
+            if streams { Box::pin(stream_of(gateway.clone(), context, call)) } else { call(context) }
+        }
         _ => {
-            parts.extensions.insert(known.0);
+            parts.extensions.insert(context);
             let answer = router.clone().call(Request::from_parts(parts, Body::from(body)));
             Box::pin(async move {
                 match answer.await {
