@@ -31,5 +31,6 @@ pub use config::{
 pub use errors::code;
 pub use gateway::Gateway;
 pub use openapi::document as openapi_document;
+pub use run::pointer_name as parameter_name;
 pub use server::{Running, ServeError, serve};
 pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};

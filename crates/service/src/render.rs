@@ -103,7 +103,11 @@ impl ListRequest {
 
 /// The answer for a dialect that is not known.
 pub(crate) fn unknown_dialect(gateway: &Gateway, error: &DialectError) -> ApiError {
-    let known: Vec<Value> = gateway.dialects().names().map(Value::from).collect();
+    let dialects = gateway.dialects();
+    let aliases =
+        dialects.names().filter_map(|name| dialects.get(name).ok()).flat_map(|dialect| dialect.aliases);
+    let mut known: Vec<String> = dialects.names().map(str::to_owned).chain(aliases).collect();
+    known.sort_unstable();
     let message = match error {
         DialectError::Unknown { name, .. } => format!("Unknown provider: {name}"),
         other => other.to_string(),

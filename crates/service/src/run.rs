@@ -334,8 +334,8 @@ impl Drop for Entry<'_> {
     }
 }
 
-/// A JSON Pointer as a name for people: `/a/b` is `a.b`.
-pub(crate) fn pointer_name(pointer: &str) -> String {
+/// The name of a parameter for people and models, from a JSON Pointer: `/a/b` is `a.b`.
+pub fn pointer_name(pointer: &str) -> String {
     pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~")
 }
 
