@@ -1,13 +1,15 @@
 //! What all routes share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gateway_dialects::Dialects;
 use gateway_store::{CallLog, Subscription};
 use gateway_upstream::Fleet;
 use tokio::sync::Notify;
 
+use crate::cache::ResultCache;
 use crate::config::ServiceConfig;
+use crate::dialects::ReadyDialects;
 use crate::idempotency::Idempotency;
 use crate::metrics::Metrics;
 use crate::render::Renders;
@@ -24,11 +26,13 @@ struct Shared {
     config: ServiceConfig,
     fleet: Fleet,
     dialects: Dialects,
+    ready: OnceLock<ReadyDialects>,
     log: CallLog,
     metrics: Metrics,
     renders: Renders,
     validators: Validators,
     idempotency: Idempotency,
+    cache: ResultCache,
     written: Arc<Notify>,
     _subscription: Subscription,
 }
@@ -41,8 +45,10 @@ impl Gateway {
         let shared = Shared {
             _subscription: log.on_write(move |_| wake.notify_waiters()),
             written,
+            cache: ResultCache::new(config.cache.clone()),
             config,
             fleet,
+            ready: OnceLock::new(),
             dialects,
             log,
             metrics: Metrics::default(),
@@ -72,6 +78,11 @@ impl Gateway {
         &self.shared.dialects
     }
 
+    pub(crate) fn ready_dialects(&self) -> &ReadyDialects {
+        // Not at the start, which has no time for it.
+        self.shared.ready.get_or_init(|| ReadyDialects::of(self.dialects()))
+    }
+
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
@@ -82,6 +93,10 @@ impl Gateway {
 
     pub(crate) fn validators(&self) -> &Validators {
         &self.shared.validators
+    }
+
+    pub(crate) fn cache(&self) -> &ResultCache {
+        &self.shared.cache
     }
 
     /// Told each time that the log has written entries.

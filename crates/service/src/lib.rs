@@ -4,8 +4,10 @@
 //! metrics and logs. Only this crate chooses the HTTP status codes that we send. What it is not: it spawns no process and
 //! opens no connection to a server; it calls no model.
 
+mod cache;
 mod config;
 mod context;
+mod dialects;
 mod errors;
 mod execute;
 mod gateway;
@@ -13,6 +15,7 @@ mod guard;
 mod idempotency;
 mod metrics;
 mod openapi;
+mod progress;
 mod query;
 mod render;
 mod routes;
@@ -22,9 +25,12 @@ mod server;
 mod telemetry;
 mod validators;
 
-pub use config::{LogConfig, RateLimit, Secret, ServiceConfig, SettingProblem, SettingProblems, Settings};
+pub use config::{
+    CacheConfig, LogConfig, RateLimit, Secret, ServiceConfig, SettingProblem, SettingProblems, Settings,
+};
 pub use errors::code;
 pub use gateway::Gateway;
 pub use openapi::document as openapi_document;
+pub use run::pointer_name as parameter_name;
 pub use server::{Running, ServeError, serve};
 pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};

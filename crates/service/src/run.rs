@@ -10,6 +10,7 @@ use gateway_upstream::{CallError, Catalogue, CatalogueTool};
 use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, classify, code};
@@ -18,11 +19,23 @@ use crate::gateway::Gateway;
 /// How long a call waits for room in the log.
 const LOG_PATIENCE: Duration = Duration::from_secs(2);
 
+/// What a server may tell about a call before it is passed on.
+const TOLD: usize = 16;
+
 /// How a call came to us.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) transport: &'static str,
     pub(crate) provider: Option<Arc<str>>,
+}
+
+/// What a call gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    /// The result as it came.
+    pub(crate) result: RawJson,
+    /// How old it is, where it is that of an earlier call.
+    pub(crate) age: Option<Duration>,
 }
 
 /// Why a call gave no result.
@@ -153,7 +166,8 @@ impl Gateway {
         Err(Failure::Arguments(render_issues(&validator.validate(arguments), rename)))
     }
 
-    /// Makes a call and writes it to the log, however it ends. A caller who goes away cancels it.
+    /// Makes a call and writes it to the log, however it ends; or gives what is kept of an earlier one, where the
+    /// configuration allows that, which is written to the log too. A caller who goes away cancels it.
     pub(crate) async fn run(
         &self,
         tool: &CatalogueTool,
@@ -161,13 +175,31 @@ impl Gateway {
         permit: Permit,
         context: &RequestContext,
         origin: &Origin,
-    ) -> Result<RawJson, Failure> {
+    ) -> Result<Done, Failure> {
         let mut entry = Entry::new(self, tool, arguments, permit, context, origin);
-        let outcome = self.fleet().call(tool, Some(arguments), &context.call_options()).await;
+        let cacheable = self.cache().cacheable(tool, arguments);
+        if let Some(call) = cacheable.as_ref().filter(|_| !context.wants_fresh)
+            && let Some((result, age)) = self.cache().get(call, Instant::now())
+        {
+            entry.finish_with(&result);
+            return Ok(Done { result, age: Some(age) });
+        }
+        let mut options = context.call_options();
+        let outcome = match &context.progress {
+            None => self.fleet().call(tool, Some(arguments), &options).await,
+            Some(sink) => {
+                let (sender, told) = mpsc::channel(TOLD);
+                options.progress = Some(sender);
+                sink.watch(tool, told, self.fleet().call(tool, Some(arguments), &options)).await
+            }
+        };
         match outcome {
             Ok(result) => {
                 entry.finish_with(&result);
-                Ok(result)
+                if let Some(call) = &cacheable {
+                    self.cache().put(call, &result, Instant::now());
+                }
+                Ok(Done { result, age: None })
             }
             Err(error) => {
                 let failure = Failure::Call(error);
@@ -302,8 +334,8 @@ impl Drop for Entry<'_> {
     }
 }
 
-/// A JSON Pointer as a name for people: `/a/b` is `a.b`.
-pub(crate) fn pointer_name(pointer: &str) -> String {
+/// The name of a parameter for people and models, from a JSON Pointer: `/a/b` is `a.b`.
+pub fn pointer_name(pointer: &str) -> String {
     pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~")
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::options::explained;
 
-pub(crate) use problems::{Problem, Problems};
+pub(crate) use problems::{Problem, Problems, problem_json};
 
 /// Flags that say where the configuration is.
 #[derive(Clone, Debug, Args)]
@@ -51,7 +51,7 @@ pub(crate) struct Setup {
     pub(crate) service: ServiceConfig,
     /// What should be looked at.
     pub(crate) warnings: Vec<Problem>,
-    /// The files that all this was read from.
+    /// The files that all this was read from, or would be if they were there.
     pub(crate) files: Vec<PathBuf>,
     /// Nothing is configured, so the built-in demo server is all there is.
     pub(crate) demo_only: bool,
@@ -107,15 +107,36 @@ impl ConfigFlags {
         let fixed = config.rest;
         fleet.catalogue = config.catalogue;
         let main = if let ConfigSource::File(path) = config.source { Some(path) } else { None };
-        let mut files: Vec<PathBuf> = main.into_iter().chain(self.mcp_config.clone()).collect();
+        // Where nobody names a file, the usual one counts as soon as somebody makes it.
+        let is_named = self.config.is_some() || environment.non_empty("MCP_CONFIG_PATH").is_some();
+        let usual = (!is_named).then(|| PathBuf::from(config::CONFIG_FILE));
+        let mut files: Vec<PathBuf> = main.into_iter().chain(usual).chain(self.mcp_config.clone()).collect();
+        files.sort_unstable();
         files.dedup();
         Ok(Setup { specs, fleet, service, warnings: problems.warnings, files, demo_only, fixed })
+    }
+
+    /// The settings of the service, for a command that must work although something is wrong with the configuration: what
+    /// is right is taken, the rest is as usual. Beside them, what is wrong.
+    pub(crate) fn service(&self) -> (ServiceConfig, Option<Problems>) {
+        let problems = match self.read() {
+            Ok(setup) => return (setup.service, None),
+            Err(problems) => problems,
+        };
+        let here = std::env::current_dir().unwrap_or_default();
+        let environment = Environment::of_process().with_dotenv(&here);
+        let settings = |config: &GatewayConfig| ServiceConfig::read(config, &environment).ok();
+        let rest = rest_of(&self.lookup(), &environment).and_then(|config| settings(&config));
+        let usual =
+            || settings(&config::parse(Path::new(config::CONFIG_FILE), NO_SERVERS, &environment).ok()?);
+        let service = rest.or_else(usual).map(|settings| settings.service).unwrap_or_default();
+        (service, Some(problems))
     }
 
     /// Where the gateway of this configuration listens.
     pub(crate) fn gateway_url(&self) -> String {
         // A gateway may run although the file is wrong meanwhile.
-        let mut address = self.read().map_or_else(|_| ServiceConfig::default(), |setup| setup.service).listen;
+        let mut address = self.service().0.listen;
         if address.ip().is_unspecified() {
             address.set_ip(if address.is_ipv4() {
                 Ipv4Addr::LOCALHOST.into()
@@ -124,11 +145,6 @@ impl ConfigFlags {
             });
         }
         format!("http://{address}")
-    }
-
-    /// Where the call log is, if it is anywhere.
-    pub(crate) fn data_directory(&self) -> Result<Option<PathBuf>> {
-        Ok(self.read()?.service.log.directory)
     }
 
     fn lookup(&self) -> Lookup {
@@ -144,11 +160,14 @@ fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConf
     let document = Document::parse(&environment.read(&path).ok()?).ok()?;
     let mut rest = document.value().as_object()?.clone();
     rest.retain(|name, _| !NOT_OF_SERVICE.contains(&name.as_str()));
-    let mut config = config::parse(&path, "{\"servers\": {}}", environment).ok()?;
+    let mut config = config::parse(&path, NO_SERVERS, environment).ok()?;
     config.rest = rest;
     config.document = Some(document);
     Some(config)
 }
+
+/// A configuration in which nothing can be wrong.
+const NO_SERVERS: &str = "{\"servers\": {}}";
 
 /// The members of the file that are about servers and tools.
 const NOT_OF_SERVICE: [&str; 8] =

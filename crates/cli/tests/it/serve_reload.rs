@@ -79,6 +79,16 @@ fn sighup_reloads_and_a_broken_file_changes_nothing() {
 }
 
 #[test]
+fn a_file_that_is_made_while_the_demo_runs_is_taken() {
+    let sandbox = Sandbox::new();
+    let mut gateway = sandbox.serve(&[]);
+    gateway.line("demo: 5 tools");
+    sandbox.configure(&json!({"mcpServers": {"mine": {"type": "builtin", "connect": "eager"}}}));
+    assert_eq!(gateway.line("configuration reloaded"), "configuration reloaded: added mine; removed demo");
+    gateway.line("mine: 5 tools");
+}
+
+#[test]
 fn a_watched_path_restarts_its_server_only() {
     let sandbox = Sandbox::new();
     let (one, two) = (sandbox.path("one"), sandbox.path("two"));

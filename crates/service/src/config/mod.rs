@@ -1,5 +1,6 @@
 //! What is configured for the service itself.
 
+mod access;
 mod read;
 mod section;
 mod units;
@@ -49,6 +50,8 @@ pub struct ServiceConfig {
     pub default_server: Option<String>,
     /// Whether arguments are checked against the tool's schema before they are sent.
     pub validate: bool,
+    /// Results that are kept for a while.
+    pub cache: CacheConfig,
     /// The call log.
     pub log: LogConfig,
     /// Dialect files to add to the built-in ones.
@@ -89,6 +92,22 @@ pub struct RateLimit {
     pub per_second: f64,
     /// At once, after a pause.
     pub burst: f64,
+}
+
+/// Which results are kept, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheConfig {
+    /// `server/tool` patterns and the time that results are kept; the first that fits counts. A pattern covers only tools that
+    /// only read; a tool without `*` is covered always. None by default.
+    pub tools: Vec<(String, Duration)>,
+    /// Most bytes of all results together.
+    pub bytes: usize,
+}
+
+impl Default for CacheConfig {
+    fn default() -> Self {
+        Self { tools: Vec::new(), bytes: 16 << 20 }
+    }
 }
 
 /// Settings of the call log.
@@ -143,6 +162,7 @@ impl Default for ServiceConfig {
             drain: Duration::from_secs(10),
             default_server: None,
             validate: true,
+            cache: CacheConfig::default(),
             log: LogConfig::default(),
             dialect_files: Vec::new(),
             data: None,

@@ -192,3 +192,14 @@ async fn head_is_get_without_a_body() {
     let value: Value = service.get("/livez").await.json();
     assert_eq!(value, json!({"ok": true}));
 }
+
+#[tokio::test]
+async fn an_unknown_provider_is_told_all_names() {
+    let service = Service::start().await;
+    let answer = service.get("/tools/nobody").await;
+    assert_eq!((answer.status, answer.code().as_str()), (400, "UNKNOWN_PROVIDER"));
+    let known = answer.json()["availableProviders"].as_array().unwrap().clone();
+    for name in ["openai", "openai-chat", "gemini"] {
+        assert!(known.contains(&name.into()), "{name}: {known:?}");
+    }
+}
