@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
+use gateway_dialects::Dialect;
 use gateway_dialects::arguments::{BadArguments, nearest_names, unknown_tool_text};
 use gateway_dialects::calls::{Arguments, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
 use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, render_mode, render_results};
-use gateway_dialects::{Dialect, Protocol};
 use gateway_protocol::RawJson;
 use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
@@ -47,6 +47,8 @@ pub(crate) struct Ran {
     failure: Option<Failure>,
     server: Option<String>,
     tool: Option<String>,
+    /// Whether the result is that of an earlier call.
+    is_cached: bool,
     notes: Vec<Value>,
 }
 
@@ -89,8 +91,8 @@ impl Turn {
             (None, None) => None,
             _ => Some(
                 gateway
-                    .dialects()
-                    .choose(provider, model, &crate::query::compat(&options))
+                    .ready_dialects()
+                    .choose(gateway.dialects(), provider, model, &crate::query::compat(&options))
                     .map_err(|error| unknown_dialect(gateway, &error))?,
             ),
         };
@@ -107,7 +109,7 @@ impl Turn {
         }
         let dialect_name = match &named {
             Some(_) => provider.map(str::to_owned),
-            None => Some(detected(gateway, reply.protocol)),
+            None => gateway.ready_dialects().detected(reply.protocol).map(|dialect| dialect.name.clone()),
         };
         let request = ListRequest::parse(gateway, dialect_name.as_deref(), &options)?;
         // Servers that are still starting are waited for only where a name is not known yet.
@@ -117,7 +119,7 @@ impl Turn {
         }
         let dialect = match (&rendered.dialect, named) {
             (Some(dialect), _) => Arc::clone(dialect),
-            (None, Some(dialect)) => Arc::new(dialect),
+            (None, Some(dialect)) => dialect,
             (None, None) => Arc::new(request.dialect(gateway)?),
         };
         let words =
@@ -226,11 +228,12 @@ impl Turn {
                 }
             };
         match gateway.run(tool, &logged(&value), permit, context, &origin).await {
-            Ok(result) => {
-                if gateway_protocol::CallResultView::of(&result).is_error {
+            Ok(done) => {
+                if gateway_protocol::CallResultView::of(&done.result).is_error {
                     ran.code = Some(code::TOOL_ERROR);
                 }
-                ran.result = result;
+                ran.result = done.result;
+                ran.is_cached = done.age.is_some();
                 ran
             }
             Err(failure) => ran.failed(failure),
@@ -363,21 +366,6 @@ fn as_sent(arguments: &Arguments) -> RawJson {
     RawJson::of(&value).unwrap_or_else(|_| RawJson::null())
 }
 
-/// The dialect of a protocol that was recognised.
-fn detected(gateway: &Gateway, protocol: Option<Protocol>) -> String {
-    let fits = |name: &&str| {
-        let dialect = gateway.dialects().get(name).ok();
-        dialect.is_some_and(|dialect| !dialect.layer && Some(dialect.messages.protocol) == protocol)
-    };
-    // The dialect that others of the same protocol extend is the plainest one.
-    let mut names: Vec<&str> = gateway.dialects().names().filter(fits).collect();
-    names.sort_by_key(|name| {
-        let extends = gateway.dialects().get(name).ok().and_then(|dialect| dialect.extends);
-        (extends.is_some(), name.len())
-    });
-    names.first().map_or_else(|| "openai-chat".to_owned(), |name| (*name).to_owned())
-}
-
 impl Ran {
     fn of(tool: &CatalogueTool) -> Self {
         Self {
@@ -386,6 +374,7 @@ impl Ran {
             failure: None,
             server: Some(tool.server.to_string()),
             tool: Some(tool.name.clone()),
+            is_cached: false,
             notes: Vec::new(),
         }
     }
@@ -397,6 +386,7 @@ impl Ran {
             failure: Some(Failure::UnknownTool(message)),
             server: None,
             tool: None,
+            is_cached: false,
             notes: Vec::new(),
         }
     }
@@ -424,6 +414,9 @@ impl Ran {
         if let Some(code) = self.code {
             fact("code", code.into());
         }
+        if self.is_cached {
+            fact("cached", true.into());
+        }
         if !self.notes.is_empty() {
             fact("notes", self.notes.clone().into());
         }
@@ -448,11 +441,11 @@ pub(crate) fn rendered_result(
     if mode == ResultMode::Raw {
         return result.clone();
     }
-    let Ok(dialect) = gateway.dialects().get("mcp") else { return result.clone() };
+    let Some(dialect) = gateway.ready_dialects().untouched() else { return result.clone() };
     let value: Value = result.read().unwrap_or_default();
     let outcome = Outcome { call_id: None, wire_name: &tool.name, result: &value, kept: None };
     let origin = format!("{}/{}", tool.server, tool.name);
-    RawJson::of(&render_mode(mode, &dialect, &outcome, &origin, &ResultOptions::default()))
+    RawJson::of(&render_mode(mode, dialect, &outcome, &origin, &ResultOptions::default()))
         .unwrap_or_else(|_| result.clone())
 }
 

@@ -1,6 +1,6 @@
 //! What all routes share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gateway_dialects::Dialects;
@@ -8,7 +8,9 @@ use gateway_store::{CallLog, Subscription};
 use gateway_upstream::Fleet;
 use tokio::sync::Notify;
 
+use crate::cache::ResultCache;
 use crate::config::ServiceConfig;
+use crate::dialects::ReadyDialects;
 use crate::idempotency::Idempotency;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
@@ -29,12 +31,14 @@ struct Shared {
     config: ServiceConfig,
     fleet: Fleet,
     dialects: Dialects,
+    ready: OnceLock<ReadyDialects>,
     log: CallLog,
     metrics: Metrics,
     renders: Renders,
     validators: Validators,
     idempotency: Idempotency,
     mcp: Mcp,
+    cache: ResultCache,
     written: Arc<Notify>,
     _subscription: Subscription,
 }
@@ -48,8 +52,10 @@ impl Gateway {
         let shared = Shared {
             _subscription: log.on_write(move |_| wake.notify_waiters()),
             written,
+            cache: ResultCache::new(config.cache.clone()),
             config,
             fleet,
+            ready: OnceLock::new(),
             dialects,
             log,
             metrics: Metrics::default(),
@@ -99,6 +105,11 @@ impl Gateway {
         &self.shared.dialects
     }
 
+    pub(crate) fn ready_dialects(&self) -> &ReadyDialects {
+        // Not at the start, which has no time for it.
+        self.shared.ready.get_or_init(|| ReadyDialects::of(self.dialects()))
+    }
+
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
@@ -113,6 +124,10 @@ impl Gateway {
 
     pub(crate) fn mcp(&self) -> &Mcp {
         &self.shared.mcp
+    }
+
+    pub(crate) fn cache(&self) -> &ResultCache {
+        &self.shared.cache
     }
 
     /// Told each time that the log has written entries.

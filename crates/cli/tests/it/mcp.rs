@@ -8,7 +8,8 @@ use crate::sandbox::Sandbox;
 #[track_caller]
 fn answers(arguments: &[&str], messages: &[Value]) -> Vec<Value> {
     let sandbox = Sandbox::new();
-    let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let lines: Vec<String> = messages.iter().map(Value::to_string).collect();
+    let input = format!("{}\n", lines.join("\n"));
     let mut command = assert_cmd::Command::from_std(sandbox.command(arguments));
     let output = command.write_stdin(input).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -78,7 +78,7 @@ where
             match line {
                 Line::Whole(text) => wire.take(text).await,
                 Line::TooLongBegins { .. } => {
-                    wire.refuse(code::INVALID_REQUEST, "the message is too long").await
+                    wire.refuse(code::INVALID_REQUEST, "the message is too long").await;
                 }
                 Line::TooLongEnds { .. } => {}
             }
@@ -143,7 +143,7 @@ impl Wire {
             Incoming::Request(request) if modern::is_meant(request.params.as_ref(), None) => {
                 let face = self.face.clone();
                 self.spawn(async move {
-                    modern_request(&gateway, &session, context, face, request, sender).await
+                    modern_request(&gateway, &session, context, face, request, sender).await;
                 })
                 .await;
             }

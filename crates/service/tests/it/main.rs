@@ -6,10 +6,13 @@
     reason = "what goes wrong here is the test's failure"
 )]
 
+mod cache;
 mod client;
 mod drain;
 mod guard;
+mod lists;
 mod logs;
 mod operations;
+mod streams;
 mod turns;
 mod wrong_requests;
