@@ -59,6 +59,8 @@ pub struct ConnectOptions {
 pub enum ServerEvent {
     /// A notification.
     Notification(Notification),
+    /// It began a new session on the same connection and knows nothing of what it was told before.
+    Renewed,
     /// A request that waits for an answer. Dropping `answer` refuses it.
     Request {
         /// The request.

@@ -306,6 +306,17 @@ impl Supervisor {
                 self.shared.tell(FleetEvent::Notification { upstream, notification, in_flight });
                 again
             }
+            ServerEvent::Renewed => {
+                let (upstream, tasks) = (&self.upstream, &self.shared.tasks);
+                if let Some(connection) = &self.current {
+                    upstream.subscriptions.renew(upstream, connection, tasks);
+                }
+                // Whoever tells servers something when they come has to tell it again.
+                let (upstream, state) = (upstream.spec.id.clone(), UpstreamState::Connected);
+                let reason = Some("it began a new session".to_owned());
+                self.shared.tell(FleetEvent::State { upstream, state, reason });
+                false
+            }
             ServerEvent::Request { request, answer } => {
                 if let Some(asker) = self.upstream.askers.only() {
                     asker.ask(request, answer);
