@@ -94,7 +94,7 @@ impl EventSink {
         }
         let (answer, receiver) = oneshot::channel();
         match asker {
-            Some(asker) => asker.ask(request, answer),
+            Some(asker) => asker.ask(request, answer, None),
             // Where the channel is full or closed, the sender of the answer is dropped, and that refuses the request.
             None => drop(self.sender.try_send(ServerEvent::Request { request, answer })),
         }

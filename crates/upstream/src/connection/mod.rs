@@ -29,6 +29,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
 pub use self::asking::{Asker, Question};
+pub(crate) use self::asking::{Heirs, LINGER};
 use self::call::{AsksProgress, Call, CallKind, Deadline, Leaving, Slots};
 use self::events::EventSink;
 use self::handshake::{Identity, Introduction, Opening};

@@ -319,7 +319,8 @@ impl Supervisor {
             }
             ServerEvent::Request { request, answer } => {
                 if let Some(asker) = self.upstream.askers.only() {
-                    asker.ask(request, answer);
+                    let askers = Arc::downgrade(&self.upstream.askers);
+                    asker.ask(request, answer, Some(askers));
                 } else {
                     // Nobody can answer, or it is not clear who is meant: dropping the sender refuses the request.
                     let (upstream, method) = (&self.upstream.spec.id, &request.method);
