@@ -10,6 +10,7 @@ mod client;
 mod drain;
 mod guard;
 mod logs;
+mod mcp;
 mod operations;
 mod turns;
 mod wrong_requests;
