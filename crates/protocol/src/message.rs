@@ -115,6 +115,12 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     reason = "what is read lives on in the parts, so the text is given away"
 )]
 pub fn parse_message(text: Bytes) -> Result<Incoming, MessageError> {
+    // A list would be read as the members of an envelope without their names.
+    if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
+        && serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_ok()
+    {
+        return Err(MessageError::Shapeless);
+    }
     let envelope: Envelope<'_> =
         serde_json::from_slice(&text).map_err(|cause| MessageError::Json { bytes: text.len(), cause })?;
     let params = envelope.params.filter(|params| params.get() != "null");

@@ -10,6 +10,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::caller::Caller;
+use super::face::Face;
 use super::flight::{Errand, Flight, Input, Mark, Progressed, Target, told};
 use super::lists;
 use super::offers::{self, Whose};
@@ -17,6 +18,7 @@ use super::out::Out;
 use super::state::Behind;
 use super::tasks;
 use crate::gateway::Gateway;
+use crate::run::Origin;
 
 /// Answers a request. A method that both eras do not share is not known here.
 pub(super) async fn answer(
@@ -43,6 +45,14 @@ pub(super) async fn answer(
             tasks::answer(gateway, caller, asked, params).await
         }
         other => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {other}"))),
+    }
+}
+
+/// MCP has parameters by name only; a list would be read as if their order meant something.
+pub(super) fn check_params(params: Option<&RawJson>) -> Result<(), RpcError> {
+    match params.and_then(|params| params.as_bytes().first()) {
+        None | Some(b'{') => Ok(()),
+        Some(_) => Err(invalid("`params` must be an object")),
     }
 }
 
@@ -124,8 +134,8 @@ impl<'a> Asked<'a> {
             }
         };
         let errand = Arc::clone(&flight.errand);
-        let flown = flight.drive(caller, out).await;
-        match flown.map_err(|error| in_words_of(caller, self.method, error))? {
+        let progressed = flight.drive(caller, out).await;
+        match progressed.map_err(|error| self.refused(caller, error))? {
             Progressed::Done(result) => {
                 let result = tasks::published(&caller.face, errand.target.server(), result);
                 Ok(finished(caller, self.method, result))
@@ -133,6 +143,18 @@ impl<'a> Asked<'a> {
             Progressed::Waits(flight) => waiting(gateway, caller, flight),
             Progressed::Asks(result) => resealed(gateway, caller, &errand.mark, &result),
         }
+    }
+
+    /// An error as the caller's era has it.
+    fn refused(&self, caller: &Caller, mut error: RpcError) -> RpcError {
+        // The code of the legacy era has no meaning any more (MCP 2026-07-28, Resources).
+        if caller.is_modern()
+            && self.method == method::READ_RESOURCE
+            && error.code == code::LEGACY_RESOURCE_NOT_FOUND
+        {
+            error.code = code::INVALID_PARAMS;
+        }
+        error
     }
 
     /// What the caller brought from an earlier try.
@@ -166,8 +188,8 @@ impl<'a> Asked<'a> {
         let name = self.name();
         match self.method {
             method::CALL_TOOL => {
-                let (server, name) = tool(gateway, caller, name).await?;
                 let arguments = arguments.unwrap_or_else(RawJson::empty_object);
+                let (server, name) = tool(gateway, caller, name, &arguments).await?;
                 Ok(Target::Tool { server, name, arguments })
             }
             method::GET_PROMPT => {
@@ -198,6 +220,7 @@ impl<'a> Asked<'a> {
             kept.map(|(key, value)| (key.to_string(), params.part(value))).collect();
         // A legacy caller says once what it wants to hear; a modern upstream wants to be told each time.
         if let (Some(level), false) = (out.level, caller.is_modern()) {
+            kept.retain(|(key, _)| key != meta::LOG_LEVEL);
             kept.extend(RawJson::of(level.name()).ok().map(|level| (meta::LOG_LEVEL.to_owned(), level)));
         }
         kept
@@ -236,22 +259,19 @@ fn completed(method: &str, result: RawJson) -> RawJson {
     RawJson::parse(text).unwrap_or(result)
 }
 
-/// An error as the caller's era has it: the code for a resource that is not there has changed.
-fn in_words_of(caller: &Caller, method: &str, error: RpcError) -> RpcError {
-    if method == method::READ_RESOURCE && caller.is_modern() && error.code == code::LEGACY_RESOURCE_NOT_FOUND
-    {
-        return RpcError { code: code::INVALID_PARAMS, ..error };
-    }
-    error
-}
-
 enum Resumed {
     Flight(Box<Flight>),
     Input(Input),
 }
 
 /// The tool that a caller means. Servers that are still starting are waited for only where the name is not known yet.
-async fn tool(gateway: &Gateway, caller: &Caller, name: &str) -> Result<(UpstreamId, String), RpcError> {
+/// A name that nobody has is written to the log like any other call.
+async fn tool(
+    gateway: &Gateway,
+    caller: &Caller,
+    name: &str,
+    arguments: &RawJson,
+) -> Result<(UpstreamId, String), RpcError> {
     let find = || {
         let catalogue = gateway.fleet().catalogue();
         let found = caller.face.tool(&catalogue, name);
@@ -261,7 +281,20 @@ async fn tool(gateway: &Gateway, caller: &Caller, name: &str) -> Result<(Upstrea
         return Ok(found);
     }
     gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
-    find().map_err(|reason| invalid(format!("Unknown tool: {name} ({reason})")))
+    let reason = match find() {
+        Ok(found) => return Ok(found),
+        Err(reason) => reason,
+    };
+    let message = format!("Unknown tool: {name} ({reason})");
+    let permit =
+        gateway.reserve().await.map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message))?;
+    let server = match &caller.face {
+        Face::Server(server) => Some(server.as_str()),
+        Face::All | Face::Group(_) => None,
+    };
+    let origin = Origin { transport: caller.transport, provider: None };
+    gateway.record_unknown((server, name), arguments, permit, &caller.context, &origin, &message);
+    Err(invalid(message))
 }
 
 /// The resource that a caller means.

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
-use gateway_protocol::{RawJson, RpcError, code, write_error, write_response};
+use gateway_protocol::{MessageError, RawJson, RpcError, code, write_error, write_response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::errors::json_response;
@@ -25,6 +25,15 @@ pub(super) fn message(id: &RawJson, outcome: &Result<RawJson, RpcError>) -> Byte
 pub(super) fn refusal(status: StatusCode, id: Option<&RawJson>, error: RpcError) -> Response {
     let null = RawJson::null();
     json_response(status, message(id.unwrap_or(&null), &Err(error)))
+}
+
+/// Why a message was not read: it is no JSON, or JSON that is no message (a batch, which 2025-06-18 took away).
+pub(super) fn unreadable(error: &MessageError) -> RpcError {
+    let code = match error {
+        MessageError::Json { cause, .. } if !cause.is_data() => code::PARSE_ERROR,
+        _ => code::INVALID_REQUEST,
+    };
+    RpcError::new(code, error.to_string())
 }
 
 /// The status that goes with an error of the modern era.

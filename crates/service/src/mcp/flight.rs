@@ -110,7 +110,12 @@ impl Errand {
         let (notes, notes_receiver) = mpsc::channel(NOTES);
         let (asker, questions) = Asker::new(Arc::clone(&self.owner));
         let mut options = self.context.call_options();
-        options.meta.extend(self.meta.iter().cloned());
+        // A member that stands there twice is one that nobody can read; ours know of this hop.
+        for (key, value) in &self.meta {
+            if !options.meta.iter().any(|(known, _)| known == key) {
+                options.meta.push((key.clone(), value.clone()));
+            }
+        }
         options.progress = self.is_watched.then_some(notes);
         options.asker = Some(asker);
         options.capabilities = Some(self.capabilities.clone());

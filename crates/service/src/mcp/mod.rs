@@ -36,7 +36,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::events::refusal;
+use self::events::{refusal, unreadable};
 use self::face::Face;
 use self::legacy::Sessions;
 use self::listen::Listeners;
@@ -112,10 +112,7 @@ pub(crate) async fn post(
     let name = group.as_ref().map(|Path(name)| name.as_str());
     let incoming = match parse_message(body) {
         Ok(incoming) => incoming,
-        Err(error) => {
-            let error = RpcError::new(code::PARSE_ERROR, error.to_string());
-            return refusal(StatusCode::BAD_REQUEST, None, error);
-        }
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, None, unreadable(&error)),
     };
     let Some(face) = Face::named(&gateway, name) else { return unknown(&gateway, name) };
     let version = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
@@ -191,10 +188,12 @@ pub(crate) async fn events(
 pub(crate) async fn api(
     State(gateway): State<Gateway>,
     Extension(context): Extension<RequestContext>,
+    group: Group,
     uri: Uri,
     body: Bytes,
 ) -> Response {
-    legacy::api(&gateway, context, uri.query(), body)
+    let name = group.as_ref().map(|Path(name)| name.as_str());
+    legacy::api(&gateway, context, name, uri.query(), body)
 }
 
 fn unknown(gateway: &Gateway, name: Option<&str>) -> Response {

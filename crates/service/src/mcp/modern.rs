@@ -6,7 +6,7 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{
     RawJson, Request, RpcError, code, encode_header_value, header, is_modern, meta, method,
     supported_versions,
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::caller::{Caller, Can, Reach};
-use super::core::{self, invalid};
+use super::core::{self, check_params, invalid};
 use super::events::{event, message, refusal, status_of, streamed};
 use super::face::Face;
 use super::level::Level;
@@ -87,6 +87,7 @@ pub(super) fn check(
     headers: Option<&HeaderMap>,
 ) -> Result<Checked, Box<Refused>> {
     let read = || {
+        check_params(request.params.as_ref())?;
         let params = request.params.as_ref().ok_or_else(|| invalid("`params._meta` is missing"))?;
         let found: WithMeta =
             params.read().map_err(|error| invalid(format!("reading `params._meta`: {error}")))?;
@@ -145,54 +146,59 @@ pub(super) async fn post(
     let owned = gateway.clone();
     let mut work = Box::pin(async move { answer(&owned, checked, Sink::Channel(sender)).await });
     // An answer without anything before it is one message; a stream begins with the first notification.
-    let first = tokio::select! {
+    let (first, stage) = tokio::select! {
         biased;
         outcome = &mut work => match messages.try_recv() {
             Err(_) => {
                 let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
                 return crate::errors::json_response(status, message(&id, &outcome));
             }
-            Ok(first) => Next::Last(first, outcome),
+            Ok(first) => (first, Stage::Done(outcome)),
         },
-        Some(first) = messages.recv() => Next::Message(first, work),
+        Some(first) = messages.recv() => (first, Stage::Working(work)),
     };
-    let state = (Some(first), messages, id);
-    let events = stream::unfold(state, |(next, mut messages, id)| async move {
-        Some(match next? {
-            Next::Message(text, mut work) => {
-                let next = tokio::select! {
-                    biased;
-                    outcome = &mut work => Next::Answer(outcome),
-                    Some(text) = messages.recv() => Next::Message(text, work),
-                };
-                // What was sent before the answer stays before it.
-                let next = match (next, messages.try_recv()) {
-                    (Next::Answer(outcome), Ok(text)) => Next::Last(text, outcome),
-                    (next, _) => next,
-                };
-                (event(None, &text), (Some(next), messages, id))
-            }
-            Next::Last(text, outcome) => {
-                let next = match messages.try_recv() {
-                    Ok(text) => Next::Last(text, outcome),
-                    Err(_) => Next::Answer(outcome),
-                };
-                (event(None, &text), (Some(next), messages, id))
-            }
-            Next::Answer(outcome) => (event(None, &message(&id, &outcome)), (None, messages, id)),
-        })
-    });
-    streamed(events, heartbeat)
+    let writing = Writing { stage: Some(stage), messages, id };
+    let rest = stream::unfold(writing, |writing| writing.next());
+    streamed(stream::iter([event(None, &first)]).chain(rest), heartbeat)
 }
 
 type Work = std::pin::Pin<Box<dyn Future<Output = Result<RawJson, RpcError>> + Send>>;
 
-/// What is written next.
-enum Next {
-    Message(Bytes, Work),
+/// How far a request is whose answer is a stream.
+enum Stage {
+    Working(Work),
     /// The work is done; messages and then the answer are left to write.
-    Last(Bytes, Result<RawJson, RpcError>),
-    Answer(Result<RawJson, RpcError>),
+    Done(Result<RawJson, RpcError>),
+}
+
+/// A stream of what belongs to a request, and then its answer. Dropping it cancels the request.
+struct Writing {
+    /// Nothing once the answer is written.
+    stage: Option<Stage>,
+    messages: mpsc::Receiver<Bytes>,
+    id: RawJson,
+}
+
+impl Writing {
+    /// The next event, as soon as it is there. What was sent before the answer stays before it.
+    async fn next(mut self) -> Option<(Bytes, Self)> {
+        let outcome = match self.stage.take()? {
+            Stage::Working(mut work) => tokio::select! {
+                biased;
+                Some(text) = self.messages.recv() => {
+                    self.stage = Some(Stage::Working(work));
+                    return Some((event(None, &text), self));
+                }
+                outcome = &mut work => outcome,
+            },
+            Stage::Done(outcome) => outcome,
+        };
+        if let Ok(text) = self.messages.try_recv() {
+            self.stage = Some(Stage::Done(outcome));
+            return Some((event(None, &text), self));
+        }
+        Some((event(None, &message(&self.id, &outcome)), self))
+    }
 }
 
 /// Answers a request; what belongs to it goes to `sink` first.

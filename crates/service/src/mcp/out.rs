@@ -104,7 +104,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Sends a request and waits for its answer. Dropping the future forgets the request.
+    /// Sends a request and waits for its answer. Dropping the future takes the request back.
     pub(super) async fn ask(
         &self,
         sink: &Sink,
@@ -114,12 +114,13 @@ impl Peer {
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, receiver) = oneshot::channel();
         self.lock().insert(id, answer);
-        let _forget = Forget { peer: self, id };
+        let _forget = Forget { peer: self, sink, id };
         let object = params.and_then(|params| RawObject::parse(params).ok()).unwrap_or_default();
         let members: Vec<(&str, &[u8])> =
             object.members.iter().map(|(key, value)| (key.as_ref(), value.get().as_bytes())).collect();
         let mut message = Vec::new();
         write_request(&mut message, id, method, &members, &[]);
+        message.retain(|byte| !matches!(byte, b'\n' | b'\r'));
         sink.send(message.into()).await;
         receiver.await.unwrap_or_else(|_| Err(RpcError::new(code::INTERNAL_ERROR, "the caller went away")))
     }
@@ -136,13 +137,20 @@ impl Peer {
     }
 }
 
+/// Takes a request back that was not answered: nobody waits for it any more.
 struct Forget<'a> {
     peer: &'a Peer,
+    sink: &'a Sink,
     id: u64,
 }
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        self.peer.lock().remove(&self.id);
+        let is_open = self.peer.lock().remove(&self.id).is_some();
+        if is_open {
+            let params =
+                serde_json::json!({"requestId": self.id, "reason": "the request that needed it is over"});
+            self.sink.offer(written(method::CANCELLED, RawJson::of(&params).ok().as_ref()));
+        }
     }
 }

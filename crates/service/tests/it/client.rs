@@ -36,10 +36,19 @@ impl Service {
         specs: Vec<UpstreamSpec>,
         change: impl FnOnce(&mut ServiceConfig),
     ) -> Self {
+        Self::with_fleet(specs, FleetOptions::default(), change).await
+    }
+
+    /// With other servers, and another fleet.
+    pub(crate) async fn with_fleet(
+        specs: Vec<UpstreamSpec>,
+        options: FleetOptions,
+        change: impl FnOnce(&mut ServiceConfig),
+    ) -> Self {
         let mut config = ServiceConfig::default();
         config.listen.set_port(0);
         change(&mut config);
-        let fleet = Fleet::start(specs, FleetOptions::default());
+        let fleet = Fleet::start(specs, options);
         let log = CallLog::in_memory(&gateway_store::Options::default()).unwrap();
         let running = serve(Gateway::new(config, fleet, Dialects::builtin(), log)).await.unwrap();
         Self { running }

@@ -12,6 +12,7 @@ mod drain;
 mod guard;
 mod lists;
 mod logs;
+mod mcp;
 mod operations;
 mod streams;
 mod turns;

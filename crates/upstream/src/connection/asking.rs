@@ -4,8 +4,8 @@
 //! workspace. Such a request names no call. On a stream of its own (Streamable HTTP) it is clear whose it is; on a shared
 //! stream it is given to the owner of the calls in flight, and to nobody where there is more than one owner.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use gateway_protocol::{RawJson, Request, RpcError, code};
@@ -14,6 +14,9 @@ use tokio::time::Instant;
 
 /// Questions of one call that may wait.
 const QUESTIONS: usize = 16;
+
+/// How long the last words of a call that was given up may be on their way.
+pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// Somebody who answers what a server asks during a call. Clones are the same somebody.
 #[derive(Clone, Debug)]
@@ -49,12 +52,36 @@ impl Asker {
         &self.0.owner
     }
 
-    /// Hands on a request of the server. Where there is no room, dropping the answer refuses it.
-    pub(crate) fn ask(&self, request: Request, answer: oneshot::Sender<Result<RawJson, RpcError>>) {
-        self.0.open.fetch_add(1, Ordering::AcqRel);
+    /// Hands on a request of the server. Where there is no room, dropping the answer refuses it. `heirs` are asked where
+    /// the call is over before the answer is there.
+    pub(crate) fn ask(
+        &self,
+        request: Request,
+        answer: oneshot::Sender<Result<RawJson, RpcError>>,
+        heirs: Option<Weak<dyn Heirs>>,
+    ) {
         let Request { method, params, .. } = request;
-        let question = Question { method, params, answer: Some(answer), asker: self.clone() };
-        let _ = self.0.questions.try_send(question);
+        self.take_over(method, params, answer, heirs);
+    }
+
+    fn take_over(
+        &self,
+        method: String,
+        params: Option<RawJson>,
+        answer: oneshot::Sender<Result<RawJson, RpcError>>,
+        heirs: Option<Weak<dyn Heirs>>,
+    ) {
+        self.0.open.fetch_add(1, Ordering::AcqRel);
+        let question = Question { method, params, answer: Some(answer), asker: self.clone(), heirs };
+        if let Err(error) = self.0.questions.try_send(question) {
+            // Two of them without room would hand it to each other for ever.
+            error.into_inner().heirs = None;
+        }
+    }
+
+    /// Whether both are for the same call.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Whether the server waits for an answer.
@@ -68,7 +95,15 @@ impl Asker {
     }
 }
 
-/// A request of a server. Dropping it refuses the request.
+/// Who answers a question that came on a shared stream when the call is over that it was given to.
+///
+/// Such a question may have been another call's of the same owner, which still waits for it.
+pub(crate) trait Heirs: std::fmt::Debug + Send + Sync {
+    /// Another call of the same owner.
+    fn heir(&self, of: &Asker) -> Option<Asker>;
+}
+
+/// A request of a server. Dropping it refuses the request, unless another call of the same owner may be meant.
 #[derive(Debug)]
 pub struct Question {
     /// The method: `elicitation/create`, `sampling/createMessage`, `roots/list` or one that is not known yet.
@@ -77,6 +112,7 @@ pub struct Question {
     pub params: Option<RawJson>,
     answer: Option<oneshot::Sender<Result<RawJson, RpcError>>>,
     asker: Asker,
+    heirs: Option<Weak<dyn Heirs>>,
 }
 
 impl Question {
@@ -101,5 +137,10 @@ impl Drop for Question {
         let millis = u64::try_from(inner.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         inner.answered.store(millis, Ordering::Release);
         inner.open.fetch_sub(1, Ordering::AcqRel);
+        let Some(answer) = self.answer.take().filter(|answer| !answer.is_closed()) else { return };
+        let heir = self.heirs.as_ref().and_then(Weak::upgrade).and_then(|heirs| heirs.heir(&self.asker));
+        if let Some(heir) = heir {
+            heir.take_over(std::mem::take(&mut self.method), self.params.take(), answer, self.heirs.take());
+        }
     }
 }

@@ -13,6 +13,9 @@ use super::asking::Asker;
 /// The notifications that must not be lost, because nothing else would tell that a list is old.
 const CHANGES: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
 
+/// The mark behind those of the lists: the server has forgotten what we told it.
+const RENEWED: u8 = 1 << CHANGES.len();
+
 /// Hands on what the server sends. A listener that is too slow misses notifications, but never that a list changed:
 /// such notifications are kept as one mark each and delivered later.
 #[derive(Debug)]
@@ -76,6 +79,11 @@ impl EventSink {
         self.mark((1 << CHANGES.len()) - 1);
     }
 
+    /// Tells that the server has forgotten what it was told: it began a new session.
+    pub(super) fn renewed(&self) {
+        self.mark(RENEWED);
+    }
+
     /// Takes a request of the server; for `asker`, where it is clear which call it belongs to.
     pub(super) fn request(&self, request: Request, asker: Option<&Asker>) -> Reaction {
         let id = request.id.clone();
@@ -86,7 +94,7 @@ impl EventSink {
         }
         let (answer, receiver) = oneshot::channel();
         match asker {
-            Some(asker) => asker.ask(request, answer),
+            Some(asker) => asker.ask(request, answer, None),
             // Where the channel is full or closed, the sender of the answer is dropped, and that refuses the request.
             None => drop(self.sender.try_send(ServerEvent::Request { request, answer })),
         }
@@ -108,12 +116,16 @@ impl EventSink {
         match self.sender.reserve().await {
             Ok(permit) => {
                 let missed = self.missed.load(Ordering::Acquire);
-                let Some(change) = CHANGES.get(missed.trailing_zeros() as usize) else { return };
-                self.missed.fetch_and(!(1 << missed.trailing_zeros()), Ordering::AcqRel);
-                permit.send(ServerEvent::Notification(Notification {
-                    method: (*change).to_owned(),
-                    params: None,
-                }));
+                let first = missed.trailing_zeros();
+                let event = match CHANGES.get(first as usize) {
+                    Some(change) => {
+                        ServerEvent::Notification(Notification { method: (*change).to_owned(), params: None })
+                    }
+                    None if missed & RENEWED != 0 => ServerEvent::Renewed,
+                    None => return,
+                };
+                self.missed.fetch_and(!(1 << first), Ordering::AcqRel);
+                permit.send(event);
             }
             Err(_) => self.missed.store(0, Ordering::Release),
         }

@@ -29,6 +29,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
 pub use self::asking::{Asker, Question};
+pub(crate) use self::asking::{Heirs, LINGER};
 use self::call::{AsksProgress, Call, CallKind, Deadline, Leaving, Slots};
 use self::events::EventSink;
 use self::handshake::{Identity, Introduction, Opening};
@@ -59,6 +60,8 @@ pub struct ConnectOptions {
 pub enum ServerEvent {
     /// A notification.
     Notification(Notification),
+    /// It began a new session on the same connection and knows nothing of what it was told before.
+    Renewed,
     /// A request that waits for an answer. Dropping `answer` refuses it.
     Request {
         /// The request.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use gateway_protocol::{
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
+use super::asking::LINGER;
 use super::call::{CallKind, Progress, progress_token};
 use super::events::{EventSink, Reaction};
 use super::status::Status;
@@ -23,6 +25,8 @@ pub(super) struct Waiting {
     pub(super) answer: oneshot::Sender<Result<RawJson, CallError>>,
     pub(super) progress: Option<Arc<Progress>>,
     pub(super) kind: CallKind,
+    /// Whose call it is, where somebody answers for it.
+    pub(super) owner: Option<Arc<str>>,
 }
 
 /// The requests in flight on one stream, and where everything else goes.
@@ -33,6 +37,8 @@ pub(super) struct Router {
     pub(super) events: Arc<EventSink>,
     pub(super) status: Arc<Status>,
     pending: HashMap<u64, Entry>,
+    /// The owner of the call that was given up last, and when: its last words may be on their way.
+    given_up: Option<(Instant, Option<Arc<str>>)>,
 }
 
 #[derive(Debug)]
@@ -49,7 +55,7 @@ impl Router {
         events: Arc<EventSink>,
         status: Arc<Status>,
     ) -> Self {
-        Self { upstream, limit, events, status, pending: HashMap::new() }
+        Self { upstream, limit, events, status, pending: HashMap::new(), given_up: None }
     }
 
     /// Adds a request whose last byte stands at `end`.
@@ -59,7 +65,9 @@ impl Router {
 
     /// Forgets a request. Tells whether it was still waiting.
     pub(super) fn forget(&mut self, id: u64) -> bool {
-        self.pending.remove(&id).is_some()
+        let Some(entry) = self.pending.remove(&id) else { return false };
+        self.given_up = Some((Instant::now(), entry.waiting.owner));
+        true
     }
 
     /// Gives one request its outcome.
@@ -162,6 +170,12 @@ impl Router {
     fn only_watched(&self) -> Option<&Arc<Progress>> {
         let mut plain = self.pending.values().filter(|entry| entry.waiting.kind == CallKind::Plain);
         let (Some(only), None) = (plain.next(), plain.next()) else { return None };
+        if let Some((since, owner)) = &self.given_up
+            && since.elapsed() < LINGER
+            && *owner != only.waiting.owner
+        {
+            return None;
+        }
         only.waiting.progress.as_ref().filter(|progress| progress.is_watched())
     }
 

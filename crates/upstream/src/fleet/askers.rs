@@ -1,9 +1,10 @@
 //! Who answers for the calls in flight on one upstream.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
-use crate::connection::Asker;
+use crate::connection::{Asker, Heirs, LINGER};
 
 /// The owners of the calls in flight on one upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,45 +20,104 @@ pub enum InFlight {
 /// Everybody who answers for a call in flight.
 #[derive(Debug, Default)]
 pub(super) struct Askers {
-    present: Mutex<Vec<(u64, Asker)>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    present: Vec<(u64, Asker)>,
     /// Calls of callers who answer nothing.
-    silent: AtomicUsize,
+    silent: usize,
+    /// Calls that are over, the latest last. What the server said of them may still be on its way.
+    left: VecDeque<Left>,
+}
+
+#[derive(Debug)]
+struct Left {
+    since: Instant,
+    /// Nobody where the caller answers nothing.
+    owner: Option<Arc<str>>,
+    answered: Answered,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answered {
+    Yes,
+    /// The server may still be at work.
+    No,
+}
+
+impl State {
+    fn forget_old(&mut self) {
+        while self.left.front().is_some_and(|left| left.since.elapsed() > LINGER) {
+            self.left.pop_front();
+        }
+    }
+
+    /// The latest asker, where all calls that the server may be at work on are of one owner.
+    fn only(&mut self) -> Option<&Asker> {
+        self.forget_old();
+        let (_, last) = self.present.last()?;
+        let owner = last.owner();
+        let is_only = self.silent == 0
+            && self.present.iter().all(|(_, asker)| asker.owner() == owner)
+            && self
+                .left
+                .iter()
+                .all(|left| left.answered == Answered::Yes || left.owner.as_ref() == Some(owner));
+        is_only.then_some(last)
+    }
+
+    /// Whose the calls are that ended just now.
+    fn lately(&self) -> InFlight {
+        let Some(last) = self.left.back() else { return InFlight::Nothing };
+        match &last.owner {
+            Some(owner) if self.left.iter().all(|left| left.owner == last.owner) => {
+                InFlight::Of(Arc::clone(owner))
+            }
+            _ => InFlight::Several,
+        }
+    }
 }
 
 impl Askers {
     /// Notes a call, until the guard is dropped.
     pub(super) fn enter(&self, asker: Option<&Asker>) -> Entered<'_> {
+        let mut state = self.lock();
         let Some(asker) = asker else {
-            self.silent.fetch_add(1, Ordering::AcqRel);
-            return Entered { askers: self, place: None };
+            state.silent += 1;
+            return Entered { askers: self, place: None, answered: Answered::No };
         };
-        let mut present = self.lock();
-        let place = present.last().map_or(0, |(place, _)| place + 1);
-        present.push((place, asker.clone()));
-        Entered { askers: self, place: Some(place) }
+        let place = state.present.last().map_or(0, |(place, _)| place + 1);
+        state.present.push((place, asker.clone()));
+        Entered { askers: self, place: Some(place), answered: Answered::No }
     }
 
-    /// Who answers: the latest call's asker, where all calls in flight are of one owner.
+    /// Who answers: the latest call's asker, where all calls in flight are of one owner. A call that was given up counts
+    /// for a while: what the server asks may be its.
     pub(super) fn only(&self) -> Option<Asker> {
-        if self.silent.load(Ordering::Acquire) > 0 {
-            return None;
-        }
-        let present = self.lock();
-        let (_, last) = present.last()?;
-        present.iter().all(|(_, asker)| asker.owner() == last.owner()).then(|| last.clone())
+        self.lock().only().cloned()
     }
 
-    /// Whose calls are in flight.
+    /// Whose calls are in flight, or were just now.
     pub(super) fn in_flight(&self) -> InFlight {
-        match self.only() {
-            Some(asker) => InFlight::Of(Arc::clone(asker.owner())),
-            None if self.silent.load(Ordering::Acquire) == 0 && self.lock().is_empty() => InFlight::Nothing,
-            None => InFlight::Several,
+        let mut state = self.lock();
+        if let Some(asker) = state.only() {
+            return InFlight::Of(Arc::clone(asker.owner()));
         }
+        if state.silent == 0 && state.present.is_empty() { state.lately() } else { InFlight::Several }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Asker)>> {
-        self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Heirs for Askers {
+    fn heir(&self, of: &Asker) -> Option<Asker> {
+        let state = self.lock();
+        let heir = state.present.iter().rev().find(|(_, asker)| asker.owner() == of.owner() && !asker.is(of));
+        heir.map(|(_, asker)| asker.clone())
     }
 }
 
@@ -65,16 +125,28 @@ impl Askers {
 pub(super) struct Entered<'a> {
     askers: &'a Askers,
     place: Option<u64>,
+    answered: Answered,
+}
+
+impl Entered<'_> {
+    /// The server answered: it is not at work on this call any more.
+    pub(super) fn answered(mut self) {
+        self.answered = Answered::Yes;
+    }
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        match self.place {
-            None => {
-                self.askers.silent.fetch_sub(1, Ordering::AcqRel);
-            }
-            Some(place) => self.askers.lock().retain(|(present, _)| *present != place),
-        }
+        let mut state = self.askers.lock();
+        let owner = if let Some(place) = self.place {
+            let found = state.present.iter().position(|(present, _)| *present == place);
+            found.map(|found| Arc::clone(state.present.remove(found).1.owner()))
+        } else {
+            state.silent = state.silent.saturating_sub(1);
+            None
+        };
+        state.forget_old();
+        state.left.push_back(Left { since: Instant::now(), owner, answered: self.answered });
     }
 }
 
@@ -94,13 +166,56 @@ mod tests {
         let third = askers.enter(Some(&other));
         assert!(askers.only().is_none());
         assert_eq!(askers.in_flight(), InFlight::Several);
-        drop((first, second));
+        first.answered();
+        second.answered();
         assert_eq!(askers.only().map(|asker| asker.owner().to_string()).as_deref(), Some("other"));
         let silent = askers.enter(None);
         assert_eq!(askers.in_flight(), InFlight::Several);
-        drop(third);
+        third.answered();
         assert_eq!(askers.in_flight(), InFlight::Several);
-        drop(silent);
-        assert_eq!(askers.in_flight(), InFlight::Nothing);
+        silent.answered();
+        assert_eq!(askers.in_flight(), InFlight::Several, "late words may be of any of them");
+    }
+
+    #[test]
+    fn a_call_that_was_given_up_counts_for_a_while() {
+        let askers = Askers::default();
+        let asker = |owner: &str| Asker::new(owner.into()).0;
+        let (one, other) = (asker("one"), asker("other"));
+        drop(askers.enter(Some(&one)));
+        assert_eq!(askers.in_flight(), InFlight::Of("one".into()), "its last words");
+        let next = askers.enter(Some(&other));
+        assert!(askers.only().is_none(), "the question may be the first one's");
+        let same = Askers::default();
+        drop(same.enter(Some(&one)));
+        let _again = same.enter(Some(&one));
+        assert!(same.only().is_some());
+        drop(next);
+    }
+
+    #[test]
+    fn a_question_outlives_the_call_that_it_was_given_to() {
+        let askers = Arc::new(Askers::default());
+        let asking = |owner: &str| Asker::new(owner.into());
+        let ((first, mut firsts), (second, mut seconds), (other, mut others)) =
+            (asking("one"), asking("one"), asking("other"));
+        let _waits = askers.enter(Some(&first));
+        let over = askers.enter(Some(&second));
+        let (answer, receiver) = tokio::sync::oneshot::channel();
+        let request = gateway_protocol::Request {
+            id: gateway_protocol::RawJson::null(),
+            method: "elicitation/create".to_owned(),
+            params: None,
+        };
+        let heirs: std::sync::Weak<dyn Heirs> = Arc::downgrade(&(Arc::clone(&askers) as Arc<dyn Heirs>));
+        askers.only().unwrap().ask(request, answer, Some(heirs));
+        let question = seconds.try_recv().unwrap();
+        drop(over);
+        let _stranger = askers.enter(Some(&other));
+        drop(question);
+        firsts.try_recv().unwrap().answer(Ok(gateway_protocol::RawJson::empty_object()));
+        assert!(receiver.blocking_recv().unwrap().is_ok());
+        assert!(others.try_recv().is_err(), "never another owner's");
+        drop(second);
     }
 }

@@ -7,6 +7,7 @@ use gateway_protocol::{MetaEntry, Notification, RawJson, RawObject, encode_heade
 use tokio::sync::mpsc;
 
 use super::Fleet;
+use super::askers::Entered;
 use super::upstream::Upstream;
 use crate::catalogue::CatalogueTool;
 use crate::connection::{Asker, OutgoingRequest};
@@ -94,8 +95,8 @@ impl Fleet {
             options.meta.iter().map(|(key, value)| (key.as_str(), value.as_bytes())).collect();
         let mut params = params.to_vec();
         params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
-        let _entered = (!connection.era().is_modern()).then(|| upstream.askers.enter(options.asker.as_ref()));
-        connection
+        let entered = (!connection.era().is_modern()).then(|| upstream.askers.enter(options.asker.as_ref()));
+        let outcome = connection
             .request(OutgoingRequest {
                 name,
                 params: &params,
@@ -106,7 +107,9 @@ impl Fleet {
                 capabilities: options.capabilities.as_ref(),
                 ..OutgoingRequest::new(method, idle)
             })
-            .await
+            .await;
+        note_answer(entered, &outcome);
+        outcome
     }
 
     /// The upstream that may take the call over: one is configured, and the call did not run or may run twice.
@@ -171,8 +174,8 @@ async fn attempt(
     let headers = mirrored(tool, arguments);
     let mut params = vec![("name", name.as_slice()), ("arguments", arguments_text)];
     params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
-    let _entered = (!connection.era().is_modern()).then(|| upstream.askers.enter(options.asker.as_ref()));
-    connection
+    let entered = (!connection.era().is_modern()).then(|| upstream.askers.enter(options.asker.as_ref()));
+    let outcome = connection
         .request(OutgoingRequest {
             name: Some(&tool.name),
             params: &params,
@@ -185,7 +188,16 @@ async fn attempt(
             capabilities: options.capabilities.as_ref(),
             ..OutgoingRequest::new(method::CALL_TOOL, idle)
         })
-        .await
+        .await;
+    note_answer(entered, &outcome);
+    outcome
+}
+
+/// A server that gave no answer may still be at work.
+fn note_answer(entered: Option<Entered<'_>>, outcome: &Result<RawJson, CallError>) {
+    if let (Some(entered), Ok(_) | Err(CallError::Refused { .. })) = (entered, outcome) {
+        entered.answered();
+    }
 }
 
 /// The arguments with what the configuration fills in.

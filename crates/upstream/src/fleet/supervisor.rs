@@ -315,9 +315,21 @@ impl Supervisor {
                 self.shared.tell(FleetEvent::Notification { upstream, notification, in_flight });
                 again
             }
+            ServerEvent::Renewed => {
+                let (upstream, tasks) = (&self.upstream, &self.shared.tasks);
+                if let Some(connection) = &self.current {
+                    upstream.subscriptions.renew(upstream, connection, tasks);
+                }
+                // Whoever tells servers something when they come has to tell it again.
+                let (upstream, state) = (upstream.spec.id.clone(), UpstreamState::Connected);
+                let reason = Some("it began a new session".to_owned());
+                self.shared.tell(FleetEvent::State { upstream, state, reason });
+                false
+            }
             ServerEvent::Request { request, answer } => {
                 if let Some(asker) = self.upstream.askers.only() {
-                    asker.ask(request, answer);
+                    let askers = Arc::downgrade(&self.upstream.askers);
+                    asker.ask(request, answer, Some(askers));
                 } else {
                     // Nobody can answer, or it is not clear who is meant: dropping the sender refuses the request.
                     let (upstream, method) = (&self.upstream.spec.id, &request.method);

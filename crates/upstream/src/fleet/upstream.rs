@@ -50,7 +50,7 @@ pub(super) struct Upstream {
     /// Somebody waited for its tools in vain.
     late: AtomicBool,
     /// Who answers for the calls in flight.
-    pub(super) askers: Askers,
+    pub(super) askers: Arc<Askers>,
     /// What it offers beside tools, as far as somebody asked.
     pub(super) offers: Offers,
     pub(super) subscriptions: Subscriptions,
@@ -99,7 +99,7 @@ impl Upstream {
             last_used: AtomicU64::new(0),
             born: Instant::now(),
             late: AtomicBool::new(false),
-            askers: Askers::default(),
+            askers: Arc::default(),
             offers: Offers::default(),
             subscriptions: Subscriptions::default(),
         };

@@ -118,9 +118,11 @@ async fn request_of(
 ) -> Response {
     let stream = session.new_stream();
     let (owned, asked, sink) = (gateway.clone(), Arc::clone(&session), Arc::clone(&stream));
+    // Noted before anything else: a cancellation may be close behind.
+    let running = session.running(&request.id);
     gateway.mcp().tasks.spawn(async move {
         let id = request.id.clone();
-        match answer(&owned, &asked, context, request, Sink::Stream(Arc::clone(&sink))).await {
+        match answer(&owned, &asked, context, request, Sink::Stream(Arc::clone(&sink)), running).await {
             Some(outcome) => sink.finish(message(&id, &outcome)),
             None => sink.end(),
         }
@@ -168,14 +170,22 @@ pub(in crate::mcp) fn get(
     let last = headers.get(header::LAST_EVENT).and_then(|id| id.to_str().ok()).and_then(parse_event_id);
     let stream: Option<(Arc<Stream>, u64)> = match last {
         Some((number, after)) => session.kept(number).map(|stream| (stream, after)),
-        None => session.kept(0).map(|stream| (stream, 0)),
+        // Without a place to come back to: what nobody heard yet.
+        None => session.kept(0).map(|stream| {
+            let after = stream.delivered();
+            (stream, after)
+        }),
     };
     let Some((stream, after)) = stream else {
         let error = RpcError::new(BAD_REQUEST, "Bad Request: this stream is not known any more");
         return refusal(StatusCode::BAD_REQUEST, None, error);
     };
     let stopping = gateway.mcp().stopping.clone();
+    let attending = session.attend();
     let events = rest(stream.reader(after)).take_until(async move { stopping.cancelled().await });
+    let events = events.inspect(move |_| {
+        let _in_use = &attending;
+    });
     streamed(events, gateway.config().heartbeat)
 }
 

@@ -7,7 +7,7 @@ mod stream;
 
 pub(in crate::mcp) use http::{delete, get, post};
 pub(crate) use session::Session;
-pub(in crate::mcp) use session::{Sessions, Shaken};
+pub(in crate::mcp) use session::{Running, Sessions, Shaken};
 pub(in crate::mcp) use sse::{api, events};
 pub(crate) use stream::Stream;
 
@@ -18,7 +18,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use super::caller::{Caller, Can, Reach};
-use super::core::{self, invalid, resource};
+use super::core::{self, check_params, invalid, resource};
 use super::events::message;
 use super::face::Face;
 use super::flight::told;
@@ -41,6 +41,7 @@ pub(in crate::mcp) async fn shake(
         #[serde(default = "RawJson::empty_object")]
         capabilities: RawJson,
     }
+    check_params(params)?;
     let params = params.ok_or_else(|| invalid("`params` are missing"))?;
     let params: Params =
         params.read().map_err(|error| invalid(format!("reading the params of initialize: {error}")))?;
@@ -51,34 +52,47 @@ pub(in crate::mcp) async fn shake(
     Ok((Shaken { version, can: Can::of(params.capabilities) }, answer))
 }
 
-/// Takes a message on a connection whose answers share one channel: standard output, or the events of old clients.
-pub(in crate::mcp) async fn take(
+/// Takes a message on a connection whose answers share one channel: standard output, or the events of old clients. It is
+/// noted at once, in the order in which messages come; what it needs to be answered is left to the future.
+pub(in crate::mcp) fn take(
     gateway: &Gateway,
     session: &Arc<Session>,
     context: RequestContext,
     incoming: Incoming,
     channel: &mpsc::Sender<bytes::Bytes>,
-) {
-    let request = match incoming {
-        Incoming::Request(request) => request,
-        Incoming::Notification(notification) => return notified(session, &notification),
-        Incoming::Response(response) => return session.peer.answered(&response.id, response.outcome),
+) -> impl Future<Output = ()> + Send + use<> {
+    let noted = match incoming {
+        Incoming::Request(request) => {
+            let running = session.running(&request.id);
+            Some((request, running))
+        }
+        Incoming::Notification(notification) => {
+            notified(session, &notification);
+            None
+        }
+        Incoming::Response(response) => {
+            session.peer.answered(&response.id, response.outcome);
+            None
+        }
     };
-    let id = request.id.clone();
-    let sink = Sink::Channel(channel.clone());
-    if request.method == method::INITIALIZE {
-        let outcome = match face_of(gateway, session) {
-            Ok(face) => shake(gateway, &face, request.params.as_ref()).await,
-            Err(error) => Err(error),
-        };
-        let outcome = outcome.map(|(shaken, answer)| {
-            let _ = session.shaken.set(shaken);
-            answer
-        });
-        return sink.send(message(&id, &outcome)).await;
-    }
-    if let Some(outcome) = answer(gateway, session, context, request, sink.clone()).await {
-        sink.send(message(&id, &outcome)).await;
+    let (gateway, session, sink) = (gateway.clone(), Arc::clone(session), Sink::Channel(channel.clone()));
+    async move {
+        let Some((request, running)) = noted else { return };
+        let id = request.id.clone();
+        if request.method == method::INITIALIZE {
+            let outcome = match face_of(&gateway, &session) {
+                Ok(face) => shake(&gateway, &face, request.params.as_ref()).await,
+                Err(error) => Err(error),
+            };
+            let outcome = outcome.map(|(shaken, answer)| {
+                let _ = session.shaken.set(shaken);
+                answer
+            });
+            return sink.send(message(&id, &outcome)).await;
+        }
+        if let Some(outcome) = answer(&gateway, &session, context, request, sink.clone(), running).await {
+            sink.send(message(&id, &outcome)).await;
+        }
     }
 }
 
@@ -109,8 +123,8 @@ pub(in crate::mcp) async fn answer(
     context: RequestContext,
     request: Request,
     sink: Sink,
+    running: Running,
 ) -> Option<Result<RawJson, RpcError>> {
-    let running = session.running(&request.id);
     running.token.run_until_cancelled(answered(gateway, session, context, &request, sink)).await
 }
 
@@ -135,6 +149,7 @@ async fn answered(
         return Err(RpcError::new(code::INVALID_REQUEST, "`initialize` must come first"));
     };
     let params = request.params.as_ref();
+    check_params(params)?;
     let caller = Caller {
         context,
         owner: Arc::clone(&session.id),

@@ -1,7 +1,7 @@
 //! Legacy sessions: a thin adapter over a core that keeps nothing.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -31,8 +31,12 @@ pub(crate) struct Session {
     /// Where everything goes that belongs to no request.
     pub(in crate::mcp) sink: Sink,
     pub(in crate::mcp) peer: Arc<Peer>,
+    /// Ended with the session.
+    pub(in crate::mcp) over: CancellationToken,
     /// Milliseconds since the sessions began.
     used: AtomicU64,
+    /// Streams on which somebody hears what was not asked for.
+    listeners: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -126,8 +130,30 @@ impl Session {
         self.lock().streams.iter().find(|stream| stream.number() == number).cloned()
     }
 
+    /// Notes somebody who hears what was not asked for, until the guard is dropped.
+    pub(in crate::mcp) fn attend(self: &Arc<Self>) -> Attending {
+        self.listeners.fetch_add(1, Ordering::AcqRel);
+        Attending { session: Arc::clone(self) }
+    }
+
+    fn is_attended(&self) -> bool {
+        self.listeners.load(Ordering::Acquire) > 0
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who hears what was not asked for; the session is in use as long.
+#[derive(Debug)]
+pub(in crate::mcp) struct Attending {
+    session: Arc<Session>,
+}
+
+impl Drop for Attending {
+    fn drop(&mut self) {
+        self.session.listeners.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -175,12 +201,16 @@ impl Sessions {
             shaken: shaken.map_or_else(OnceLock::new, OnceLock::from),
             sink: sink.unwrap_or_else(|| Sink::Stream(Arc::new(Stream::new(0)))),
             peer: Arc::default(),
+            over: CancellationToken::new(),
             used: AtomicU64::new(self.now()),
+            listeners: AtomicUsize::new(0),
             state: Mutex::default(),
         });
         let mut present = self.lock();
         let crowded_out = if present.len() >= self.most {
-            let oldest = present.values().min_by_key(|session| session.used.load(Ordering::Relaxed));
+            let oldest = present
+                .values()
+                .min_by_key(|session| (session.is_attended(), session.used.load(Ordering::Relaxed)));
             let oldest = oldest.map(|session| Arc::clone(&session.id));
             oldest.and_then(|id| present.remove(&id))
         } else {
@@ -188,8 +218,10 @@ impl Sessions {
         };
         present.insert(id, Arc::clone(&session));
         drop(present);
-        // Its subscriptions end outside the lock.
-        drop(crowded_out);
+        // Its calls and subscriptions end outside the lock.
+        if let Some(crowded_out) = crowded_out {
+            crowded_out.end();
+        }
         Some(session)
     }
 
@@ -212,12 +244,16 @@ impl Sessions {
         drop(closed);
     }
 
-    /// Ends the sessions that nobody has used for long.
+    /// Ends the sessions that nobody has used for long. One with a call at work or somebody who listens is in use.
     pub(in crate::mcp) fn sweep(&self) {
-        let oldest = self.now().saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
+        let now = self.now();
+        let oldest = now.saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         let mut over = Vec::new();
         self.lock().retain(|_, session| {
-            let is_used = session.used.load(Ordering::Relaxed) >= oldest || session.is_busy();
+            if session.is_attended() || session.is_busy() {
+                session.used.store(now, Ordering::Relaxed);
+            }
+            let is_used = session.used.load(Ordering::Relaxed) >= oldest;
             if !is_used {
                 over.push(Arc::clone(session));
             }
@@ -247,12 +283,16 @@ impl Sessions {
 }
 
 impl Session {
+    /// Whether something runs for it. Streams that nobody will come back to are forgotten on the way.
     fn is_busy(&self) -> bool {
-        !self.lock().running.is_empty()
+        let mut state = self.lock();
+        state.streams.retain(|stream| !stream.is_over(STREAM_LIFE));
+        !state.running.is_empty()
     }
 
     /// Ends what runs for it.
     fn end(&self) {
+        self.over.cancel();
         let mut state = self.lock();
         for token in state.running.values() {
             token.cancel();
@@ -294,14 +334,24 @@ mod tests {
         let first = open(&sessions, None);
         let second = open(&sessions, None);
         second.used.store(u64::MAX, Ordering::Relaxed);
+        let running = first.running(&RawJson::null());
         let third = open(&sessions, None);
         third.used.store(u64::MAX, Ordering::Relaxed);
         assert!(sessions.named(&first.id).is_none(), "the oldest made room");
+        assert!(running.token.is_cancelled(), "and its calls ended");
         assert!(sessions.named(&second.id).is_some() && sessions.named(&third.id).is_some());
-        second.used.store(0, Ordering::Relaxed);
+        let listening = second.attend();
+        for session in [&second, &third] {
+            session.used.store(0, Ordering::Relaxed);
+        }
         let sessions =
             Sessions { began: Instant::now().checked_sub(Duration::from_secs(9)).unwrap(), ..sessions };
         sessions.sweep();
-        assert_eq!(sessions.all().len(), 1);
+        assert!(sessions.named(&second.id).is_some(), "somebody listens");
+        assert!(sessions.named(&third.id).is_none() && third.over.is_cancelled());
+        drop(listening);
+        second.used.store(0, Ordering::Relaxed);
+        sessions.sweep();
+        assert_eq!(sessions.all().len(), 0);
     }
 }

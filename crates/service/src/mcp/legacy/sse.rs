@@ -10,11 +10,11 @@ use gateway_protocol::{RpcError, code, parse_message};
 use http::StatusCode;
 use tokio::sync::mpsc;
 
-use super::session::Session;
+use super::session::{Attending, Session};
 use super::take;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
-use crate::mcp::events::{event, refusal, streamed};
+use crate::mcp::events::{event, refusal, streamed, unreadable};
 use crate::mcp::out::Sink;
 use crate::query::Parameters;
 
@@ -37,13 +37,19 @@ pub(in crate::mcp) fn events(
         return refusal(StatusCode::SERVICE_UNAVAILABLE, None, error);
     };
     let endpoint = Bytes::from(format!("event: endpoint\ndata: {address}?sessionId={}\n\n", session.id));
-    let open = Open { gateway: gateway.clone(), session };
+    let over = session.over.clone();
+    let open = Open { gateway: gateway.clone(), _attending: session.attend(), session };
     let heard = stream::unfold((messages, open), |(mut messages, open)| async move {
         let message: Bytes = messages.recv().await?;
         Some((event(None, &message), (messages, open)))
     });
     let stopping = gateway.mcp().stopping.clone();
-    let heard = heard.take_until(async move { stopping.cancelled().await });
+    let heard = heard.take_until(async move {
+        tokio::select! {
+            () = stopping.cancelled() => {}
+            () = over.cancelled() => {}
+        }
+    });
     streamed(stream::iter([endpoint]).chain(heard), gateway.config().heartbeat)
 }
 
@@ -51,6 +57,7 @@ pub(in crate::mcp) fn events(
 struct Open {
     gateway: Gateway,
     session: Arc<Session>,
+    _attending: Attending,
 }
 
 impl Drop for Open {
@@ -63,6 +70,7 @@ impl Drop for Open {
 pub(in crate::mcp) fn api(
     gateway: &Gateway,
     context: RequestContext,
+    name: Option<&str>,
     query: Option<&str>,
     body: Bytes,
 ) -> Response {
@@ -72,7 +80,11 @@ pub(in crate::mcp) fn api(
             RpcError::new(code::INVALID_REQUEST, "`sessionId` is missing: see the stream's first event");
         return refusal(StatusCode::BAD_REQUEST, None, error);
     };
-    let session = gateway.mcp().sessions.get(id, context.caller.as_deref());
+    let session = gateway
+        .mcp()
+        .sessions
+        .get(id, context.caller.as_deref())
+        .filter(|session| session.face.as_deref() == name);
     let Some((session, Sink::Channel(channel))) =
         session.map(|session| (Arc::clone(&session), session.sink.clone()))
     else {
@@ -81,12 +93,8 @@ pub(in crate::mcp) fn api(
     };
     let incoming = match parse_message(body) {
         Ok(incoming) => incoming,
-        Err(error) => {
-            let error = RpcError::new(code::PARSE_ERROR, error.to_string());
-            return refusal(StatusCode::BAD_REQUEST, None, error);
-        }
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, None, unreadable(&error)),
     };
-    let owned = gateway.clone();
-    gateway.mcp().tasks.spawn(async move { take(&owned, &session, context, incoming, &channel).await });
+    gateway.mcp().tasks.spawn(take(gateway, &session, context, incoming, &channel));
     StatusCode::ACCEPTED.into_response()
 }

@@ -27,6 +27,8 @@ struct State {
     bytes: usize,
     /// How many messages were dropped from the front.
     dropped: u64,
+    /// How many messages were ever given to a reader.
+    delivered: u64,
     /// When it ended.
     ended: Option<Instant>,
     /// Grows with every reader; only the latest reads.
@@ -79,7 +81,12 @@ impl Stream {
         self.lock().ended.is_some_and(|ended| ended.elapsed() > patience)
     }
 
-    /// A reader of what comes after message number `after`. Another reader ends.
+    /// How many messages were ever given to a reader.
+    pub(super) fn delivered(&self) -> u64 {
+        self.lock().delivered
+    }
+
+    /// A reader of what comes after message number `after`, as far as it is kept. Another reader ends.
     pub(super) fn reader(self: std::sync::Arc<Self>, after: u64) -> Reader {
         let number = {
             let mut state = self.lock();
@@ -95,16 +102,18 @@ impl Stream {
         loop {
             let woken = self.wake.notified();
             {
-                let state = self.lock();
-                // What was dropped cannot be made up for; the caller finds out by the stream's end.
-                if state.reader != reader || next < state.dropped {
+                let mut state = self.lock();
+                if state.reader != reader {
                     return None;
                 }
+                // What was dropped cannot be made up for; the answer at the end matters more than the gap.
+                let next = next.max(state.dropped);
                 let place = usize::try_from(next - state.dropped).unwrap_or(usize::MAX);
-                if let Some(message) = state.messages.get(place) {
+                if let Some(message) = state.messages.get(place).cloned() {
                     let is_last = state.ended.is_some() && place + 1 == state.messages.len();
-                    let id = event_id(self.number, next + 1);
-                    return Some(Heard { id, message: message.clone(), is_last });
+                    let number = next + 1;
+                    state.delivered = state.delivered.max(number);
+                    return Some(Heard { id: event_id(self.number, number), number, message, is_last });
                 }
                 if state.ended.is_some() {
                     return None;
@@ -131,7 +140,7 @@ impl Reader {
     /// The next message; nothing once the stream is over or somebody else reads it.
     pub(super) async fn next(&mut self) -> Option<Heard> {
         let heard = self.stream.next(self.number, self.next).await?;
-        self.next += 1;
+        self.next = heard.number;
         Some(heard)
     }
 }
@@ -141,6 +150,8 @@ impl Reader {
 pub(super) struct Heard {
     /// The id of its event.
     pub(super) id: String,
+    /// Its place in the stream, from one.
+    number: u64,
     pub(super) message: Bytes,
     /// Nothing comes after it.
     pub(super) is_last: bool,
@@ -190,14 +201,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_gaps_are_noticed() {
+    fn what_is_kept_is_bounded_and_the_rest_is_heard() {
         let stream = Arc::new(Stream::new(1));
         for number in 0..KEPT + 5 {
             stream.push(number.to_string().into());
         }
-        assert_eq!(Arc::clone(&stream).reader(0).next().now_or_never(), Some(None));
-        let mut reader = Arc::clone(&stream).reader(5);
-        assert_eq!(reader.next().now_or_never().flatten().unwrap().message, "5");
+        for after in [0, 5] {
+            let mut reader = Arc::clone(&stream).reader(after);
+            for number in 5..8 {
+                let heard = reader.next().now_or_never().flatten().unwrap();
+                assert_eq!((heard.message, heard.id), (number.to_string().into(), event_id(1, number + 1)));
+            }
+        }
+        assert_eq!(stream.delivered(), 8);
         stream.push(Bytes::from(vec![b'x'; KEPT_BYTES + 1]));
         assert_eq!(stream.lock().messages.len(), 1);
     }

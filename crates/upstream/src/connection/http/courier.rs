@@ -113,6 +113,7 @@ async fn renew(http: &Http, duties: &Duties, generation: u64) -> Result<(), Stri
         Ok(Reply::Shaken(identity)) if identity.era == duties.identity.era => {
             // A server that forgot its session was started anew, perhaps with other tools.
             http.events.everything_changed();
+            http.events.renewed();
             Ok(())
         }
         Ok(Reply::Shaken(identity)) => {

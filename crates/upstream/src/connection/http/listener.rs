@@ -55,8 +55,13 @@ async fn listen_legacy(http: &Http) {
     // Whether there was a time in which the server could not tell what changed.
     let mut missed = false;
     let mut sessions = http.session.subscribe();
+    let mut generation = None;
     loop {
         let session = Arc::clone(&sessions.borrow_and_update());
+        // Another session has other streams.
+        if generation.replace(session.generation) != Some(session.generation) {
+            last_id = None;
+        }
         let mut headers = session.headers();
         if let Some(id) = last_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
             headers.insert(HeaderName::from_static(header::LAST_EVENT), id);
@@ -69,8 +74,12 @@ async fn listen_legacy(http: &Http) {
         let wait = match heard {
             Heard::Never => return,
             Heard::SessionGone => {
+                // Perhaps it is only the event that the server does not know any more.
+                if last_id.take().is_some() {
+                    missed = true;
+                    continue;
+                }
                 // The next caller finds out and asks for a new one.
-                last_id = None;
                 if sessions.changed().await.is_err() {
                     return;
                 }
