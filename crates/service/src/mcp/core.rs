@@ -137,7 +137,7 @@ impl<'a> Asked<'a> {
         let progressed = flight.drive(caller, out).await;
         match progressed.map_err(|error| self.refused(caller, error))? {
             Progressed::Done(result) => {
-                let result = tasks::published(&caller.face, errand.target.server(), result);
+                let result = tasks::published(gateway, caller, errand.target.server(), result);
                 Ok(finished(caller, self.method, result))
             }
             Progressed::Waits(flight) => waiting(gateway, caller, flight),

@@ -225,7 +225,13 @@ impl Flight {
                             let message = format!("the server asked {ROUNDS} times and gave no result");
                             return Err(RpcError::new(code::INTERNAL_ERROR, message));
                         }
-                        let input = answers(&result, caller, peer, out).await?;
+                        let mcp = self.errand.gateway.mcp();
+                        let patience = self.errand.gateway.config().mcp.input_expiry;
+                        let asking = tokio::time::timeout(patience, answers(&result, caller, peer, out));
+                        let input =
+                            mcp.stopping.run_until_cancelled(asking).await.and_then(Result::ok).ok_or_else(
+                                || RpcError::new(code::INTERNAL_ERROR, "the caller gave no answer in time"),
+                            )??;
                         let rounds = self.rounds + 1;
                         self = Arc::clone(&self.errand).start(input);
                         self.rounds = rounds;

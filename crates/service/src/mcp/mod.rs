@@ -78,9 +78,10 @@ impl Mcp {
         gateway.mcp().tasks.spawn(async move { news::run(owned).await });
     }
 
-    /// Ends all streams.
+    /// Ends all streams, and the calls that wait for answers: nobody can bring them any more.
     pub(crate) fn stop(&self) {
         self.stopping.cancel();
+        self.parked.clear();
     }
 
     /// Waits for the requests of legacy sessions.

@@ -45,6 +45,12 @@ impl Parked {
         self.lock().retain(|_, (since, _)| now.duration_since(*since) < self.life);
     }
 
+    /// Drops them all. What they hold is dropped outside the lock.
+    pub(super) fn clear(&self) {
+        let flights = std::mem::take(&mut *self.lock());
+        drop(flights);
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Instant, Box<Flight>)>> {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,9 +1,12 @@
 //! Tasks that outlive their request (extension `io.modelcontextprotocol/tasks`): the upstream keeps them, we only bring
 //! questions about them to the right one.
 //!
-//! A task's id says which server has it, where more than one is behind the endpoint: `gateway:<server>:<id>`.
+//! A task's id says which server has it, where more than one is behind the endpoint: `gateway:<server>:<id>`. Where callers have keys, it
+//! is signed, so that nobody asks about the tasks of others.
 
-use gateway_protocol::{RawJson, RawObject, RpcError};
+use std::time::Duration;
+
+use gateway_protocol::{CallResultView, RawJson, RawObject, ResultType, RpcError};
 use gateway_upstream::UpstreamId;
 use serde::Deserialize;
 
@@ -11,6 +14,7 @@ use super::caller::Caller;
 use super::core::invalid;
 use super::face::Face;
 use super::flight::told;
+use super::state::Behind;
 use crate::gateway::Gateway;
 
 const TASK_ID: &str = "taskId";
@@ -30,19 +34,42 @@ pub(super) fn task_id(params: Option<&RawJson>) -> Option<String> {
     params?.read::<Params>().ok().map(|params| params.id)
 }
 
-/// A result of `server` with the id that its task has here.
-pub(super) fn published(face: &Face, server: &UpstreamId, result: RawJson) -> RawJson {
-    if matches!(face, Face::Server(_)) {
-        return result;
-    }
+/// A result of `server` with the id that its task has here. Results that are no tasks stay as they are.
+pub(super) fn published(gateway: &Gateway, caller: &Caller, server: &UpstreamId, result: RawJson) -> RawJson {
+    let is_task =
+        matches!(CallResultView::of(&result).result_type, ResultType::Other(kind) if kind == "task");
+    if is_task { renamed(gateway, caller, server, result) } else { result }
+}
+
+fn renamed(gateway: &Gateway, caller: &Caller, server: &UpstreamId, result: RawJson) -> RawJson {
     let renamed = || {
         let mut members = RawObject::parse(&result).ok()?;
         let own: String = serde_json::from_str(members.get(TASK_ID)?.get()).ok()?;
-        let public = RawJson::of(&format!("gateway:{server}:{own}")).ok()?;
-        members.set(TASK_ID, &public).ok()?;
+        members.set(TASK_ID, &RawJson::of(&public_id(gateway, caller, server, own)).ok()?).ok()?;
         members.to_raw().ok()
     };
     renamed().unwrap_or(result)
+}
+
+/// How long a task can be asked about, where its id is signed.
+const LIFE: Duration = Duration::from_hours(24);
+
+/// The id of a task here. The server sees one client, us; so where callers have keys, the id is signed for its caller.
+fn public_id(gateway: &Gateway, caller: &Caller, server: &UpstreamId, own: String) -> String {
+    let (plain, face) = (matches!(caller.face, Face::Server(_)), caller.face.word());
+    match caller.context.caller.as_deref() {
+        None if plain => own,
+        None => format!("gateway:{server}:{own}"),
+        Some(who) => {
+            let behind = Behind::Upstream(Some(own));
+            let state = gateway.mcp().seal.write(behind, Some(who), &task_mark(&face, server), LIFE);
+            format!("gateway:{server}:{state}")
+        }
+    }
+}
+
+fn task_mark(face: &str, server: &UpstreamId) -> String {
+    format!("task {face} {server}")
 }
 
 /// Asks the server that has the task.
@@ -54,7 +81,7 @@ pub(super) async fn answer(
 ) -> Result<RawJson, RpcError> {
     let public = task_id(params).ok_or_else(|| invalid("`params.taskId` is missing"))?;
     let (server, own) =
-        owner(gateway, &caller.face, &public).ok_or_else(|| invalid(format!("Task not found: {public}")))?;
+        owner(gateway, caller, &public).ok_or_else(|| invalid(format!("Task not found: {public}")))?;
     let own_text = RawJson::of(&own).map_err(|error| invalid(format!("writing `params.taskId`: {error}")))?;
     let empty = RawJson::empty_object();
     let members = RawObject::parse(params.unwrap_or(&empty))
@@ -65,15 +92,23 @@ pub(super) async fn answer(
     let mut options = caller.context.call_options();
     options.capabilities = Some(caller.can.raw().clone());
     let outcome = gateway.fleet().request(server.as_str(), method, Some(&own), &list, &options).await;
-    outcome.map(|result| published(&caller.face, &server, result)).map_err(told)
+    outcome.map(|result| renamed(gateway, caller, &server, result)).map_err(told)
 }
 
-fn owner(gateway: &Gateway, face: &Face, public: &str) -> Option<(UpstreamId, String)> {
-    if let Face::Server(server) = face {
+fn owner(gateway: &Gateway, caller: &Caller, public: &str) -> Option<(UpstreamId, String)> {
+    let who = caller.context.caller.as_deref();
+    if let (Face::Server(server), None) = (&caller.face, who) {
         return Some((server.clone(), public.to_owned()));
     }
-    face.servers(gateway).into_iter().find_map(|server| {
+    let (server, own) = caller.face.servers(gateway).into_iter().find_map(|server| {
         let own = public.strip_prefix("gateway:")?.strip_prefix(server.as_str())?.strip_prefix(':')?;
         Some((server.clone(), own.to_owned()))
-    })
+    })?;
+    if who.is_none() {
+        return Some((server, own));
+    }
+    match gateway.mcp().seal.read(&own, who, &task_mark(&caller.face.word(), &server)).ok()? {
+        Behind::Upstream(Some(own)) => Some((server, own)),
+        Behind::Upstream(None) | Behind::Parked(_) => None,
+    }
 }

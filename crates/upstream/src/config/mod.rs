@@ -92,6 +92,13 @@ const SERVER_BLOCKS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
 /// Names of the other members at the top that are read here.
 const OWN: [&str; 5] = ["mcp", "inputs", "clash", "groups", "$schema"];
 
+/// The member `mcp`, which one client has around its servers, and we for the settings of our endpoint; without the servers.
+fn of_endpoint(members: &Map<String, Value>) -> Option<(String, Value)> {
+    let mut settings = members.get("mcp")?.as_object()?.clone();
+    settings.retain(|name, _| !SERVER_BLOCKS.contains(&name.as_str()) && name != "inputs");
+    (!settings.is_empty()).then(|| ("mcp".to_owned(), Value::Object(settings)))
+}
+
 /// Reads the text of a configuration file. `file` is how errors name it.
 pub fn parse(file: &Path, text: &str, environment: &Environment<'_>) -> Result<GatewayConfig, ConfigErrors> {
     let found = RefCell::default();
@@ -180,6 +187,7 @@ impl Parts {
             let of_service = |name: &str| !SERVER_BLOCKS.contains(&name) && !OWN.contains(&name);
             let rest = members.iter().filter(|(name, _)| of_service(name));
             self.rest = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
+            self.rest.extend(of_endpoint(&members));
             self.document = Some(document);
         }
     }
