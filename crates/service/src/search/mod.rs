@@ -1,0 +1,504 @@
+//! Finding tools by words, without asking anybody: a ranked index over one list of tools.
+//!
+//! What it is: pure. An index is built from definitions and then only read. What it is not: it knows nothing of meaning
+//! beyond a table of everyday synonyms, and nothing of callers: whoever may not see a tool must not have it in the list.
+//!
+//! Ranking is BM25F: a word counts more the rarer it is among the tools, and more in a name than in a description; long
+//! texts gain nothing by being long. Words of the query that the list does not have are tried as beginnings of names and
+//! as slips of the hand. Tools that answer more of the query stand before those that answer a part of it well. Equal
+//! tools stand in the order of their names, so that the same query gives the same bytes.
+
+mod synonyms;
+mod words;
+
+use std::collections::{BTreeMap, HashMap};
+
+use gateway_protocol::RawJson;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use synonyms::SYNONYMS;
+use words::{Word, is_near, is_stop_word, stem, words};
+
+/// A tool to be found.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolEntry<'a> {
+    /// The name under which it is published.
+    pub name: &'a str,
+    /// Whose it is.
+    pub server: &'a str,
+    /// Its definition.
+    pub definition: &'a RawJson,
+}
+
+/// A tool that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ToolHit {
+    /// Its place in the list that the index was built from.
+    pub place: usize,
+    /// How well it answers; comparable within one answer only.
+    pub score: f32,
+}
+
+/// An index over one list of tools.
+#[derive(Debug, Default)]
+pub struct ToolIndex {
+    terms: HashMap<Box<str>, u32>,
+    /// By term: where it occurs.
+    postings: Vec<Box<[Posting]>>,
+    /// Terms of names, titles and servers, sorted: what beginnings and slips are looked for in.
+    named: Vec<(Box<str>, u32)>,
+    /// By place: the name and the server, for the order of equals.
+    order: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Posting {
+    place: u32,
+    /// Occurrences, weighed by field and by the field's length.
+    weight: f32,
+    /// The part of the tool's name that the term makes up.
+    of_name: f32,
+}
+
+/// Where a word stands in a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Name,
+    Title,
+    Server,
+    /// The first sentence of the description.
+    Lead,
+    Description,
+    Parameter,
+}
+
+const FIELDS: usize = 6;
+
+impl Field {
+    const ALL: [Self; FIELDS] =
+        [Self::Name, Self::Title, Self::Server, Self::Lead, Self::Description, Self::Parameter];
+
+    /// How much a word counts here, and how much the length of the field takes from it.
+    const fn weight(self) -> (f32, f32) {
+        match self {
+            Self::Name => (4.0, 0.5),
+            Self::Title => (1.5, 0.5),
+            Self::Server => (2.0, 0.3),
+            Self::Lead => (1.5, 0.5),
+            Self::Description => (0.5, 0.75),
+            Self::Parameter => (0.4, 0.75),
+        }
+    }
+}
+
+/// How fast further occurrences of a word stop to count.
+const SATURATION: f32 = 2.0;
+/// What a word counts that only means the same.
+const SYNONYM: f32 = 0.7;
+/// What a longer word counts that begins with the one that is asked for.
+const BEGINNING: f32 = 0.5;
+/// What a word counts that is spelled a little differently.
+const SLIP: f32 = 0.6;
+/// How much of a score depends on how much of the query is answered.
+const COVERAGE: f32 = 0.6;
+/// How much a name gains that the query makes up wholly.
+const WHOLE_NAME: f32 = 0.35;
+
+/// Bounds, so that no definition makes an index large: words of each field, letters of a description, parameters.
+const FIELD_WORDS: usize = 400;
+const DESCRIPTION: usize = 4_000;
+const PARAMETERS: usize = 200;
+/// Words of a query that are read.
+const QUERY_WORDS: usize = 32;
+/// Terms that one word of a query may stand for.
+const EXPANSIONS: usize = 24;
+
+impl ToolIndex {
+    /// Builds an index over a list.
+    pub fn build(entries: &[ToolEntry<'_>]) -> Self {
+        let tools: Vec<Fields> = entries.iter().map(Fields::of).collect();
+        let averages = averages(&tools);
+        let mut terms: HashMap<Box<str>, u32> = HashMap::new();
+        let mut postings: Vec<Vec<Posting>> = Vec::new();
+        let mut named: BTreeMap<Box<str>, u32> = BTreeMap::new();
+        for (place, tool) in (0_u32..).zip(&tools) {
+            for (term, found) in tool.weights(&averages) {
+                let id = *terms.entry(term.into()).or_insert_with(|| {
+                    postings.push(Vec::new());
+                    u32::try_from(postings.len() - 1).unwrap_or(u32::MAX)
+                });
+                if found.is_named {
+                    named.insert(term.into(), id);
+                }
+                if let Some(list) = usize::try_from(id).ok().and_then(|id| postings.get_mut(id)) {
+                    list.push(Posting { place, weight: found.weight, of_name: found.of_name });
+                }
+            }
+        }
+        let mut by_name: Vec<u32> = (0_u32..).take(entries.len()).collect();
+        let key = |place: &u32| {
+            let entry = usize::try_from(*place).ok().and_then(|place| entries.get(place));
+            entry.map(|entry| (entry.name, entry.server))
+        };
+        by_name.sort_by(|one, other| key(one).cmp(&key(other)).then(one.cmp(other)));
+        let mut order = vec![0; entries.len()];
+        for (rank, place) in (0_u32..).zip(by_name) {
+            if let Some(slot) = usize::try_from(place).ok().and_then(|place| order.get_mut(place)) {
+                *slot = rank;
+            }
+        }
+        Self {
+            terms,
+            postings: postings.into_iter().map(Vec::into_boxed_slice).collect(),
+            named: named.into_iter().collect(),
+            order,
+        }
+    }
+
+    /// How many tools it holds.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The tools that answer a query best, best first.
+    pub fn search(&self, query: &str, most: usize) -> Vec<ToolHit> {
+        let wanted = self.wanted(query);
+        let everything: f32 = wanted.iter().map(|wanted| wanted.rarity).sum();
+        let mut sums = vec![Sum::default(); self.order.len()];
+        let mut touched: Vec<u32> = Vec::new();
+        for (round, wanted) in (1_u32..).zip(&wanted) {
+            for (term, factor) in &wanted.terms {
+                let rarity = self.rarity(*term).min(wanted.rarity);
+                for posting in self.postings_of(*term) {
+                    let Some(sum) = usize::try_from(posting.place).ok().and_then(|place| sums.get_mut(place))
+                    else {
+                        continue;
+                    };
+                    if sum.round == 0 {
+                        touched.push(posting.place);
+                    }
+                    if sum.round != round {
+                        sum.settle();
+                        sum.round = round;
+                    }
+                    let score = factor * rarity * posting.weight / (SATURATION + posting.weight);
+                    if score > sum.best {
+                        sum.best = score;
+                        sum.best_covered = factor * wanted.rarity;
+                    }
+                    sum.best_of_name = sum.best_of_name.max(factor * posting.of_name);
+                }
+            }
+        }
+        let mut hits: Vec<(ToolHit, u32)> = touched
+            .into_iter()
+            .filter_map(|place| {
+                let place = usize::try_from(place).ok()?;
+                let sum = sums.get_mut(place)?;
+                sum.settle();
+                let covered = if everything > 0.0 { sum.covered / everything } else { 0.0 };
+                let score = sum.total
+                    * (1.0 - COVERAGE + COVERAGE * covered)
+                    * (1.0 + WHOLE_NAME * sum.of_name.min(1.0));
+                Some((ToolHit { place, score }, self.order.get(place).copied()?))
+            })
+            .collect();
+        let better = |(one, first): &(ToolHit, u32), (other, second): &(ToolHit, u32)| {
+            other.score.total_cmp(&one.score).then(first.cmp(second))
+        };
+        if most < hits.len() {
+            hits.select_nth_unstable_by(most, better);
+            hits.truncate(most);
+        }
+        hits.sort_by(better);
+        hits.into_iter().map(|(hit, _)| hit).collect()
+    }
+
+    fn postings_of(&self, term: u32) -> &[Posting] {
+        usize::try_from(term).ok().and_then(|term| self.postings.get(term)).map(AsRef::as_ref).unwrap_or_default()
+    }
+
+    /// How much a term tells: the fewer tools have it, the more.
+    fn rarity(&self, term: u32) -> f32 {
+        let all = count(self.order.len());
+        let with = count(self.postings_of(term).len());
+        (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+    }
+
+    /// What a query asks for, word by word.
+    fn wanted(&self, query: &str) -> Vec<Wanted> {
+        let asked = words(query, QUERY_WORDS);
+        let says_something = asked.iter().any(|word| !is_stop_word(&word.plain));
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut rest = asked.as_slice();
+        while let Some((first, tail)) = rest.split_first() {
+            let phrase = SYNONYMS.phrase(rest.iter().map(|word| word.plain.as_str()));
+            if let Some((length, stems)) = phrase {
+                let mut terms = Terms::default();
+                for stem in stems {
+                    terms.extend(self.terms.get(stem.as_str()).map(|term| (*term, SYNONYM)));
+                }
+                self.want(&mut wanted, terms);
+                // The words of a phrase are looked for as well, for they may be what the tool is called.
+                for word in rest.iter().take(length).filter(|word| !is_stop_word(&word.plain)) {
+                    self.want(&mut wanted, self.meant(word));
+                }
+                rest = rest.get(length..).unwrap_or_default();
+                continue;
+            }
+            // `on call` is `oncall` for some.
+            if let Some(second) = tail.first() {
+                let joined = stem(&format!("{}{}", first.plain, second.plain));
+                if let Ok(at) = self.named.binary_search_by(|(name, _)| name.as_ref().cmp(&joined)) {
+                    let term = self.named.get(at).map(|(_, term)| (*term, 1.0));
+                    self.want(&mut wanted, term.into_iter().collect());
+                }
+            }
+            if !says_something || !is_stop_word(&first.plain) {
+                if first.pieces.is_empty() || self.terms.contains_key(first.stem.as_str()) {
+                    self.want(&mut wanted, self.meant(first));
+                } else {
+                    for piece in &first.pieces {
+                        self.want(&mut wanted, self.alike(piece));
+                    }
+                }
+            }
+            rest = tail;
+        }
+        wanted
+    }
+
+    fn want(&self, wanted: &mut Vec<Wanted>, terms: Terms) {
+        // What is asked for twice is wanted once.
+        if terms.is_empty() || wanted.iter().any(|known| known.terms == terms) {
+            return;
+        }
+        let exact = terms.iter().filter(|(_, factor)| *factor >= 1.0);
+        let rarest = |rarity: f32, (term, _): &(u32, f32)| rarity.max(self.rarity(*term));
+        let rarity = exact.fold(0.0, rarest);
+        let rarity = if rarity > 0.0 { rarity } else { terms.iter().fold(0.0, rarest) };
+        wanted.push(Wanted { terms, rarity });
+    }
+
+    fn meant(&self, word: &Word) -> Terms {
+        self.alike(&word.stem)
+    }
+
+    /// The terms that a stem may stand for, each with what it counts.
+    fn alike(&self, stem: &str) -> Terms {
+        let mut terms = Terms::default();
+        if let Some(term) = self.terms.get(stem) {
+            terms.push((*term, 1.0));
+        }
+        for synonym in SYNONYMS.of(stem) {
+            terms.extend(self.terms.get(synonym.as_str()).map(|term| (*term, SYNONYM)));
+        }
+        if stem.chars().count() >= 3 {
+            let start = self.named.partition_point(|(name, _)| name.as_ref() < stem);
+            let longer = self.named.get(start..).unwrap_or_default().iter();
+            for (name, term) in longer.take_while(|(name, _)| name.starts_with(stem)) {
+                if terms.len() >= EXPANSIONS {
+                    break;
+                }
+                if name.as_ref() != stem {
+                    let share = count(stem.len()) / count(name.len());
+                    terms.push((*term, BEGINNING * share));
+                }
+            }
+        }
+        if terms.is_empty() {
+            self.add_slips(stem, &mut terms);
+        }
+        terms
+    }
+
+    fn add_slips(&self, stem: &str, terms: &mut Terms) {
+        let slips = match stem.chars().count() {
+            0..=3 => return,
+            4..=7 => 1,
+            _ => 2,
+        };
+        for allowed in 1..=slips {
+            for (name, term) in &self.named {
+                // Hands slip late: the first letter is nearly always right, and asking for it keeps this short.
+                if terms.len() < EXPANSIONS
+                    && name.chars().next() == stem.chars().next()
+                    && is_near(name, stem, allowed)
+                {
+                    terms.push((*term, SLIP));
+                }
+            }
+            if !terms.is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+/// Terms and what each counts.
+type Terms = Vec<(u32, f32)>;
+
+/// One thing that a query asks for.
+#[derive(Clone, Debug)]
+struct Wanted {
+    terms: Terms,
+    /// How much it tells.
+    rarity: f32,
+}
+
+/// What a tool has of the query so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    /// Which of the wanted things is at work, counted from one.
+    round: u32,
+    best: f32,
+    best_covered: f32,
+    best_of_name: f32,
+    total: f32,
+    covered: f32,
+    of_name: f32,
+}
+
+impl Sum {
+    /// Adds what was best of one wanted thing.
+    fn settle(&mut self) {
+        self.total += std::mem::take(&mut self.best);
+        self.covered += std::mem::take(&mut self.best_covered);
+        self.of_name += std::mem::take(&mut self.best_of_name);
+    }
+}
+
+/// The words of a tool, field by field.
+#[derive(Debug)]
+struct Fields([Vec<String>; FIELDS]);
+
+/// What a term is to one tool.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    weight: f32,
+    of_name: f32,
+    is_named: bool,
+}
+
+/// The members of a definition that people look for.
+#[derive(Default, Deserialize)]
+struct Definition {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    annotations: Option<Annotations>,
+    #[serde(default, rename = "inputSchema")]
+    input: Option<Input>,
+}
+
+#[derive(Default, Deserialize)]
+struct Annotations {
+    #[serde(default)]
+    title: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Input {
+    #[serde(default)]
+    properties: Option<BTreeMap<String, IgnoredAny>>,
+}
+
+impl Fields {
+    fn of(entry: &ToolEntry<'_>) -> Self {
+        let read: Definition = entry.definition.read().unwrap_or_default();
+        // The name that its author gave it: a prefix that keeps names apart says nothing about the tool.
+        let name = read.name.as_deref().unwrap_or(entry.name);
+        let title = read.title.or(read.annotations.and_then(|annotations| annotations.title)).unwrap_or_default();
+        let description = read.description.unwrap_or_default();
+        let description = beginning(&description, DESCRIPTION);
+        let lead = lead(description);
+        let rest = description.get(lead.len()..).unwrap_or_default();
+        let parameters = read.input.and_then(|input| input.properties).unwrap_or_default();
+        let parameters: Vec<String> = parameters.into_keys().take(PARAMETERS).collect();
+        let server_words = words(entry.server, FIELD_WORDS);
+        // Nearly every server says that it is one.
+        let server_words = server_words.into_iter().filter(|word| word.plain != "mcp" && word.plain != "server");
+        let texts = |text: &str| -> Vec<String> {
+            let kept = words(text, FIELD_WORDS).into_iter().filter(|word| !is_stop_word(&word.plain));
+            kept.flat_map(stems).collect()
+        };
+        Self([
+            words(name, FIELD_WORDS).into_iter().flat_map(stems).collect(),
+            texts(&title),
+            server_words.flat_map(stems).collect(),
+            texts(lead),
+            texts(rest),
+            texts(&parameters.join(" ")),
+        ])
+    }
+
+    /// What each term counts, in the order of the terms.
+    fn weights(&self, averages: &[f32; FIELDS]) -> BTreeMap<&str, Found> {
+        let mut found: BTreeMap<&str, Found> = BTreeMap::new();
+        for ((field, list), average) in Field::ALL.into_iter().zip(&self.0).zip(averages) {
+            let (weight, shrink) = field.weight();
+            let length = if *average > 0.0 { count(list.len()) / average } else { 1.0 };
+            let each = weight / (1.0 - shrink + shrink * length);
+            for term in list {
+                let known = found.entry(term.as_str()).or_default();
+                known.weight += each;
+                match field {
+                    Field::Name => {
+                        known.is_named = true;
+                        known.of_name += 1.0 / count(list.len());
+                    }
+                    Field::Title | Field::Server => known.is_named = true,
+                    Field::Lead | Field::Description | Field::Parameter => {}
+                }
+            }
+        }
+        found
+    }
+}
+
+fn stems(word: Word) -> impl Iterator<Item = String> {
+    // A compound in a name is looked for by its pieces; in a text `GitHub` is one word for those who ask.
+    std::iter::once(word.stem).chain(word.pieces)
+}
+
+fn averages(tools: &[Fields]) -> [f32; FIELDS] {
+    let mut sums = [0_usize; FIELDS];
+    for tool in tools {
+        for (sum, list) in sums.iter_mut().zip(&tool.0) {
+            *sum += list.len();
+        }
+    }
+    sums.map(|sum| count(sum) / count(tools.len().max(1)))
+}
+
+/// The first sentence or line, and not more than a few lines of it.
+pub(crate) fn lead(description: &str) -> &str {
+    const LONGEST: usize = 240;
+    let text = beginning(description, LONGEST);
+    let line = text.trim_start();
+    let skipped = text.len() - line.len();
+    let line_end = line.find('\n').unwrap_or(line.len());
+    let sentence_end = line.find(". ").map_or(line.len(), |end| end + 1);
+    text.get(..skipped + line_end.min(sentence_end)).unwrap_or(text)
+}
+
+/// The first bytes of a text, without half a letter.
+fn beginning(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
+}
+
+/// A count in the arithmetic of scores, where the last digits of large counts do not matter.
+#[expect(clippy::cast_precision_loss, reason = "counts of tools and words are far below 2^24, and scores are estimates")]
+fn count(number: usize) -> f32 {
+    number as f32
+}
