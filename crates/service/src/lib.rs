@@ -31,6 +31,8 @@ pub use errors::code;
 pub use gateway::Gateway;
 pub use mcp::client_capabilities;
 pub use openapi::document as openapi_document;
-pub use search::{ToolEntry, ToolHit, ToolIndex};
+pub use search::{
+    FoundTool, MetaTool, MetaTools, TokenCost, ToolEntry, ToolHit, ToolIndex, search_result,
+};
 pub use server::{Running, ServeError, serve};
 pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};

@@ -8,6 +8,7 @@
 //! as slips of the hand. Tools that answer more of the query stand before those that answer a part of it well. Equal
 //! tools stand in the order of their names, so that the same query gives the same bytes.
 
+mod meta;
 mod synonyms;
 mod words;
 
@@ -17,6 +18,8 @@ use gateway_protocol::RawJson;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+pub use meta::{FoundTool, MetaTool, MetaTools, TokenCost, search_result};
+pub(crate) use meta::{SearchArguments, describe_result};
 use synonyms::SYNONYMS;
 use words::{Word, is_near, is_stop_word, stem, words};
 
@@ -501,4 +504,103 @@ fn beginning(text: &str, most: usize) -> &str {
 #[expect(clippy::cast_precision_loss, reason = "counts of tools and words are far below 2^24, and scores are estimates")]
 fn count(number: usize) -> f32 {
     number as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tools as `server/name: description (parameters)`.
+    fn tools(lines: &[&str]) -> Vec<(String, String, RawJson)> {
+        let read = |line: &&str| {
+            let (path, rest) = line.split_once(": ").unwrap();
+            let (server, name) = path.split_once('/').unwrap();
+            let (description, parameters) = rest.split_once(" (").unwrap_or((rest, ""));
+            let properties: serde_json::Map<String, serde_json::Value> = parameters
+                .trim_end_matches(')')
+                .split_whitespace()
+                .map(|name| (name.to_owned(), serde_json::json!({})))
+                .collect();
+            let definition = serde_json::json!({
+                "name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}
+            });
+            (server.to_owned(), name.to_owned(), RawJson::of(&definition).unwrap())
+        };
+        lines.iter().map(read).collect()
+    }
+
+    const TOOLS: &[&str] = &[
+        "github/create_issue: Opens an issue in a repository (owner repo title)",
+        "github/list_issues: Lists the issues of a repository (owner repo)",
+        "github/create_pull_request: Proposes changes (owner repo head base)",
+        "slack/post_message: Writes to a channel (channel_id text)",
+        "slack/list_channels: Shows the channels of a workspace",
+        "files/delete_file: Removes a file from the disk (path)",
+        "files/read_file: Reads a file (path)",
+        "grafana/get_current_oncall_users: People who have duty now (scheduleId)",
+        "weather/getForecast: Tells the weather of the next days (city)",
+        "maps/regeocode: \u{5c06}\u{7ecf}\u{7eac}\u{5ea6}\u{8f6c}\u{6362}\u{4e3a}\u{5730}\u{5740} (location)",
+    ];
+
+    #[track_caller]
+    fn check(query: &str, expected: &str) {
+        let owned = tools(TOOLS);
+        let entries: Vec<ToolEntry<'_>> =
+            owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
+        let index = ToolIndex::build(&entries);
+        let hits = index.search(query, 3);
+        let first = hits.first().and_then(|hit| owned.get(hit.place)).map(|(_, name, _)| name.as_str());
+        assert_eq!(first.unwrap_or("-"), expected, "{query}");
+        assert_eq!(index.search(query, 3), hits, "the same query gives the same answer");
+    }
+
+    #[test]
+    fn words_lead_to_tools() {
+        check("create issue", "create_issue");
+        check("open a ticket on GitHub", "create_issue");
+        check("show all tickets", "list_issues");
+        check("make a pull request", "create_pull_request");
+        check("send something to a slack channel", "post_message");
+        check("erase documents", "delete_file");
+        check("who is on call", "get_current_oncall_users");
+        check("forecasts", "getForecast");
+        check("fore", "getForecast");
+        check("wether tomorow", "getForecast");
+        check("\u{5730}\u{5740}", "regeocode");
+        check("xylophone", "-");
+        check("", "-");
+        check("the of a", "-");
+    }
+
+    #[test]
+    fn equal_tools_stand_in_the_order_of_their_names() {
+        let owned = tools(&["b/same: Does it", "a/same: Does it", "c/same: Does it"]);
+        let entries: Vec<ToolEntry<'_>> =
+            owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
+        let places: Vec<usize> =
+            ToolIndex::build(&entries).search("same", 2).iter().map(|hit| hit.place).collect();
+        assert_eq!(places, [1, 0]);
+    }
+
+    #[test]
+    fn hostile_definitions_and_queries_are_bounded() {
+        let long = "word ".repeat(100_000);
+        let definitions = [
+            "[]".to_owned(),
+            "7".to_owned(),
+            r#"{"name":7,"description":{},"inputSchema":[]}"#.to_owned(),
+            format!(r#"{{"name":"long","description":"{long}","inputSchema":{{"properties":null}}}}"#),
+        ];
+        let definitions: Vec<RawJson> =
+            definitions.into_iter().map(|text| RawJson::parse(text).unwrap()).collect();
+        let entries: Vec<ToolEntry<'_>> = definitions
+            .iter()
+            .map(|definition| ToolEntry { name: "odd", server: "s", definition })
+            .collect();
+        let index = ToolIndex::build(&entries);
+        assert_eq!(index.len(), 4);
+        assert_eq!(index.search(&long, 10).len(), 1);
+        assert_eq!(index.search("odd", 10).len(), 3);
+        assert!(ToolIndex::build(&[]).search("odd", 10).is_empty());
+    }
 }

@@ -207,7 +207,7 @@ mod tests {
         check("list-boards", &["list", "board"]);
         check("getHTTPServer", &["gethttpserver", "get", "http", "server"]);
         check("TwilioApiV2010--CreateMessage", &[
-            "twilioapiv2010", "twilio", "api", "v2010", "createmessage", "creat", "messag",
+            "twilioapiv2010", "twilio", "api", "v2010", "createmessag", "creat", "messag",
         ]);
         check("solidity-erc721", &["solidity", "erc721", "erc", "721"]);
         check("r2_list S3", &["r2", "list", "s3"]);
