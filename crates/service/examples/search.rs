@@ -93,7 +93,12 @@ fn main() -> Result<(), Failure> {
     }
     times.sort();
     if let (Some(middle), Some(slowest)) = (times.get(times.len() / 2), times.last()) {
-        writeln!(text, "a query takes {} µs (median), {} µs (slowest)", middle.as_micros(), slowest.as_micros())?;
+        writeln!(
+            text,
+            "a query takes {} µs (median), {} µs (slowest)",
+            middle.as_micros(),
+            slowest.as_micros()
+        )?;
     }
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())

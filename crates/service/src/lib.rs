@@ -25,14 +25,13 @@ mod telemetry;
 mod validators;
 
 pub use config::{
-    LogConfig, McpConfig, RateLimit, Secret, ServiceConfig, SettingProblem, SettingProblems, Settings,
+    LogConfig, McpConfig, RateLimit, SearchMode, Secret, ServiceConfig, SettingProblem, SettingProblems,
+    Settings,
 };
 pub use errors::code;
 pub use gateway::Gateway;
 pub use mcp::client_capabilities;
 pub use openapi::document as openapi_document;
-pub use search::{
-    FoundTool, MetaTool, MetaTools, TokenCost, ToolEntry, ToolHit, ToolIndex, search_result,
-};
+pub use search::{FoundTool, MetaTool, MetaTools, TokenCost, ToolEntry, ToolHit, ToolIndex, search_result};
 pub use server::{Running, ServeError, serve};
 pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};

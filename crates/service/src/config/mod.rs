@@ -138,6 +138,9 @@ pub struct McpConfig {
     pub input_expiry: Duration,
     /// Calls at once that wait for such answers.
     pub parked_calls: usize,
+    /// Whether `tools/list` shows three tools (search, describe, call) instead of all. JSON name `search`: `"off"`, `"on"`, or the
+    /// number of tools above which it is on.
+    pub search: SearchMode,
 }
 
 impl Default for McpConfig {
@@ -148,8 +151,21 @@ impl Default for McpConfig {
             session_idle: Duration::from_mins(30),
             input_expiry: Duration::from_mins(10),
             parked_calls: 1_000,
+            search: SearchMode::Off,
         }
     }
+}
+
+/// When an endpoint offers search instead of all its tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchMode {
+    /// Never.
+    #[default]
+    Off,
+    /// Where it has more tools than this.
+    Above(usize),
+    /// Always.
+    On,
 }
 
 /// Where to listen if nobody says otherwise.

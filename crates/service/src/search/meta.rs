@@ -34,6 +34,8 @@ impl MetaTool {
 /// How many tools a search gives unless it is told otherwise, and at most.
 const USUAL: usize = 5;
 const MOST: usize = 50;
+/// How many servers are named; a longer row costs more than it tells.
+const SERVERS: usize = 30;
 
 /// The three tools under the names that they have beside one list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +71,13 @@ impl MetaTools {
         MetaTool::ALL.into_iter().find(|tool| tool.base() == base)
     }
 
-    /// Their definitions, for a list of so many tools.
-    pub fn definitions(&self, tools: usize) -> [Value; 3] {
+    /// Their definitions, for a list of so many tools of these servers.
+    pub fn definitions(&self, tools: usize, servers: &[&str]) -> [Value; 3] {
+        let servers = match servers.len() {
+            0 => String::new(),
+            1..=SERVERS => format!(" of {}", servers.join(", ")),
+            many => format!(" of {many} servers"),
+        };
         let [search, describe, call] = MetaTool::ALL.map(|tool| self.name(tool));
         let name = json!({"type": "string", "description": format!("A name that {search} gave")});
         [
@@ -78,7 +85,7 @@ impl MetaTools {
                 "name": search,
                 "title": "Search tools",
                 "description": format!(
-                    "Finds tools by what they do. {tools} tools are available, and only these three are listed: search \
+                    "Finds tools by what they do. {tools} tools{servers} are available but not listed: search \
                      here first, then run what you found with {call}. Gives names, servers, descriptions and required \
                      parameters."
                 ),
@@ -139,7 +146,11 @@ pub(crate) struct SearchArguments {
 
 impl SearchArguments {
     /// How many tools to give. Models write `5.0` and `1000` too; neither is worth a refusal.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a small range before")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to a small range before"
+    )]
     pub(crate) fn limit(&self) -> usize {
         self.limit.map_or(USUAL, |limit| limit.clamp(1.0, 50.0) as usize)
     }
@@ -239,7 +250,10 @@ mod tests {
             MetaTool::ALL.map(|tool| tools.name(tool))
         };
         assert_eq!(names(&[]), ["search_tools", "describe_tool", "call_tool"]);
-        assert_eq!(names(&["call_tool"]), ["search_tools_gateway", "describe_tool_gateway", "call_tool_gateway"]);
+        assert_eq!(
+            names(&["call_tool"]),
+            ["search_tools_gateway", "describe_tool_gateway", "call_tool_gateway"]
+        );
         assert_eq!(
             names(&["call_tool", "search_tools_gateway"]),
             ["search_tools_gateway_2", "describe_tool_gateway_2", "call_tool_gateway_2"]
@@ -262,7 +276,8 @@ mod tests {
     #[test]
     fn a_search_says_what_it_takes_to_call() {
         let definition = RawJson::parse(
-            r#"{"name":"a","description":"Adds two numbers. More.","inputSchema":{"required":["x","y"]}}"#.to_owned(),
+            r#"{"name":"a","description":"Adds two numbers. More.","inputSchema":{"required":["x","y"]}}"#
+                .to_owned(),
         )
         .unwrap();
         let bare = RawJson::parse(r#"{"name":"b"}"#.to_owned()).unwrap();
@@ -280,6 +295,8 @@ mod tests {
                 ]},
             })
         );
-        assert!(search_result("sum", &[])["content"][0]["text"].as_str().unwrap().contains("No tool fits `sum`"));
+        assert!(
+            search_result("sum", &[])["content"][0]["text"].as_str().unwrap().contains("No tool fits `sum`")
+        );
     }
 }

@@ -224,7 +224,11 @@ impl ToolIndex {
     }
 
     fn postings_of(&self, term: u32) -> &[Posting] {
-        usize::try_from(term).ok().and_then(|term| self.postings.get(term)).map(AsRef::as_ref).unwrap_or_default()
+        usize::try_from(term)
+            .ok()
+            .and_then(|term| self.postings.get(term))
+            .map(AsRef::as_ref)
+            .unwrap_or_default()
     }
 
     /// How much a term tells: the fewer tools have it, the more.
@@ -421,7 +425,8 @@ impl Fields {
         let read: Definition = entry.definition.read().unwrap_or_default();
         // The name that its author gave it: a prefix that keeps names apart says nothing about the tool.
         let name = read.name.as_deref().unwrap_or(entry.name);
-        let title = read.title.or(read.annotations.and_then(|annotations| annotations.title)).unwrap_or_default();
+        let title =
+            read.title.or(read.annotations.and_then(|annotations| annotations.title)).unwrap_or_default();
         let description = read.description.unwrap_or_default();
         let description = beginning(&description, DESCRIPTION);
         let lead = lead(description);
@@ -430,7 +435,8 @@ impl Fields {
         let parameters: Vec<String> = parameters.into_keys().take(PARAMETERS).collect();
         let server_words = words(entry.server, FIELD_WORDS);
         // Nearly every server says that it is one.
-        let server_words = server_words.into_iter().filter(|word| word.plain != "mcp" && word.plain != "server");
+        let server_words =
+            server_words.into_iter().filter(|word| word.plain != "mcp" && word.plain != "server");
         let texts = |text: &str| -> Vec<String> {
             let kept = words(text, FIELD_WORDS).into_iter().filter(|word| !is_stop_word(&word.plain));
             kept.flat_map(stems).collect()
@@ -501,7 +507,10 @@ fn beginning(text: &str, most: usize) -> &str {
 }
 
 /// A count in the arithmetic of scores, where the last digits of large counts do not matter.
-#[expect(clippy::cast_precision_loss, reason = "counts of tools and words are far below 2^24, and scores are estimates")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of tools and words are far below 2^24, and scores are estimates"
+)]
 fn count(number: usize) -> f32 {
     number as f32
 }
@@ -593,10 +602,8 @@ mod tests {
         ];
         let definitions: Vec<RawJson> =
             definitions.into_iter().map(|text| RawJson::parse(text).unwrap()).collect();
-        let entries: Vec<ToolEntry<'_>> = definitions
-            .iter()
-            .map(|definition| ToolEntry { name: "odd", server: "s", definition })
-            .collect();
+        let entries: Vec<ToolEntry<'_>> =
+            definitions.iter().map(|definition| ToolEntry { name: "odd", server: "s", definition }).collect();
         let index = ToolIndex::build(&entries);
         assert_eq!(index.len(), 4);
         assert_eq!(index.search(&long, 10).len(), 1);

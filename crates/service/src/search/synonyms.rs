@@ -50,7 +50,10 @@ impl Synonyms {
     }
 
     /// The phrase that a row of words begins with: how many words it takes, and what stands for it.
-    pub(super) fn phrase<'a>(&self, words: impl Iterator<Item = &'a str> + Clone) -> Option<(usize, &[String])> {
+    pub(super) fn phrase<'a>(
+        &self,
+        words: impl Iterator<Item = &'a str> + Clone,
+    ) -> Option<(usize, &[String])> {
         self.phrases.iter().find_map(|(phrase, stems)| {
             let begins = phrase.len() <= words.clone().count()
                 && phrase.iter().zip(words.clone()).all(|(wanted, word)| wanted == word);

@@ -125,7 +125,8 @@ fn without_plural(word: &str) -> String {
             return word.get(..word.len() - 2).unwrap_or(word).to_owned();
         }
     }
-    let is_plural = word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && !word.ends_with("is");
+    let is_plural =
+        word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && !word.ends_with("is");
     let end = if is_plural { word.len() - 1 } else { word.len() };
     word.get(..end).unwrap_or(word).to_owned()
 }
@@ -196,8 +197,10 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let found: Vec<String> =
-            words(text, 100).into_iter().flat_map(|word| std::iter::once(word.stem).chain(word.pieces)).collect();
+        let found: Vec<String> = words(text, 100)
+            .into_iter()
+            .flat_map(|word| std::iter::once(word.stem).chain(word.pieces))
+            .collect();
         assert_eq!(found, expected, "{text}");
     }
 
@@ -206,9 +209,10 @@ mod tests {
         check("send_message", &["send", "messag"]);
         check("list-boards", &["list", "board"]);
         check("getHTTPServer", &["gethttpserver", "get", "http", "server"]);
-        check("TwilioApiV2010--CreateMessage", &[
-            "twilioapiv2010", "twilio", "api", "v2010", "createmessag", "creat", "messag",
-        ]);
+        check(
+            "TwilioApiV2010--CreateMessage",
+            &["twilioapiv2010", "twilio", "api", "v2010", "createmessag", "creat", "messag"],
+        );
         check("solidity-erc721", &["solidity", "erc721", "erc", "721"]);
         check("r2_list S3", &["r2", "list", "s3"]);
         check("GitHub", &["github", "git", "hub"]);
