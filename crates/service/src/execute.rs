@@ -6,18 +6,21 @@ use futures_util::StreamExt as _;
 use gateway_dialects::arguments::{BadArguments, nearest_names, unknown_tool_text};
 use gateway_dialects::calls::{Arguments, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
 use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, render_mode, render_results};
-use gateway_dialects::{Dialect, Protocol};
+use gateway_dialects::{Dialect, Plan, Protocol};
 use gateway_protocol::RawJson;
 use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, code};
 use crate::gateway::Gateway;
+use crate::mcp::finder::{Finder, Named, may_be_meant};
 use crate::query::Parameters;
 use crate::render::{ListRequest, Rendered, unknown_dialect};
 use crate::run::{Failure, Origin, error_result, pointer_name};
+use crate::search::MetaTool;
 
 /// A turn to run.
 #[derive(Clone, Debug)]
@@ -29,6 +32,8 @@ pub(crate) struct Turn {
     /// What the provider is called in log and metrics.
     provider: Arc<str>,
     rendered: Arc<Rendered>,
+    /// The three tools of search, where a call may be of them.
+    search: Option<Arc<Rendered>>,
     server: Option<String>,
     coerce: bool,
     bad_arguments: BadArguments,
@@ -115,6 +120,15 @@ impl Turn {
         if !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
             rendered = gateway.rendered(&request).await?;
         }
+        // A model that was given the three tools of search calls them, and its caller need not say so again.
+        let mut calls = reply.calls.iter();
+        let search = if rendered.finder.is_some() {
+            Some(Arc::clone(&rendered))
+        } else if calls.any(|call| rendered.tool(&call.name).is_none() && may_be_meant(&call.name)) {
+            Some(gateway.rendered_now(&request.searched()).await?)
+        } else {
+            None
+        };
         let dialect = match (&rendered.dialect, named) {
             (Some(dialect), _) => Arc::clone(dialect),
             (None, Some(dialect)) => Arc::new(dialect),
@@ -141,6 +155,7 @@ impl Turn {
             provider: provider_name.into(),
             dialect,
             rendered,
+            search,
             server,
             bad_arguments,
             style,
@@ -175,20 +190,93 @@ impl Turn {
         permit: Permit,
     ) -> Ran {
         let origin = Origin { transport: "http", provider: Some(Arc::clone(&self.provider)) };
-        let (tool, plan) = match self.find(&call.name) {
-            Ok(found) => found,
+        let search = self.search.as_ref().and_then(|list| list.meta_tool(&call.name));
+        if let Some((tool, finder, plan)) = search.filter(|_| self.rendered.tool(&call.name).is_none()) {
+            return self.run_search(gateway, context, call, (tool, finder, plan), permit, &origin).await;
+        }
+        match self.find(&call.name) {
+            Ok(found) => self.run_found(gateway, context, call, found, permit, &origin).await,
             Err(message) => {
                 let name = (self.server.as_deref(), call.name.as_str());
                 gateway.record_unknown(name, &as_sent(&call.arguments), permit, context, &origin, &message);
-                return Ran::unknown_tool(message);
+                Ran::unknown_tool(message)
+            }
+        }
+    }
+
+    /// Runs a call of one of the tools of search.
+    async fn run_search(
+        &self,
+        gateway: &Gateway,
+        context: &RequestContext,
+        call: &ToolCall,
+        (meta, finder, plan): (MetaTool, &Arc<Finder>, &Plan),
+        permit: Permit,
+        origin: &Origin,
+    ) -> Ran {
+        let mut ran = Ran::nobodys(call.name.clone());
+        let parsed = match call.arguments_object(&self.dialect.label, self.bad_arguments) {
+            Ok(parsed) => parsed,
+            Err(error) => return ran.failed(Failure::Unreadable(error.to_string())),
+        };
+        let sent = Value::Object(parsed.object);
+        let value = match plan.decode(&sent) {
+            Ok(value) if !parsed.raw => value,
+            _ => sent,
+        };
+        if meta == MetaTool::Search {
+            ran.result = finder.search(&value).await;
+            return ran.judged();
+        }
+        let named = match Named::deserialize(&value) {
+            Ok(named) => named,
+            Err(error) => {
+                return ran.failed(Failure::Arguments(format!("The arguments do not fit: {error}")));
             }
         };
+        let catalogue = &self.rendered.catalogue;
+        let server = self.server.as_deref().filter(|server| *server != "*");
+        let listed = finder.find(catalogue, server, &named.name);
+        let tool = listed.and_then(|listed| catalogue.get(listed.server.as_str(), &listed.own));
+        match (meta, listed, tool) {
+            (MetaTool::Describe, Some(listed), _) => {
+                ran.result = finder.describe(listed);
+                ran.judged()
+            }
+            (_, Some(_), Some(tool)) => {
+                let arguments = match value.get("arguments") {
+                    None | Some(Value::Null) => Arguments::Missing,
+                    Some(Value::String(text)) => Arguments::Text(text.clone()),
+                    Some(value) => Arguments::Json(value.clone()),
+                };
+                let call = ToolCall { name: named.name, arguments, ..call.clone() };
+                self.run_found(gateway, context, &call, (tool, None), permit, origin).await
+            }
+            (..) => {
+                let message = finder.unknown(&named.name);
+                let name = (self.server.as_deref(), named.name.as_str());
+                gateway.record_unknown(name, &as_sent(&call.arguments), permit, context, origin, &message);
+                Ran::unknown_tool(message)
+            }
+        }
+    }
+
+    /// Runs a call whose tool was found.
+    async fn run_found(
+        &self,
+        gateway: &Gateway,
+        context: &RequestContext,
+        call: &ToolCall,
+        (tool, plan): (&CatalogueTool, Option<&Plan>),
+        permit: Permit,
+        origin: &Origin,
+    ) -> Ran {
         let mut ran = Ran::of(tool);
         let parsed = match call.arguments_object(&self.dialect.label, self.bad_arguments) {
             Ok(parsed) => parsed,
             Err(error) => {
                 let failure = Failure::Unreadable(error.to_string());
-                gateway.record_refusal(tool, &as_sent(&call.arguments), permit, context, &origin, &failure);
+                gateway.record_refusal(tool, &as_sent(&call.arguments), permit, context, origin, &failure);
                 return ran.failed(failure);
             }
         };
@@ -203,7 +291,7 @@ impl Turn {
             Ok(value) => value,
             Err(error) => {
                 let failure = Failure::Arguments(format!("The arguments cannot be read: {error}"));
-                gateway.record_refusal(tool, &logged(&sent), permit, context, &origin, &failure);
+                gateway.record_refusal(tool, &logged(&sent), permit, context, origin, &failure);
                 return ran.failed(failure);
             }
         };
@@ -221,17 +309,14 @@ impl Turn {
                     mended
                 }
                 Err(failure) => {
-                    gateway.record_refusal(tool, &logged(&value), permit, context, &origin, &failure);
+                    gateway.record_refusal(tool, &logged(&value), permit, context, origin, &failure);
                     return ran.failed(failure);
                 }
             };
-        match gateway.run(tool, &logged(&value), permit, context, &origin).await {
+        match gateway.run(tool, &logged(&value), permit, context, origin).await {
             Ok(result) => {
-                if gateway_protocol::CallResultView::of(&result).is_error {
-                    ran.code = Some(code::TOOL_ERROR);
-                }
                 ran.result = result;
-                ran
+                ran.judged()
             }
             Err(failure) => ran.failed(failure),
         }
@@ -388,6 +473,26 @@ impl Ran {
             tool: Some(tool.name.clone()),
             notes: Vec::new(),
         }
+    }
+
+    /// What came of a call that no server runs.
+    fn nobodys(tool: String) -> Self {
+        Self {
+            result: RawJson::null(),
+            code: None,
+            failure: None,
+            server: None,
+            tool: Some(tool),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Notes where a result says that it is none.
+    fn judged(mut self) -> Self {
+        if gateway_protocol::CallResultView::of(&self.result).is_error {
+            self.code = Some(code::TOOL_ERROR);
+        }
+        self
     }
 
     fn unknown_tool(message: String) -> Self {

@@ -15,8 +15,10 @@ use tokio::sync::OnceCell;
 
 use crate::errors::{ApiError, code};
 use crate::gateway::Gateway;
+use crate::mcp::finder::Finder;
 use crate::query::{Parameters, compat, translation_options};
 use crate::scope::Scope;
+use crate::search::MetaTool;
 
 /// What is asked for: which tools, in which form.
 #[derive(Clone, Debug)]
@@ -29,6 +31,17 @@ pub(crate) struct ListRequest {
     compat: Compat,
     options: Options,
     with_server: bool,
+    pub(crate) mode: ListMode,
+}
+
+/// What a list shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ListMode {
+    /// All tools.
+    #[default]
+    Full,
+    /// The three tools that find, describe and call all others.
+    Search,
 }
 
 impl ListRequest {
@@ -60,7 +73,13 @@ impl ListRequest {
             compat: compat(parameters),
             options: translation_options(parameters)?,
             with_server: parameters.flag("meta")?,
+            mode: if parameters.get("mode") == Some("search") { ListMode::Search } else { ListMode::Full },
         })
+    }
+
+    /// The same tools, through search.
+    pub(crate) fn searched(&self) -> Self {
+        Self { mode: ListMode::Search, ..self.clone() }
     }
 
     /// The dialect that is meant.
@@ -94,8 +113,8 @@ impl ListRequest {
     fn key(&self, catalogue: &Catalogue, form: &'static str) -> Key {
         // Options have no order of their own; their debug form names every field and is the same for the same options.
         let text = format!(
-            "{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{}",
-            self.filter, self.provider, self.model, self.compat, self.options, self.with_server
+            "{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{}\u{0}{:?}",
+            self.filter, self.provider, self.model, self.compat, self.options, self.with_server, self.mode
         );
         Key { version: catalogue.version(), form, scope: self.scope.clone(), text }
     }
@@ -121,12 +140,14 @@ pub(crate) struct Rendered {
     pub(crate) etag: HeaderValue,
     pub(crate) dialect: Option<Arc<Dialect>>,
     pub(crate) catalogue: Arc<Catalogue>,
-    /// By the name that the model sees: the place in the catalogue and the plan.
+    /// By the name that the model sees: the place in the catalogue, or among the three of search, and the plan.
     tools: HashMap<Box<str>, (usize, Plan)>,
     /// Estimated tokens of all definitions.
     pub(crate) tokens: usize,
     /// How many tools were left out.
     pub(crate) quarantined: usize,
+    /// What the three tools of search look through, where the list is made of them.
+    pub(crate) finder: Option<Arc<Finder>>,
 }
 
 impl Rendered {
@@ -137,8 +158,14 @@ impl Rendered {
 
     /// The tool that the model calls `wire_name`, and how its arguments travel.
     pub(crate) fn tool(&self, wire_name: &str) -> Option<(&CatalogueTool, &Plan)> {
-        let (place, plan) = self.tools.get(wire_name)?;
+        let (place, plan) = self.tools.get(wire_name).filter(|_| self.finder.is_none())?;
         Some((self.catalogue.tools().get(*place)?, plan))
+    }
+
+    /// The tool of search that the model calls `wire_name`, what it looks through, and how its arguments travel.
+    pub(crate) fn meta_tool(&self, wire_name: &str) -> Option<(MetaTool, &Arc<Finder>, &Plan)> {
+        let (place, plan) = self.tools.get(wire_name)?;
+        Some((*MetaTool::ALL.get(*place)?, self.finder.as_ref()?, plan))
     }
 
     /// The names that the model sees.
@@ -251,8 +278,7 @@ fn render(
     translator: &Translator,
     catalogue: Arc<Catalogue>,
 ) -> Result<Arc<Rendered>, ApiError> {
-    let places = request.places(&catalogue);
-    let definitions = model_definitions(request, &catalogue, &places);
+    let (places, definitions, finder) = shown(request, &catalogue);
     let translation = translator.translate(&definitions);
     let list = translation.request_field();
     let key = &translator.dialect().tool.document;
@@ -278,8 +304,25 @@ fn render(
         tools,
         tokens,
         quarantined,
+        finder,
         catalogue,
     }))
+}
+
+/// What a list shows: places, definitions, and what is looked through where the places are those of search.
+fn shown(request: &ListRequest, catalogue: &Catalogue) -> (Vec<usize>, Vec<Value>, Option<Arc<Finder>>) {
+    let places = request.places(catalogue);
+    match request.mode {
+        ListMode::Full => {
+            let definitions = model_definitions(request, catalogue, &places);
+            (places, definitions, None)
+        }
+        ListMode::Search => {
+            let tools = places.iter().filter_map(|place| catalogue.tools().get(*place));
+            let finder = Finder::new(tools.map(|tool| (request.scope.name_of(tool), tool)));
+            ((0..MetaTool::ALL.len()).collect(), finder.definitions().to_vec(), Some(Arc::new(finder)))
+        }
+    }
 }
 
 fn render_raw(request: &ListRequest, catalogue: Arc<Catalogue>) -> Result<Arc<Rendered>, ApiError> {
@@ -308,6 +351,7 @@ fn render_raw(request: &ListRequest, catalogue: Arc<Catalogue>) -> Result<Arc<Re
         tools,
         tokens,
         quarantined: 0,
+        finder: None,
         catalogue,
     }))
 }
@@ -366,15 +410,15 @@ pub(crate) async fn report(gateway: &Gateway, request: &ListRequest) -> Result<V
     let dialect = request.dialect(gateway)?;
     let translator = Translator::with(gateway.dialects(), dialect, request.options.clone())
         .map_err(|error| unknown_dialect(gateway, &error))?;
-    let places = request.places(&catalogue);
-    let definitions = model_definitions(request, &catalogue, &places);
+    let (places, definitions, finder) = shown(request, &catalogue);
     let translation = translator.translate(&definitions);
     let rows: Vec<Value> = translation
         .tools
         .iter()
         .zip(&places)
         .map(|(tool, place)| {
-            let server = catalogue.tools().get(*place).map(|tool| tool.server.as_str());
+            let listed = catalogue.tools().get(*place).filter(|_| finder.is_none());
+            let server = listed.map(|listed| listed.server.as_str());
             json!({
                 "name": tool.name,
                 "wireName": tool.wire_name,

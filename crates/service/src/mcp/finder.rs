@@ -92,11 +92,6 @@ impl Finder {
         self.cost
     }
 
-    /// What the three are called, in the order of [`MetaTool::ALL`].
-    pub(crate) fn names(&self) -> [String; 3] {
-        MetaTool::ALL.map(|tool| self.meta.name(tool))
-    }
-
     /// The tool of the list that is meant: by its name there, else by any other that leads to it.
     pub(crate) fn find(&self, catalogue: &Catalogue, server: Option<&str>, name: &str) -> Option<&Listed> {
         if let Some(place) = self.by_name.get(name) {
