@@ -7,8 +7,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use gateway_dialects::estimate_tokens;
 use gateway_protocol::RawJson;
-use gateway_service::{ToolEntry, ToolIndex};
+use gateway_service::{FoundTool, MetaTools, TokenCost, ToolEntry, ToolIndex, search_result};
 use serde::Deserialize;
 
 type Failure = Box<dyn std::error::Error>;
@@ -40,6 +41,11 @@ struct Tool {
     server: String,
     name: String,
     definition: RawJson,
+}
+
+/// As a server writes it: captures are indented, and that is not what a model pays for.
+fn compact(definition: &RawJson) -> Result<RawJson, Failure> {
+    Ok(RawJson::of(&definition.read::<serde_json::Value>()?)?)
 }
 
 fn main() -> Result<(), Failure> {
@@ -100,7 +106,51 @@ fn main() -> Result<(), Failure> {
             slowest.as_micros()
         )?;
     }
+    write_tokens(&mut text, &tools, &index, &queries.query)?;
     std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// What a model pays for all definitions, and for the three tools with one search.
+fn write_tokens(
+    text: &mut String,
+    tools: &[Tool],
+    index: &ToolIndex,
+    queries: &[Query],
+) -> Result<(), Failure> {
+    let servers: std::collections::BTreeSet<&str> = tools.iter().map(|tool| tool.server.as_str()).collect();
+    let servers: Vec<&str> = servers.into_iter().collect();
+    let three = MetaTools::beside(|name| tools.iter().any(|tool| tool.name == name));
+    let three = three.definitions(tools.len(), &servers);
+    let three = three.iter().map(RawJson::of).collect::<Result<Vec<_>, _>>()?;
+    let cost = TokenCost::of(tools.iter().map(|tool| &tool.definition), three.iter());
+    let mut answers: Vec<usize> = queries
+        .iter()
+        .map(|query| {
+            let hits = index.search(&query.ask, 5);
+            let found: Vec<FoundTool<'_>> = hits
+                .iter()
+                .filter_map(|hit| tools.get(hit.place))
+                .map(|tool| FoundTool {
+                    name: &tool.name,
+                    server: &tool.server,
+                    definition: &tool.definition,
+                })
+                .collect();
+            let result = search_result(&query.ask, &found);
+            // Models read the text; the structure is for programs.
+            estimate_tokens(result.pointer("/content/0/text").map_or(0, |text| text.to_string().len()))
+        })
+        .collect();
+    answers.sort_unstable();
+    let answer = answers.get(answers.len() / 2).copied().unwrap_or_default();
+    let paid = cost.listed + answer;
+    writeln!(
+        text,
+        "tokens: all definitions {}, the three {}, a search answer {answer} (median)",
+        cost.all, cost.listed
+    )?;
+    writeln!(text, "saved: {} of {} tokens", cost.all.saturating_sub(paid), cost.all)?;
     Ok(())
 }
 
@@ -114,7 +164,7 @@ fn corpus(folder: &Path) -> Result<Vec<Tool>, Failure> {
         let server: Server = serde_json::from_slice(&std::fs::read(&file)?)?;
         for definition in server.tools {
             let named: Named = definition.read()?;
-            tools.push(Tool { server: id.clone(), name: named.name, definition });
+            tools.push(Tool { server: id.clone(), name: named.name, definition: compact(&definition)? });
         }
     }
     Ok(tools)

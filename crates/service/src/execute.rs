@@ -1,5 +1,7 @@
 //! Whole turns: what a model said, run, and answered in the provider's own shape.
 
+mod search;
+
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
@@ -10,17 +12,15 @@ use gateway_dialects::{Dialect, Plan, Protocol};
 use gateway_protocol::RawJson;
 use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
-use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, code};
 use crate::gateway::Gateway;
-use crate::mcp::finder::{Finder, Named, may_be_meant};
+use crate::mcp::finder::may_be_meant;
 use crate::query::Parameters;
 use crate::render::{ListRequest, Rendered, unknown_dialect};
 use crate::run::{Failure, Origin, error_result, pointer_name};
-use crate::search::MetaTool;
 
 /// A turn to run.
 #[derive(Clone, Debug)]
@@ -199,63 +199,6 @@ impl Turn {
             Err(message) => {
                 let name = (self.server.as_deref(), call.name.as_str());
                 gateway.record_unknown(name, &as_sent(&call.arguments), permit, context, &origin, &message);
-                Ran::unknown_tool(message)
-            }
-        }
-    }
-
-    /// Runs a call of one of the tools of search.
-    async fn run_search(
-        &self,
-        gateway: &Gateway,
-        context: &RequestContext,
-        call: &ToolCall,
-        (meta, finder, plan): (MetaTool, &Arc<Finder>, &Plan),
-        permit: Permit,
-        origin: &Origin,
-    ) -> Ran {
-        let mut ran = Ran::nobodys(call.name.clone());
-        let parsed = match call.arguments_object(&self.dialect.label, self.bad_arguments) {
-            Ok(parsed) => parsed,
-            Err(error) => return ran.failed(Failure::Unreadable(error.to_string())),
-        };
-        let sent = Value::Object(parsed.object);
-        let value = match plan.decode(&sent) {
-            Ok(value) if !parsed.raw => value,
-            _ => sent,
-        };
-        if meta == MetaTool::Search {
-            ran.result = finder.search(&value).await;
-            return ran.judged();
-        }
-        let named = match Named::deserialize(&value) {
-            Ok(named) => named,
-            Err(error) => {
-                return ran.failed(Failure::Arguments(format!("The arguments do not fit: {error}")));
-            }
-        };
-        let catalogue = &self.rendered.catalogue;
-        let server = self.server.as_deref().filter(|server| *server != "*");
-        let listed = finder.find(catalogue, server, &named.name);
-        let tool = listed.and_then(|listed| catalogue.get(listed.server.as_str(), &listed.own));
-        match (meta, listed, tool) {
-            (MetaTool::Describe, Some(listed), _) => {
-                ran.result = finder.describe(listed);
-                ran.judged()
-            }
-            (_, Some(_), Some(tool)) => {
-                let arguments = match value.get("arguments") {
-                    None | Some(Value::Null) => Arguments::Missing,
-                    Some(Value::String(text)) => Arguments::Text(text.clone()),
-                    Some(value) => Arguments::Json(value.clone()),
-                };
-                let call = ToolCall { name: named.name, arguments, ..call.clone() };
-                self.run_found(gateway, context, &call, (tool, None), permit, origin).await
-            }
-            (..) => {
-                let message = finder.unknown(&named.name);
-                let name = (self.server.as_deref(), named.name.as_str());
-                gateway.record_unknown(name, &as_sent(&call.arguments), permit, context, origin, &message);
                 Ran::unknown_tool(message)
             }
         }

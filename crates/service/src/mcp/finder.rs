@@ -77,8 +77,7 @@ impl Finder {
         let definitions = meta.definitions(tools.len(), &servers);
         let shown: Arc<[RawJson]> =
             definitions.iter().filter_map(|definition| RawJson::of(definition).ok()).collect();
-        let sizes = tools.iter().map(|tool| tool.definition.len());
-        let cost = TokenCost::of(sizes, shown.iter().map(RawJson::len));
+        let cost = TokenCost::of(tools.iter().map(|tool| &tool.definition), shown.iter());
         Self { tools, by_name, meta, definitions, shown, cost, index: OnceCell::new() }
     }
 
@@ -152,21 +151,23 @@ impl Finder {
         ToolIndex::build(&entries)
     }
 
-    /// The definition of a tool under its name in the list.
-    pub(crate) fn describe(&self, tool: &Listed) -> RawJson {
-        let definition = if tool.name == tool.own {
-            Some(tool.definition.clone())
-        } else {
-            renamed(&tool.definition, "name", &tool.name)
-        };
-        let result = definition.and_then(|definition| describe_result(&definition));
-        result.unwrap_or_else(|| error_result("the definition of this tool cannot be read"))
-    }
-
     /// What the answer to `tools/list` says beside the three.
     fn note(&self) -> Value {
         let tokens = json!({"all": self.cost.all, "listed": self.cost.listed, "saved": self.cost.saved()});
         json!({SEARCH_META: {"tools": self.tools.len(), "tokens": tokens}})
+    }
+}
+
+impl Listed {
+    /// Its definition, under its name in the list.
+    pub(crate) fn described(&self) -> RawJson {
+        let definition = if self.name == self.own {
+            Some(self.definition.clone())
+        } else {
+            renamed(&self.definition, "name", &self.name)
+        };
+        let result = definition.and_then(|definition| describe_result(&definition));
+        result.unwrap_or_else(|| error_result("the definition of this tool cannot be read"))
     }
 }
 
@@ -315,7 +316,7 @@ pub(super) async fn meant(
     let Ok(found) = caller.face.tool(&catalogue, &named.name) else { return Ok(unknown()) };
     if tool == MetaTool::Describe {
         let listed = finder.find(&catalogue, Some(found.server.as_str()), &found.name);
-        return Ok(listed.map_or_else(unknown, |listed| Meant::Answered(finder.describe(listed))));
+        return Ok(listed.map_or_else(unknown, |listed| Meant::Answered(listed.described())));
     }
     unwrapped(params, &named).map(Meant::Other).map_err(fault)
 }

@@ -1,11 +1,13 @@
 //! The three tools that stand for a whole list: search, describe, call.
 
+use std::fmt::Write as _;
+
 use gateway_dialects::estimate_tokens;
 use gateway_protocol::{RawJson, RawObject};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::lead;
+use super::fields::lead;
 
 /// One of the three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,12 +192,12 @@ pub fn search_result(query: &str, found: &[FoundTool<'_>]) -> Value {
         let description = read.description.unwrap_or_default();
         let line = lead(&description).trim();
         let required = read.input.and_then(|input| input.required).unwrap_or_default();
-        text.push_str(&format!("{} ({})", tool.name, tool.server));
+        let _ = write!(text, "{} ({})", tool.name, tool.server);
         if !line.is_empty() {
-            text.push_str(&format!(": {line}"));
+            let _ = write!(text, ": {line}");
         }
         if !required.is_empty() {
-            text.push_str(&format!(" Required: {}", required.join(", ")));
+            let _ = write!(text, " Required: {}", required.join(", "));
         }
         text.push('\n');
         rows.push(
@@ -228,15 +230,25 @@ pub struct TokenCost {
 }
 
 impl TokenCost {
-    /// From the sizes of the definitions.
-    pub fn of(all: impl Iterator<Item = usize>, listed: impl Iterator<Item = usize>) -> Self {
-        Self { all: all.map(estimate_tokens).sum(), listed: listed.map(estimate_tokens).sum() }
+    /// From the definitions.
+    pub fn of<'a>(all: impl Iterator<Item = &'a RawJson>, listed: impl Iterator<Item = &'a RawJson>) -> Self {
+        Self { all: all.map(tokens).sum(), listed: listed.map(tokens).sum() }
     }
 
     /// What is saved.
     pub fn saved(self) -> usize {
         self.all.saturating_sub(self.listed)
     }
+}
+
+/// Estimated tokens of what a model is shown of a tool; schemas of results and hints are for programs.
+fn tokens(definition: &RawJson) -> usize {
+    let Ok(members) = RawObject::parse(definition) else { return estimate_tokens(definition.len()) };
+    let bytes = ["name", "description", "inputSchema"]
+        .iter()
+        .filter_map(|key| Some(key.len() + 4 + members.get(key)?.get().len()))
+        .sum::<usize>();
+    estimate_tokens(bytes + 2)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! as slips of the hand. Tools that answer more of the query stand before those that answer a part of it well. Equal
 //! tools stand in the order of their names, so that the same query gives the same bytes.
 
+mod fields;
 mod meta;
 mod synonyms;
 mod words;
@@ -15,13 +16,12 @@ mod words;
 use std::collections::{BTreeMap, HashMap};
 
 use gateway_protocol::RawJson;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 
+use fields::{Fields, averages};
 pub use meta::{FoundTool, MetaTool, MetaTools, TokenCost, search_result};
 pub(crate) use meta::{SearchArguments, describe_result};
 use synonyms::SYNONYMS;
-use words::{Word, is_near, is_stop_word, stem, words};
+use words::{is_near, is_stop_word, stem, words};
 
 /// A tool to be found.
 #[derive(Clone, Copy, Debug)]
@@ -64,37 +64,6 @@ struct Posting {
     of_name: f32,
 }
 
-/// Where a word stands in a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
-    Name,
-    Title,
-    Server,
-    /// The first sentence of the description.
-    Lead,
-    Description,
-    Parameter,
-}
-
-const FIELDS: usize = 6;
-
-impl Field {
-    const ALL: [Self; FIELDS] =
-        [Self::Name, Self::Title, Self::Server, Self::Lead, Self::Description, Self::Parameter];
-
-    /// How much a word counts here, and how much the length of the field takes from it.
-    const fn weight(self) -> (f32, f32) {
-        match self {
-            Self::Name => (4.0, 0.5),
-            Self::Title => (1.5, 0.5),
-            Self::Server => (2.0, 0.3),
-            Self::Lead => (1.5, 0.5),
-            Self::Description => (0.5, 0.75),
-            Self::Parameter => (0.4, 0.75),
-        }
-    }
-}
-
 /// How fast further occurrences of a word stop to count.
 const SATURATION: f32 = 2.0;
 /// What a word counts that only means the same.
@@ -108,10 +77,6 @@ const COVERAGE: f32 = 0.6;
 /// How much a name gains that the query makes up wholly.
 const WHOLE_NAME: f32 = 0.35;
 
-/// Bounds, so that no definition makes an index large: words of each field, letters of a description, parameters.
-const FIELD_WORDS: usize = 400;
-const DESCRIPTION: usize = 4_000;
-const PARAMETERS: usize = 200;
 /// Words of a query that are read.
 const QUERY_WORDS: usize = 32;
 /// Terms that one word of a query may stand for.
@@ -245,7 +210,7 @@ impl ToolIndex {
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut rest = asked.as_slice();
         while let Some((first, tail)) = rest.split_first() {
-            let phrase = SYNONYMS.phrase(rest.iter().map(|word| word.plain.as_str()));
+            let phrase = SYNONYMS.phrase(&rest.iter().map(|word| word.plain.as_str()));
             if let Some((length, stems)) = phrase {
                 let mut terms = Terms::default();
                 for stem in stems {
@@ -254,7 +219,7 @@ impl ToolIndex {
                 self.want(&mut wanted, terms);
                 // The words of a phrase are looked for as well, for they may be what the tool is called.
                 for word in rest.iter().take(length).filter(|word| !is_stop_word(&word.plain)) {
-                    self.want(&mut wanted, self.meant(word));
+                    self.want(&mut wanted, self.alike(&word.stem));
                 }
                 rest = rest.get(length..).unwrap_or_default();
                 continue;
@@ -269,7 +234,7 @@ impl ToolIndex {
             }
             if !says_something || !is_stop_word(&first.plain) {
                 if first.pieces.is_empty() || self.terms.contains_key(first.stem.as_str()) {
-                    self.want(&mut wanted, self.meant(first));
+                    self.want(&mut wanted, self.alike(&first.stem));
                 } else {
                     for piece in &first.pieces {
                         self.want(&mut wanted, self.alike(piece));
@@ -291,10 +256,6 @@ impl ToolIndex {
         let rarity = exact.fold(0.0, rarest);
         let rarity = if rarity > 0.0 { rarity } else { terms.iter().fold(0.0, rarest) };
         wanted.push(Wanted { terms, rarity });
-    }
-
-    fn meant(&self, word: &Word) -> Terms {
-        self.alike(&word.stem)
     }
 
     /// The terms that a stem may stand for, each with what it counts.
@@ -379,131 +340,6 @@ impl Sum {
         self.covered += std::mem::take(&mut self.best_covered);
         self.of_name += std::mem::take(&mut self.best_of_name);
     }
-}
-
-/// The words of a tool, field by field.
-#[derive(Debug)]
-struct Fields([Vec<String>; FIELDS]);
-
-/// What a term is to one tool.
-#[derive(Clone, Copy, Debug, Default)]
-struct Found {
-    weight: f32,
-    of_name: f32,
-    is_named: bool,
-}
-
-/// The members of a definition that people look for.
-#[derive(Default, Deserialize)]
-struct Definition {
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    annotations: Option<Annotations>,
-    #[serde(default, rename = "inputSchema")]
-    input: Option<Input>,
-}
-
-#[derive(Default, Deserialize)]
-struct Annotations {
-    #[serde(default)]
-    title: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-struct Input {
-    #[serde(default)]
-    properties: Option<BTreeMap<String, IgnoredAny>>,
-}
-
-impl Fields {
-    fn of(entry: &ToolEntry<'_>) -> Self {
-        let read: Definition = entry.definition.read().unwrap_or_default();
-        // The name that its author gave it: a prefix that keeps names apart says nothing about the tool.
-        let name = read.name.as_deref().unwrap_or(entry.name);
-        let title =
-            read.title.or(read.annotations.and_then(|annotations| annotations.title)).unwrap_or_default();
-        let description = read.description.unwrap_or_default();
-        let description = beginning(&description, DESCRIPTION);
-        let lead = lead(description);
-        let rest = description.get(lead.len()..).unwrap_or_default();
-        let parameters = read.input.and_then(|input| input.properties).unwrap_or_default();
-        let parameters: Vec<String> = parameters.into_keys().take(PARAMETERS).collect();
-        let server_words = words(entry.server, FIELD_WORDS);
-        // Nearly every server says that it is one.
-        let server_words =
-            server_words.into_iter().filter(|word| word.plain != "mcp" && word.plain != "server");
-        let texts = |text: &str| -> Vec<String> {
-            let kept = words(text, FIELD_WORDS).into_iter().filter(|word| !is_stop_word(&word.plain));
-            kept.flat_map(stems).collect()
-        };
-        Self([
-            words(name, FIELD_WORDS).into_iter().flat_map(stems).collect(),
-            texts(&title),
-            server_words.flat_map(stems).collect(),
-            texts(lead),
-            texts(rest),
-            texts(&parameters.join(" ")),
-        ])
-    }
-
-    /// What each term counts, in the order of the terms.
-    fn weights(&self, averages: &[f32; FIELDS]) -> BTreeMap<&str, Found> {
-        let mut found: BTreeMap<&str, Found> = BTreeMap::new();
-        for ((field, list), average) in Field::ALL.into_iter().zip(&self.0).zip(averages) {
-            let (weight, shrink) = field.weight();
-            let length = if *average > 0.0 { count(list.len()) / average } else { 1.0 };
-            let each = weight / (1.0 - shrink + shrink * length);
-            for term in list {
-                let known = found.entry(term.as_str()).or_default();
-                known.weight += each;
-                match field {
-                    Field::Name => {
-                        known.is_named = true;
-                        known.of_name += 1.0 / count(list.len());
-                    }
-                    Field::Title | Field::Server => known.is_named = true,
-                    Field::Lead | Field::Description | Field::Parameter => {}
-                }
-            }
-        }
-        found
-    }
-}
-
-fn stems(word: Word) -> impl Iterator<Item = String> {
-    // A compound in a name is looked for by its pieces; in a text `GitHub` is one word for those who ask.
-    std::iter::once(word.stem).chain(word.pieces)
-}
-
-fn averages(tools: &[Fields]) -> [f32; FIELDS] {
-    let mut sums = [0_usize; FIELDS];
-    for tool in tools {
-        for (sum, list) in sums.iter_mut().zip(&tool.0) {
-            *sum += list.len();
-        }
-    }
-    sums.map(|sum| count(sum) / count(tools.len().max(1)))
-}
-
-/// The first sentence or line, and not more than a few lines of it.
-pub(crate) fn lead(description: &str) -> &str {
-    const LONGEST: usize = 240;
-    let text = beginning(description, LONGEST);
-    let line = text.trim_start();
-    let skipped = text.len() - line.len();
-    let line_end = line.find('\n').unwrap_or(line.len());
-    let sentence_end = line.find(". ").map_or(line.len(), |end| end + 1);
-    text.get(..skipped + line_end.min(sentence_end)).unwrap_or(text)
-}
-
-/// The first bytes of a text, without half a letter.
-fn beginning(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 
 /// A count in the arithmetic of scores, where the last digits of large counts do not matter.

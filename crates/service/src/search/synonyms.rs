@@ -52,7 +52,7 @@ impl Synonyms {
     /// The phrase that a row of words begins with: how many words it takes, and what stands for it.
     pub(super) fn phrase<'a>(
         &self,
-        words: impl Iterator<Item = &'a str> + Clone,
+        words: &(impl Iterator<Item = &'a str> + Clone),
     ) -> Option<(usize, &[String])> {
         self.phrases.iter().find_map(|(phrase, stems)| {
             let begins = phrase.len() <= words.clone().count()
@@ -72,7 +72,8 @@ mod tests {
         assert_eq!(table.of("bug"), ["ticket", "issu", "insect"]);
         assert_eq!(table.of("ticket"), ["issu", "bug"]);
         assert_eq!(table.of("nothing"), [""; 0]);
-        let phrase = |text: &str| table.phrase(text.split(' ')).map(|(count, stems)| (count, stems.to_vec()));
+        let phrase =
+            |text: &str| table.phrase(&text.split(' ')).map(|(count, stems)| (count, stems.to_vec()));
         assert_eq!(phrase("look up a word"), Some((2, vec!["find".to_owned(), "look".to_owned()])));
         assert_eq!(phrase("look"), None);
     }

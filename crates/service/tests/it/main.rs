@@ -11,5 +11,6 @@ mod drain;
 mod guard;
 mod logs;
 mod operations;
+mod search;
 mod turns;
 mod wrong_requests;
