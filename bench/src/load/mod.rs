@@ -2,6 +2,7 @@
 
 mod client;
 mod figures;
+mod mcp;
 mod process;
 mod soak;
 
@@ -58,6 +59,21 @@ enum What {
         #[arg(long, default_value_t = 10_000)]
         calls: usize,
     },
+    /// Calls over MCP through the gateway and directly, in turns.
+    Mcp {
+        /// Calls of one round at each concurrency
+        #[arg(long, default_value_t = 20_000)]
+        calls: usize,
+        /// Rounds; medians are shown
+        #[arg(long, default_value_t = 3)]
+        rounds: usize,
+    },
+    /// The memory of sessions that nobody uses.
+    Sessions {
+        /// How many
+        #[arg(long, default_value_t = 10_000)]
+        sessions: usize,
+    },
     /// Many calls through two servers, with memory and log watched.
     Soak {
         /// Calls in all
@@ -86,6 +102,8 @@ impl Load {
                 }
                 What::Lists { tools, requests } => lists_table(&gateway, &fixture, *tools, *requests).await,
                 What::Transports { calls } => transports_table(&gateway, &fixture, *calls).await,
+                What::Mcp { calls, rounds } => mcp::calls(&gateway, &fixture, *calls, *rounds).await,
+                What::Sessions { sessions } => mcp::sessions(&gateway, &fixture, *sessions).await,
                 What::Soak { calls } => soak::soak(&gateway, &fixture, *calls).await,
                 What::Kill { rounds } => soak::kill(&gateway, &fixture, *rounds).await,
             }

@@ -41,6 +41,8 @@ struct Arguments {
 enum Command {
     /// Run the gateway.
     Serve(Box<commands::serve::Serve>),
+    /// Be an MCP server on standard input and output, with everything that the configured servers offer.
+    Mcp(Box<commands::mcp::Mcp>),
     /// List the tools of servers.
     Tools(Box<commands::tools::ListTools>),
     /// Call a tool.
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
         Command::Serve(command) => command.run(),
+        Command::Mcp(command) => command.run(),
         Command::Tools(command) => command.run(),
         Command::Call(command) => command.run(),
         Command::Servers(command) => command.run(),

@@ -113,36 +113,41 @@ pub fn legal_names<'n>(rule: &NameRule, names: &[&'n str]) -> Vec<Cow<'n, str>> 
     taken.sort_unstable();
     illegal.sort_unstable();
     let legal: HashMap<&str, String> =
-        replacements(rule, &illegal, |name| taken.binary_search(&name).is_ok()).into_iter().collect();
+        replacements(rule, &illegal, |name| name, |name| taken.binary_search(&name).is_ok())
+            .into_iter()
+            .collect();
     names
         .iter()
         .map(|name| legal.get(name).map_or(Cow::Borrowed(*name), |legal| Cow::Owned(legal.clone())))
         .collect()
 }
 
-/// Legal names for `illegal` ones, which are sorted and distinct. `is_taken` knows the names beside them.
+/// Legal names for `illegal` ones, which are sorted and distinct. `part` is the part of a name in which all must differ;
+/// `is_taken` knows these parts of the names beside them.
 fn replacements<'n>(
     rule: &NameRule,
     illegal: &[&'n str],
+    part: impl Fn(&str) -> &str,
     is_taken: impl Fn(&str) -> bool,
 ) -> Vec<(&'n str, String)> {
     let cleaned: Vec<String> = illegal.iter().map(|name| rule.cleaned(name)).collect();
     let mut wanted: BTreeMap<&str, usize> = BTreeMap::new();
     for clean in &cleaned {
-        *wanted.entry(clean).or_default() += 1;
+        *wanted.entry(part(clean)).or_default() += 1;
     }
     let mut given: BTreeSet<String> = BTreeSet::new();
     let mut legal = Vec::with_capacity(illegal.len());
     for (name, clean) in illegal.iter().zip(&cleaned) {
-        let clashes = |name: &str, given: &BTreeSet<String>| given.contains(name) || is_taken(name);
-        let unique = wanted.get(clean.as_str()) == Some(&1) && !clashes(clean, &given) && rule.allows(clean);
+        let clashes =
+            |name: &str, given: &BTreeSet<String>| given.contains(part(name)) || is_taken(part(name));
+        let unique = wanted.get(part(clean)) == Some(&1) && !clashes(clean, &given) && rule.allows(clean);
         let mut candidate = if unique { clean.clone() } else { rule.hashed(clean, name, 0) };
         let mut attempt = 0;
         while clashes(&candidate, &given) {
             attempt += 1;
             candidate = rule.hashed(clean, name, attempt);
         }
-        given.insert(candidate.clone());
+        given.insert(part(&candidate).to_owned());
         legal.push((*name, candidate));
     }
     legal
@@ -202,11 +207,26 @@ impl<'a, 'r> KeyTable<'a, 'r> {
         illegal.dedup();
         // To look through the keys a few times takes less time than to sort them.
         if illegal.len() <= 8 {
-            return replacements(self.rule, &illegal, |name| legal.contains(&name));
+            return replacements(self.rule, &illegal, stem, |name| {
+                legal.iter().any(|key| {
+                    // Nearly every key is told apart by its length and its end.
+                    key.len() == name.len() && *key == name
+                        || key.len() > name.len() && key.ends_with('_') && stem(key) == name
+                })
+            });
+        }
+        for key in &mut legal {
+            *key = stem(key);
         }
         legal.sort_unstable();
-        replacements(self.rule, &illegal, |name| legal.binary_search(&name).is_ok())
+        replacements(self.rule, &illegal, stem, |name| legal.binary_search(&name).is_ok())
     }
+}
+
+/// A key without the underscores behind it. Undeclared keys that look like a renamed one travel with one more of them, so no
+/// two keys of a schema may differ in these alone once one of them is renamed.
+pub(crate) fn stem(key: &str) -> &str {
+    key.trim_end_matches('_')
 }
 
 /// Every key that could be a property: all keys of all objects, which is more than needed and never too little.

@@ -203,7 +203,10 @@ impl Translator {
         lowered: LoweredSchema<'a>,
         before: usize,
     ) -> ToolTranslation<'a> {
-        let LoweredSchema { schema, mut plan, mut changes, tool_notes } = lowered;
+        let LoweredSchema { schema, mut plan, mut changes, tool_notes, excess } = lowered;
+        if let Some(excess) = excess {
+            return ToolTranslation::quarantined(name, excess.reason(&self.options));
+        }
         plan.injected =
             self.options.injected.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let description = self.description(dialect, members, name, &tool_notes);
@@ -366,6 +369,10 @@ impl Excess {
             ),
             Self::Nodes => {
                 format!("MCP_TOOL_SCHEMA_UNBOUNDED: the schema has more than {} nodes", budget.nodes)
+            }
+            Self::Keys => {
+                "MCP_TOOL_SCHEMA_UNBOUNDED: too many ways lead to keys that must travel under other names"
+                    .to_owned()
             }
             Self::Report => {
                 "MCP_TOOL_SCHEMA_UNBOUNDED: the report on the schema would be too long".to_owned()

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gateway_protocol::{RawJson, meta};
 use gateway_upstream::CallOptions;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::progress::ProgressSink;
 
 /// The header that carries the correlation id.
 pub(crate) const CORRELATION: HeaderName = HeaderName::from_static("x-correlation-id");
@@ -26,6 +28,10 @@ pub(crate) struct RequestContext {
     pub(crate) tracestate: Option<Arc<str>>,
     /// The name of the key that the caller showed.
     pub(crate) caller: Option<Arc<str>>,
+    /// Whether the caller takes no results of earlier calls.
+    pub(crate) wants_fresh: bool,
+    /// Takes what servers tell about calls of this request while they run.
+    pub(crate) progress: Option<ProgressSink>,
 }
 
 impl RequestContext {
@@ -44,7 +50,13 @@ impl RequestContext {
             .and_then(|value| value.to_str().ok())
             .filter(|text| text.len() <= 512)
             .map(Arc::from);
-        Self { correlation, traceparent, tracestate, caller }
+        let wants_fresh = headers
+            .get_all(header::CACHE_CONTROL)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .any(|word| matches!(word.trim(), "no-cache" | "no-store"));
+        Self { correlation, traceparent, tracestate, caller, wants_fresh, progress: None }
     }
 
     /// The ids as headers of the answer.

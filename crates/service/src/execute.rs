@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use gateway_dialects::arguments::{BadArguments, nearest_names, unknown_tool_text};
 use gateway_dialects::calls::{Arguments, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
 use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, render_mode, render_results};
-use gateway_dialects::{Dialect, Plan, Protocol};
+use gateway_dialects::{Dialect, Plan};
 use gateway_protocol::RawJson;
 use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
@@ -52,6 +52,8 @@ pub(crate) struct Ran {
     failure: Option<Failure>,
     server: Option<String>,
     tool: Option<String>,
+    /// Whether the result is that of an earlier call.
+    is_cached: bool,
     notes: Vec<Value>,
 }
 
@@ -94,8 +96,8 @@ impl Turn {
             (None, None) => None,
             _ => Some(
                 gateway
-                    .dialects()
-                    .choose(provider, model, &crate::query::compat(&options))
+                    .ready_dialects()
+                    .choose(gateway.dialects(), provider, model, &crate::query::compat(&options))
                     .map_err(|error| unknown_dialect(gateway, &error))?,
             ),
         };
@@ -112,7 +114,7 @@ impl Turn {
         }
         let dialect_name = match &named {
             Some(_) => provider.map(str::to_owned),
-            None => Some(detected(gateway, reply.protocol)),
+            None => gateway.ready_dialects().detected(reply.protocol).map(|dialect| dialect.name.clone()),
         };
         let request = ListRequest::parse(gateway, dialect_name.as_deref(), &options)?;
         // Servers that are still starting are waited for only where a name is not known yet.
@@ -131,7 +133,7 @@ impl Turn {
         };
         let dialect = match (&rendered.dialect, named) {
             (Some(dialect), _) => Arc::clone(dialect),
-            (None, Some(dialect)) => Arc::new(dialect),
+            (None, Some(dialect)) => dialect,
             (None, None) => Arc::new(request.dialect(gateway)?),
         };
         let words =
@@ -257,8 +259,9 @@ impl Turn {
                 }
             };
         match gateway.run(tool, &logged(&value), permit, context, origin).await {
-            Ok(result) => {
-                ran.result = result;
+            Ok(done) => {
+                ran.result = done.result;
+                ran.is_cached = done.age.is_some();
                 ran.judged()
             }
             Err(failure) => ran.failed(failure),
@@ -266,7 +269,7 @@ impl Turn {
     }
 
     /// The tool that the model means: by the name in its list, else by any other name that leads to it.
-    fn find(&self, name: &str) -> Result<(&CatalogueTool, Option<&gateway_dialects::Plan>), String> {
+    fn find(&self, name: &str) -> Result<(&CatalogueTool, Option<&Plan>), String> {
         if let Some((tool, plan)) = self.rendered.tool(name) {
             return Ok((tool, Some(plan)));
         }
@@ -391,21 +394,6 @@ fn as_sent(arguments: &Arguments) -> RawJson {
     RawJson::of(&value).unwrap_or_else(|_| RawJson::null())
 }
 
-/// The dialect of a protocol that was recognised.
-fn detected(gateway: &Gateway, protocol: Option<Protocol>) -> String {
-    let fits = |name: &&str| {
-        let dialect = gateway.dialects().get(name).ok();
-        dialect.is_some_and(|dialect| !dialect.layer && Some(dialect.messages.protocol) == protocol)
-    };
-    // The dialect that others of the same protocol extend is the plainest one.
-    let mut names: Vec<&str> = gateway.dialects().names().filter(fits).collect();
-    names.sort_by_key(|name| {
-        let extends = gateway.dialects().get(name).ok().and_then(|dialect| dialect.extends);
-        (extends.is_some(), name.len())
-    });
-    names.first().map_or_else(|| "openai-chat".to_owned(), |name| (*name).to_owned())
-}
-
 impl Ran {
     fn of(tool: &CatalogueTool) -> Self {
         Self {
@@ -414,6 +402,7 @@ impl Ran {
             failure: None,
             server: Some(tool.server.to_string()),
             tool: Some(tool.name.clone()),
+            is_cached: false,
             notes: Vec::new(),
         }
     }
@@ -423,6 +412,7 @@ impl Ran {
         Self {
             result: RawJson::null(),
             code: None,
+            is_cached: false,
             failure: None,
             server: None,
             tool: Some(tool),
@@ -445,6 +435,7 @@ impl Ran {
             failure: Some(Failure::UnknownTool(message)),
             server: None,
             tool: None,
+            is_cached: false,
             notes: Vec::new(),
         }
     }
@@ -472,6 +463,9 @@ impl Ran {
         if let Some(code) = self.code {
             fact("code", code.into());
         }
+        if self.is_cached {
+            fact("cached", true.into());
+        }
         if !self.notes.is_empty() {
             fact("notes", self.notes.clone().into());
         }
@@ -496,11 +490,11 @@ pub(crate) fn rendered_result(
     if mode == ResultMode::Raw {
         return result.clone();
     }
-    let Ok(dialect) = gateway.dialects().get("mcp") else { return result.clone() };
+    let Some(dialect) = gateway.ready_dialects().untouched() else { return result.clone() };
     let value: Value = result.read().unwrap_or_default();
     let outcome = Outcome { call_id: None, wire_name: &tool.name, result: &value, kept: None };
     let origin = format!("{}/{}", tool.server, tool.name);
-    RawJson::of(&render_mode(mode, &dialect, &outcome, &origin, &ResultOptions::default()))
+    RawJson::of(&render_mode(mode, dialect, &outcome, &origin, &ResultOptions::default()))
         .unwrap_or_else(|_| result.clone())
 }
 

@@ -1,18 +1,24 @@
 //! What all routes share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use gateway_dialects::Dialects;
 use gateway_store::{CallLog, Subscription};
 use gateway_upstream::Fleet;
 use tokio::sync::Notify;
 
+use crate::cache::ResultCache;
 use crate::config::ServiceConfig;
+use crate::dialects::ReadyDialects;
 use crate::idempotency::Idempotency;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
 use crate::render::Renders;
 use crate::validators::Validators;
+
+/// How long the call log may take to write what waits, at the end.
+const LOG_CLOSE: Duration = Duration::from_secs(5);
 
 /// The gateway: upstreams, dialects, log and everything that is remembered between requests. Clones share it.
 #[derive(Clone, Debug)]
@@ -25,12 +31,14 @@ struct Shared {
     config: ServiceConfig,
     fleet: Fleet,
     dialects: Dialects,
+    ready: OnceLock<ReadyDialects>,
     log: CallLog,
     metrics: Metrics,
     renders: Renders,
     validators: Validators,
     idempotency: Idempotency,
     mcp: Mcp,
+    cache: ResultCache,
     written: Arc<Notify>,
     _subscription: Subscription,
 }
@@ -44,8 +52,10 @@ impl Gateway {
         let shared = Shared {
             _subscription: log.on_write(move |_| wake.notify_waiters()),
             written,
+            cache: ResultCache::new(config.cache.clone()),
             config,
             fleet,
+            ready: OnceLock::new(),
             dialects,
             log,
             metrics: Metrics::default(),
@@ -67,6 +77,25 @@ impl Gateway {
         &self.shared.log
     }
 
+    /// Ends the upstreams, whose calls in flight may finish until `drain` is over, and writes the rest of the log. For
+    /// gateways that do not listen; [`crate::Running::shutdown`] does more.
+    pub async fn close(&self, drain: Duration) {
+        self.shared.mcp.stop();
+        self.shared.fleet.shutdown(drain).await;
+        self.close_log().await;
+    }
+
+    /// Writes what waits to be written.
+    pub(crate) async fn close_log(&self) {
+        let gateway = self.clone();
+        let closed = tokio::task::spawn_blocking(move || gateway.log().close(LOG_CLOSE)).await;
+        match closed {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "Call log is not complete."),
+            Err(error) => tracing::error!(%error, "Call log was not closed."),
+        }
+    }
+
     /// The settings.
     pub fn config(&self) -> &ServiceConfig {
         &self.shared.config
@@ -74,6 +103,11 @@ impl Gateway {
 
     pub(crate) fn dialects(&self) -> &Dialects {
         &self.shared.dialects
+    }
+
+    pub(crate) fn ready_dialects(&self) -> &ReadyDialects {
+        // Not at the start, which has no time for it.
+        self.shared.ready.get_or_init(|| ReadyDialects::of(self.dialects()))
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
@@ -90,6 +124,10 @@ impl Gateway {
 
     pub(crate) fn mcp(&self) -> &Mcp {
         &self.shared.mcp
+    }
+
+    pub(crate) fn cache(&self) -> &ResultCache {
+        &self.shared.cache
     }
 
     /// Told each time that the log has written entries.

@@ -75,22 +75,27 @@ impl IdempotencyKey {
     }
 }
 
-/// Answers a request that may carry a key: with `work`, or with what came of it before.
+/// Answers a request that may carry a key: with what `begin` begins, or with what came of it before.
+///
+/// The work is begun where it is awaited: its future is large, and moving it costs more than much of what it does.
 pub(crate) async fn answered<F>(
     gateway: &Gateway,
     headers: &HeaderMap,
     context: &RequestContext,
     uri: &Uri,
     body: &[u8],
-    work: F,
+    begin: impl FnOnce() -> F,
 ) -> Response
 where
     F: Future<Output = Result<Response, ApiError>> + Send + 'static,
 {
-    let work = async { work.await.unwrap_or_else(ApiError::into_response) };
     match IdempotencyKey::of(headers, context.caller.clone(), uri.path(), uri.query(), body) {
-        Ok(None) => work.await,
-        Ok(Some(key)) => gateway.idempotency().run(key, work).await.unwrap_or_else(ApiError::into_response),
+        Ok(None) => begin().await.unwrap_or_else(ApiError::into_response),
+        Ok(Some(key)) => {
+            let work = Box::pin(begin());
+            let work = async { work.await.unwrap_or_else(ApiError::into_response) };
+            gateway.idempotency().run(key, work).await.unwrap_or_else(ApiError::into_response)
+        }
         Err(error) => error.into_response(),
     }
 }

@@ -4,8 +4,10 @@
 //! metrics and logs. Only this crate chooses the HTTP status codes that we send. What it is not: it spawns no process and
 //! opens no connection to a server; it calls no model.
 
+mod cache;
 mod config;
 mod context;
+mod dialects;
 mod errors;
 mod execute;
 mod gateway;
@@ -14,6 +16,7 @@ mod idempotency;
 mod mcp;
 mod metrics;
 mod openapi;
+mod progress;
 mod query;
 mod render;
 mod routes;
@@ -25,13 +28,14 @@ mod telemetry;
 mod validators;
 
 pub use config::{
-    LogConfig, McpConfig, RateLimit, SearchMode, Secret, ServiceConfig, SettingProblem, SettingProblems,
-    Settings,
+    CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, Secret, ServiceConfig, SettingProblem,
+    SettingProblems, Settings,
 };
 pub use errors::code;
 pub use gateway::Gateway;
-pub use mcp::client_capabilities;
+pub use mcp::{StdioError, client_capabilities, serve_stdio};
 pub use openapi::document as openapi_document;
+pub use run::pointer_name as parameter_name;
 pub use search::{FoundTool, MetaTool, MetaTools, TokenCost, ToolEntry, ToolHit, ToolIndex, search_result};
 pub use server::{Running, ServeError, serve};
 pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};

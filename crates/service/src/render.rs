@@ -1,11 +1,11 @@
 //! Tool lists in a provider's format, rendered once and served as bytes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use gateway_dialects::dialect::Compat;
-use gateway_dialects::{Dialect, DialectError, Options, Plan, Translator};
+use gateway_dialects::{Dialect, DialectError, Options, Plan, ToolTranslation, Translator};
 use gateway_protocol::{RawJson, RawObject};
 use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
 use http::{HeaderValue, StatusCode};
@@ -96,7 +96,7 @@ impl ListRequest {
         if let Scope::Server(id) = &self.scope {
             filter.servers = vec![id.as_str().to_owned()];
         }
-        let wanted: std::collections::HashSet<*const CatalogueTool> =
+        let wanted: HashSet<*const CatalogueTool> =
             catalogue.filter(&filter).map(std::ptr::from_ref).collect();
         let exact = |tool: &CatalogueTool| match &self.scope {
             // A server's name may itself look like a pattern.
@@ -108,6 +108,13 @@ impl ListRequest {
             .filter(|(_, tool)| exact(tool) && wanted.contains(&std::ptr::from_ref(*tool)))
             .map(|(place, _)| place)
             .collect()
+    }
+
+    /// What finds, describes and calls the tools that are meant.
+    fn finder(&self, catalogue: &Catalogue) -> Arc<Finder> {
+        let places = self.places(catalogue);
+        let tools = places.iter().filter_map(|place| catalogue.tools().get(*place));
+        Arc::new(Finder::new(tools.map(|tool| (self.scope.name_of(tool), tool))))
     }
 
     fn key(&self, catalogue: &Catalogue, form: &'static str) -> Key {
@@ -122,7 +129,11 @@ impl ListRequest {
 
 /// The answer for a dialect that is not known.
 pub(crate) fn unknown_dialect(gateway: &Gateway, error: &DialectError) -> ApiError {
-    let known: Vec<Value> = gateway.dialects().names().map(Value::from).collect();
+    let dialects = gateway.dialects();
+    let aliases =
+        dialects.names().filter_map(|name| dialects.get(name).ok()).flat_map(|dialect| dialect.aliases);
+    let mut known: Vec<String> = dialects.names().map(str::to_owned).chain(aliases).collect();
+    known.sort_unstable();
     let message = match error {
         DialectError::Unknown { name, .. } => format!("Unknown provider: {name}"),
         other => other.to_string(),
@@ -278,50 +289,104 @@ fn render(
     translator: &Translator,
     catalogue: Arc<Catalogue>,
 ) -> Result<Arc<Rendered>, ApiError> {
-    let (places, definitions, finder) = shown(request, &catalogue);
-    let translation = translator.translate(&definitions);
-    let list = translation.request_field();
-    let key = &translator.dialect().tool.document;
-    let mut body = serde_json::to_vec(&std::collections::BTreeMap::from([(key, &list)]))
-        .map_err(|error| failed(&error))?;
-    let start = 4 + key.len();
-    let range = start..body.len().saturating_sub(1);
-    body.shrink_to_fit();
-    let tokens = translation.tools.iter().map(|tool| tool.tokens.after).sum();
-    let quarantined = translation.tools.iter().filter(|tool| tool.quarantine.is_some()).count();
-    let tools = translation
-        .tools
-        .into_iter()
-        .zip(&places)
-        .filter(|(tool, _)| tool.quarantine.is_none())
-        .map(|(tool, place)| (tool.wire_name.into_boxed_str(), (*place, tool.plan)))
-        .collect();
-    Ok(Arc::new(Rendered {
-        etag: etag(&body),
-        body: body.into(),
-        list: range,
-        dialect: Some(Arc::new(translator.dialect().clone())),
-        tools,
-        tokens,
-        quarantined,
-        finder,
-        catalogue,
-    }))
+    let mut rendering = Rendering::new(&translator.dialect().tool.document)?;
+    if request.mode == ListMode::Search {
+        let finder = request.finder(&catalogue);
+        for (place, tool) in translator.translate(finder.definitions()).tools.into_iter().enumerate() {
+            rendering.add(place, tool)?;
+        }
+        rendering.finder = Some(finder);
+        return Ok(rendering.finish(translator.dialect(), catalogue));
+    }
+    let places = request.places(&catalogue);
+    if keeps_names(request, translator, &catalogue, &places) {
+        // Tool by tool, so that a list of a thousand never stands in memory as trees.
+        for (place, tool) in chosen(&catalogue, &places) {
+            let definition = model_definition(request, tool);
+            rendering.add(place, translator.translate_one(&definition))?;
+        }
+    } else {
+        // Names that the provider refuses are replaced with an eye on all the others.
+        let definitions = model_definitions(request, &catalogue, &places);
+        for (tool, place) in translator.translate(&definitions).tools.into_iter().zip(&places) {
+            rendering.add(*place, tool)?;
+        }
+    }
+    Ok(rendering.finish(translator.dialect(), catalogue))
 }
 
-/// What a list shows: places, definitions, and what is looked through where the places are those of search.
-fn shown(request: &ListRequest, catalogue: &Catalogue) -> (Vec<usize>, Vec<Value>, Option<Arc<Finder>>) {
-    let places = request.places(catalogue);
-    match request.mode {
-        ListMode::Full => {
-            let definitions = model_definitions(request, catalogue, &places);
-            (places, definitions, None)
+/// The tools at these places.
+fn chosen<'c>(
+    catalogue: &'c Catalogue,
+    places: &'c [usize],
+) -> impl Iterator<Item = (usize, &'c CatalogueTool)> {
+    places.iter().filter_map(|place| Some((*place, catalogue.tools().get(*place)?)))
+}
+
+/// Whether every tool travels under its own name, so that none depends on the others.
+fn keeps_names(
+    request: &ListRequest,
+    translator: &Translator,
+    catalogue: &Catalogue,
+    places: &[usize],
+) -> bool {
+    let mut seen = HashSet::with_capacity(places.len());
+    chosen(catalogue, places).all(|(_, tool)| {
+        let name = request.scope.name_of(tool);
+        translator.dialect().names.allows(name) && seen.insert(name)
+    })
+}
+
+/// A list that is being written.
+struct Rendering {
+    body: Vec<u8>,
+    /// Where the bare list begins.
+    start: usize,
+    tools: HashMap<Box<str>, (usize, Plan)>,
+    tokens: usize,
+    quarantined: usize,
+    finder: Option<Arc<Finder>>,
+}
+
+impl Rendering {
+    fn new(key: &str) -> Result<Self, ApiError> {
+        let mut body = b"{".to_vec();
+        serde_json::to_writer(&mut body, key).map_err(|error| failed(&error))?;
+        body.push(b':');
+        let start = body.len();
+        body.push(b'[');
+        Ok(Self { body, start, tools: HashMap::new(), tokens: 0, quarantined: 0, finder: None })
+    }
+
+    fn add(&mut self, place: usize, tool: ToolTranslation<'_>) -> Result<(), ApiError> {
+        self.tokens += tool.tokens.after;
+        let Some(definition) = tool.definition else {
+            self.quarantined += 1;
+            return Ok(());
+        };
+        if self.body.len() > self.start + 1 {
+            self.body.push(b',');
         }
-        ListMode::Search => {
-            let tools = places.iter().filter_map(|place| catalogue.tools().get(*place));
-            let finder = Finder::new(tools.map(|tool| (request.scope.name_of(tool), tool)));
-            ((0..MetaTool::ALL.len()).collect(), finder.definitions().to_vec(), Some(Arc::new(finder)))
-        }
+        serde_json::to_writer(&mut self.body, &definition).map_err(|error| failed(&error))?;
+        self.tools.insert(tool.wire_name.into_boxed_str(), (place, tool.plan));
+        Ok(())
+    }
+
+    fn finish(mut self, dialect: &Dialect, catalogue: Arc<Catalogue>) -> Arc<Rendered> {
+        self.body.extend_from_slice(b"]}");
+        self.body.shrink_to_fit();
+        self.tools.shrink_to_fit();
+        Arc::new(Rendered {
+            etag: etag(&self.body),
+            list: self.start..self.body.len() - 1,
+            body: self.body.into(),
+            dialect: Some(Arc::new(dialect.clone())),
+            tools: self.tools,
+            tokens: self.tokens,
+            quarantined: self.quarantined,
+            finder: self.finder,
+            catalogue,
+        })
     }
 }
 
@@ -387,20 +452,19 @@ const FINGERPRINT_META: &str = "mcp-tool-gateway/fingerprint";
 
 /// The definitions to translate, under the names of this list.
 fn model_definitions(request: &ListRequest, catalogue: &Catalogue, places: &[usize]) -> Vec<Value> {
-    places
-        .iter()
-        .filter_map(|place| catalogue.tools().get(*place))
-        .map(|tool| {
-            let mut definition: Value = tool.without_hidden().read().unwrap_or_default();
-            let name = request.scope.name_of(tool);
-            if let Some(members) = definition.as_object_mut()
-                && name != &*tool.name
-            {
-                members.insert("name".to_owned(), name.into());
-            }
-            definition
-        })
-        .collect()
+    chosen(catalogue, places).map(|(_, tool)| model_definition(request, tool)).collect()
+}
+
+/// One definition to translate, under its name in this list.
+fn model_definition(request: &ListRequest, tool: &CatalogueTool) -> Value {
+    let mut definition: Value = tool.without_hidden().read().unwrap_or_default();
+    let name = request.scope.name_of(tool);
+    if let Some(members) = definition.as_object_mut()
+        && name != &*tool.name
+    {
+        members.insert("name".to_owned(), name.into());
+    }
+    definition
 }
 
 /// What happened to every tool of a list, for people who want to know.
@@ -410,14 +474,22 @@ pub(crate) async fn report(gateway: &Gateway, request: &ListRequest) -> Result<V
     let dialect = request.dialect(gateway)?;
     let translator = Translator::with(gateway.dialects(), dialect, request.options.clone())
         .map_err(|error| unknown_dialect(gateway, &error))?;
-    let (places, definitions, finder) = shown(request, &catalogue);
+    let places = request.places(&catalogue);
+    let is_search = request.mode == ListMode::Search;
+    let definitions = if is_search {
+        request.finder(&catalogue).definitions().to_vec()
+    } else {
+        model_definitions(request, &catalogue, &places)
+    };
     let translation = translator.translate(&definitions);
     let rows: Vec<Value> = translation
         .tools
         .iter()
-        .zip(&places)
-        .map(|(tool, place)| {
-            let listed = catalogue.tools().get(*place).filter(|_| finder.is_none());
+        .enumerate()
+        .map(|(row, tool)| {
+            // The tools of search are nobody's.
+            let place = places.get(row).filter(|_| !is_search);
+            let listed = place.and_then(|place| catalogue.tools().get(*place));
             let server = listed.map(|listed| listed.server.as_str());
             json!({
                 "name": tool.name,

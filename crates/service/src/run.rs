@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gateway_dialects::arguments::{Coercion, render_issues};
-use gateway_protocol::{CallResultView, RawJson};
+use gateway_protocol::{CallResultView, RawJson, ResultType};
 use gateway_store::{CallRecord, Outcome, Permit};
 use gateway_upstream::{CallError, CallOptions, Catalogue, CatalogueTool};
 use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, classify, code};
@@ -18,11 +19,23 @@ use crate::gateway::Gateway;
 /// How long a call waits for room in the log.
 const LOG_PATIENCE: Duration = Duration::from_secs(2);
 
+/// What a server may tell about a call before it is passed on.
+const TOLD: usize = 16;
+
 /// How a call came to us.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) transport: &'static str,
     pub(crate) provider: Option<Arc<str>>,
+}
+
+/// What a call gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    /// The result as it came.
+    pub(crate) result: RawJson,
+    /// How old it is, where it is that of an earlier call.
+    pub(crate) age: Option<Duration>,
 }
 
 /// Why a call gave no result.
@@ -153,7 +166,8 @@ impl Gateway {
         Err(Failure::Arguments(render_issues(&validator.validate(arguments), rename)))
     }
 
-    /// Makes a call and writes it to the log, however it ends. A caller who goes away cancels it.
+    /// Makes a call and writes it to the log, however it ends; or gives what is kept of an earlier one, where the
+    /// configuration allows that, which is written to the log too. A caller who goes away cancels it.
     pub(crate) async fn run(
         &self,
         tool: &CatalogueTool,
@@ -161,8 +175,8 @@ impl Gateway {
         permit: Permit,
         context: &RequestContext,
         origin: &Origin,
-    ) -> Result<RawJson, Failure> {
-        self.run_with(tool, arguments, permit, context, origin, &context.call_options()).await
+    ) -> Result<Done, Failure> {
+        self.run_with(tool, arguments, permit, context, origin, context.call_options()).await
     }
 
     /// The same, for a caller with wishes of its own.
@@ -173,14 +187,34 @@ impl Gateway {
         permit: Permit,
         context: &RequestContext,
         origin: &Origin,
-        options: &CallOptions,
-    ) -> Result<RawJson, Failure> {
+        mut options: CallOptions,
+    ) -> Result<Done, Failure> {
         let mut entry = Entry::new(self, tool, arguments, permit, context, origin);
-        let outcome = self.fleet().call(tool, Some(arguments), options).await;
+        // A call that brings answers is another call than the same one without them.
+        let cacheable =
+            if options.params.is_empty() { self.cache().cacheable(tool, arguments) } else { None };
+        if let Some(call) = cacheable.as_ref().filter(|_| !context.wants_fresh)
+            && let Some((result, age)) = self.cache().get(call, Instant::now())
+        {
+            entry.finish_with(&result);
+            return Ok(Done { result, age: Some(age) });
+        }
+        let outcome = match &context.progress {
+            None => self.fleet().call(tool, Some(arguments), &options).await,
+            Some(sink) => {
+                let (sender, told) = mpsc::channel(TOLD);
+                options.progress = Some(sender);
+                sink.watch(tool, told, self.fleet().call(tool, Some(arguments), &options)).await
+            }
+        };
         match outcome {
             Ok(result) => {
                 entry.finish_with(&result);
-                Ok(result)
+                let is_whole = CallResultView::of(&result).result_type == ResultType::Complete;
+                if let Some(call) = cacheable.as_ref().filter(|_| is_whole) {
+                    self.cache().put(call, &result, Instant::now());
+                }
+                Ok(Done { result, age: None })
             }
             Err(error) => {
                 let failure = Failure::Call(error);
@@ -315,8 +349,8 @@ impl Drop for Entry<'_> {
     }
 }
 
-/// A JSON Pointer as a name for people: `/a/b` is `a.b`.
-pub(crate) fn pointer_name(pointer: &str) -> String {
+/// The name of a parameter for people and models, from a JSON Pointer: `/a/b` is `a.b`.
+pub fn pointer_name(pointer: &str) -> String {
     pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~")
 }
 

@@ -32,9 +32,6 @@ const HEADERS: usize = 100;
 /// How long to wait when the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long the call log may take to write what waits, at the end.
-const LOG_CLOSE: Duration = Duration::from_secs(5);
-
 /// Upstreams have at least so long to end, even if all of the drain is used up.
 const LAST_MOMENT: Duration = Duration::from_millis(500);
 
@@ -127,13 +124,7 @@ impl Running {
         let rest = deadline.saturating_duration_since(Instant::now()).max(LAST_MOMENT);
         self.gateway.fleet().shutdown(rest).await;
         self.shared.tasks.wait().await;
-        let gateway = self.gateway.clone();
-        let closed = tokio::task::spawn_blocking(move || gateway.log().close(LOG_CLOSE)).await;
-        match closed {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(%error, "Call log is not complete."),
-            Err(error) => tracing::error!(%error, "Call log was not closed."),
-        }
+        self.gateway.close_log().await;
         is_clean
     }
 }

@@ -38,6 +38,21 @@ impl Default for Tail {
     }
 }
 
+impl Tail {
+    fn wants_tool(&self, entry: &Entry) -> bool {
+        match (&self.tool, &entry.tool) {
+            (None, _) => true,
+            (Some(pattern), Some(tool)) => pattern::matches(pattern, tool),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Whether the entry has a time, and that is before the one that is asked for.
+    fn is_too_old(&self, entry: &Entry) -> bool {
+        matches!((self.since, entry.timestamp), (Some(since), Some(time)) if time < since)
+    }
+}
+
 /// Entries read from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -65,20 +80,15 @@ pub fn read_tail(path: &Path, tail: &Tail) -> io::Result<Lines> {
         };
         match Entry::read(&line) {
             None => {}
-            Some(Entry { timestamp: Some(time), .. }) if tail.since.is_some_and(|since| time < since) => {
+            Some(entry) if tail.is_too_old(&entry) => {
                 older += 1;
                 if older >= OLDER_LINES {
                     break;
                 }
             }
             Some(entry) => {
-                let wanted = match (&tail.tool, &entry.tool) {
-                    (None, _) => true,
-                    (Some(pattern), Some(tool)) => pattern::matches(pattern, tool),
-                    (Some(_), None) => false,
-                };
                 // A line without a time belongs to those around it.
-                if wanted && (entry.timestamp.is_some() || older == 0) {
+                if tail.wants_tool(&entry) && (entry.timestamp.is_some() || older == 0) {
                     lines.entries.push(entry.json);
                 }
                 if entry.timestamp.is_some() {
@@ -91,9 +101,10 @@ pub fn read_tail(path: &Path, tail: &Tail) -> io::Result<Lines> {
     Ok(lines)
 }
 
-/// The entries of whole lines from `offset` on, at most about `max_bytes` of them: for following a file. A file that
-/// became shorter was replaced and is read from its start; a missing one has no lines.
-pub fn read_from(path: &Path, offset: u64, max_bytes: usize) -> io::Result<Lines> {
+/// The entries of whole lines from `offset` on that match, out of at most about [`Tail::max_bytes`]; [`Tail::limit`] does
+/// not count: for following a file. A file that became shorter was replaced and is read from its start; a missing one has
+/// no lines.
+pub fn read_from(path: &Path, offset: u64, tail: &Tail) -> io::Result<Lines> {
     let mut lines = Lines { entries: Vec::new(), offset, cut: false };
     let Some(mut file) = open(path)? else { return Ok(Lines { offset: 0, ..lines }) };
     let length = file.metadata()?.len();
@@ -101,7 +112,7 @@ pub fn read_from(path: &Path, offset: u64, max_bytes: usize) -> io::Result<Lines
         lines.offset = 0;
     }
     file.seek(SeekFrom::Start(lines.offset))?;
-    let room = max_bytes.max(LONGEST_LINE);
+    let room = usize::try_from(tail.max_bytes).unwrap_or(usize::MAX).max(LONGEST_LINE);
     let mut bytes = Vec::new();
     file.take(u64::try_from(room).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
     let full = bytes.len() == room;
@@ -112,8 +123,15 @@ pub fn read_from(path: &Path, offset: u64, max_bytes: usize) -> io::Result<Lines
         None => 0,
     };
     bytes.truncate(whole);
-    for line in bytes.split(|byte| *byte == b'\n') {
-        lines.entries.extend(Entry::read(line).map(|entry| entry.json));
+    let mut after_older = false;
+    for entry in bytes.split(|byte| *byte == b'\n').filter_map(Entry::read) {
+        // A line without a time belongs to the one before it.
+        if entry.timestamp.is_some() {
+            after_older = tail.is_too_old(&entry);
+        }
+        if !after_older && tail.wants_tool(&entry) {
+            lines.entries.push(entry.json);
+        }
     }
     lines.offset += u64::try_from(whole).unwrap_or(0);
     lines.cut = full;

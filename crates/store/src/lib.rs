@@ -59,6 +59,7 @@ mod writer;
 pub use crate::{
     error::{Refusal, Refused, StoreError},
     log::{CallLog, Options},
+    pattern::matches as matches_pattern,
     query::{CallStatus, Filter, LogReader, Page},
     queue::Permit,
     record::{CallRecord, Outcome, StoredRecord, write_json_array},

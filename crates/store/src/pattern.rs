@@ -1,7 +1,7 @@
 //! Patterns in which `*` stands for any text.
 
 /// Whether `text` is matched by `pattern`, where `*` stands for any text, also none.
-pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches(pattern: &str, text: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(start) else { return false };
     let mut rest = rest;

@@ -25,6 +25,6 @@ pub use fleet::{
     ResourceSubscription, UpstreamHealth, UpstreamState, watch_files,
 };
 pub use spec::{
-    ConnectMode, Endpoint, FallbackOn, HttpMode, Limits, OnDefinitionChange, ProtocolChoice, RestartPolicy,
-    Timeouts, ToolRules, UpstreamId, UpstreamSpec,
+    ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange, ProtocolChoice,
+    RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec,
 };

@@ -63,8 +63,8 @@ pub struct UpstreamSpec {
     pub prefix: Option<String>,
     /// A JSON-lines log that the server itself writes (S004-14).
     pub log_path: Option<PathBuf>,
-    /// The upstream that takes over when this one times out or cannot be reached, if its tool may run again.
-    pub fallback: Option<UpstreamId>,
+    /// What takes over when this one times out or cannot be reached, if its tool may run again.
+    pub fallback: Option<Fallback>,
     /// When it takes over.
     pub fallback_on: FallbackOn,
     /// Files whose change restarts the upstream.
@@ -93,6 +93,32 @@ impl UpstreamSpec {
             watch_paths: Vec::new(),
         }
     }
+}
+
+impl UpstreamSpec {
+    /// The command that takes over, as an upstream of its own: it starts when it is needed first, and is spoken to as this
+    /// one is.
+    pub(crate) fn standby(&self) -> Option<Self> {
+        let Some(Fallback::Command(endpoint)) = self.fallback.as_ref().filter(|_| !self.disabled) else {
+            return None;
+        };
+        let mut spec = Self::new(&format!("{}/fallback", self.id), endpoint.clone());
+        spec.timeouts.clone_from(&self.timeouts);
+        spec.idle_stop = self.idle_stop;
+        spec.restart.clone_from(&self.restart);
+        spec.limits.clone_from(&self.limits);
+        Some(spec)
+    }
+}
+
+/// What takes calls over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fallback {
+    /// Another upstream, by its name.
+    Server(UpstreamId),
+    /// A server of its own, over stdio, that is started for these calls. Its tools are listed only while the upstream that
+    /// it stands in for was never reached.
+    Command(Endpoint),
 }
 
 /// Where an upstream is.
@@ -203,7 +229,7 @@ pub enum ConnectMode {
     Lazy,
 }
 
-/// When another upstream takes a call over.
+/// When a call is taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FallbackOn {

@@ -9,6 +9,7 @@ use gateway_dialects::arguments::{Validator, nearest_names, render_issues};
 use gateway_dialects::results::{self, ResultMode, ResultOptions, render_mode};
 use gateway_dialects::{Dialects, input_schema};
 use gateway_protocol::{CallResultView, RawJson};
+use gateway_service::parameter_name;
 use gateway_upstream::{CallOptions, Catalogue, CatalogueTool, Fleet, LookupError};
 use serde_json::Value;
 
@@ -198,7 +199,7 @@ fn check(tool: &CatalogueTool, arguments: &RawJson) -> Result<()> {
     if validator.is_valid(&arguments) {
         return Ok(());
     }
-    let issues = render_issues(&validator.validate(&arguments), &|pointer| pointer.to_owned());
+    let issues = render_issues(&validator.validate(&arguments), &parameter_name);
     bail!(
         "tool `{}` of server `{}` was not called (--no-validate calls it anyway)\n{issues}",
         tool.name,

@@ -7,6 +7,7 @@ pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod dialects;
 pub(crate) mod logs;
+pub(crate) mod mcp;
 pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod tokens;

@@ -13,12 +13,12 @@ use gateway_service::{LogFormat, LogLevel, ServiceConfig, client_capabilities, i
 use gateway_store::CallLog;
 use gateway_upstream::config::jsonc::Document;
 use gateway_upstream::config::{self, ConfigSource, Environment, GatewayConfig, Lookup};
-use gateway_upstream::{CatalogueRules, ConnectMode, Endpoint, FleetOptions, UpstreamSpec};
+use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, UpstreamSpec};
 use serde_json::{Map, Value};
 
 use crate::options::explained;
 
-pub(crate) use problems::{Problem, Problems};
+pub(crate) use problems::{Problem, Problems, problem_json};
 
 /// Flags that say where the configuration is.
 #[derive(Clone, Debug, Args)]
@@ -51,7 +51,7 @@ pub(crate) struct Setup {
     pub(crate) service: ServiceConfig,
     /// What should be looked at.
     pub(crate) warnings: Vec<Problem>,
-    /// The files that all this was read from.
+    /// The files that all this was read from, or would be if they were there.
     pub(crate) files: Vec<PathBuf>,
     /// Nothing is configured, so the built-in demo server is all there is.
     pub(crate) demo_only: bool,
@@ -104,19 +104,39 @@ impl ConfigFlags {
         }
         let specs = if demo_only { vec![demo()] } else { config.servers };
         let mut fleet = FleetOptions::default();
-        let mut fixed = config.rest;
-        fixed.extend(fixed_rules(&config.catalogue));
+        let fixed = config.rest;
         fleet.catalogue = config.catalogue;
         let main = if let ConfigSource::File(path) = config.source { Some(path) } else { None };
-        let mut files: Vec<PathBuf> = main.into_iter().chain(self.mcp_config.clone()).collect();
+        // Where nobody names a file, the usual one counts as soon as somebody makes it.
+        let is_named = self.config.is_some() || environment.non_empty("MCP_CONFIG_PATH").is_some();
+        let usual = (!is_named).then(|| PathBuf::from(config::CONFIG_FILE));
+        let mut files: Vec<PathBuf> = main.into_iter().chain(usual).chain(self.mcp_config.clone()).collect();
+        files.sort_unstable();
         files.dedup();
         Ok(Setup { specs, fleet, service, warnings: problems.warnings, files, demo_only, fixed })
+    }
+
+    /// The settings of the service, for a command that must work although something is wrong with the configuration: what
+    /// is right is taken, the rest is as usual. Beside them, what is wrong.
+    pub(crate) fn service(&self) -> (ServiceConfig, Option<Problems>) {
+        let problems = match self.read() {
+            Ok(setup) => return (setup.service, None),
+            Err(problems) => problems,
+        };
+        let here = std::env::current_dir().unwrap_or_default();
+        let environment = Environment::of_process().with_dotenv(&here);
+        let settings = |config: &GatewayConfig| ServiceConfig::read(config, &environment).ok();
+        let rest = rest_of(&self.lookup(), &environment).and_then(|config| settings(&config));
+        let usual =
+            || settings(&config::parse(Path::new(config::CONFIG_FILE), NO_SERVERS, &environment).ok()?);
+        let service = rest.or_else(usual).map(|settings| settings.service).unwrap_or_default();
+        (service, Some(problems))
     }
 
     /// Where the gateway of this configuration listens.
     pub(crate) fn gateway_url(&self) -> String {
         // A gateway may run although the file is wrong meanwhile.
-        let mut address = self.read().map_or_else(|_| ServiceConfig::default(), |setup| setup.service).listen;
+        let mut address = self.service().0.listen;
         if address.ip().is_unspecified() {
             address.set_ip(if address.is_ipv4() {
                 Ipv4Addr::LOCALHOST.into()
@@ -125,11 +145,6 @@ impl ConfigFlags {
             });
         }
         format!("http://{address}")
-    }
-
-    /// Where the call log is, if it is anywhere.
-    pub(crate) fn data_directory(&self) -> Result<Option<PathBuf>> {
-        Ok(self.read()?.service.log.directory)
     }
 
     fn lookup(&self) -> Lookup {
@@ -145,23 +160,18 @@ fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConf
     let document = Document::parse(&environment.read(&path).ok()?).ok()?;
     let mut rest = document.value().as_object()?.clone();
     rest.retain(|name, _| !NOT_OF_SERVICE.contains(&name.as_str()));
-    let mut config = config::parse(&path, "{\"servers\": {}}", environment).ok()?;
+    let mut config = config::parse(&path, NO_SERVERS, environment).ok()?;
     config.rest = rest;
     config.document = Some(document);
     Some(config)
 }
 
+/// A configuration in which nothing can be wrong.
+const NO_SERVERS: &str = "{\"servers\": {}}";
+
 /// The members of the file that are about servers and tools.
 const NOT_OF_SERVICE: [&str; 8] =
     ["mcpServers", "servers", "context_servers", "mcp", "inputs", "clash", "groups", "$schema"];
-
-/// The rules of the catalogue as members of the file: they are fixed once the fleet has started.
-fn fixed_rules(rules: &CatalogueRules) -> Map<String, Value> {
-    let mut members = Map::new();
-    members.insert("clash".to_owned(), format!("{:?}", rules.clash).into());
-    members.insert("groups".to_owned(), format!("{:?}", rules.groups).into());
-    members
-}
 
 fn demo() -> UpstreamSpec {
     let mut spec = UpstreamSpec::new("demo", Endpoint::Demo);

@@ -2,50 +2,15 @@
 
 use std::fmt;
 
-use gateway_service::{ServiceConfig, SettingProblem, SettingProblems, Settings};
-use gateway_upstream::config::{ConfigError, ConfigErrors, GatewayConfig};
+use gateway_service::{ServiceConfig, SettingProblems, Settings};
+use gateway_upstream::config::{ConfigErrors, GatewayConfig};
 use serde_json::{Value, json};
 
-/// One thing that is wrong, with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) file: String,
-    pub(crate) line: Option<usize>,
-    /// Empty where the whole file is meant.
-    pub(crate) field: String,
-    pub(crate) message: String,
-}
+pub(crate) use gateway_service::SettingProblem as Problem;
 
-impl Problem {
-    pub(crate) fn to_json(&self) -> Value {
-        json!({"file": self.file, "line": self.line, "field": self.field, "message": self.message})
-    }
-}
-
-/// `file:line: field: text`, which editors can jump to.
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.file)?;
-        if let Some(line) = self.line {
-            write!(formatter, ":{line}")?;
-        }
-        if !self.field.is_empty() {
-            write!(formatter, ": {}", self.field)?;
-        }
-        write!(formatter, ": {}", self.message)
-    }
-}
-
-impl From<ConfigError> for Problem {
-    fn from(error: ConfigError) -> Self {
-        Self { file: error.file, line: error.line, field: error.field, message: error.message }
-    }
-}
-
-impl From<SettingProblem> for Problem {
-    fn from(problem: SettingProblem) -> Self {
-        Self { file: problem.file, line: problem.line, field: problem.field, message: problem.message }
-    }
+/// One thing that is wrong, for programs.
+pub(crate) fn problem_json(problem: &Problem) -> Value {
+    json!({"file": problem.file, "line": problem.line, "field": problem.field, "message": problem.message})
 }
 
 /// Everything that is wrong at once.
@@ -100,11 +65,11 @@ impl Problems {
     ) -> Option<ServiceConfig> {
         match settings {
             Ok(settings) => {
-                self.warnings.extend(settings.warnings.into_iter().map(Problem::from));
+                self.warnings.extend(settings.warnings);
                 Some(settings.service)
             }
             Err(found) => {
-                self.errors.extend(found.0.into_iter().map(Problem::from));
+                self.errors.extend(found.0);
                 None
             }
         }

@@ -44,7 +44,7 @@ fn all_errors_are_told_in_the_names_that_the_model_saw() {
     let (status, rows) = decode(&[], &[json!({"first_name": "A"}), json!({"size": "1"})]);
     assert_eq!(status, 1);
     let message = "The arguments do not fit the tool's parameters. Correct this and call it again:\n- \
-                   `/first_name`: expected at least 2 characters, got string \"A\"";
+                   `first_name`: expected at least 2 characters, got string \"A\"";
     let issue = json!({"path": "/first_name", "expected": "at least 2 characters", "got": "string \"A\"",
         "message": "expected at least 2 characters, got string \"A\""});
     assert_eq!(rows[0], json!({"error": {"message": message, "issues": [issue]}}));

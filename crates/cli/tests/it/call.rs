@@ -105,7 +105,7 @@ fn wrong_arguments_never_reach_the_tool() {
         &run,
         &[
             "tool `count` of server `gateway-fixture` was not called",
-            "- `/token`: expected string, got integer 5",
+            "- `token`: expected string, got integer 5",
         ],
     );
     assert_eq!(count_lines(&counter), 0);

@@ -137,3 +137,30 @@ fn where_there_is_no_log_that_is_said() {
     sandbox.configure(&json!({"port": port, "log": false, "mcpServers": {"demo": {"type": "builtin"}}}));
     refused(&["logs"], &["no data directory is configured"]);
 }
+
+#[test]
+fn a_broken_configuration_hides_no_calls() {
+    let sandbox = Sandbox::new();
+    let port = free_port();
+    let servers = json!({"demo": {"type": "builtin"}});
+    sandbox.configure(&json!({"port": port, "dataDirectory": "data", "mcpServers": servers}));
+    let mut gateway = sandbox.serve(&[]);
+    gateway.call("demo", "add", &json!({"a": 1, "b": 2}));
+    assert_eq!(gateway.stop().0, Some(0));
+    let broken = json!({"port": port, "dataDirectory": "data", "mcpServers": {"demo": {}}});
+    sandbox.configure(&broken);
+    let run = sandbox.run(&["logs", "--json"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("\"tool\":\"add\""), "{}", run.stdout);
+    assert!(
+        run.stderr.starts_with("warning: mcp-gateway-config.json:1: mcpServers.demo: "),
+        "{}",
+        run.stderr
+    );
+    sandbox.write("mcp-gateway-config.json", "{ not json");
+    let data = sandbox.path("data");
+    let variables = [("MCP_GATEWAY_DATA", data.to_str().unwrap()), ("PORT", &*port.to_string())];
+    let run = sandbox.run_with(&["logs", "--json"], "", &variables);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("\"tool\":\"add\""), "{}", run.stdout);
+}

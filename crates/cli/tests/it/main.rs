@@ -9,6 +9,7 @@ mod convert;
 mod demo;
 mod dialects;
 mod logs;
+mod mcp;
 mod readme;
 mod sandbox;
 mod serve;

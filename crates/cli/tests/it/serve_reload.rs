@@ -72,11 +72,20 @@ fn sighup_reloads_and_a_broken_file_changes_nothing() {
         &json!({"port": 1, "clash": "first", "mcpServers": {"a": entry(&pids)}}).to_string(),
     );
     gateway.running.signal(Signal::HUP);
-    let told = [gateway.line("takes effect"), gateway.line("takes effect")];
-    assert!(told.iter().any(|line| line.starts_with("`port` changed")), "{told:?}");
-    assert!(told.iter().any(|line| line.starts_with("`clash` changed")), "{told:?}");
+    let told = gateway.line("takes effect");
+    assert!(told.starts_with("`port` changed"), "{told:?}");
     assert_eq!(gateway.line("configuration reloaded"), "configuration reloaded: all servers are as before");
     assert_eq!(starts(&pids), 1);
+}
+
+#[test]
+fn a_file_that_is_made_while_the_demo_runs_is_taken() {
+    let sandbox = Sandbox::new();
+    let mut gateway = sandbox.serve(&[]);
+    gateway.line("demo: 5 tools");
+    sandbox.configure(&json!({"mcpServers": {"mine": {"type": "builtin", "connect": "eager"}}}));
+    assert_eq!(gateway.line("configuration reloaded"), "configuration reloaded: added mine; removed demo");
+    gateway.line("mine: 5 tools");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn check_starts_nothing_and_finds_everything() {
     assert_eq!(count_lines_with(&pids, ""), 0);
 
     sandbox
-        .write("warn.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"argz\": []}},\n\"prot\": 1}");
+        .write("warn.json", "{\"mcpServers\": {\"a\": {\"command\": \"sh\",\n\"argz\": []}},\n\"prot\": 1}");
     let run = sandbox.run(&["servers", "check", "warn.json"]);
     assert_eq!(run.status, 1, "{}", run.stdout);
     let lines: Vec<&str> = run.stdout.lines().collect();
@@ -84,7 +84,24 @@ fn check_starts_nothing_and_finds_everything() {
     assert_eq!((&report["warnings"][0]["file"], &report["servers"]), (&json!("bad.json"), &Value::Null));
     let run = sandbox.run(&["servers", "check", "nowhere.json"]);
     assert_eq!(run.status, 2);
-    assert!(run.stdout.starts_with("error: nowhere.json: cannot be read"), "{}", run.stdout);
+    assert!(run.stdout.starts_with("nowhere.json: cannot be read"), "{}", run.stdout);
+}
+
+#[test]
+fn check_looks_for_the_programs() {
+    let sandbox = Sandbox::new();
+    let text = "{\"mcpServers\": {\"a\": {\"command\": \"no-such-program\"},\n\"b\": {\n\"command\": \"./not-here\"},\n\
+                \"off\": {\"command\": \"no-such-program\", \"disabled\": true}, \"there\": {\"command\": \"sh\"}}}";
+    sandbox.write("programs.json", text);
+    let run = sandbox.run(&["servers", "check", "programs.json"]);
+    assert_eq!(run.status, 1, "{}", run.stdout);
+    let expected = [
+        "warning: programs.json:1: mcpServers.a.command: `no-such-program` is in no folder of PATH; install it, or name the \
+         program with its whole path",
+        "warning: programs.json:3: mcpServers.b.command: there is no program `./not-here`; correct the path, or build it first",
+        "4 servers: 0 errors, 2 warnings",
+    ];
+    assert_eq!(run.stdout.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]

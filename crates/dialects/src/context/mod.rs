@@ -74,6 +74,31 @@ pub fn render_groups(groups: &[(String, Vec<&Value>)], detail: Detail) -> String
     sections.join("\n\n")
 }
 
+/// Describes resources of MCP, with their servers as headings.
+pub fn render_resources(groups: &[(String, Vec<&Value>)]) -> String {
+    let mut sections = vec!["# Available Resources".to_owned()];
+    for (title, resources) in groups.iter().filter(|(_, resources)| !resources.is_empty()) {
+        sections.push(format!("## {title}"));
+        let lines: Vec<String> = resources.iter().map(|resource| one_resource(resource)).collect();
+        sections.push(lines.join("\n"));
+    }
+    if sections.len() == 1 {
+        sections.push("No resources available.".to_owned());
+    }
+    sections.join("\n\n")
+}
+
+fn one_resource(resource: &Value) -> String {
+    let text =
+        |key: &str| resource.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let address = text("uri").or_else(|| text("uriTemplate")).unwrap_or("unnamed");
+    let description = text("description").unwrap_or("No description available");
+    match text("title").or_else(|| text("name")) {
+        Some(name) => format!("- {address} ({name}): {description}"),
+        None => format!("- {address}: {description}"),
+    }
+}
+
 /// Describes `tools` in at most about `most` tokens: with less detail where that is enough, else without the last tools,
 /// whose number is told.
 pub fn render_within(tools: &[&Value], detail: Detail, most: usize) -> String {

@@ -15,12 +15,18 @@ use crate::text::{Note, plain};
 /// Alternatives that unions inside alternatives are multiplied into.
 const MOST_ALTERNATIVES: usize = 64;
 
+/// Branches that are looked into, in all unions of a schema together: references make unions inside unions from few words. Choosing
+/// among them takes at most half, so that there is room to learn what the others declare.
+pub(super) const MOST_BRANCHES: usize = 10_000;
+
 /// One alternative of a folded union.
 struct Folded<'a> {
     /// What it says about objects besides its own unions.
     parts: Vec<ObjectPart<'a>>,
     /// The same with each way to satisfy its unions.
     alternatives: Vec<Vec<ObjectPart<'a>>>,
+    /// Conditions in it, and branches of unions among which it makes no choice.
+    unsaid: Vec<Source<'a>>,
 }
 
 impl<'a> Lowerer<'a, '_> {
@@ -61,9 +67,10 @@ impl<'a> Lowerer<'a, '_> {
             for (index, schema) in union.branches.iter().enumerate() {
                 let path = self.changes.paths.index(list, index);
                 let branch = self.fold_branch(Source { schema, path, resource: union.resource }, 4);
-                if let Some(Folded { parts, alternatives }) = branch {
+                if let Some(Folded { parts, alternatives, unsaid }) = branch {
                     conditions.push(condition(&parts));
                     set.extend(alternatives);
+                    view.conditional.extend(unsaid);
                 }
             }
             let rule = if union.keyword == Keyword::OneOf { "exactly one of" } else { "at least one of" };
@@ -87,6 +94,7 @@ impl<'a> Lowerer<'a, '_> {
 
     /// One alternative; `None` where it takes no object.
     fn fold_branch(&mut self, source: Source<'a>, depth: usize) -> Option<Folded<'a>> {
+        self.branches_left = self.branches_left.saturating_sub(1);
         let entries = self.changes.entries.len();
         let mark = self.active.len();
         let mut view = View::new(source.path, Some(source.schema));
@@ -98,16 +106,28 @@ impl<'a> Lowerer<'a, '_> {
         }
         let parts = std::mem::take(&mut view.objects);
         let mut alternatives = vec![parts.clone()];
+        let mut unsaid = std::mem::take(&mut view.conditional);
         for union in std::mem::take(&mut view.unions) {
-            let list = self.step(union.path, union.keyword.name());
-            let mut inner = Vec::with_capacity(union.branches.len());
-            for (index, schema) in union.branches.iter().enumerate().filter(|_| depth > 0) {
-                let path = self.changes.paths.index(list, index);
-                let folded = self.fold_branch(Source { schema, path, resource: union.resource }, depth - 1);
-                inner.extend(folded.into_iter().flat_map(|folded| folded.alternatives));
+            let branches = self.branches(&union);
+            let before = unsaid.len();
+            let most = MOST_ALTERNATIVES / alternatives.len().max(1);
+            let mut inner = Vec::with_capacity(union.branches.len().min(most));
+            let mut said = depth > 0;
+            for branch in &branches {
+                if !said || self.branches_left <= MOST_BRANCHES / 2 {
+                    said = false;
+                    break;
+                }
+                if let Some(folded) = self.fold_branch(*branch, depth - 1) {
+                    inner.extend(folded.alternatives);
+                    unsaid.extend(folded.unsaid);
+                }
+                said = inner.len() <= most;
             }
-            if depth == 0 || alternatives.len().saturating_mul(inner.len()) > MOST_ALTERNATIVES {
-                // Left unsaid: the other parts alone allow more.
+            if !said {
+                // The other parts alone allow more, but what the branches declare must be known.
+                unsaid.truncate(before);
+                unsaid.extend(branches);
                 continue;
             }
             alternatives = alternatives
@@ -115,7 +135,7 @@ impl<'a> Lowerer<'a, '_> {
                 .flat_map(|before| inner.iter().map(move |more| [before.as_slice(), more].concat()))
                 .collect();
         }
-        (!alternatives.is_empty()).then_some(Folded { parts, alternatives })
+        (!alternatives.is_empty()).then_some(Folded { parts, alternatives, unsaid })
     }
 
     /// Any of `kinds`, each described by all of its sources.

@@ -1,14 +1,14 @@
 //! What values of alternatives look like: in the dialect, and as MCP values.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Lowerer;
 use super::node::{Node, Rest};
 use super::view::{ArrayPart, ObjectPart, View};
 use crate::dialect::Additional;
 use crate::json::Json;
-use crate::plan::{Guard, Watch, is_bound};
-use crate::schema::{Keyword, Source, TypeSet};
+use crate::plan::{Guard, Verdicts, Watch, is_bound};
+use crate::schema::{Keyword, Members, Source, TypeSet};
 
 /// Steps that comparing the alternatives of one schema may take.
 pub(crate) const MOST_COMPARISONS: usize = 200_000;
@@ -87,6 +87,11 @@ fn surface(schema: &Value) -> Option<Guard> {
     Some(Guard { values, ..Guard::of_types(types) })
 }
 
+fn required_names(map: &Map<String, Value>) -> Vec<&str> {
+    let names = map.member("required").and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
 impl<'a> Lowerer<'a, '_> {
     /// The outline of a schema that stays a reference.
     pub(crate) fn outline(&mut self, source: Source<'a>) -> Outline<'a> {
@@ -99,15 +104,30 @@ impl<'a> Lowerer<'a, '_> {
             };
             source = target;
         }
-        if source.schema.get("anyOf").or_else(|| source.schema.get("oneOf")).is_some() {
+        let Value::Object(map) = source.schema else { return Outline::anything() };
+        if ["anyOf", "oneOf", "$ref", "nullable"].iter().any(|keyword| map.has(keyword)) {
             return Outline::anything();
         }
-        let Some(guard) = surface(source.schema) else { return Outline::anything() };
-        let values = guard.values.is_some().then(|| match source.schema.get("const") {
-            Some(value) => vec![value],
-            None => source.schema.get("enum").and_then(Value::as_array).into_iter().flatten().collect(),
-        });
-        Outline { types: guard.types, values, ..Outline::anything() }
+        let types = match map.member("type") {
+            Some(Value::String(name)) => TypeSet::named(name).unwrap_or(TypeSet::ALL),
+            _ => TypeSet::ALL,
+        };
+        let values = match (map.member("const"), map.member("enum")) {
+            (Some(value), _) => Some(vec![value]),
+            (None, Some(Value::Array(values))) if !values.is_empty() => Some(values.iter().collect()),
+            _ => None,
+        };
+        let object = ObjectPart {
+            schema: source.schema,
+            path: source.path,
+            resource: source.resource,
+            properties: map.member("properties").and_then(Value::as_object),
+            required: required_names(map),
+            additional: map.member("additionalProperties"),
+            patterns: map.member("patternProperties").and_then(Value::as_object),
+            names: None,
+        };
+        Outline { types, values, objects: vec![object], arrays: Vec::new() }
     }
 
     /// Types of the values of `node`, also behind references.
@@ -179,6 +199,6 @@ impl<'a> Lowerer<'a, '_> {
     pub(crate) fn compare<R>(&self, work: impl FnOnce(&Watch<'_>) -> R) -> R {
         let definition =
             |index: usize| self.definitions.get(index).and_then(|known| known.guard.get()).map(Box::as_ref);
-        work(&Watch { definition: &definition, steps: &self.comparisons })
+        work(&Watch { definition: &definition, steps: &self.comparisons, verdicts: Verdicts::default() })
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct LoweredSchema<'a> {
     pub(crate) changes: Changes<'a>,
     /// What could be said only in the tool's own description.
     pub(crate) tool_notes: Vec<crate::text::Note<'a>>,
+    /// What made it impossible to say how arguments travel.
+    pub(crate) excess: Option<Excess>,
 }
 
 /// How a draft differs in what matters here.
@@ -89,6 +91,8 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) waiting: Vec<Source<'a>>,
     /// Steps left for comparing alternatives.
     pub(crate) comparisons: Cell<usize>,
+    /// Branches of unions that may still be looked into for the properties that they declare.
+    pub(crate) branches_left: usize,
     /// Whether an alternative of the plan looks at definitions.
     pub(crate) guarded: bool,
     /// Edited schemas that take more values than before.
@@ -156,15 +160,22 @@ pub(crate) struct Findings {
     pub(crate) inexact: HashSet<*const Value>,
     /// Schemas that references name and that are no longer where they were.
     pub(crate) gone: HashSet<*const Value>,
+    /// Schemas whose rules about the look of keys would judge the names under which keys travel.
+    pub(crate) misled: HashSet<*const Value>,
 }
 
 impl Findings {
     /// Whether `more` has anything new.
     fn learn(&mut self, more: Self) -> bool {
-        let before = self.inexact.len() + self.gone.len();
+        let before = self.count();
         self.inexact.extend(more.inexact);
         self.gone.extend(more.gone);
-        self.inexact.len() + self.gone.len() > before
+        self.misled.extend(more.misled);
+        self.count() > before
+    }
+
+    fn count(&self) -> usize {
+        self.inexact.len() + self.gone.len() + self.misled.len()
     }
 }
 
@@ -199,6 +210,7 @@ fn lower_once<'a>(
         keys: KeyTable::new(&dialect.keys, schema),
         waiting: Vec::new(),
         comparisons: Cell::new(guard::MOST_COMPARISONS),
+        branches_left: fold::MOST_BRANCHES,
         guarded: false,
         inexact: Vec::new(),
         known,
@@ -215,6 +227,7 @@ fn lower_once<'a>(
                 plan: Plan::default(),
                 changes: state.changes,
                 tool_notes: Vec::new(),
+                excess: None,
             };
             (lowered, 0, Findings::default())
         }

@@ -103,9 +103,13 @@ impl<'a> Node<'a> {
                 .all(|(name, _)| !matches!(*name, "pattern" | "minLength" | "maxLength" | "format"))
     }
 
-    /// The same node, and the word for null.
-    pub(crate) fn or_spelled_null(mut self) -> Self {
-        let word = || Json::literal(NULL_TEXT);
+    /// The same node, and the word for null. `escaped` are texts that it takes as well: they stand for texts of its own that
+    /// could be mistaken for that word.
+    pub(crate) fn or_spelled_null(mut self, escaped: &[String]) -> Self {
+        let words = || {
+            let escaped = escaped.iter().map(|text| Json::from(text.clone()));
+            std::iter::once(Json::literal(NULL_TEXT)).chain(escaped).collect::<Vec<_>>()
+        };
         if self.free {
             return self;
         }
@@ -113,7 +117,7 @@ impl<'a> Node<'a> {
             let others = self.types.without(TypeSet::NULL);
             if others.is_empty() {
                 self.types = TypeSet::STRING.or(TypeSet::NULL);
-                self.values = Some(vec![word()]);
+                self.values = Some(words());
                 return self;
             }
             if self.takes_any_text(others) {
@@ -121,7 +125,8 @@ impl<'a> Node<'a> {
             }
             match &mut self.values {
                 Some(values) if others == TypeSet::STRING => {
-                    values.push(word());
+                    values.retain(|value| value.as_str() != Some(NULL_TEXT));
+                    values.extend(words());
                     self.constant = false;
                     return self;
                 }
@@ -129,7 +134,7 @@ impl<'a> Node<'a> {
             }
         }
         let null = self.types.contains(TypeSet::NULL);
-        let spelled = Node { values: Some(vec![word()]), ..Node::of(TypeSet::STRING) };
+        let spelled = Node { values: Some(words()), ..Node::of(TypeSet::STRING) };
         if !self.branches.is_empty() {
             self.branches.push(spelled);
             return self;

@@ -8,7 +8,7 @@ use super::view::View;
 use super::{Definition, LoweredSchema, Lowerer, Node, Writer};
 use crate::dialect::{Additional, AnyOfStyle, Anything, RefStyle, Verdict};
 use crate::json::Json;
-use crate::options::Defaults;
+use crate::options::{Defaults, Open};
 use crate::plan::{Codec, Guard, Plan};
 use crate::report::{Fate, PathId};
 use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
@@ -103,7 +103,12 @@ impl<'a> Lowerer<'a, '_> {
         }
         let empty = lowered.node.object.as_ref().is_none_or(|object| {
             object.properties.is_empty()
-                && matches!(object.additional, super::node::Rest::Unsaid | super::node::Rest::Closed)
+                && match object.additional {
+                    super::node::Rest::Closed => true,
+                    // What is not declared may be meant to come all the same.
+                    super::node::Rest::Unsaid => self.options.open == Open::Declared,
+                    super::node::Rest::Open | super::node::Rest::Each(_) => false,
+                }
         });
         let codec = std::mem::take(&mut lowered.codec);
         if self.guarded {
@@ -145,6 +150,7 @@ impl<'a> Lowerer<'a, '_> {
             plan: Plan { root: codec, definitions, guards, injected: Vec::new() }.simplified(),
             changes: self.changes,
             tool_notes,
+            excess: None,
         };
         (lowered, self.nodes)
     }

@@ -1,5 +1,6 @@
 //! The codec of an edited schema: nothing but keys that travel under other names.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -12,54 +13,81 @@ use crate::schema::{Source, TypeSet};
 /// Keywords whose sub-schemas speak of the same value.
 const IN_PLACE: &[&str] = &["allOf", "anyOf", "oneOf"];
 const IN_PLACE_ONE: &[&str] = &["then", "else", "if"];
+const IN_PLACE_TABLES: &[&str] = &["dependentSchemas", "dependencies"];
+const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// Keywords that judge keys by what they look like.
+const NAME_RULES: &[&str] = &["patternProperties", "propertyNames"];
+
+/// What the walk through the positions of a schema shows.
+pub(crate) struct Renaming {
+    pub(crate) root: Codec,
+    pub(crate) definitions: Vec<Codec>,
+    /// Schemas with rules about the look of keys, some of which travel under other names.
+    pub(crate) misled: HashSet<*const Value>,
+    /// Whether the schema was too tangled to be walked through.
+    pub(crate) gave_up: bool,
+}
 
 /// Positions being worked on, by the schemas that describe them.
 struct Walk<'a> {
-    positions: Vec<Vec<&'a Value>>,
+    positions: HashMap<Vec<*const Value>, usize>,
     /// Absent while they are being worked on.
     codecs: Vec<Option<Codec>>,
     /// Positions that are being worked on, each inside the one before.
     depth: usize,
     /// Positions that stood too deep; their turn comes when the others are done.
     waiting: Vec<(usize, Vec<Source<'a>>)>,
+    misled: HashSet<*const Value>,
+    /// Schemas that may still be counted among those of a position.
+    room: usize,
 }
 
 /// References can lead through a chain as long as the schema; the stack must not follow them all the way.
 const DEEPEST: usize = 64;
 
+/// Schemas of all positions together: references can make each position as large as the whole schema.
+const MOST_SOURCES: usize = 1_000_000;
+
 impl<'a> Lowerer<'a, '_> {
     /// The codec for the whole schema, and its definitions.
-    pub(crate) fn rename_codec(&mut self) -> (Codec, Vec<Codec>) {
-        if !self.keys.renames() {
-            return (Codec::Same, Vec::new());
+    pub(crate) fn rename_codec(&mut self) -> Renaming {
+        let mut walk = Walk {
+            positions: HashMap::new(),
+            codecs: Vec::new(),
+            depth: 0,
+            waiting: Vec::new(),
+            misled: HashSet::new(),
+            room: MOST_SOURCES,
+        };
+        let mut root = Codec::Same;
+        if self.keys.renames() {
+            let source = Source { schema: self.root, path: PathId::ROOT, resource: 0 };
+            root = self.rename_position(&[source], &mut walk);
         }
-        let mut walk = Walk { positions: Vec::new(), codecs: Vec::new(), depth: 0, waiting: Vec::new() };
-        let root =
-            self.rename_position(&[Source { schema: self.root, path: PathId::ROOT, resource: 0 }], &mut walk);
         while let Some((index, all)) = walk.waiting.pop() {
             self.rename_all(&all, index, &mut walk);
         }
-        (root, walk.codecs.into_iter().map(Option::unwrap_or_default).collect())
+        Renaming {
+            root,
+            definitions: walk.codecs.into_iter().map(Option::unwrap_or_default).collect(),
+            misled: walk.misled,
+            gave_up: walk.room == 0,
+        }
     }
 
     fn rename_position(&mut self, sources: &[Source<'a>], walk: &mut Walk<'a>) -> Codec {
-        let mut all: Vec<Source<'a>> = Vec::new();
-        for source in sources {
-            self.flatten(*source, &mut all);
-        }
-        let identity: Vec<&'a Value> = all.iter().map(|source| source.schema).collect();
-        let same = |known: &Vec<&'a Value>| {
-            known.len() == identity.len()
-                && known.iter().zip(&identity).all(|(left, right)| std::ptr::eq(*left, *right))
-        };
-        if let Some(index) = walk.positions.iter().position(same) {
+        let all = self.flatten(sources, &mut walk.room);
+        let identity: Vec<*const Value> =
+            all.iter().map(|source| std::ptr::from_ref(source.schema)).collect();
+        if let Some(index) = walk.positions.get(&identity).copied() {
             return match walk.codecs.get(index) {
                 Some(Some(Codec::Same)) => Codec::Same,
                 _ => Codec::Definition(index),
             };
         }
-        let index = walk.positions.len();
-        walk.positions.push(identity);
+        let index = walk.codecs.len();
+        walk.positions.insert(identity, index);
         walk.codecs.push(None);
         if walk.depth >= DEEPEST {
             walk.waiting.push((index, all));
@@ -100,37 +128,42 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn rename_object(&mut self, all: &[Source<'a>], walk: &mut Walk<'a>) -> Codec {
-        let mut names: Vec<&'a str> = Vec::new();
+        let mut names: Vec<(&'a str, Vec<Source<'a>>)> = Vec::new();
+        let mut known: HashMap<&'a str, usize> = HashMap::new();
+        let mut slot = |names: &mut Vec<(&'a str, Vec<Source<'a>>)>, key: &'a str| {
+            *known.entry(key).or_insert_with(|| {
+                names.push((key, Vec::new()));
+                names.len() - 1
+            })
+        };
         for source in all {
-            if let Some(Value::Object(properties)) = source.schema.get("properties") {
-                for key in properties.keys() {
-                    if !names.contains(&key.as_str()) {
-                        names.push(key);
-                    }
+            for (key, schema) in
+                source.schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+            {
+                let at = slot(&mut names, key);
+                if let Some((_, sources)) = names.get_mut(at) {
+                    sources.push(Source { schema, ..*source });
                 }
             }
-            // Required, but declared nowhere: renamed all the same.
-            for key in source.schema.get("required").and_then(Value::as_array).into_iter().flatten() {
-                if let Value::String(key) = key
-                    && self.keys.wire(key) != key.as_str()
-                    && !names.contains(&key.as_str())
-                {
-                    names.push(key);
+            // Named, but declared nowhere: renamed all the same.
+            let listed = source.schema.get("required").and_then(Value::as_array).into_iter().flatten();
+            let slipped = source.schema.get("properties").and_then(|properties| properties.get("required"));
+            let slipped = slipped.and_then(Value::as_array).into_iter().flatten();
+            let tabled =
+                source.schema.get("dependentSchemas").and_then(Value::as_object).into_iter().flatten();
+            let mentioned = listed.chain(slipped).filter_map(Value::as_str);
+            for key in mentioned.chain(tabled.map(|(key, _)| key.as_str())) {
+                if self.keys.wire(key) != key {
+                    slot(&mut names, key);
                 }
             }
         }
         let mut properties = Vec::new();
-        for name in names {
-            let mut sources = Vec::new();
-            for source in all {
-                if let Some(schema) =
-                    source.schema.get("properties").and_then(|properties| properties.get(name))
-                {
-                    sources.push(Source { schema, ..*source });
-                }
-            }
+        let mut renames = false;
+        for (name, sources) in names {
             let codec = self.rename_position(&sources, walk);
             let wire = self.keys.wire(name);
+            renames |= wire != name;
             if codec != Codec::Same || wire != name {
                 properties.push(PropertyCodec {
                     mcp: Arc::from(name),
@@ -139,6 +172,9 @@ impl<'a> Lowerer<'a, '_> {
                     null_is_absent: false,
                 });
             }
+        }
+        if renames {
+            self.note_misled(all, walk);
         }
         let others =
             Self::children(all, &["additionalProperties", "unevaluatedProperties", "patternProperties"]);
@@ -150,36 +186,59 @@ impl<'a> Lowerer<'a, '_> {
         Codec::Object(Arc::new(ObjectCodec { properties, rest }))
     }
 
-    /// `source` and every schema that speaks of the same value.
-    fn flatten(&mut self, source: Source<'a>, all: &mut Vec<Source<'a>>) {
-        if all.len() > 256 || all.iter().any(|known| std::ptr::eq(known.schema, source.schema)) {
-            return;
-        }
-        let Value::Object(map) = source.schema else { return };
-        all.push(source);
-        if let Some(Value::String(reference)) = map.get("$ref")
-            && let Some(target) = self.resolver.resolve(reference, source.resource, &mut self.changes.paths)
-        {
-            self.flatten(target, all);
-        }
-        for keyword in IN_PLACE {
-            for schema in map.get(*keyword).and_then(Value::as_array).into_iter().flatten() {
-                self.flatten(Source { schema, ..source }, all);
+    /// Notes which of the schemas of a position, some of whose keys travel under other names, judge keys by their look.
+    fn note_misled(&mut self, all: &[Source<'a>], walk: &mut Walk<'a>) {
+        let refused: Vec<Source<'a>> = Self::children(all, &["not"]);
+        let refused = self.flatten(&refused, &mut walk.room);
+        for source in all.iter().chain(&refused) {
+            if NAME_RULES.iter().any(|keyword| source.schema.get(*keyword).is_some()) {
+                walk.misled.insert(source.schema);
             }
         }
-        for keyword in IN_PLACE_ONE {
-            if let Some(schema) = map.get(*keyword) {
-                self.flatten(Source { schema, ..source }, all);
+    }
+
+    /// `sources` and every schema that speaks of the same value, in the order in which they are met.
+    fn flatten(&mut self, sources: &[Source<'a>], room: &mut usize) -> Vec<Source<'a>> {
+        let mut all = Vec::new();
+        let mut seen: HashSet<*const Value> = HashSet::new();
+        let mut ahead: Vec<Source<'a>> = sources.iter().rev().copied().collect();
+        while let Some(source) = ahead.pop() {
+            let Value::Object(map) = source.schema else { continue };
+            if !seen.insert(source.schema) {
+                continue;
+            }
+            if *room == 0 {
+                break;
+            }
+            *room -= 1;
+            let resource = self.resolver.resource_of(source.schema, source.resource);
+            let source = Source { resource, ..source };
+            let mark = ahead.len();
+            for keyword in REFERENCES {
+                if let Some(Value::String(reference)) = map.get(*keyword) {
+                    ahead.extend(self.resolver.resolve(reference, resource, &mut self.changes.paths));
+                }
+            }
+            let hidden = self.draft.ref_hides_siblings && map.contains_key("$ref");
+            if !hidden {
+                all.push(source);
+                let inside = |schema: &'a Value| Source { schema, ..source };
+                for keyword in IN_PLACE {
+                    let list = map.get(*keyword).and_then(Value::as_array);
+                    ahead.extend(list.into_iter().flatten().map(inside));
+                }
+                ahead.extend(IN_PLACE_ONE.iter().filter_map(|keyword| map.get(*keyword)).map(inside));
+                for keyword in IN_PLACE_TABLES {
+                    let table = map.get(*keyword).and_then(Value::as_object);
+                    ahead.extend(table.into_iter().flat_map(|table| table.values()).map(inside));
+                }
+            }
+            // What was found last is looked at first.
+            if let Some(found) = ahead.get_mut(mark..) {
+                found.reverse();
             }
         }
-        for schema in map
-            .get("dependentSchemas")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(|table| table.values())
-        {
-            self.flatten(Source { schema, ..source }, all);
-        }
+        all
     }
 
     /// The sub-schemas of `all` under `keywords`.

@@ -23,6 +23,8 @@ pub(crate) enum Excess {
     Bytes,
     /// What would be said about it.
     Report,
+    /// Ways to reach the keys that travel under other names.
+    Keys,
 }
 
 /// Measures `schema`, and stops where the budget ends.

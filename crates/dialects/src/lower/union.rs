@@ -40,6 +40,11 @@ impl<'a> Lowerer<'a, '_> {
         }
         let union = view.unions.remove(0);
         if union.branches.len() > MOST_BRANCHES || view.unions.len() > 3 {
+            if !view.objects.is_empty() {
+                // What they declare must still be known.
+                let branches = self.branches(&union);
+                view.conditional.extend(branches);
+            }
             let (path, name) = (union.path, union.keyword.name());
             self.describe(path, name, union.original, view, "too many alternatives to write out");
             return self.lower_view_again(view, place);

@@ -4,13 +4,14 @@
 //! the members of its `allOf`, the targets of its references. A view sorts their keywords by what they speak of.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
 use super::Lowerer;
 use crate::dialect::Verdict;
 use crate::json::Json;
-use crate::plan::equal;
+use crate::plan::{digest, equal};
 use crate::report::{Fate, PathId};
 use crate::schema::repair::{Checked, check, type_alias};
 use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
@@ -144,9 +145,7 @@ impl<'a> View<'a> {
     fn restrict_values(&mut self, allowed: Vec<&'a Value>) {
         self.values = Some(match self.values.take() {
             None => allowed,
-            Some(values) => {
-                values.into_iter().filter(|value| allowed.iter().any(|other| equal(value, other))).collect()
-            }
+            Some(values) => intersection(values, allowed),
         });
     }
 }
@@ -610,6 +609,23 @@ impl<'a> Lowerer<'a, '_> {
         view.notes.push(Note::Keyword(name, value));
         self.change(path, name, Some(value), Fate::Described, reason);
     }
+}
+
+/// Values that both lists have. Rare, so it stays out of the way of what is not.
+#[cold]
+#[inline(never)]
+fn intersection<'a>(values: Vec<&'a Value>, allowed: Vec<&'a Value>) -> Vec<&'a Value> {
+    if values.len().saturating_mul(allowed.len()) < 256 {
+        return values.into_iter().filter(|value| allowed.iter().any(|other| equal(value, other))).collect();
+    }
+    let mut known: HashMap<u64, Vec<&Value>> = HashMap::with_capacity(allowed.len());
+    for value in allowed {
+        known.entry(digest(value)).or_default().push(value);
+    }
+    let is_allowed = |value: &&Value| {
+        known.get(&digest(value)).is_some_and(|alike| alike.iter().any(|other| equal(value, other)))
+    };
+    values.into_iter().filter(is_allowed).collect()
 }
 
 /// Adds what one source says. Nearly always there is only one: the list is made no larger than that.

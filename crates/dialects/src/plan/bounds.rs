@@ -71,6 +71,25 @@ pub(super) fn holds(keyword: Keyword, bound: &Value, value: &Value) -> bool {
     }
 }
 
+/// Which of `values` keep all of `rules`. A pattern is read once for all of them.
+pub(crate) fn all_hold(rules: &[(Keyword, Value)], values: &[Value]) -> Vec<bool> {
+    let (patterns, others): (Vec<_>, Vec<_>) =
+        rules.iter().partition(|(keyword, _)| *keyword == Keyword::Pattern);
+    let mut kept: Vec<bool> = values
+        .iter()
+        .map(|value| others.iter().all(|(keyword, bound)| holds(*keyword, bound, value)))
+        .collect();
+    for (_, pattern) in patterns {
+        if kept.contains(&true) {
+            let validator = Validator::new(&json!({ "pattern": pattern }));
+            for (kept, value) in kept.iter_mut().zip(values) {
+                *kept = *kept && validator.is_valid(value);
+            }
+        }
+    }
+    kept
+}
+
 fn counted(count: usize, bound: &Number) -> Ordering {
     compare(&Number::from(count), bound)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Guard, Look, Watch};
+use crate::names;
 
 /// How one value travels.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -54,17 +55,19 @@ pub(crate) struct ObjectCodec {
 }
 
 impl ObjectCodec {
-    /// Whether `key` is the name under which another key travels, with underscores behind it.
+    /// Whether `key` is the name under which another key travels, with underscores behind it. No declared key is: the
+    /// names of renamed keys are chosen so.
     fn is_taken(&self, key: &str) -> bool {
-        let stem = key.trim_end_matches('_');
+        let stem = names::stem(key);
         self.properties.iter().any(|property| {
             property.mcp != property.wire
                 && key.starts_with(property.wire.as_ref())
-                && property.wire.trim_end_matches('_') == stem
+                && names::stem(&property.wire) == stem
         })
     }
 
-    /// An undeclared key on its way out: an underscore sets it apart from the name of a renamed one.
+    /// An undeclared key on its way out: one more underscore sets it apart from the name of a renamed one, and from every
+    /// other undeclared key that does the same.
     pub(crate) fn escaped(&self, key: &str) -> String {
         if self.is_taken(key) { format!("{key}_") } else { key.to_owned() }
     }

@@ -31,9 +31,12 @@ impl Pass<'_> {
             }),
             Codec::Containers => Ok(text::decode_container(value)),
             Codec::Anything => Ok(decode_anything(value)),
-            Codec::SpelledNull(inner) => match text::unescape_null(value) {
-                None => Ok(Value::Null),
-                Some(value) => self.decode_with(inner, &value),
+            Codec::SpelledNull(inner) => match value {
+                Value::String(text) => match text::unescape_null(text) {
+                    None => Ok(Value::Null),
+                    Some(text) => self.decode_with(inner, &Value::String(text)),
+                },
+                other => self.decode_with(inner, other),
             },
             Codec::Union(branches) => self.decode_union(branches, value),
             Codec::Definition(index) => self.decode_with(self.plan.definition(*index)?, value),

@@ -1,8 +1,10 @@
 //! MCP → dialect.
 
+use std::cell::{Cell, RefCell};
+
 use serde_json::{Map, Value, json};
 
-use super::{Branch, Codec, Entries, Look, ObjectCodec, Pass, PlanError, Rest, equal, text};
+use super::{Branch, Codec, Entries, Look, ObjectCodec, Pass, PlanError, Rest, Verdicts, Watch, equal, text};
 
 impl Pass<'_> {
     pub(super) fn encode_with(&self, codec: &Codec, value: &Value) -> Result<Value, PlanError> {
@@ -46,8 +48,22 @@ impl Pass<'_> {
                 Ok(text::escape_null(self.encode_with(inner, value)?))
             }
             Codec::Union(branches) => self.encode_union(branches, value),
-            Codec::Definition(index) => self.encode_with(self.plan.definition(*index)?, value),
+            Codec::Definition(index) => self.encode_definition(*index, value),
         }
+    }
+
+    fn encode_definition(&self, index: usize, value: &Value) -> Result<Value, PlanError> {
+        let codec = self.plan.definition(index)?;
+        if self.trials.get() == 0 || !(value.is_object() || value.is_array()) {
+            return self.encode_with(codec, value);
+        }
+        let key = (index, std::ptr::from_ref(value));
+        if let Some(known) = self.encoded.borrow().get(&key) {
+            return known.clone();
+        }
+        let encoded = self.encode_with(codec, value);
+        self.encoded.borrow_mut().insert(key, encoded.clone());
+        encoded
     }
 
     fn encode_items<'c>(
@@ -66,7 +82,7 @@ impl Pass<'_> {
 
     fn encode_object(&self, codec: &ObjectCodec, map: &Map<String, Value>) -> Result<Value, PlanError> {
         let mut encoded = Map::with_capacity(codec.properties.len());
-        let mut undeclared = Map::new();
+        let mut undeclared = Vec::new();
         for (key, value) in map {
             if let Some(property) = codec.properties.iter().find(|property| *property.mcp == **key) {
                 let value = self.encode_with(&property.codec, value).map_err(|error| error.under(key))?;
@@ -85,13 +101,13 @@ impl Pass<'_> {
                     encoded.insert(codec.escaped(key), value);
                 }
                 Rest::Carrier { .. } => {
-                    undeclared.insert(key.clone(), value.clone());
+                    undeclared.push((key, value));
                 }
             }
         }
         if let Rest::Carrier { wire, entries, null_is_absent } = &codec.rest {
             if !undeclared.is_empty() {
-                encoded.insert(wire.to_string(), self.encode_entries(entries, &undeclared)?);
+                encoded.insert(wire.to_string(), self.encode_entries(entries, undeclared)?);
             } else if *null_is_absent {
                 encoded.insert(wire.to_string(), Value::Null);
             }
@@ -104,9 +120,13 @@ impl Pass<'_> {
         Ok(Value::Object(encoded))
     }
 
-    fn encode_entries(&self, entries: &Entries, map: &Map<String, Value>) -> Result<Value, PlanError> {
-        let mut list = Vec::with_capacity(map.len());
-        for (key, value) in map {
+    fn encode_entries<'v>(
+        &self,
+        entries: &Entries,
+        members: impl IntoIterator<Item = (&'v String, &'v Value)>,
+    ) -> Result<Value, PlanError> {
+        let mut list = Vec::new();
+        for (key, value) in members {
             let value = self.encode_with(&entries.value, value).map_err(|error| error.under(key))?;
             list.push(json!({ "key": key, "value": value }));
         }
@@ -123,7 +143,10 @@ impl Pass<'_> {
             if !self.watch.step() {
                 return Err(PlanError::new("too many alternatives fit the value"));
             }
-            let encoded = match self.encode_with(&branch.codec, value) {
+            self.trials.set(self.trials.get() + 1);
+            let encoded = self.encode_with(&branch.codec, value);
+            self.trials.set(self.trials.get() - 1);
+            let encoded = match encoded {
                 Ok(encoded) => encoded,
                 Err(error) => {
                     reason.get_or_insert(error);
@@ -134,13 +157,20 @@ impl Pass<'_> {
                 Some(tag) => json!({ tag.as_ref(): encoded }),
                 None => encoded,
             };
-            if self.watch.accepts(&branch.wire, &encoded, Look::EXACT)
-                && self.decode_union(branches, &encoded).is_ok_and(|decoded| equal(&decoded, value))
-            {
+            if self.reads_back(branches, branch, &encoded, value) {
                 return Ok(encoded);
             }
         }
         Err(reason.unwrap_or_else(|| PlanError::new("the value fits none of the alternatives")))
+    }
+
+    /// Whether the dialect takes `encoded` for `branch`, and it comes back as `value`.
+    fn reads_back(&self, branches: &[Branch], branch: &Branch, encoded: &Value, value: &Value) -> bool {
+        // Verdicts hold for as long as `encoded` stays where it is.
+        let watch = Watch { verdicts: Verdicts::default(), ..self.watch };
+        let pass = Pass { plan: self.plan, watch, trials: Cell::new(0), encoded: RefCell::default() };
+        pass.watch.accepts(&branch.wire, encoded, Look::EXACT)
+            && pass.decode_union(branches, encoded).is_ok_and(|decoded| equal(&decoded, value))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Telling the alternatives of a union apart by what their values look like.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -85,6 +86,10 @@ impl Look {
     /// At the value alone.
     pub(crate) const SURFACE: Self = Self { into: 1, within: 64, bounds: false };
 
+    fn is_exact(self) -> bool {
+        self.bounds
+    }
+
     fn inside(self) -> Self {
         Self { into: self.into.saturating_sub(1), within: self.within.saturating_sub(1), ..self }
     }
@@ -99,6 +104,25 @@ pub(crate) struct Watch<'p> {
     pub(crate) definition: &'p dyn Fn(usize) -> Option<&'p Guard>,
     /// Alternatives inside alternatives multiply: without a bound a short value could cost hours.
     pub(crate) steps: &'p Cell<usize>,
+    /// What has been found out about values in which alternatives are being told apart.
+    pub(crate) verdicts: Verdicts,
+}
+
+/// Which objects and arrays the definitions accept, by their addresses: alternatives that contain each other ask the same
+/// questions again and again. Addresses mean something only while the whole value stays where it is.
+#[derive(Debug, Default)]
+pub(crate) struct Verdicts {
+    known: RefCell<HashMap<(usize, *const Value), bool>>,
+}
+
+impl Verdicts {
+    fn of(&self, definition: usize, value: &Value) -> Option<bool> {
+        self.known.borrow().get(&(definition, std::ptr::from_ref(value))).copied()
+    }
+
+    fn keep(&self, definition: usize, value: &Value, accepted: bool) {
+        self.known.borrow_mut().insert((definition, std::ptr::from_ref(value)), accepted);
+    }
 }
 
 impl<'p> Watch<'p> {
@@ -119,7 +143,7 @@ impl<'p> Watch<'p> {
         }
         if let Some(index) = guard.reference {
             return (value.is_null() && guard.types.contains(TypeSet::NULL))
-                || (self.definition)(index).is_none_or(|target| self.accepts(target, value, look.beside()));
+                || self.definition_accepts(index, value, look.beside());
         }
         if !guard.either.is_empty() {
             return guard.types.contains(TypeSet::of(value))
@@ -136,12 +160,33 @@ impl<'p> Watch<'p> {
                 || guard.bounds.iter().all(|(keyword, bound)| bounds::holds(*keyword, bound, value)))
     }
 
+    fn definition_accepts(&self, index: usize, value: &Value, look: Look) -> bool {
+        let Some(target) = (self.definition)(index) else { return true };
+        if !(look.is_exact() && (value.is_object() || value.is_array())) {
+            return self.accepts(target, value, look);
+        }
+        if let Some(accepted) = self.verdicts.of(index, value) {
+            return accepted;
+        }
+        let accepted = self.accepts(target, value, look);
+        self.verdicts.keep(index, value, accepted);
+        accepted
+    }
+
     fn accepts_members(&self, guard: &Guard, map: &Map<String, Value>, look: Look) -> bool {
+        let each = |accept: &dyn Fn(&Guard, &Value) -> bool| {
+            guard
+                .members
+                .iter()
+                .all(|(key, member)| map.get(key.as_ref()).is_none_or(|value| accept(member, value)))
+        };
+        // What is inside the members comes last: a word that tells the alternatives apart may stand behind it.
+        let deep = |value: &Value| look.into > 1 && (value.is_object() || value.is_array());
         guard.required.iter().all(|key| map.contains_key(key.as_ref()))
             && (!guard.closed || map.keys().all(|key| guard.has_member(key)))
-            && guard.members.iter().all(|(key, member)| {
-                map.get(key.as_ref()).is_none_or(|value| self.accepts(member, value, look))
-            })
+            && each(&|member, value| deep(value) || self.accepts(member, value, look))
+            && each(&|member, value| !deep(value) || self.accepts(member, value, Look::SURFACE))
+            && each(&|member, value| !deep(value) || self.accepts(member, value, look))
             && guard.others.as_ref().is_none_or(|others| {
                 map.iter().all(|(key, value)| guard.has_member(key) || self.accepts(others, value, look))
             })

@@ -4,22 +4,28 @@ mod bounds;
 mod codec;
 mod decode;
 mod encode;
+mod equality;
 mod guard;
 mod names;
 mod simplify;
+#[cfg(test)]
+mod tests;
 mod text;
 
-pub(crate) use bounds::is_bound;
+pub(crate) use bounds::{all_hold, is_bound};
 pub(crate) use codec::{Branch, Codec, Entries, ObjectCodec, PropertyCodec, Rest, TupleCodec, agree};
-pub(crate) use guard::{Guard, Look, Watch};
+pub(crate) use equality::{digest, equal};
+pub(crate) use guard::{Guard, Look, Verdicts, Watch};
 pub(crate) use simplify::{does_nothing, innocent};
 pub(crate) use text::NULL_TEXT;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-/// How the arguments of one tool travel: `encode` and `decode` are each other's inverse.
+/// How the arguments of one tool travel: `decode` undoes `encode`. Beyond that it also reads what `encode` never writes, such as
+/// an object where entries were asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub(crate) root: Codec,
@@ -98,8 +104,17 @@ impl Plan {
     ) -> Result<Value, PlanError> {
         let size = measure(arguments, DEEPEST)?;
         let steps = Cell::new(FREE_STEPS.saturating_add(size.saturating_mul(STEPS_FOR_EACH_VALUE)));
+        self.pass_within(&steps, work)
+    }
+
+    fn pass_within(
+        &self,
+        steps: &Cell<usize>,
+        work: impl FnOnce(&Pass<'_>) -> Result<Value, PlanError>,
+    ) -> Result<Value, PlanError> {
         let definition = |index: usize| self.guards.get(index);
-        work(&Pass { plan: self, watch: Watch { definition: &definition, steps: &steps } })
+        let watch = Watch { definition: &definition, steps, verdicts: Verdicts::default() };
+        work(&Pass { plan: self, watch, trials: Cell::new(0), encoded: RefCell::default() })
     }
 
     fn definition(&self, index: usize) -> Result<&Codec, PlanError> {
@@ -107,17 +122,24 @@ impl Plan {
     }
 }
 
+type Encoded = Result<Value, PlanError>;
+
 /// One walk through arguments.
 struct Pass<'p> {
     plan: &'p Plan,
     watch: Watch<'p>,
+    /// Alternatives that are being tried, each inside the one before.
+    trials: Cell<usize>,
+    /// What has become of objects and arrays of the arguments while alternatives were tried: each alternative around them asks
+    /// again. By the number of the definition, and by their addresses, which stay the same throughout.
+    encoded: RefCell<HashMap<(usize, *const Value), Encoded>>,
 }
 
 /// Levels of arguments that are read; as many as `serde_json` parses.
 const DEEPEST: usize = 128;
 
 /// Steps of guards: few enough to end soon. A recursive union of many alternatives can need more; its value is refused.
-const FREE_STEPS: usize = 100_000;
+const FREE_STEPS: usize = 500_000;
 const STEPS_FOR_EACH_VALUE: usize = 512;
 
 /// How many values there are in `value`, itself among them.
@@ -127,22 +149,5 @@ fn measure(value: &Value, levels: usize) -> Result<usize, PlanError> {
         Value::Array(items) => items.iter().try_fold(1, |sum, item| Ok(sum + measure(item, inner)?)),
         Value::Object(map) => map.values().try_fold(1, |sum, item| Ok(sum + measure(item, inner)?)),
         _ => Ok(1),
-    }
-}
-
-/// Equality of JSON values in the sense of JSON Schema: 1 and 1.0 are the same number.
-pub(crate) fn equal(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => {
-            left == right || ((left.is_f64() || right.is_f64()) && left.as_f64() == right.as_f64())
-        }
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(key, left)| right.get(key).is_some_and(|right| equal(left, right)))
-        }
-        _ => left == right,
     }
 }

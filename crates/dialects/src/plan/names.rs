@@ -23,8 +23,8 @@ impl Plan {
                 Some(property) => (property.wire.to_string(), &property.codec),
                 None => match &object.rest {
                     Rest::Carrier { wire, entries, .. } => (format!("{wire}/{name}"), &entries.value),
-                    Rest::Each(each) => (name.to_owned(), each),
-                    Rest::Same => (name.to_owned(), &Codec::Same),
+                    Rest::Each(each) => (object.escaped(name), each),
+                    Rest::Same => (object.escaped(name), &Codec::Same),
                 },
             },
             Codec::List(item) => (name.to_owned(), item),

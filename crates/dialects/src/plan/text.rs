@@ -48,12 +48,10 @@ pub(super) fn escape_null(value: Value) -> Value {
 }
 
 /// `None` where the text means null.
-pub(super) fn unescape_null(value: &Value) -> Option<Value> {
-    match value {
-        Value::String(text) if text == NULL_TEXT => None,
-        Value::String(text) if is_spelled_null(text) => {
-            Some(Value::String(text.strip_prefix('\\').unwrap_or(text).to_owned()))
-        }
-        other => Some(other.clone()),
+pub(super) fn unescape_null(text: &str) -> Option<String> {
+    if text == NULL_TEXT {
+        return None;
     }
+    let escaped = text.strip_prefix('\\').filter(|rest| is_spelled_null(rest));
+    Some(escaped.unwrap_or(text).to_owned())
 }

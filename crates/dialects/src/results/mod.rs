@@ -147,7 +147,7 @@ pub fn render_results(
             Prepared { outcome: *outcome, fallback_id: format!("call_{index}"), arranged }
         })
         .collect();
-    if dialect.messages.call_ids {
+    if write::replaces_absent_ids(&dialect.messages) {
         for (index, _) in outcomes.iter().enumerate().filter(|(_, outcome)| outcome.call_id.is_none()) {
             changes.push(ResultChange {
                 result: index,

@@ -50,6 +50,16 @@ pub(super) fn write(rules: &MessageRules, results: &[Prepared<'_>]) -> Vec<Value
     }
 }
 
+/// Whether a result is written with an id of ours where its call had none.
+pub(super) fn replaces_absent_ids(rules: &MessageRules) -> bool {
+    match rules.protocol {
+        Protocol::Chat | Protocol::CohereChat => rules.call_ids,
+        Protocol::Responses | Protocol::Messages | Protocol::Converse => true,
+        // Without ids, or with ids that only calls with an id have.
+        Protocol::Functions | Protocol::OllamaChat | Protocol::GenerateContent | Protocol::Mcp => false,
+    }
+}
+
 fn chat_message(rules: &MessageRules, result: &Prepared<'_>) -> Value {
     let name = result.outcome.wire_name;
     let mut message = Map::new();
@@ -58,8 +68,7 @@ fn chat_message(rules: &MessageRules, result: &Prepared<'_>) -> Value {
         message.insert("name".into(), name.into());
     } else {
         message.insert("role".into(), "tool".into());
-        // An API whose ids are optional gets one only if the call had one.
-        if rules.call_ids && (rules.protocol != Protocol::OllamaChat || result.outcome.call_id.is_some()) {
+        if rules.call_ids && (result.outcome.call_id.is_some() || replaces_absent_ids(rules)) {
             message.insert("tool_call_id".into(), result.id().into());
         }
         if let Some(field) = &rules.tool_name_field {

@@ -1,6 +1,8 @@
 //! Tool lists as text.
 
-use gateway_dialects::context::{Detail, ToolFilter, group_by, render_context, render_groups, render_within};
+use gateway_dialects::context::{
+    Detail, ToolFilter, group_by, render_context, render_groups, render_resources, render_within,
+};
 use serde_json::{Value, json};
 
 fn tools() -> Vec<Value> {
@@ -155,4 +157,20 @@ fn a_limit_on_tokens_takes_detail_before_tools() {
     let short = render_within(&all, Detail::Detailed, size(&concise) - 40);
     assert!(size(&short) <= size(&concise) - 40 && short.contains("1. tool_0("), "{short}");
     assert!(short.ends_with(" more tools are not shown.)"), "{short}");
+}
+
+#[test]
+fn resources_are_told_below_their_servers() {
+    let resources = [
+        json!({"uri": "file:///a", "name": "A", "description": "The first."}),
+        json!({"uriTemplate": "file:///{x}"}),
+    ];
+    let groups = [
+        ("files (connected)".to_owned(), resources.iter().collect::<Vec<&Value>>()),
+        ("empty (idle)".to_owned(), Vec::new()),
+    ];
+    let expected = "# Available Resources\n\n## files (connected)\n\n- file:///a (A): The first.\n\
+                    - file:///{x}: No description available";
+    assert_eq!(render_resources(&groups), expected);
+    assert_eq!(render_resources(&[]), "# Available Resources\n\nNo resources available.");
 }

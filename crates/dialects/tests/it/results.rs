@@ -627,3 +627,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_id_is_reported_as_ours_exactly_where_it_is_written() {
+    let result = json!({"content": [{"type": "text", "text": "42"}]});
+    let dialects = Dialects::builtin();
+    for name in dialects.names() {
+        let outcome = Outcome { call_id: None, wire_name: "add", result: &result, kept: None };
+        let rendered = render_results(&dialect(name), &[outcome], &ResultOptions::default());
+        let written = Value::Array(rendered.messages).to_string().contains("call_0");
+        let reported = rendered.changes.iter().any(|change| change.reason.contains("call_0"));
+        assert_eq!(reported, written, "{name}");
+    }
+}

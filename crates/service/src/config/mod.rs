@@ -1,5 +1,6 @@
 //! What is configured for the service itself.
 
+mod access;
 mod read;
 mod section;
 mod units;
@@ -49,6 +50,8 @@ pub struct ServiceConfig {
     pub default_server: Option<String>,
     /// Whether arguments are checked against the tool's schema before they are sent.
     pub validate: bool,
+    /// Results that are kept for a while.
+    pub cache: CacheConfig,
     /// The call log.
     pub log: LogConfig,
     /// The MCP endpoint.
@@ -93,6 +96,22 @@ pub struct RateLimit {
     pub burst: f64,
 }
 
+/// Which results are kept, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheConfig {
+    /// `server/tool` patterns and the time that results are kept; the first that fits counts. A pattern covers only tools that
+    /// only read; a tool without `*` is covered always. None by default.
+    pub tools: Vec<(String, Duration)>,
+    /// Most bytes of all results together.
+    pub bytes: usize,
+}
+
+impl Default for CacheConfig {
+    fn default() -> Self {
+        Self { tools: Vec::new(), bytes: 16 << 20 }
+    }
+}
+
 /// Settings of the call log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -125,7 +144,7 @@ impl Default for LogConfig {
 }
 
 /// Settings of the MCP endpoint.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpConfig {
     /// Entries of one page of a list.
@@ -141,6 +160,8 @@ pub struct McpConfig {
     /// Whether `tools/list` shows three tools (search, describe, call) instead of all. JSON name `search`: `"off"`, `"on"`, or the
     /// number of tools above which it is on.
     pub search: SearchMode,
+    /// Most bytes of a message on standard input.
+    pub line_bytes: usize,
 }
 
 impl Default for McpConfig {
@@ -152,6 +173,7 @@ impl Default for McpConfig {
             input_expiry: Duration::from_mins(10),
             parked_calls: 1_000,
             search: SearchMode::Off,
+            line_bytes: 32 << 20,
         }
     }
 }
@@ -189,6 +211,7 @@ impl Default for ServiceConfig {
             drain: Duration::from_secs(10),
             default_server: None,
             validate: true,
+            cache: CacheConfig::default(),
             log: LogConfig::default(),
             mcp: McpConfig::default(),
             dialect_files: Vec::new(),

@@ -1,17 +1,16 @@
 //! Reading the settings from the configuration file and from variables. Variables win.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gateway_upstream::config::jsonc::Document;
-use gateway_upstream::config::{ConfigSource, Environment, GatewayConfig, expand};
+use gateway_upstream::config::{ConfigSource, Environment, GatewayConfig};
 use serde_json::{Map, Value};
 
+use super::access::{keys, listen, origins};
 use super::section::{Notes, Section, SettingProblem, SettingProblems};
-use super::{RateLimit, Secret, ServiceConfig};
+use super::{CacheConfig, McpConfig, RateLimit, ServiceConfig};
 
 /// The members at the top of the file that are read here.
 const KNOWN: &[&str] = &[
@@ -28,6 +27,8 @@ const KNOWN: &[&str] = &[
     "drain",
     "defaultServer",
     "validate",
+    "cache",
+    "mcp",
     "log",
     "logLevel",
     "dialects",
@@ -95,6 +96,12 @@ fn read(
         .map(PathBuf::from)
         .or_else(|| top.text("dataDirectory").map(|path| paths.resolve(path)))
         .or_else(|| paths.data());
+    if let Some(section) = top.object("cache") {
+        read_cache(&mut config.cache, &section);
+    }
+    if let Some(section) = top.object("mcp") {
+        read_mcp(&mut config.mcp, &section);
+    }
     read_log(&mut config, &top, &paths);
     read_level(&mut config, &top, environment);
     let errors = notes.errors.into_inner();
@@ -102,132 +109,6 @@ fn read(
         return Err(SettingProblems(errors));
     }
     Ok(Settings { service: config, warnings: notes.warnings.into_inner() })
-}
-
-/// Where to listen: `listen`, or `host` and `port`; the variables `HOST` and `PORT` win.
-fn listen(top: &Section<'_>, environment: &Environment<'_>) -> SocketAddr {
-    let mut address = ServiceConfig::default().listen;
-    if let Some(text) = top.text("listen") {
-        match parse_listen(text, address) {
-            Some(listen) => address = listen,
-            None => top.error("listen", "must be `address:port`, such as `127.0.0.1:8787` or `[::1]:8787`"),
-        }
-    }
-    if let Some(text) = top.text("host") {
-        match parse_host(text) {
-            Some(host) => address.set_ip(host),
-            None => top.error("host", "must be an address, such as `127.0.0.1`, or `localhost`"),
-        }
-    }
-    if let Some(port) = top.whole("port", 0..=65_535).and_then(|port| u16::try_from(port).ok()) {
-        address.set_port(port);
-    }
-    if let Some(text) = environment.non_empty("HOST") {
-        match parse_host(&text) {
-            Some(host) => address.set_ip(host),
-            // Shells set this variable to the machine's name.
-            None => top.notes.variable("HOST", "is no address, so it is not used", false),
-        }
-    }
-    if let Some(text) = environment.non_empty("PORT") {
-        match text.trim().parse() {
-            Ok(port) => address.set_port(port),
-            Err(_) => top.notes.variable("PORT", "must be a number from 0 to 65535", true),
-        }
-    }
-    address
-}
-
-fn parse_listen(text: &str, usual: SocketAddr) -> Option<SocketAddr> {
-    if let Ok(address) = text.parse() {
-        return Some(address);
-    }
-    if let Some(host) = parse_host(text) {
-        return Some(SocketAddr::new(host, usual.port()));
-    }
-    let (host, port) = text.rsplit_once(':')?;
-    let port = port.parse().ok()?;
-    let host = if host.is_empty() { usual.ip() } else { parse_host(host)? };
-    Some(SocketAddr::new(host, port))
-}
-
-fn parse_host(text: &str) -> Option<IpAddr> {
-    match text {
-        "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
-        "*" => Some(Ipv4Addr::UNSPECIFIED.into()),
-        other => other.trim_start_matches('[').trim_end_matches(']').parse().ok(),
-    }
-}
-
-/// Fewer characters are guessed too soon.
-const KEY_LENGTH: usize = 16;
-
-/// Keys by the name of their owner; a list gives names by place. `MCP_GATEWAY_API_KEY` adds one for `environment`.
-fn keys(top: &Section<'_>, environment: &Environment<'_>) -> BTreeMap<String, Secret> {
-    let mut keys = BTreeMap::new();
-    let mut add = |owner: String, value: &Value, pointer: &str| {
-        let Some(text) = value.as_str() else { return top.notes.error(pointer, "must be a text") };
-        match expand(text, environment) {
-            Ok(expanded) if expanded.text.is_empty() => top.notes.error(pointer, "must not be empty"),
-            Ok(expanded) => {
-                if expanded.text.len() < KEY_LENGTH {
-                    top.notes
-                        .warn(pointer, format!("has fewer than {KEY_LENGTH} characters and may be guessed"));
-                }
-                keys.insert(owner, Secret::new(expanded.text));
-            }
-            Err(error) => top.notes.error(pointer, error.to_string()),
-        }
-    };
-    match top.get("apiKeys") {
-        None => {}
-        Some(Value::Object(members)) => {
-            let section = Section { notes: top.notes, pointer: top.at("apiKeys"), members };
-            for (owner, value) in members {
-                add(owner.clone(), value, &section.at(owner));
-            }
-        }
-        Some(Value::Array(items)) => {
-            for (place, value) in items.iter().enumerate() {
-                add(format!("key-{}", place + 1), value, &format!("{}/{place}", top.at("apiKeys")));
-            }
-        }
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
-            top.error("apiKeys", "must be an object of keys by the name of their owner, or a list of keys");
-        }
-    }
-    if let Some(key) = environment.non_empty("MCP_GATEWAY_API_KEY") {
-        keys.insert("environment".to_owned(), Secret::new(key));
-    }
-    keys
-}
-
-/// `allowedOrigins`, or `cors` as a list or as `{origins}`.
-fn origins(top: &Section<'_>) -> Vec<String> {
-    let mut origins = top.texts("allowedOrigins").unwrap_or_default();
-    match top.get("cors") {
-        None | Some(Value::Bool(false)) => {}
-        Some(Value::Object(_)) => {
-            let Some(section) = top.object("cors") else { return origins };
-            section.warn_of_unknown(&["origins"]);
-            origins.extend(section.texts("origins").unwrap_or_default());
-        }
-        Some(Value::Bool(true)) => {
-            top.error("cors", "must list the origins; `[\"*\"]` allows every page to read");
-        }
-        Some(_) => origins.extend(top.texts("cors").unwrap_or_default()),
-    }
-    for origin in &origins {
-        let is_origin = origin == "*"
-            || origin.split_once("://").is_some_and(|(scheme, rest)| {
-                !scheme.is_empty() && !rest.is_empty() && !rest.trim_end_matches('/').contains('/')
-            });
-        if !is_origin {
-            top.notes
-                .error("/allowedOrigins", format!("`{origin}` must look like `https://app.example.org`"));
-        }
-    }
-    origins
 }
 
 fn read_limits(config: &mut ServiceConfig, top: &Section<'_>) {
@@ -267,6 +148,51 @@ fn rate_limit(section: &Section<'_>) -> Option<RateLimit> {
     let per_second = per_second?;
     let burst = section.positive("burst", 1e6).unwrap_or(per_second).max(1.0);
     Some(RateLimit { per_second, burst })
+}
+
+fn read_cache(config: &mut CacheConfig, section: &Section<'_>) {
+    section.warn_of_unknown(&["tools", "maxBytes"]);
+    if let Some(bytes) = section.bytes("maxBytes", 1 << 10..=1 << 40) {
+        config.bytes = usize::try_from(bytes).unwrap_or(config.bytes);
+    }
+    let Some(tools) = section.object("tools") else { return };
+    for pattern in tools.members.keys() {
+        if !pattern.contains('/') && pattern != "*" {
+            tools.error(pattern, "must name a server and a tool, such as `docs/search` or `docs/*`");
+        } else if tools.get(pattern) == Some(&Value::Bool(false)) {
+            config.tools.push((pattern.clone(), Duration::ZERO));
+        } else if let Some(time) = tools.time(pattern, Duration::ZERO..=DAY) {
+            config.tools.push((pattern.clone(), time));
+        }
+    }
+}
+
+fn read_mcp(config: &mut McpConfig, section: &Section<'_>) {
+    section.warn_of_unknown(&[
+        "pageSize",
+        "sessions",
+        "sessionIdle",
+        "inputExpiry",
+        "parkedCalls",
+        "lineBytes",
+    ]);
+    let set = |place: &mut usize, name: &str, most: u64| {
+        if let Some(count) = section.count(name, 1..=most) {
+            *place = count;
+        }
+    };
+    set(&mut config.page, "pageSize", 1_000_000);
+    set(&mut config.sessions, "sessions", 10_000_000);
+    set(&mut config.parked_calls, "parkedCalls", 1_000_000);
+    if let Some(time) = section.time("sessionIdle", SECOND..=DAY) {
+        config.session_idle = time;
+    }
+    if let Some(time) = section.time("inputExpiry", SECOND..=DAY) {
+        config.input_expiry = time;
+    }
+    if let Some(bytes) = section.bytes("lineBytes", 1 << 10..=1 << 30) {
+        config.line_bytes = usize::try_from(bytes).unwrap_or(config.line_bytes);
+    }
 }
 
 fn read_log(config: &mut ServiceConfig, top: &Section<'_>, paths: &Paths<'_>) {
@@ -386,6 +312,8 @@ mod tests {
             "timeouts": {"read": "5s", "list": 1.5},
             "rateLimit": {"perSecond": 5, "burst": 20},
             "drain": "3s",
+            "mcp": {"pageSize": 20, "sessions": 30, "sessionIdle": "1m", "inputExpiry": 90, "parkedCalls": 40, "lineBytes": "1MB"},
+            "cache": {"tools": {"docs/secret": false, "docs/*": "5m"}, "maxBytes": "2MB"},
             "defaultServer": "files",
             "validate": false,
             "log": {"directory": "log", "redact": ["ssn", "bank/*:/account"], "maxValueBytes": 1024, "keepDays": 7, "keepBytes": "10MB"},
@@ -404,6 +332,19 @@ mod tests {
             (Duration::from_secs(5), Duration::from_millis(1_500))
         );
         assert_eq!(config.rate_limit, Some(RateLimit { per_second: 5.0, burst: 20.0 }));
+        let kept = [("docs/secret", Duration::ZERO), ("docs/*", Duration::from_mins(5))];
+        let tools = kept.map(|(pattern, time)| (pattern.to_owned(), time)).into();
+        assert_eq!(config.cache, CacheConfig { tools, bytes: 2 << 20 });
+        let mcp = McpConfig {
+            page: 20,
+            sessions: 30,
+            session_idle: Duration::from_mins(1),
+            input_expiry: Duration::from_secs(90),
+            parked_calls: 40,
+            line_bytes: 1 << 20,
+            search: crate::config::SearchMode::Off,
+        };
+        assert_eq!(config.mcp, mcp);
         assert_eq!((config.drain, config.validate), (Duration::from_secs(3), false));
         assert_eq!(config.log.directory.as_deref(), Some(Path::new("/etc/gateway/log")));
         assert_eq!(
@@ -472,6 +413,10 @@ mod tests {
             "{\"logLevel\": \"loud\"}",
             "gateway.json:1: logLevel: `loud` is no level; expected debug, info, warn or error",
         );
+        check_error(
+            "{\"cache\": {\"tools\": {\"search\": 5}}}",
+            "gateway.json:1: cache.tools.search: must name a server and a tool, such as `docs/search` or `docs/*`",
+        );
         check_error("{\"validate\": \"yes\"}", "gateway.json:1: validate: must be true or false");
     }
 
@@ -490,23 +435,5 @@ mod tests {
         let warnings: Vec<String> =
             settings(text, &[]).unwrap().warnings.iter().map(|warning| warning.field.clone()).collect();
         assert_eq!(warnings, ["lisen", "apiKeys.0", "log.folder"]);
-    }
-
-    #[test]
-    fn addresses_have_several_forms() {
-        let usual: SocketAddr = "127.0.0.1:8787".parse().unwrap();
-        for (text, expected) in [
-            ("127.0.0.1:1", Some("127.0.0.1:1")),
-            ("[::1]:2", Some("[::1]:2")),
-            ("::1", Some("[::1]:8787")),
-            ("localhost:3", Some("127.0.0.1:3")),
-            (":4", Some("127.0.0.1:4")),
-            ("*:5", Some("0.0.0.0:5")),
-            ("localhost", Some("127.0.0.1:8787")),
-            ("host.example:1", None),
-            ("1.2.3.4:99999", None),
-        ] {
-            assert_eq!(parse_listen(text, usual), expected.map(|address| address.parse().unwrap()), "{text}");
-        }
     }
 }

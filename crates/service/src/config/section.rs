@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use gateway_upstream::config::ConfigError;
 use gateway_upstream::config::jsonc::{Document, pointer_step};
 use serde_json::{Map, Value};
 
@@ -12,25 +13,34 @@ use super::units;
 
 /// One thing that is wrong, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct SettingProblem {
     /// The file; `environment` where it was a variable.
     pub file: String,
     /// The line, from 1.
     pub line: Option<usize>,
-    /// The field: `limits.bodyBytes`; or the variable.
+    /// The field: `limits.bodyBytes`; or the variable. Empty where the whole file is meant.
     pub field: String,
     /// What is wrong, and what is expected. It never holds a key.
     pub message: String,
 }
 
+impl From<ConfigError> for SettingProblem {
+    fn from(error: ConfigError) -> Self {
+        Self { file: error.file, line: error.line, field: error.field, message: error.message }
+    }
+}
+
+/// `file:line: field: text`, which editors can jump to.
 impl fmt::Display for SettingProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.file)?;
         if let Some(line) = self.line {
             write!(formatter, ":{line}")?;
         }
-        write!(formatter, ": {}: {}", self.field, self.message)
+        if !self.field.is_empty() {
+            write!(formatter, ": {}", self.field)?;
+        }
+        write!(formatter, ": {}", self.message)
     }
 }
 

@@ -23,13 +23,13 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use serde_json::Value;
-use tower::Service as _;
 
 use crate::context::RequestContext;
 use crate::errors::{ApiError, code};
 use crate::gateway::Gateway;
 use crate::metrics::{Provider, RouteIndex};
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
+use crate::routes;
 use hosts::{Hosts, Origins, Standing};
 use keys::{Keys, NotKnown};
 use rate::{Payer, Rates};
@@ -130,8 +130,15 @@ impl Guard {
         }
         let access = passing.route.map_or(Access::Key, |(_, route)| route.access);
         if !self.keys.is_empty() && access == Access::Key {
-            let payer = caller.map_err(unknown_caller)?;
-            self.charge(&Payer::Owner(payer), passing)?;
+            match caller {
+                Ok(owner) => self.charge(&Payer::Owner(owner), passing)?,
+                // Whoever guesses keys pays too, from the allowance of the address; owners of keys behind the same address
+                // have their own.
+                Err(fault) => {
+                    self.charge(&Payer::Peer(peer), passing)?;
+                    return Err(unknown_caller(fault));
+                }
+            }
         } else {
             self.charge(&Payer::Peer(peer), passing)?;
         }
@@ -177,7 +184,7 @@ impl Guard {
     async fn answer<B>(
         &self,
         route: &'static Route,
-        mut parts: http::request::Parts,
+        parts: http::request::Parts,
         body: B,
         passing: &Passing,
     ) -> Result<Response, ApiError>
@@ -201,18 +208,14 @@ impl Guard {
                 bytes
             }
         };
-        parts.extensions.insert(passing.context.clone());
-        let future = self.router.clone().call(Request::from_parts(parts, Body::from(bytes)));
-        let outcome = AssertUnwindSafe(future).catch_unwind().await;
+        let context = passing.context.clone();
+        let answer = routes::ask(&self.gateway, &self.router, route.action, context, parts, bytes);
+        let outcome = AssertUnwindSafe(answer).catch_unwind().await;
         drop(entered);
-        Ok(match outcome {
-            Ok(Ok(response)) => response,
-            Ok(Err(never)) => match never {},
-            Err(_) => {
-                let message = "the gateway made a mistake; its log says more";
-                ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, message).into_response()
-            }
-        })
+        Ok(outcome.unwrap_or_else(|_| {
+            let message = "the gateway made a mistake; its log says more";
+            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, message).into_response()
+        }))
     }
 
     /// Gives the answer its ids, and tells metrics and log about it.

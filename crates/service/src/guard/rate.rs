@@ -15,7 +15,7 @@ const BUCKETS: usize = 4_096;
 pub(crate) enum Payer {
     /// The owner of a key.
     Owner(Arc<str>),
-    /// A peer, where no keys are configured.
+    /// A peer that shows no key of ours.
     Peer(IpAddr),
 }
 

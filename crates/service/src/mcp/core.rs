@@ -134,7 +134,8 @@ impl<'a> Asked<'a> {
             }
         };
         let errand = Arc::clone(&flight.errand);
-        match flight.drive(caller, out).await? {
+        let flown = flight.drive(caller, out).await;
+        match flown.map_err(|error| in_words_of(caller, self.method, error))? {
             Progressed::Done(result) => {
                 let result = tasks::published(&caller.face, errand.target.server(), result);
                 Ok(finished(caller, self.method, result))
@@ -243,6 +244,15 @@ fn completed(method: &str, result: RawJson) -> RawJson {
     text.extend_from_slice(missing.as_bytes());
     text.extend_from_slice(result.as_bytes().get(1..).unwrap_or(b"}"));
     RawJson::parse(text).unwrap_or(result)
+}
+
+/// An error as the caller's era has it: the code for a resource that is not there has changed.
+fn in_words_of(caller: &Caller, method: &str, error: RpcError) -> RpcError {
+    if method == method::READ_RESOURCE && caller.is_modern() && error.code == code::LEGACY_RESOURCE_NOT_FOUND
+    {
+        return RpcError { code: code::INVALID_PARAMS, ..error };
+    }
+    error
 }
 
 enum Resumed {

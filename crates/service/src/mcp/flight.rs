@@ -121,11 +121,11 @@ impl Errand {
             options.params.push(("requestState", state));
         }
         let errand = Arc::clone(&self);
-        let run = Box::pin(async move { errand.run(&options).await });
+        let run = Box::pin(async move { errand.run(options).await });
         Flight { errand: self, run, notes: notes_receiver, questions, open: Vec::new(), rounds: 0 }
     }
 
-    async fn run(&self, options: &CallOptions) -> Result<RawJson, RpcError> {
+    async fn run(&self, options: CallOptions) -> Result<RawJson, RpcError> {
         let fleet = self.gateway.fleet();
         match &self.target {
             Target::Tool { server, name, arguments } => {
@@ -140,26 +140,25 @@ impl Errand {
                     .await
                     .map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message))?;
                 let origin = Origin { transport: self.transport, provider: None };
-                self.gateway.run_with(tool, arguments, permit, &self.context, &origin, options).await.map_err(
-                    |failure| match failure {
-                        Failure::Call(error) => told(error),
-                        other => RpcError::new(code::INVALID_PARAMS, other.message()),
-                    },
-                )
+                let run = self.gateway.run_with(tool, arguments, permit, &self.context, &origin, options);
+                run.await.map(|done| done.result).map_err(|failure| match failure {
+                    Failure::Call(error) => told(error),
+                    other => RpcError::new(code::INVALID_PARAMS, other.message()),
+                })
             }
             Target::Prompt { server, name, arguments } => {
                 let quoted = json!(name).to_string();
                 let mut params = vec![("name", quoted.as_bytes())];
                 params.extend(arguments.as_ref().map(|arguments| ("arguments", arguments.as_bytes())));
                 let outcome =
-                    fleet.request(server.as_str(), method::GET_PROMPT, Some(name), &params, options).await;
+                    fleet.request(server.as_str(), method::GET_PROMPT, Some(name), &params, &options).await;
                 outcome.map_err(told)
             }
             Target::Resource { server, uri } => {
                 let quoted = json!(uri).to_string();
                 let params = [("uri", quoted.as_bytes())];
                 let outcome =
-                    fleet.request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, options).await;
+                    fleet.request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, &options).await;
                 outcome.map_err(told)
             }
         }

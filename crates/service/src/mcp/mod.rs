@@ -22,7 +22,10 @@ mod offers;
 mod out;
 mod parked;
 mod state;
+mod stdio;
 mod tasks;
+
+pub use self::stdio::{StdioError, serve_stdio};
 
 use axum::Extension;
 use axum::extract::{Path, State};

@@ -3,6 +3,8 @@
 use std::fmt::{self, Write as _};
 use std::sync::atomic::Ordering;
 
+use crate::cache::CacheFigures;
+
 use super::histogram::{BOUNDS, Histogram};
 use super::labels::OUTCOMES;
 use super::{Metrics, RouteIndex, STATUSES};
@@ -20,6 +22,8 @@ pub(crate) struct Gauges {
     pub(crate) log_bytes: u64,
     /// Tools in the catalogue.
     pub(crate) tools: u64,
+    /// Results that are kept.
+    pub(crate) cache: CacheFigures,
 }
 
 /// How one server is.
@@ -216,6 +220,10 @@ impl Metrics {
     }
 }
 
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
 fn write_gauges(text: &mut Text, gauges: &Gauges) {
     text.gauge("gateway_tools", "Tools that the servers offer.", gauges.tools);
     text.gauge(
@@ -233,6 +241,18 @@ fn write_gauges(text: &mut Text, gauges: &Gauges) {
         "Attempts to write the call log that failed.",
         gauges.log_failures,
     );
+    text.counter(
+        "gateway_cache_hits_total",
+        "Calls that were answered with a kept result.",
+        gauges.cache.hits,
+    );
+    text.counter(
+        "gateway_cache_misses_total",
+        "Calls whose result could have been kept but was not.",
+        gauges.cache.misses,
+    );
+    text.gauge("gateway_cache_entries", "Results that are kept.", count(gauges.cache.entries));
+    text.gauge("gateway_cache_bytes", "Size of the results that are kept.", count(gauges.cache.bytes));
     text.gauge("gateway_log_bytes", "Size of the call log on disk.", gauges.log_bytes);
     text.family("gateway_upstream_up", "gauge", "Whether a call to the server would work.");
     for server in &gauges.servers {

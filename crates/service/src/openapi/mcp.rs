@@ -1,7 +1,7 @@
 //! The routes of the MCP endpoint, which has its own rules for messages and errors.
 
+use super::parts::ROW;
 use super::route::{Action, Answer, Body, Content, Kind, Load, Parameter, Place, Route, Verb};
-use super::table::ROW;
 
 const GROUP: Parameter = Parameter {
     name: "group",
@@ -122,7 +122,7 @@ pub(super) const API: Route = Route {
     description: "Its answer comes on the stream.",
     parameters: &[SESSION_ID],
     body: MESSAGE,
-    answers: &[ACCEPTED, refused(400, "The message cannot be read."), NOT_KNOWN],
+    answers: &[ACCEPTED, refused(400, "The message cannot be read, or no session is named."), NOT_KNOWN],
     ..ROW
 };
 

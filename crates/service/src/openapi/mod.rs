@@ -1,12 +1,15 @@
 //! The description of the HTTP face: one table of routes, the OpenAPI document made from it, and a page that shows it.
 
 mod document;
+mod find;
 mod mcp;
 mod page;
+mod parts;
 mod route;
 mod table;
 
 pub use document::document;
+pub(crate) use find::{Found, find};
 pub(crate) use page::{json, page};
 pub(crate) use route::{Access, Action, Load, Route, Verb};
-pub(crate) use table::{Found, ROUTES, find};
+pub(crate) use table::ROUTES;

@@ -156,6 +156,8 @@ pub(crate) enum Content {
     Media(&'static str),
     /// JSON or another media type, as the caller asks.
     JsonOr(&'static str, &'static str),
+    /// JSON with an example, or a stream of events that ends with the same JSON.
+    JsonOrEvents(&'static str, &'static str),
     /// The error shape; the words that `code` may have.
     Error(&'static [&'static str]),
 }

@@ -1,109 +1,12 @@
 //! All routes. The router, the guard, the metrics and the document are made from this table.
 
 use super::mcp;
-use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Parameter, Place, Route, Verb};
-
-const fn path(name: &'static str, description: &'static str) -> Parameter {
-    Parameter { name, place: Place::Path, kind: Kind::Text, description }
-}
-
-const fn query(name: &'static str, kind: Kind, description: &'static str) -> Parameter {
-    Parameter { name, place: Place::Query, kind, description }
-}
-
-const fn header(name: &'static str, description: &'static str) -> Parameter {
-    Parameter { name, place: Place::Header, kind: Kind::Text, description }
-}
-
-const fn ok(description: &'static str, content: Content) -> Answer {
-    Answer { status: 200, description, content }
-}
-
-const fn error(status: u16, description: &'static str, codes: &'static [&'static str]) -> Answer {
-    Answer { status, description, content: Content::Error(codes) }
-}
-
-const SERVER: Parameter = query(
-    "server",
-    Kind::Text,
-    "One server by name, or `*` for all. Absent means the default server if there is one, else all.",
-);
-const PROVIDER: Parameter =
-    path("provider", "A dialect such as `openai`, `anthropic` or `gemini`; see `GET /providers`.");
-const NAME: Parameter = path("name", "The server's name as the configuration has it.");
-const MODEL: Parameter = query("model", Kind::Text, "A model id; chooses the rules that this model needs.");
-const IDEMPOTENCY_KEY: Parameter = header(
-    "Idempotency-Key",
-    "Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes.",
-);
-const RESULT: Parameter = query(
-    "result",
-    Kind::Text,
-    "The shape of the result: `raw` as the server gave it, `parsed`, `first-text`, `joined`, `rich` or `provider`.",
-);
-const ERRORS: Parameter = query(
-    "errors",
-    Kind::Words(&["plain", "precise"]),
-    "`precise` answers a single call's failure with 404, 502, 503 or 504 where they fit.",
-);
-
-const COERCE: Parameter =
-    query("coerceArguments", Kind::Flag, "Mend arguments of the wrong type, such as \"15\" for a number.");
-const BAD_ARGUMENTS: Parameter = query(
-    "onBadArguments",
-    Kind::Words(&["error", "raw", "repair"]),
-    "What happens to arguments that are not JSON.",
-);
-const CHARACTERS: Parameter = query(
-    "maxCharacters",
-    Kind::Number { least: 100, most: 100_000_000, usual: None },
-    "Cut results that are longer.",
-);
-const TO: Parameter = query("to", Kind::Texts, "The dialects to convert to or to check for.");
-
-const CATEGORY: Parameter = query("category", Kind::Texts, "Only tools of these categories.");
-const IMPORTANCE: Parameter =
-    query("importance", Kind::Words(&["low", "normal", "high"]), "Only tools of at least this importance.");
-const TAG: Parameter = query("tag", Kind::Texts, "Only tools with one of these tags.");
-const NAME_PATTERN: Parameter =
-    query("name", Kind::Texts, "Only tools whose name fits one of these patterns (`*`, `?`).");
-const GROUP: Parameter = query("group", Kind::Texts, "Only tools of these configured groups.");
-
-const UNKNOWN_SERVER: Answer =
-    error(400, "The server or a parameter is wrong.", &["SERVER_NOT_FOUND", "VALIDATION_ERROR"]);
-const UNKNOWN_PROVIDER: Answer = error(
-    400,
-    "The provider, the server or a parameter is wrong.",
-    &["UNKNOWN_PROVIDER", "SERVER_NOT_FOUND", "VALIDATION_ERROR"],
-);
-const NOT_MODIFIED: Answer =
-    Answer { status: 304, description: "The tag in `If-None-Match` still holds.", content: Content::Nothing };
-const CALL_FAULT: Answer = error(
-    500,
-    "The server cannot be reached, gave no answer in time or answered with a fault.",
-    &["CONNECTION_ERROR", "TIMEOUT", "SERVER_ERROR"],
-);
-const PRECISE_FAULTS: [Answer; 3] = [
-    error(502, "With `errors=precise`: the server is gone or faulty.", &["CONNECTION_ERROR", "SERVER_ERROR"]),
-    error(503, "Too much at once; see `Retry-After`.", &["OVERLOADED"]),
-    error(504, "With `errors=precise`: no answer in time.", &["TIMEOUT"]),
-];
-const CONFLICT: Answer = error(422, "The key was used with another body.", &["IDEMPOTENCY_CONFLICT"]);
-const NO_SUCH_SERVER: Answer = error(404, "No server has this name.", &["SERVER_NOT_FOUND"]);
-
-pub(super) const ROW: Route = Route {
-    action: Action::Live,
-    verb: Verb::Get,
-    path: "",
-    tag: "Operations",
-    summary: "",
-    description: "",
-    access: Access::Key,
-    load: Load::Counted,
-    parameters: &[],
-    body: None,
-    answers: &[],
+use super::parts::{
+    ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULT, CATEGORY, CHARACTERS, COERCE, CONFLICT, ERRORS, GROUP,
+    IDEMPOTENCY_KEY, IMPORTANCE, MODEL, NAME, NAME_PATTERN, NO_SUCH_SERVER, NOT_MODIFIED, PRECISE_FAULTS,
+    PROVIDER, RESULT, ROW, SERVER, TAG, TO, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
 };
+use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Route, Verb};
 
 /// All routes, in the order of the document.
 pub(crate) static ROUTES: &[Route] = &[
@@ -190,6 +93,11 @@ pub(crate) static ROUTES: &[Route] = &[
                 Kind::Words(&["server", "category"]),
                 "Puts tools that belong together under one heading.",
             ),
+            query(
+                "resources",
+                Kind::Flag,
+                "Tells the servers' resources too, with the state of each server.",
+            ),
             NAME_PATTERN,
             CATEGORY,
             IMPORTANCE,
@@ -207,8 +115,20 @@ pub(crate) static ROUTES: &[Route] = &[
         summary: "Run a provider's tool calls",
         description: "`call` is one call, a list of calls or a whole model reply. One call gives `result`, several give \
                       `results` in call order; both give `messages` to append to the conversation. The status is 200 whenever \
-                      the request itself is sound: failures of tools are results for the model.",
-        parameters: &[SERVER, MODEL, RESULT, ERRORS, COERCE, BAD_ARGUMENTS, CHARACTERS, IDEMPOTENCY_KEY],
+                      the request itself is sound: failures of tools are results for the model. A result with `cached` is that of an earlier \
+                      call.",
+        parameters: &[
+            SERVER,
+            MODEL,
+            RESULT,
+            ERRORS,
+            COERCE,
+            BAD_ARGUMENTS,
+            CHARACTERS,
+            IDEMPOTENCY_KEY,
+            CACHE_CONTROL,
+            ACCEPT,
+        ],
         body: Some(Body {
             schema: "ExecuteRequest",
             examples: &[
@@ -226,11 +146,9 @@ pub(crate) static ROUTES: &[Route] = &[
         answers: &[
             ok(
                 "The results.",
-                Content::Json(
+                Content::JsonOrEvents(
                     "ExecuteAnswer",
-                    Some(
-                        r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]},"messages":[]}"#,
-                    ),
+                    r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]},"messages":[]}"#,
                 ),
             ),
             error(
@@ -258,7 +176,7 @@ pub(crate) static ROUTES: &[Route] = &[
         tag: "Calls",
         summary: "Run one tool by name",
         description: "`tool` may be canonical (`mcp__<server>__<tool>`); `server` is then not needed.",
-        parameters: &[RESULT, ERRORS, IDEMPOTENCY_KEY],
+        parameters: &[RESULT, ERRORS, IDEMPOTENCY_KEY, CACHE_CONTROL, ACCEPT],
         body: Some(Body {
             schema: "CallToolRequest",
             examples: &[
@@ -268,10 +186,10 @@ pub(crate) static ROUTES: &[Route] = &[
         }),
         answers: &[
             ok(
-                "The result as the server gave it, also where the tool says that it failed (`isError`).",
-                Content::Json(
+                "The result as the server gave it, also where the tool says that it failed (`isError`). `X-Cache: hit` and `Age` say that it is that of an earlier call.",
+                Content::JsonOrEvents(
                     "CallToolAnswer",
-                    Some(r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]}}"#),
+                    r#"{"result":{"content":[{"type":"text","text":"{\"result\":42}"}]}}"#,
                 ),
             ),
             error(
@@ -555,109 +473,3 @@ pub(crate) static ROUTES: &[Route] = &[
         ..ROW
     },
 ];
-
-/// What the table says about a request.
-#[derive(Debug)]
-pub(crate) enum Found {
-    /// A route and its place in the table.
-    Route(usize, &'static Route),
-    /// The path exists with other methods.
-    OtherMethods(String),
-    /// No such path.
-    Nothing,
-}
-
-/// Looks a request up.
-pub(crate) fn find(method: &http::Method, path: &str) -> Found {
-    let mut exists = false;
-    for (place, route) in ROUTES.iter().enumerate() {
-        if fits(route.path, path) {
-            if route.verb.takes(method) {
-                return Found::Route(place, route);
-            }
-            exists = true;
-        }
-    }
-    if exists { Found::OtherMethods(methods(path)) } else { Found::Nothing }
-}
-
-/// The methods of a path, for `Allow`.
-fn methods(path: &str) -> String {
-    let mut words: Vec<&str> = Vec::new();
-    for route in ROUTES.iter().filter(|route| fits(route.path, path)) {
-        words.push(route.verb.name());
-        if route.verb == Verb::Get {
-            words.push("HEAD");
-        }
-    }
-    words.push("OPTIONS");
-    words.join(", ")
-}
-
-/// Whether `path` is one of those that `pattern` stands for. A parameter is one segment that is not empty.
-fn fits(pattern: &str, path: &str) -> bool {
-    if !pattern.contains('{') {
-        return pattern == path;
-    }
-    let mut wanted = pattern.split('/');
-    let mut given = path.split('/');
-    loop {
-        match (wanted.next(), given.next()) {
-            (None, None) => return true,
-            (Some(wanted), Some(given)) if wanted == given => {}
-            (Some(wanted), Some(given)) if wanted.starts_with('{') && !given.is_empty() => {}
-            _ => return false,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use http::Method;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(method: &Method, path: &str, expected: &str) {
-        let found = match find(method, path) {
-            Found::Route(place, route) => {
-                assert!(std::ptr::eq(route, &raw const ROUTES[place]));
-                route.path.to_owned()
-            }
-            Found::OtherMethods(allow) => format!("405 {allow}"),
-            Found::Nothing => "404".to_owned(),
-        };
-        assert_eq!(found, expected, "{method} {path}");
-    }
-
-    #[test]
-    fn requests_find_their_route() {
-        check(&Method::GET, "/tools", "/tools");
-        check(&Method::HEAD, "/tools", "/tools");
-        check(&Method::GET, "/tools/gemini", "/tools/{provider}");
-        check(&Method::GET, "/tools/gemini/context", "/tools/{provider}/context");
-        check(&Method::GET, "/tools/", "404");
-        check(&Method::GET, "/tools//context", "404");
-        check(&Method::GET, "/tools/gemini/context/", "404");
-        check(&Method::POST, "/tools", "405 GET, HEAD, OPTIONS");
-        check(&Method::GET, "/execute", "405 POST, OPTIONS");
-        check(&Method::POST, "/servers/a/restart", "/servers/{name}/restart");
-        check(&Method::DELETE, "/servers/a/restart", "405 POST, OPTIONS");
-        check(&Method::GET, "/metrics/prometheus", "/metrics/prometheus");
-        check(&Method::GET, "/", "404");
-        check(&Method::GET, "", "404");
-        check(&Method::GET, "/TOOLS", "404");
-    }
-
-    #[test]
-    fn every_parameter_of_a_path_is_described() {
-        for route in ROUTES {
-            for segment in route.path.split('/').filter(|segment| segment.starts_with('{')) {
-                let name = segment.trim_matches(['{', '}']);
-                let described =
-                    |parameter: &&Parameter| parameter.place == Place::Path && parameter.name == name;
-                assert_eq!(route.parameters.iter().filter(described).count(), 1, "{}", route.path);
-            }
-        }
-    }
-}

@@ -8,7 +8,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use gateway_protocol::RawJson;
 use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, UpstreamId};
-use http::{HeaderMap, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -42,8 +42,8 @@ pub(crate) async fn call_tool(
 ) -> Response {
     let parameters = Parameters::of_query(uri.query());
     let (owned, caller, text) = (gateway.clone(), context.clone(), body.clone());
-    let work = async move { run(&owned, &caller, &parameters, text).await };
-    answered(&gateway, &headers, &context, &uri, &body, work).await
+    let begin = || async move { run(&owned, &caller, &parameters, text).await };
+    answered(&gateway, &headers, &context, &uri, &body, begin).await
 }
 
 async fn run(
@@ -85,14 +85,22 @@ async fn run(
         return Err(failure.into_api(style));
     }
     let result = gateway.run(tool, &arguments, permit, context, &origin).await;
-    let result = result.map_err(|failure: Failure| failure.into_api(style))?;
-    let result = rendered_result(gateway, mode, tool, &result);
+    let done = result.map_err(|failure: Failure| failure.into_api(style))?;
+    let result = rendered_result(gateway, mode, tool, &done.result);
     let mut answer = Vec::with_capacity(result.len() + 16);
     answer.extend_from_slice(b"{\"result\":");
     answer.extend_from_slice(result.as_bytes());
     answer.push(b'}');
-    Ok(json_response(StatusCode::OK, answer))
+    let mut response = json_response(StatusCode::OK, answer);
+    if let Some(age) = done.age {
+        response.headers_mut().insert(CACHE, HeaderValue::from_static("hit"));
+        response.headers_mut().insert(header::AGE, HeaderValue::from(age.as_secs()));
+    }
+    Ok(response)
 }
+
+/// Says that the result is that of an earlier call.
+const CACHE: HeaderName = HeaderName::from_static("x-cache");
 
 /// The tools; a server that is still starting is waited for only where the tool is not known yet.
 async fn known_tools(

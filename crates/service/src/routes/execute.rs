@@ -25,8 +25,8 @@ pub(crate) async fn execute(
 ) -> Response {
     let query = Parameters::of_query(uri.query());
     let (owned, caller, text) = (gateway.clone(), context.clone(), body.clone());
-    let work = Box::pin(async move { run(&owned, &caller, &query, &text).await });
-    answered(&gateway, &headers, &context, &uri, &body, work).await
+    let begin = || async move { run(&owned, &caller, &query, &text).await };
+    answered(&gateway, &headers, &context, &uri, &body, begin).await
 }
 
 async fn run(

@@ -138,10 +138,10 @@ async fn probe(gateway: &Gateway) -> Vec<(String, Value)> {
         |server| async move {
             let name = server.id.as_str().to_owned();
             let began = Instant::now();
-            let outcome = tokio::time::timeout(PROBE, gateway.fleet().connect(&name)).await;
+            let outcome = tokio::time::timeout(PROBE, gateway.fleet().ping(&name)).await;
             let took = began.elapsed().as_secs_f64() * 1_000.0;
             let value = match outcome {
-                Ok(Ok(())) => json!({"ok": true, "durationMs": took}),
+                Ok(Ok(_)) => json!({"ok": true, "durationMs": took}),
                 Ok(Err(error)) => json!({"ok": false, "durationMs": took, "error": error.to_string()}),
                 Err(_) => {
                     json!({"ok": false, "durationMs": took, "error": format!("no answer within {PROBE:?}")})

@@ -61,6 +61,7 @@ fn gauges(gateway: &Gateway) -> Gauges {
         log_written: log.written,
         log_failures: log.failures,
         log_bytes: log.database_bytes,
+        cache: gateway.cache().figures(),
         tools: count(gateway.fleet().catalogue().tools().len()),
     }
 }

@@ -10,14 +10,24 @@ mod servers;
 mod stateless;
 mod tools;
 
-use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::routing::{MethodRouter, delete, get, post};
-use tokio_util::sync::CancellationToken;
+use std::pin::Pin;
 
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::response::Response;
+use axum::routing::{MethodRouter, delete, get, post};
+use axum::{Extension, Router};
+use bytes::Bytes;
+use http::Request;
+use http::request::Parts;
+use tokio_util::sync::CancellationToken;
+use tower::Service as _;
+
+use crate::context::RequestContext;
 use crate::gateway::Gateway;
 use crate::mcp;
 use crate::openapi::{self, Action, ROUTES};
+use crate::progress::{stream_of, wants_events};
 
 /// All routes of the table. `stopping` ends streams when the gateway ends.
 ///
@@ -28,6 +38,45 @@ pub(crate) fn router(gateway: Gateway, stopping: &CancellationToken) -> Router {
         router = router.route(route.path, handler(route.action, stopping));
     }
     router.layer(DefaultBodyLimit::disable()).with_state(gateway)
+}
+
+/// An answer on its way. Boxed, because what is on top of it is moved for every request.
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// Asks a route. Calls are nearly all that a gateway is asked for, so they take the short way; all others go through the
+/// router.
+pub(crate) fn ask(
+    gateway: &Gateway,
+    router: &Router,
+    action: Action,
+    context: RequestContext,
+    mut parts: Parts,
+    body: Bytes,
+) -> Answering {
+    match action {
+        Action::CallTool | Action::Execute => {
+            let (own, streams) = (gateway.clone(), wants_events(&parts.headers));
+            let call = move |context: RequestContext| -> Answering {
+                let (state, known) = (State(own), Extension(context));
+                if action == Action::CallTool {
+                    Box::pin(call_tool::call_tool(state, known, parts.uri, parts.headers, body))
+                } else {
+                    Box::pin(execute::execute(state, known, parts.uri, parts.headers, body))
+                }
+            };
+            if streams { Box::pin(stream_of(gateway.clone(), context, call)) } else { call(context) }
+        }
+        _ => {
+            parts.extensions.insert(context);
+            let answer = router.clone().call(Request::from_parts(parts, Body::from(body)));
+            Box::pin(async move {
+                match answer.await {
+                    Ok(response) => response,
+                    Err(never) => match never {},
+                }
+            })
+        }
+    }
 }
 
 /// What answers.

@@ -2,7 +2,8 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
-use gateway_dialects::context::{Detail, group_by, render_groups};
+use gateway_dialects::context::{Detail, group_by, render_groups, render_resources};
+use gateway_protocol::ListKind;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use serde_json::Value;
 
@@ -86,7 +87,10 @@ pub(crate) async fn context(
                 )));
             }
         };
-        let text = render_groups(&groups, detail);
+        let mut text = render_groups(&groups, detail);
+        if parameters.flag("resources")? {
+            text = format!("{text}\n\n{}", resources(&gateway, &request).await);
+        }
         let tokens = text.len().div_ceil(4);
         let mut response = Response::new(axum::body::Body::from(text));
         let headers = response.headers_mut();
@@ -95,6 +99,32 @@ pub(crate) async fn context(
         Ok::<_, ApiError>(response)
     };
     work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
+}
+
+/// The resources and templates of the servers that a request is about, each below its server's name and state.
+async fn resources(gateway: &Gateway, request: &ListRequest) -> String {
+    let fleet = gateway.fleet();
+    let mut lists = Vec::new();
+    for server in fleet.ids() {
+        let wanted = request.scope.ids();
+        if !wanted.is_empty() && !wanted.contains(&server) {
+            continue;
+        }
+        let mut entries: Vec<Value> = Vec::new();
+        for kind in [ListKind::Resources, ListKind::ResourceTemplates] {
+            // A server that does not answer has no resources at this moment; its state says why.
+            let listed =
+                tokio::time::timeout(gateway.config().list_wait, fleet.entries(server.as_str(), kind));
+            if let Ok(Ok(listed)) = listed.await {
+                entries.extend(listed.iter().filter_map(|entry| entry.read().ok()));
+            }
+        }
+        let state = fleet.health_of(server.as_str()).map_or("unknown", |health| health.state.name());
+        lists.push((format!("{server} ({state})"), entries));
+    }
+    let groups: Vec<(String, Vec<&Value>)> =
+        lists.iter().map(|(title, entries)| (title.clone(), entries.iter().collect())).collect();
+    render_resources(&groups)
 }
 
 /// Puts the server and the category of a tool where texts about it look for them.

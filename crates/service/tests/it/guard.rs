@@ -180,6 +180,21 @@ async fn too_many_requests_of_one_caller_are_refused() {
 }
 
 #[tokio::test]
+async fn whoever_guesses_keys_is_refused_and_owners_are_not() {
+    let service = Service::with(|config| {
+        config.rate_limit = Some(RateLimit { per_second: 0.01, burst: 2.0 });
+        config.keys.insert("alice".to_owned(), Secret::new("alice-key"));
+    })
+    .await;
+    let mut statuses = Vec::new();
+    for headers in ["x-api-key: guess-1\r\n", "", "x-api-key: guess-2\r\n", ""] {
+        statuses.push(service.send("GET", "/providers", headers, "").await.status);
+    }
+    assert_eq!(statuses, [401, 401, 429, 429]);
+    assert_eq!(service.send("GET", "/providers", "x-api-key: alice-key\r\n", "").await.status, 200);
+}
+
+#[tokio::test]
 async fn too_much_at_once_is_refused() {
     let service = Service::with(|config| config.concurrent_requests = 1).await;
     // A body that never comes keeps the only place taken.

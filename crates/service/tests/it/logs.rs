@@ -184,4 +184,16 @@ async fn a_servers_own_file_is_read_without_connecting() {
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     std::io::Write::write_all(&mut file, b"{\"tool\":\"fresh\"}\n").unwrap();
     read_until(&mut stream, &mut text, |text| text.contains("\"fresh\"")).await;
+    let mut chosen = service.connect().await;
+    chosen
+        .write_all(
+            b"GET /logs?source=server&follow=true&limit=1&tool=fr* HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        )
+        .await
+        .unwrap();
+    let mut text = String::new();
+    read_until(&mut chosen, &mut text, |text| text.contains("\"fresh\"")).await;
+    std::io::Write::write_all(&mut file, b"{\"tool\":\"other\"}\n{\"tool\":\"fruit\"}\n").unwrap();
+    read_until(&mut chosen, &mut text, |text| text.contains("\"fruit\"")).await;
+    assert!(!text.contains("other"), "the choice holds for what comes later too: {text}");
 }

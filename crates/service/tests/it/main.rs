@@ -6,11 +6,14 @@
     reason = "what goes wrong here is the test's failure"
 )]
 
+mod cache;
 mod client;
 mod drain;
 mod guard;
+mod lists;
 mod logs;
 mod operations;
 mod search;
+mod streams;
 mod turns;
 mod wrong_requests;

@@ -11,7 +11,7 @@ async fn execute(service: &Service, body: Value) -> Answer {
 }
 
 /// A server over stdio that has the fixture's tools and faults.
-fn fixture(id: &str, fixture: &Fixture) -> UpstreamSpec {
+pub(crate) fn fixture(id: &str, fixture: &Fixture) -> UpstreamSpec {
     let (command, args) = fixture.command().unwrap();
     let command = command.to_str().unwrap().to_owned();
     UpstreamSpec::new(

@@ -109,7 +109,7 @@ fn a_missing_file_is_empty() {
     let missing = file(b"").path.with_file_name("missing");
     let lines = read_tail(&missing, &Tail::default()).unwrap();
     assert_eq!((lines.entries.len(), lines.offset, lines.cut), (0, 0, false));
-    assert_eq!(read_from(&missing, 77, 0).unwrap().offset, 0);
+    assert_eq!(read_from(&missing, 77, &Tail::default()).unwrap().offset, 0);
     assert_eq!(read_tail(&file(b"").path, &Tail::default()).unwrap().entries.len(), 0);
 }
 
@@ -140,12 +140,26 @@ fn a_file_is_followed_line_by_line_and_over_its_replacement() {
         ("ut\":{\"n\":6}}\n", vec![6]),
     ] {
         handle.write_all(added.as_bytes()).unwrap();
-        let lines = read_from(&file.path, offset, 0).unwrap();
+        let lines = read_from(&file.path, offset, &Tail::default()).unwrap();
         assert_eq!(numbers(&lines), expected, "after {added:?}");
         offset = lines.offset;
     }
     std::fs::write(&file.path, "{\"input\":{\"n\":0}}\n").unwrap();
-    assert_eq!(numbers(&read_from(&file.path, offset, 0).unwrap()), [0]);
+    assert_eq!(numbers(&read_from(&file.path, offset, &Tail::default()).unwrap()), [0]);
+}
+
+#[test]
+fn what_is_followed_is_chosen_as_what_is_read() {
+    let old = r#"{"timestamp":"2026-11-01T00:00:00Z","tool":"add","input":{"n":0}}"#;
+    let new = r#"{"timestamp":"2026-11-03T00:00:00Z","tool":"add","input":{"n":1}}"#;
+    let other = r#"{"timestamp":"2026-11-03T00:00:00Z","tool":"other","input":{"n":2}}"#;
+    let timeless = r#"{"tool":"add","input":{"n":3}}"#;
+    let file = file([old, timeless, new, other, timeless, ""].join("\n").as_bytes());
+    let since = Some("2026-11-02T00:00:00Z".parse().unwrap());
+    let chosen = |choose: &dyn Fn(&mut Tail)| numbers(&read_from(&file.path, 0, &tail(choose)).unwrap());
+    assert_eq!(chosen(&|_| {}), [0, 3, 1, 2, 3]);
+    assert_eq!(chosen(&|t| t.tool = Some("a*".to_owned())), [0, 3, 1, 3]);
+    assert_eq!(chosen(&|t| t.since = since), [1, 2, 3], "a line without a time goes with the one before it");
 }
 
 proptest! {

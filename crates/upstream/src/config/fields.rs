@@ -123,7 +123,7 @@ pub(super) const SERVER: &[Field] = &[
     field(
         "fallback",
         Shape::Either(&[Shape::Text, Shape::Object(FALLBACK)]),
-        "The server that takes over when this one cannot be reached or does not answer.",
+        "The server or the command that takes over when this one cannot be reached or does not answer.",
     ),
     field("watchPaths", Shape::Texts, "Files whose change restarts the server."),
     field("logPath", Shape::Text, "A JSON-lines log that the server writes itself."),
@@ -234,7 +234,22 @@ pub(super) const TOOLS: &[Field] = &[
 
 pub(super) const FALLBACK: &[Field] = &[
     field("server", Shape::Text, "The other server."),
-    field("on", Shape::Texts, "When: `unreachable`, `timeout`, `lost`; all of them where absent."),
+    field(
+        "command",
+        Shape::Either(&[Shape::Text, Shape::Texts, Shape::Object(ZED_COMMAND)]),
+        "Instead of `server`: a program that speaks MCP on its standard streams and is started when it is needed.",
+    ),
+    field("args", Shape::Texts, "The arguments of `command`."),
+    field("env", Shape::TextMap, "Variables for `command`, beside those of the gateway."),
+    field("environment", Shape::TextMap, "The same as `env`."),
+    field("envFile", Shape::Text, "A `.env` file with variables for `command`; `env` wins."),
+    field("allowUnsafeEnv", Shape::Texts, "Patterns of variables in `env` that are refused otherwise."),
+    field("cwd", Shape::Text, "The directory in which `command` runs."),
+    field(
+        "on",
+        Shape::Texts,
+        "When: `unreachable` (or `connect`), `timeout`, `lost`; all of them where absent.",
+    ),
 ];
 
 pub(super) const GROUP: &[Field] = &[

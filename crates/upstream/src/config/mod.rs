@@ -32,7 +32,7 @@ use self::expand::Source;
 use self::jsonc::{Document, pointer_step};
 use self::reader::{Notes, Reader};
 use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
-use crate::spec::{UpstreamId, UpstreamSpec};
+use crate::spec::{Fallback, UpstreamId, UpstreamSpec};
 
 pub use self::dotenv::parse as parse_dotenv;
 pub use self::environment::Environment;
@@ -232,7 +232,7 @@ impl Parts {
                 || blocks.iter().any(|block| block.members.contains_key(name))
         };
         for server in &self.servers {
-            let Some(fallback) = &server.fallback else { continue };
+            let Some(Fallback::Server(fallback)) = &server.fallback else { continue };
             let Some(block) = blocks.iter().find(|block| block.members.contains_key(server.id.as_str()))
             else {
                 continue;

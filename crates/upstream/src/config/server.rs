@@ -11,8 +11,8 @@ use super::words::nearest;
 use super::{dotenv, unsafe_env};
 use crate::catalogue::pattern::any_matches;
 use crate::spec::{
-    ConnectMode, Endpoint, FallbackOn, HttpMode, Limits, ProtocolChoice, RestartPolicy, Timeouts, UpstreamId,
-    UpstreamSpec,
+    ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, ProtocolChoice, RestartPolicy, Timeouts,
+    UpstreamId, UpstreamSpec,
 };
 
 /// Reads an entry. Nothing, if it has no usable endpoint; the reason is noted then.
@@ -48,7 +48,7 @@ pub(super) fn read_server(
     spec.tools = tool_rules(reader);
     spec.prefix = prefix(name, reader);
     spec.log_path = reader.filled_text("logPath").map(path);
-    (spec.fallback, spec.fallback_on) = fallback(name, reader);
+    (spec.fallback, spec.fallback_on) = fallback(name, reader, environment);
     spec.watch_paths = reader.texts("watchPaths").unwrap_or_default().into_iter().map(path).collect();
     spec.endpoint = endpoint?;
     Some(spec)
@@ -355,35 +355,58 @@ fn prefix(name: &str, reader: &Reader<'_>) -> Option<String> {
     }
 }
 
-fn fallback(name: &str, reader: &Reader<'_>) -> (Option<UpstreamId>, FallbackOn) {
+fn fallback(
+    name: &str,
+    reader: &Reader<'_>,
+    environment: &Environment<'_>,
+) -> (Option<Fallback>, FallbackOn) {
     let mut on = FallbackOn::default();
-    let server = match reader.get("fallback") {
+    let fallback = match reader.get("fallback") {
         Some(serde_json::Value::Object(_)) => {
             let Some(inner) = reader.object("fallback") else { return (None, on) };
             warn_of_unknown(&inner, fields::FALLBACK, &[]);
             if let Some(words) = inner.texts("on") {
-                let has = |word: &str| words.iter().any(|found| found == word);
-                on = FallbackOn {
-                    unreachable: has("unreachable"),
-                    timeout: has("timeout"),
-                    lost: has("lost"),
-                };
-                if words.iter().any(|word| !matches!(word.as_str(), "unreachable" | "timeout" | "lost")) {
-                    inner.error("on", "must be a list of \"unreachable\", \"timeout\" and \"lost\"");
+                on = fallback_on(&inner, &words);
+            }
+            match (inner.has("server"), inner.has("command")) {
+                (true, true) => {
+                    inner.error("command", "has \"server\" beside it; keep one of them");
+                    return (None, on);
+                }
+                (false, true) => endpoint(name, &inner, environment).map(Fallback::Command),
+                (_, false) => {
+                    let server = inner.filled_text("server");
+                    if server.is_none() {
+                        inner
+                            .error("server", "must name the other server, or \"command\" a program to start");
+                    }
+                    server.map(|server| Fallback::Server(UpstreamId::new(&server)))
                 }
             }
-            let server = inner.filled_text("server");
-            if server.is_none() {
-                inner.error("server", "must name the other server");
-            }
-            server
         }
-        Some(_) => reader.filled_text("fallback"),
+        Some(_) => reader.filled_text("fallback").map(|server| Fallback::Server(UpstreamId::new(&server))),
         None => None,
     };
-    if server.as_deref() == Some(name) {
+    if matches!(&fallback, Some(Fallback::Server(server)) if server.as_str() == name) {
         reader.error("fallback", "must be another server");
         return (None, on);
     }
-    (server.map(|server| UpstreamId::new(&server)), on)
+    (fallback, on)
+}
+
+fn fallback_on(reader: &Reader<'_>, words: &[String]) -> FallbackOn {
+    let mut on = FallbackOn { unreachable: false, timeout: false, lost: false };
+    for word in words {
+        match word.as_str() {
+            "unreachable" | "connect" => on.unreachable = true,
+            "timeout" => on.timeout = true,
+            "lost" => on.lost = true,
+            _ => {
+                let text = "must be a list of \"unreachable\" (or \"connect\"), \"timeout\" and \"lost\"";
+                reader.error("on", text);
+                break;
+            }
+        }
+    }
+    on
 }

@@ -287,6 +287,16 @@ impl Connection {
         self.0.status.is_ended()
     }
 
+    /// Whether requests in flight may still be answered. Over HTTP each has a connection of its own, which lives on where
+    /// no further one can be made.
+    pub(crate) fn may_answer(&self) -> bool {
+        let lives = match &self.0.channel {
+            Channel::Stream(_) | Channel::Local(_) => !self.is_ended(),
+            Channel::Http(_) => true,
+        };
+        lives && self.in_flight() > 0
+    }
+
     /// Ends it: asks first, then kills. Returns when nothing of it is left.
     pub async fn close(&self) {
         /// What the steps of an orderly end may take beyond the configured waits.

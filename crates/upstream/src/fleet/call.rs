@@ -11,6 +11,7 @@ use super::upstream::Upstream;
 use crate::catalogue::CatalogueTool;
 use crate::connection::{Asker, OutgoingRequest};
 use crate::error::CallError;
+use crate::spec::Fallback;
 
 /// How a call is made.
 #[derive(Clone, Debug, Default)]
@@ -115,7 +116,6 @@ impl Fleet {
         tool: &CatalogueTool,
         error: &CallError,
     ) -> Option<Arc<Upstream>> {
-        let fallback = upstream.spec.fallback.as_ref()?;
         let fits = match error {
             CallError::Unreachable { .. } => upstream.spec.fallback_on.unreachable,
             CallError::Timeout { .. } => upstream.spec.fallback_on.timeout && tool.idempotent,
@@ -129,7 +129,10 @@ impl Fleet {
             | CallError::Malformed { .. }
             | CallError::Refused { .. } => false,
         };
-        if fits { self.upstream(fallback.as_str()).ok() } else { None }
+        match upstream.spec.fallback.as_ref().filter(|_| fits)? {
+            Fallback::Server(id) => self.upstream(id.as_str()).ok(),
+            Fallback::Command(_) => upstream.standby.clone(),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod listing;
 mod memory;
 mod offers;
 mod pause;
+mod ping;
 mod subscriptions;
 mod supervisor;
 mod upstream;
@@ -46,7 +47,7 @@ pub struct FleetOptions {
     pub client: Implementation,
     /// What we can do for the servers.
     pub capabilities: RawJson,
-    /// How tools of several upstreams become one list.
+    /// How tools of several upstreams become one list, until a [reload](Fleet::reload) says otherwise.
     pub catalogue: CatalogueRules,
     /// Where eras and fingerprints are remembered between runs; nowhere where absent.
     pub memory: Option<PathBuf>,
@@ -117,6 +118,8 @@ pub struct Fleet {
 struct Shared {
     options: FleetOptions,
     upstreams: ArcSwap<BTreeMap<UpstreamId, Arc<Upstream>>>,
+    /// How tools become one list, as configured last.
+    rules: ArcSwap<CatalogueRules>,
     catalogue: ArcSwap<Catalogue>,
     version: AtomicU64,
     events: broadcast::Sender<FleetEvent>,
@@ -139,6 +142,7 @@ impl Fleet {
     pub fn start(specs: Vec<UpstreamSpec>, options: FleetOptions) -> Self {
         let memory = Memory::open(options.memory.as_deref());
         let shared = Arc::new(Shared {
+            rules: ArcSwap::from_pointee(options.catalogue.clone()),
             options,
             upstreams: ArcSwap::default(),
             catalogue: ArcSwap::from_pointee(Catalogue::default()),
@@ -159,6 +163,18 @@ impl Fleet {
     /// stay untouched. Calls in flight finish.
     pub fn apply(&self, specs: Vec<UpstreamSpec>) {
         let _guard = self.shared.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
+        self.apply_locked(specs);
+    }
+
+    /// Takes a whole new configuration over: [the upstreams](Self::apply), and how their tools become one list.
+    pub fn reload(&self, specs: Vec<UpstreamSpec>, rules: CatalogueRules) {
+        let _guard = self.shared.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock, so that no list is built from old upstreams and new rules.
+        self.shared.rules.store(Arc::new(rules));
+        self.apply_locked(specs);
+    }
+
+    fn apply_locked(&self, specs: Vec<UpstreamSpec>) {
         let old = self.shared.upstreams.load_full();
         let mut new = BTreeMap::new();
         let mut started = Vec::new();
@@ -168,7 +184,11 @@ impl Fleet {
                 new.insert(id, Arc::clone(same));
                 continue;
             }
-            let (upstream, commands) = Upstream::new(spec);
+            let standby = spec.standby().map(|spec| Upstream::new(spec, None));
+            let (standby, standby_commands) =
+                standby.map(|(upstream, commands)| (Arc::new(upstream), commands)).unzip();
+            started.extend(standby.clone().zip(standby_commands));
+            let (upstream, commands) = Upstream::new(spec, standby);
             let upstream = Arc::new(upstream);
             new.insert(id, Arc::clone(&upstream));
             started.push((upstream, commands));
@@ -177,6 +197,9 @@ impl Fleet {
         self.shared.upstreams.store(Arc::new(new));
         for upstream in old.values().filter(|upstream| !kept.contains(&Arc::as_ptr(upstream))) {
             upstream.stop.cancel();
+            if let Some(standby) = &upstream.standby {
+                standby.stop.cancel();
+            }
         }
         for (upstream, commands) in started {
             if upstream.spec.connect == ConnectMode::Eager {
@@ -306,7 +329,7 @@ impl Shared {
             })
             .collect();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
-        self.catalogue.store(Arc::new(Catalogue::build(version, &parts, &self.options.catalogue)));
+        self.catalogue.store(Arc::new(Catalogue::build(version, &parts, &self.rules.load())));
     }
 
     fn accept(&self, upstream: &Upstream) {

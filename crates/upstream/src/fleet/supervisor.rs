@@ -17,8 +17,8 @@ use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, ListingState, Upstream};
 use super::{FleetEvent, Shared};
 use crate::catalogue::{DefinitionChange, DefinitionChangeKind, changed_definitions};
-use crate::connection::{ConnectOptions, Connection, OutgoingRequest, ServerEvent};
-use crate::error::{CallError, ConnectError};
+use crate::connection::{ConnectOptions, Connection, ServerEvent};
+use crate::error::ConnectError;
 use crate::spec::OnDefinitionChange;
 
 /// How many notifications of a server may wait.
@@ -186,16 +186,17 @@ impl Supervisor {
         }
         match after {
             After::Ended(reason) => {
-                connection.close().await;
-                self.current = None;
+                if connection.may_answer() {
+                    self.retire_aside(connection);
+                } else {
+                    connection.close().await;
+                    self.current = None;
+                }
                 self.failed(reason, commands).await;
             }
             After::Restart => {
                 self.failures = 0;
-                self.current = None;
-                // Calls in flight finish on the old connection while the new one is opened.
-                let (upstream, shared) = (Arc::clone(&self.upstream), Arc::clone(&self.shared));
-                self.shared.tasks.spawn(async move { retire(&upstream, &shared, &connection).await });
+                self.retire_aside(connection);
             }
             After::Unused => {
                 self.wanted = false;
@@ -205,6 +206,13 @@ impl Supervisor {
             }
         }
         self.shared.memory.save();
+    }
+
+    /// Calls in flight finish on the old connection while the new one is opened.
+    fn retire_aside(&mut self, connection: Arc<Connection>) {
+        self.current = None;
+        let (upstream, shared) = (Arc::clone(&self.upstream), Arc::clone(&self.shared));
+        self.shared.tasks.spawn(async move { retire(&upstream, &shared, &connection).await });
     }
 
     async fn serve(
@@ -273,7 +281,8 @@ impl Supervisor {
                 }
                 () = at(ping_at), if ping.is_none() => {
                     ping_at = pings.map(|every| Instant::now() + every);
-                    ping = Some(Box::pin(is_alive(Arc::clone(connection), spec.restart.ping_timeout)));
+                    let (connection, wait) = (Arc::clone(connection), spec.restart.ping_timeout);
+                    ping = Some(Box::pin(async move { super::ping::ping(&connection, wait).await.is_ok() }));
                 }
                 alive = poll(&mut ping) => {
                     ping = None;
@@ -400,7 +409,7 @@ impl Supervisor {
 /// Lets calls in flight finish, then closes. When the fleet ends, its deadline holds.
 async fn retire(upstream: &Upstream, shared: &Shared, connection: &Connection) {
     let drained = async {
-        while connection.in_flight() > 0 && !connection.is_ended() {
+        while connection.may_answer() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
@@ -421,14 +430,6 @@ fn read_list(
 ) -> impl Future<Output = Result<Listing, ListError>> + Send + use<> {
     let (timeouts, limits) = (spec.timeouts.clone(), spec.limits.clone());
     async move { list(&connection, ListKind::Tools, &timeouts, &limits).await }
-}
-
-/// Whether a legacy server answers. Any answer counts, also a refusal.
-async fn is_alive(connection: Arc<Connection>, wait: Duration) -> bool {
-    matches!(
-        connection.request(OutgoingRequest::new(method::PING, wait)).await,
-        Ok(_) | Err(CallError::Refused { .. } | CallError::Busy { .. })
-    )
 }
 
 /// Waits for a moment, or for ever.

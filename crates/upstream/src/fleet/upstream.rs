@@ -40,6 +40,8 @@ pub(super) struct Upstream {
     /// How many connections there were.
     pub(super) generation: AtomicU64,
     pub(super) stop: CancellationToken,
+    /// The command that takes its calls over.
+    pub(super) standby: Option<Arc<Upstream>>,
     commands: mpsc::Sender<Command>,
     facts: Mutex<Facts>,
     /// Milliseconds since `born` of the last use.
@@ -81,7 +83,7 @@ struct Facts {
 const ORDERS: usize = 16;
 
 impl Upstream {
-    pub(super) fn new(spec: UpstreamSpec) -> (Self, mpsc::Receiver<Command>) {
+    pub(super) fn new(spec: UpstreamSpec, standby: Option<Arc<Self>>) -> (Self, mpsc::Receiver<Command>) {
         let (commands, receiver) = mpsc::channel(ORDERS);
         let state = if spec.disabled { UpstreamState::Disabled } else { UpstreamState::Idle };
         let upstream = Self {
@@ -91,6 +93,7 @@ impl Upstream {
             listing: watch::Sender::new(ListingState::Unknown),
             generation: AtomicU64::new(0),
             stop: CancellationToken::new(),
+            standby,
             commands,
             facts: Mutex::default(),
             last_used: AtomicU64::new(0),
@@ -170,14 +173,17 @@ impl Upstream {
 
     /// Whether its tools are known, or not to be had for now.
     pub(super) fn is_settled(&self) -> bool {
+        self.is_clear() || self.spec.disabled || self.late.load(Ordering::Relaxed)
+    }
+
+    fn is_clear(&self) -> bool {
         *self.listing.borrow() != ListingState::Unknown
-            || self.spec.disabled
-            || self.late.load(Ordering::Relaxed)
+            && self.stand_in().is_none_or(|standby| standby.is_settled())
     }
 
     /// Notes that somebody waited for its tools in vain; nobody else has to, until they are there.
     pub(super) fn note_late(&self) {
-        self.late.store(*self.listing.borrow() == ListingState::Unknown, Ordering::Relaxed);
+        self.late.store(!self.is_clear(), Ordering::Relaxed);
     }
 
     /// Waits until its tools are known, or it is clear that they are not to be had.
@@ -185,9 +191,23 @@ impl Upstream {
         if self.is_settled() {
             return;
         }
-        self.order(Command::Connect);
-        let mut listing = self.listing.subscribe();
-        let _ = listing.wait_for(|listing| *listing != ListingState::Unknown).await;
+        if *self.listing.borrow() == ListingState::Unknown {
+            self.order(Command::Connect);
+            let mut listing = self.listing.subscribe();
+            let _ = listing.wait_for(|listing| *listing != ListingState::Unknown).await;
+        }
+        if let Some(standby) = self.stand_in() {
+            Box::pin(standby.settled()).await;
+        }
+    }
+
+    /// The command whose tools are to be listed instead of its own: it was never reached, so nobody knows its own, and a
+    /// call would be taken over.
+    fn stand_in(&self) -> Option<&Arc<Self>> {
+        let is_missing = *self.listing.borrow() == ListingState::Failed
+            && self.live().is_none()
+            && self.spec.fallback_on.unreachable;
+        self.standby.as_ref().filter(|_| is_missing && self.own_tools().is_none())
     }
 
     /// The connection, if it lives.
@@ -200,8 +220,12 @@ impl Upstream {
         self.generation.load(Ordering::Acquire) > 0
     }
 
-    /// Its tools as they came; absent where it was never listed.
+    /// Its tools as they came, or those of the command that stands in for it; absent where neither was ever listed.
     pub(super) fn tools(&self) -> Option<Arc<[RawJson]>> {
+        self.own_tools().or_else(|| self.standby.as_ref()?.own_tools())
+    }
+
+    fn own_tools(&self) -> Option<Arc<[RawJson]>> {
         self.facts().tools.clone()
     }
 

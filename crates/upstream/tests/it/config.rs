@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gateway_upstream::config::{ConfigErrors, Environment, GatewayConfig, json_schema, parse};
 use gateway_upstream::{
-    ClashPolicy, ConnectMode, Endpoint, HttpMode, OnDefinitionChange, ProtocolChoice, UpstreamId,
+    ClashPolicy, ConnectMode, Endpoint, Fallback, HttpMode, OnDefinitionChange, ProtocolChoice, UpstreamId,
     UpstreamSpec,
 };
 use serde_json::json;
@@ -433,8 +433,14 @@ fn wrong_fields_are_refused() {
         (r#""fallback": "gone""#, r#"no server is called "gone""#),
         (
             r#""fallback": {"server": "y", "on": ["rain"]}"#,
-            r#"must be a list of "unreachable", "timeout" and "lost""#,
+            r#"must be a list of "unreachable" (or "connect"), "timeout" and "lost""#,
         ),
+        (
+            r#""fallback": {"on": ["timeout"]}"#,
+            r#"must name the other server, or "command" a program to start"#,
+        ),
+        (r#""fallback": {"server": "y", "command": "z"}"#, r#"has "server" beside it; keep one of them"#),
+        (r#""fallback": {"command": ""}"#, r#"Server "x": stdio transport requires "command" field"#),
         (r#""env": {"A": {}}"#, "must be a text"),
         (r#""args": [{}]"#, "must be a list of texts"),
     ];
@@ -455,11 +461,22 @@ fn a_fallback_can_be_a_name_or_more() {
         )
     };
     let plain = read(&text(r#""y""#)).unwrap().servers.remove(1);
-    assert_eq!(plain.fallback, Some(UpstreamId::new("y")));
+    let other = Some(Fallback::Server(UpstreamId::new("y")));
+    assert_eq!(plain.fallback, other);
     assert!(plain.fallback_on.unreachable && plain.fallback_on.timeout && plain.fallback_on.lost);
     let narrow = read(&text(r#"{"server": "y", "on": ["timeout"]}"#)).unwrap().servers.remove(1);
-    assert_eq!(narrow.fallback, Some(UpstreamId::new("y")));
+    assert_eq!(narrow.fallback, other);
     assert!(!narrow.fallback_on.unreachable && narrow.fallback_on.timeout && !narrow.fallback_on.lost);
+    let command = r#"{"command": "spare", "args": ["-v"], "env": {"KEY": "${TOKEN}"}, "cwd": "/srv", "on": ["timeout", "connect"]}"#;
+    let command = read(&text(command)).unwrap().servers.remove(1);
+    let endpoint = Endpoint::Stdio {
+        command: "spare".to_owned(),
+        args: vec!["-v".to_owned()],
+        env: BTreeMap::from([("KEY".to_owned(), "s3cret-token".to_owned())]),
+        cwd: Some(PathBuf::from("/srv")),
+    };
+    assert_eq!(command.fallback, Some(Fallback::Command(endpoint)));
+    assert!(command.fallback_on.unreachable && command.fallback_on.timeout && !command.fallback_on.lost);
 }
 
 #[test]

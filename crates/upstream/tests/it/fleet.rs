@@ -7,8 +7,8 @@ use gateway_testkit::{
     Fault, Fixture, LOSSLESS_RESULT, SpokenEra, children_of, count_lines, eventually, is_alive,
 };
 use gateway_upstream::{
-    CallError, CallOptions, ConnectMode, Endpoint, Fleet, FleetOptions, HttpMode, UpstreamId, UpstreamSpec,
-    UpstreamState,
+    CallError, CallOptions, CatalogueRules, ClashPolicy, ConnectMode, Endpoint, Fleet, FleetOptions,
+    HttpMode, ToolGroup, UpstreamId, UpstreamSpec, UpstreamState,
 };
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub(crate) fn http(id: &str, url: &str) -> UpstreamSpec {
     quick(UpstreamSpec::new(id, endpoint))
 }
 
-fn quick(mut spec: UpstreamSpec) -> UpstreamSpec {
+pub(crate) fn quick(mut spec: UpstreamSpec) -> UpstreamSpec {
     spec.restart.first = Duration::from_millis(20);
     spec.restart.longest = Duration::from_millis(200);
     spec.timeouts.probe = Duration::from_millis(500);
@@ -188,6 +188,32 @@ async fn a_reload_touches_only_what_changed_and_calls_in_flight_finish() {
     assert_ne!(process("changing"), Some(replaced));
     slow.await.unwrap().unwrap();
     eventually(PATIENCE, "the end of the old process", || !is_alive(replaced)).await.unwrap();
+    fleet.shutdown(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_changes_clashes_and_groups_without_touching_servers() {
+    let specs = vec![stdio("one", &Fixture::stdio()), stdio("two", &Fixture::stdio())];
+    let fleet = start(specs.clone());
+    fleet.listed(&[], PATIENCE).await;
+    let names = || fleet.catalogue().listed().map(|tool| tool.public_name.clone()).collect::<Vec<_>>();
+    let (all, processes) = (names(), || ["one", "two"].map(|id| fleet.health_of(id).unwrap().process));
+    let before = processes();
+    assert!(all.contains(&"one__add".to_owned()) && all.contains(&"two__add".to_owned()), "{all:?}");
+    let mut rules = CatalogueRules { clash: ClashPolicy::First, ..CatalogueRules::default() };
+    let sums = ToolGroup { tools: vec!["add".to_owned()], ..ToolGroup::default() };
+    rules.groups.insert("sums".to_owned(), sums);
+    fleet.reload(specs.clone(), rules);
+    let first = names();
+    assert!(first.contains(&"add".to_owned()) && first.len() * 2 == all.len(), "{first:?}");
+    assert!(fleet.catalogue().group("sums").is_some());
+    // What is listed later follows the new rules too.
+    let version = fleet.catalogue().version();
+    fleet.refresh("one").unwrap();
+    eventually(PATIENCE, "the next list", || fleet.catalogue().version() > version).await.unwrap();
+    assert_eq!(names(), first);
+    fleet.reload(specs, CatalogueRules::default());
+    assert_eq!((names(), fleet.catalogue().group("sums").is_none(), processes()), (all, true, before));
     fleet.shutdown(PATIENCE).await;
 }
 

@@ -5,6 +5,7 @@ mod gateway;
 mod moment;
 mod rows;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -15,7 +16,7 @@ use jiff::Timestamp;
 use crate::Outcome;
 use crate::remote::RemoteFlags;
 use crate::runtime::block_on;
-use crate::setup::ConfigFlags;
+use crate::setup::{ConfigFlags, Problems};
 use rows::Rows;
 
 /// Show the calls that were made, from a running gateway or from its database.
@@ -83,12 +84,16 @@ impl Logs {
             return block_on(database::show(directory, self, &mut rows));
         }
         let remote = self.remote.remote(&self.config)?;
+        let (service, problems) = self.config.service();
+        if let Some(problems) = problems.filter(|_| !remote.explicit) {
+            tell_broken(&problems);
+        }
         block_on(async {
             match gateway::show(&remote, self, &mut rows).await? {
                 gateway::Shown::All => Ok(Outcome::Good),
                 gateway::Shown::Nothing(reason) if remote.explicit => Err(reason),
                 gateway::Shown::Nothing(reason) => {
-                    let Some(directory) = self.config.data_directory()? else {
+                    let Some(directory) = service.log.directory else {
                         return Err(reason.context("no data directory is configured, and no gateway runs"));
                     };
                     if !database::exists(&directory) {
@@ -101,6 +106,19 @@ impl Logs {
             }
         })
     }
+}
+
+/// Says that the configuration is wrong, which is no reason not to show what was called.
+fn tell_broken(problems: &Problems) {
+    let mut stderr = std::io::stderr().lock();
+    for problem in &problems.errors {
+        // Nobody reading is fine.
+        let _ = writeln!(stderr, "warning: {problem}");
+    }
+    let _ = writeln!(
+        stderr,
+        "warning: the configuration is wrong; where the log is, is taken from what can be read of it, else as usual"
+    );
 }
 
 impl Conditions {

@@ -95,7 +95,7 @@ pub(super) fn take_over(old: &mut Setup, new: Setup, fleet: &Fleet, voice: &Voic
         "removed": names(&difference.removed),
     });
     voice.say(&format!("configuration reloaded: {}", difference.text()), &value);
-    fleet.apply(new.specs.clone());
+    fleet.reload(new.specs.clone(), new.fleet.catalogue.clone());
     for spec in new.specs.iter().filter(|spec| difference.is_new(&spec.id)) {
         voice.resting(spec);
     }

@@ -7,9 +7,10 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::programs;
 use crate::Outcome;
 use crate::output::{Paint, Tone, counted, write_json};
-use crate::setup::{ConfigFlags, Problem};
+use crate::setup::{ConfigFlags, Problem, problem_json};
 
 /// Check the configuration without starting anything.
 #[derive(Debug, Args)]
@@ -32,19 +33,23 @@ impl Check {
             None => self.config.read(),
         };
         let (errors, warnings, servers) = match found {
-            Ok(setup) => (Vec::new(), setup.warnings, Some(setup.specs.len())),
+            Ok(mut setup) => {
+                setup.warnings.extend(programs::missing(&setup));
+                (Vec::new(), setup.warnings, Some(setup.specs.len()))
+            }
             Err(problems) => (problems.errors, problems.warnings, None),
         };
         let mut stdout = BufWriter::new(std::io::stdout().lock());
         if self.json {
-            let rows = |problems: &[Problem]| problems.iter().map(Problem::to_json).collect::<Vec<Value>>();
+            let rows = |problems: &[Problem]| problems.iter().map(problem_json).collect::<Vec<Value>>();
             let report = json!({"errors": rows(&errors), "warnings": rows(&warnings), "servers": servers});
             write_json(&mut stdout, &report)?;
             writeln!(stdout)?;
         } else {
             let paint = Paint::for_stdout();
+            // As every command tells them: each line begins with its file, as editors want it.
             for error in &errors {
-                writeln!(stdout, "{} {error}", paint.tone(Tone::Bad, "error:"))?;
+                writeln!(stdout, "{}", paint.tone(Tone::Bad, &error.to_string()))?;
             }
             for warning in &warnings {
                 writeln!(stdout, "{} {warning}", paint.tone(Tone::Caution, "warning:"))?;

@@ -1,6 +1,7 @@
 //! `servers`: how the configured servers are; their configuration checked; one of them restarted.
 
 mod check;
+mod programs;
 mod restart;
 
 use std::collections::HashMap;

@@ -44,7 +44,8 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(Value::Array(names)) = slip
             && !draft.map.has("required")
         {
-            draft.out.push((Cow::Borrowed("required"), Json::Array(names.iter().map(Json::Same).collect())));
+            let names = Json::Array(names.iter().map(Json::Same).collect());
+            draft.out.push((Cow::Borrowed("required"), self.renamed_list(names)));
         }
         self.adopt_required_flags(properties, draft);
     }
@@ -93,6 +94,7 @@ impl<'a> Lowerer<'a, '_> {
         Json::Array(names.into_iter().map(wire).collect())
     }
 
+    /// Schemas by key or by pattern; old dependencies may be lists of keys instead.
     pub(super) fn edit_table(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
         let Value::Object(table) = value else { return };
         let list = self.step(draft.path, name);
@@ -100,13 +102,24 @@ impl<'a> Lowerer<'a, '_> {
         let mut written: Entries<'a> = Vec::with_capacity(table.len());
         let speaks = !matches!(name, "$defs" | "definitions");
         for (key, schema) in table {
+            if name == "dependencies" && schema.is_array() {
+                written.push((Cow::Borrowed(key.as_str()), Json::Same(schema)));
+                continue;
+            }
             let path = self.step(list, key);
             let edited = self.edit(Source { schema, path, resource: draft.resource });
             if speaks {
                 draft.adopt(&edited);
             }
             changed |= !matches!(edited.json, Json::Same(_));
-            written.push((Cow::Borrowed(key.as_str()), edited.json));
+            let wire =
+                if name == "dependentSchemas" { self.keys.wire(key) } else { Cow::Borrowed(key.as_str()) };
+            if matches!(wire, Cow::Owned(_)) {
+                self.change(path, name, None, Fate::Rewritten, "the key travels under another name");
+                draft.exact = false;
+                changed = true;
+            }
+            written.push((wire, edited.json));
         }
         draft.push(name, value, changed, || Json::Object(written));
     }

@@ -28,6 +28,7 @@ struct Edited<'a> {
 
 /// What is known about a node while its keywords are read.
 struct Draft<'a> {
+    schema: &'a Value,
     path: PathId,
     resource: usize,
     map: &'a Map<String, Value>,
@@ -72,6 +73,7 @@ impl<'a> Lowerer<'a, '_> {
             }
         };
         let mut draft = Draft {
+            schema: source.schema,
             path: source.path,
             resource: self.resolver.resource_of(source.schema, source.resource),
             map,
@@ -162,6 +164,13 @@ impl<'a> Lowerer<'a, '_> {
             Verdict::Keep | Verdict::Hint => {}
         }
         match keyword {
+            Keyword::PatternProperties | Keyword::PropertyNames
+                if self.known.misled.contains(&std::ptr::from_ref(draft.schema))
+                    && !(keyword == Keyword::PropertyNames && is_trivial_name_rule(value)) =>
+            {
+                draft.patterns_gone |= keyword == Keyword::PatternProperties;
+                self.remove(name, value, draft, "keys travel under other names");
+            }
             Keyword::Defs | Keyword::Definitions if self.rules.refs == RefStyle::Defs => {
                 draft.changed = true;
                 self.change(
@@ -216,6 +225,7 @@ impl<'a> Lowerer<'a, '_> {
             Keyword::DependentRequired | Keyword::Dependencies if self.mentions_renamed(value) => {
                 self.remove(name, value, draft, "keys travel under other names");
             }
+            Keyword::Dependencies => self.edit_table(name, value, draft),
             Keyword::Enum | Keyword::Const if self.holds_renamed(value) => {
                 self.remove(name, value, draft, "keys travel under other names");
             }

@@ -75,7 +75,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 None => renamed.push_str(step),
             }
-            after_properties = !after_properties && step == "properties";
+            after_properties = !after_properties && matches!(step, "properties" | "dependentSchemas");
         }
         renamed
     }

@@ -2,7 +2,7 @@
 
 use super::super::object::PropertyKinds as Kinds;
 use super::super::view::View;
-use super::super::{Findings, LoweredSchema, Lowerer};
+use super::super::{Excess, Findings, LoweredSchema, Lowerer};
 use super::{Entries, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
@@ -55,15 +55,25 @@ impl<'a> Lowerer<'a, '_> {
             }
             schema = Json::Object(entries);
         }
-        let (codec, definitions) = self.rename_codec();
+        let renaming = self.rename_codec();
         let inexact = if self.relied { self.inexact.as_slice() } else { &[] };
-        let found =
-            Findings { inexact: inexact.iter().map(|schema| std::ptr::from_ref(*schema)).collect(), gone };
+        let found = Findings {
+            inexact: inexact.iter().map(|schema| std::ptr::from_ref(*schema)).collect(),
+            gone,
+            misled: renaming.misled,
+        };
+        let plan = Plan {
+            root: renaming.root,
+            definitions: renaming.definitions,
+            guards: Vec::new(),
+            injected: Vec::new(),
+        };
         let lowered = LoweredSchema {
             schema: Some(schema),
-            plan: Plan { root: codec, definitions, guards: Vec::new(), injected: Vec::new() }.simplified(),
+            plan: plan.simplified(),
             changes: self.changes,
             tool_notes: Vec::new(),
+            excess: renaming.gave_up.then_some(Excess::Keys),
         };
         (lowered, found)
     }

@@ -1,13 +1,13 @@
 //! Which properties an object has, and what describes them.
 
 use super::super::Lowerer;
-use super::super::view::{ObjectPart, View};
+use super::super::view::{ObjectPart, UnionPart, View};
 use crate::dialect::Additional;
 use crate::options::Open;
 use crate::report::Fate;
 use crate::schema::{Members, Source};
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What all parts together say about properties that are not declared.
 pub(super) enum Undeclared<'a> {
@@ -257,7 +257,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         if !conditional.is_empty() && self.conditions < 2 {
             let mut branches: Vec<Vec<ObjectPart<'a>>> =
-                conditional.iter().map(|source| self.discover(*source, 4)).collect();
+                conditional.iter().flat_map(|source| self.discover(*source)).collect();
             // Where no condition holds, nothing is said.
             branches.push(Vec::new());
             self.add_alternatives(&branches, &mut known, &mut found);
@@ -303,34 +303,37 @@ impl<'a> Lowerer<'a, '_> {
         known: &mut Names<'a>,
         found: &mut Vec<Property<'a>>,
     ) {
-        let mut names: Vec<&'a str> = Vec::new();
-        let mut listed = HashSet::new();
-        for part in set.iter().flatten() {
-            for name in part.properties.iter().flat_map(|properties| properties.keys()) {
-                if !known.contains(name.as_str()) && listed.insert(name.as_str()) {
-                    names.push(name);
+        let mut names: Vec<(&'a str, Vec<&Vec<ObjectPart<'a>>>)> = Vec::new();
+        let mut listed: HashMap<&'a str, usize> = HashMap::new();
+        for parts in set {
+            for name in parts.iter().filter_map(|part| part.properties).flat_map(Map::keys) {
+                if known.contains(name.as_str()) {
+                    continue;
+                }
+                let at = *listed.entry(name).or_insert(names.len());
+                match names.get_mut(at) {
+                    Some((_, declaring)) => {
+                        if !declaring.last().is_some_and(|last| std::ptr::eq(*last, parts)) {
+                            declaring.push(parts);
+                        }
+                    }
+                    None => names.push((name, vec![parts])),
                 }
             }
         }
-        for name in names {
+        for (name, declaring) in names {
             let mut kinds: Vec<Vec<Source<'a>>> = Vec::new();
-            let mut everywhere = true;
-            for parts in set {
-                let declared = parts.iter().any(|part| part.properties.is_some_and(|p| p.contains_key(name)));
-                if declared {
-                    let sources = self.all_sources(parts, name);
-                    let same = |kind: &Vec<Source<'a>>| {
-                        kind.len() == sources.len()
-                            && kind.iter().zip(&sources).all(|(left, right)| left.schema == right.schema)
-                    };
-                    if !kinds.iter().any(same) {
-                        kinds.push(sources);
-                    }
-                } else {
-                    everywhere = false;
+            for parts in &declaring {
+                let sources = self.all_sources(parts, name);
+                let same = |kind: &Vec<Source<'a>>| {
+                    kind.len() == sources.len()
+                        && kind.iter().zip(&sources).all(|(left, right)| left.schema == right.schema)
+                };
+                if !kinds.iter().any(same) {
+                    kinds.push(sources);
                 }
             }
-            if !everywhere && self.options.open == Open::All {
+            if declaring.len() < set.len() && self.options.open == Open::All {
                 // Where an alternative does not declare it, it may hold anything.
                 kinds = vec![Vec::new()];
             }
@@ -360,27 +363,49 @@ impl<'a> Lowerer<'a, '_> {
         sources
     }
 
-    /// The object parts of a schema that holds under a condition, without reporting on it.
-    pub(super) fn discover(&mut self, source: Source<'a>, depth: usize) -> Vec<ObjectPart<'a>> {
-        let entries = self.changes.entries.len();
-        let mark = self.active.len();
-        let mut view = View::new(source.path, Some(source.schema));
-        self.gather(source, &mut view);
-        let mut parts = std::mem::take(&mut view.objects);
-        if depth > 0 {
-            for inner in std::mem::take(&mut view.conditional) {
-                parts.extend(self.discover(inner, depth - 1));
+    /// What a schema that holds under a condition says about objects, and what each alternative and condition inside it says, without
+    /// reporting on it.
+    pub(super) fn discover(&mut self, source: Source<'a>) -> Vec<Vec<ObjectPart<'a>>> {
+        let mut found = Vec::new();
+        let mut seen: HashSet<*const Value> = HashSet::new();
+        let mut ahead = vec![source];
+        while let Some(source) = ahead.pop() {
+            if self.branches_left == 0 {
+                break;
             }
-            for union in std::mem::take(&mut view.unions) {
-                let list = self.step(union.path, union.keyword.name());
-                for (index, schema) in union.branches.iter().enumerate() {
-                    let path = self.changes.paths.index(list, index);
-                    parts.extend(self.discover(Source { schema, path, resource: union.resource }, depth - 1));
-                }
+            if !seen.insert(source.schema) {
+                continue;
+            }
+            self.branches_left -= 1;
+            let entries = self.changes.entries.len();
+            let mark = self.active.len();
+            let mut view = View::new(source.path, Some(source.schema));
+            self.gather(source, &mut view);
+            self.active.truncate(mark);
+            self.changes.entries.truncate(entries);
+            if !view.objects.is_empty() {
+                found.push(std::mem::take(&mut view.objects));
+            }
+            let mark = ahead.len();
+            ahead.append(&mut view.conditional);
+            for union in &view.unions {
+                ahead.extend(self.branches(union));
+            }
+            // What was found last is looked at first.
+            if let Some(found) = ahead.get_mut(mark..) {
+                found.reverse();
             }
         }
-        self.active.truncate(mark);
-        self.changes.entries.truncate(entries);
-        parts
+        found
+    }
+
+    /// The branches of a union, each where it stands.
+    pub(crate) fn branches(&mut self, union: &UnionPart<'a>) -> Vec<Source<'a>> {
+        let list = self.step(union.path, union.keyword.name());
+        let branch = |(index, schema): (usize, &'a Value)| {
+            let path = self.changes.paths.index(list, index);
+            Source { schema, path, resource: union.resource }
+        };
+        union.branches.iter().enumerate().map(branch).collect()
     }
 }

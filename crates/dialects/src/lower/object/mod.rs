@@ -12,7 +12,7 @@ use super::view::{ObjectPart, View};
 use crate::dialect::{Additional, EmptyObject};
 use crate::json::Json;
 use crate::options::Open;
-use crate::plan::{Codec, ObjectCodec, PropertyCodec, Rest};
+use crate::plan::{Codec, NULL_TEXT, ObjectCodec, PropertyCodec, Rest, all_hold, is_bound};
 use crate::report::{Fate, PathId};
 use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::{Value, json};
@@ -190,6 +190,50 @@ impl<'a> Lowerer<'a, '_> {
             || node.branches.iter().any(|branch| depth > 0 && self.takes_null(branch, depth - 1))
     }
 
+    /// The escaped forms of texts of `node` that could be mistaken for the word for null, unless it takes them anyway.
+    #[inline(never)]
+    fn escaped_nulls(&self, node: &Node<'a>) -> Vec<String> {
+        let mut left: Vec<String> = (0..8).map(|escapes| "\\".repeat(escapes) + NULL_TEXT).collect();
+        let all = left.clone();
+        self.retain_refused(node, &mut left, 8);
+        let taken = |text: &String| !left.contains(text);
+        all.windows(2)
+            .filter_map(|pair| pair.first().zip(pair.get(1)))
+            .filter(|(text, escaped)| taken(text) && !taken(escaped))
+            .map(|(_, escaped)| escaped.clone())
+            .collect()
+    }
+
+    /// Leaves only `texts` that are not among the values of `node`, also behind references.
+    fn retain_refused(&self, node: &Node<'a>, texts: &mut Vec<String>, depth: usize) {
+        if node.free {
+            texts.clear();
+        }
+        let Some(inside) = depth.checked_sub(1).filter(|_| !texts.is_empty()) else { return };
+        if let Some(target) = node.reference.and_then(|index| self.definitions.get(index)?.node.as_ref()) {
+            self.retain_refused(target, texts, inside);
+        }
+        for branch in &node.branches {
+            self.retain_refused(branch, texts, inside);
+        }
+        if !node.types.contains(TypeSet::STRING) {
+            return;
+        }
+        if let Some(values) = &node.values {
+            texts.retain(|text| !values.iter().any(|value| value.as_str() == Some(text)));
+            return;
+        }
+        let bounds: Vec<(Keyword, Value)> = node
+            .keywords
+            .iter()
+            .filter_map(|(name, bound)| Some((Keyword::parse(name)?, bound.to_value())))
+            .filter(|(keyword, _)| is_bound(*keyword))
+            .collect();
+        let all: Vec<Value> = texts.iter().map(|text| Value::from(text.as_str())).collect();
+        let mut taken = all_hold(&bounds, &all).into_iter();
+        texts.retain(|_| !taken.next().unwrap_or_default());
+    }
+
     /// Makes null stand for an absent property, and a word for a real null.
     fn make_optional(&mut self, lowered: &mut Lowered<'a>, path: PathId, schema: Option<&'a Value>) {
         let nullable = self.takes_null(&lowered.node, 8);
@@ -197,7 +241,8 @@ impl<'a> Lowerer<'a, '_> {
         if nullable {
             let node = std::mem::take(&mut lowered.node);
             let shown = node.shows_spelled_null();
-            lowered.node = node.or_spelled_null().or_null();
+            let escaped = if shown { self.escaped_nulls(&node) } else { Vec::new() };
+            lowered.node = node.or_spelled_null(&escaped).or_null();
             if !shown {
                 // Nothing in the schema shows the word: the model has to be told.
                 let words = "Write (null) for a real null";

@@ -67,10 +67,14 @@ pub(in crate::mcp) fn api(
     body: Bytes,
 ) -> Response {
     let parameters = Parameters::of_query(query);
-    let found =
-        parameters.get("sessionId").and_then(|id| gateway.mcp().sessions.get(id, context.caller.as_deref()));
+    let Some(id) = parameters.get("sessionId") else {
+        let error =
+            RpcError::new(code::INVALID_REQUEST, "`sessionId` is missing: see the stream's first event");
+        return refusal(StatusCode::BAD_REQUEST, None, error);
+    };
+    let session = gateway.mcp().sessions.get(id, context.caller.as_deref());
     let Some((session, Sink::Channel(channel))) =
-        found.map(|session| (Arc::clone(&session), session.sink.clone()))
+        session.map(|session| (Arc::clone(&session), session.sink.clone()))
     else {
         let error = RpcError::new(code::INVALID_REQUEST, "this session is not known");
         return refusal(StatusCode::NOT_FOUND, None, error);

@@ -30,7 +30,7 @@ const BATCH: usize = 200;
 const FILE_PAUSE: Duration = Duration::from_millis(500);
 
 /// Bytes of a server's file that are read at once.
-const FILE_BYTES: usize = 256 << 10;
+const FILE_BYTES: u64 = 256 << 10;
 
 /// A comment: it keeps the connection alive and means nothing.
 const HEARTBEAT: &[u8] = b": heartbeat\n\n";
@@ -48,7 +48,7 @@ pub(super) fn stream(
     };
     let position = match source {
         Source::Gateway(filter) => Position::Log(LogPosition::new(gateway, filter)),
-        Source::Server(path, tail) => Position::File(FilePosition { path, tail: Some(tail), offset: 0 }),
+        Source::Server(path, tail) => Position::File(FilePosition { path, tail, offset: None }),
     };
     let follower = Follower {
         heartbeat: gateway.config().heartbeat,
@@ -171,9 +171,10 @@ impl LogPosition {
 /// Where a stream of a server's file is.
 struct FilePosition {
     path: Option<PathBuf>,
-    /// What to give at the start.
-    tail: Option<Tail>,
-    offset: u64,
+    /// What to give.
+    tail: Tail,
+    /// Where to go on; nothing before the start.
+    offset: Option<u64>,
 }
 
 impl FilePosition {
@@ -181,13 +182,13 @@ impl FilePosition {
         let Some(path) = &self.path else { return std::future::pending().await };
         loop {
             let (path, tail, offset) = (path.clone(), self.tail.clone(), self.offset);
-            let lines = blocking(move || match tail {
-                Some(tail) => jsonl::read_tail(&path, &tail),
-                None => jsonl::read_from(&path, offset, FILE_BYTES),
+            let lines = blocking(move || match offset {
+                None => jsonl::read_tail(&path, &tail),
+                Some(offset) => jsonl::read_from(&path, offset, &tail),
             });
             let lines = lines.await.map_err(|error| error.message)?.map_err(|error| error.to_string())?;
-            self.tail = None;
-            self.offset = lines.offset;
+            self.tail.max_bytes = FILE_BYTES;
+            self.offset = Some(lines.offset);
             if !lines.entries.is_empty() {
                 let mut bytes = Vec::new();
                 for entry in &lines.entries {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gateway_upstream::{
-    CallError, Connection, Endpoint, HttpMode, OutgoingRequest, ServerEvent, UpstreamSpec,
+    CallError, Connection, Endpoint, HttpMode, OutgoingRequest, ServerEvent, UpstreamSpec, UpstreamState,
 };
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -464,4 +464,80 @@ async fn a_legacy_server_may_tell_things_on_its_own_stream() {
         progress = seen.recv() => assert!(progress.is_some()),
     }
     connection.close().await;
+}
+
+/// A modern server with one tool, whose connections serve one request each. Calls are held back: what would answer them
+/// is given to the test.
+async fn holding() -> (HttpPeer, mpsc::UnboundedReceiver<(mpsc::UnboundedSender<String>, String)>) {
+    let (held, calls) = mpsc::unbounded_channel();
+    let peer = HttpPeer::start(move |seen| {
+        let reply = match seen.rpc() {
+            "server/discover" => seen.discovered(&json!({"tools": {}})),
+            "tools/list" => {
+                let tool = json!({"name": "any", "inputSchema": {"type": "object"}});
+                seen.result(&json!({"resultType": "complete", "tools": [tool]}))
+            }
+            _ => {
+                let (sender, receiver) = mpsc::unbounded_channel();
+                held.send((sender, seen.event(&plain("late")))).expect("the test waits");
+                return Reply::Events(receiver);
+            }
+        };
+        match reply {
+            Reply::Whole { status, mut headers, body } => {
+                headers.push("Connection: close".to_owned());
+                Reply::Whole { status, headers, body }
+            }
+            other => other,
+        }
+    });
+    (peer.await, calls)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_connects_end_no_call_in_flight() {
+    let (mut peer, mut calls) = holding().await;
+    let fleet = crate::fleet::start(vec![crate::fleet::http("peer", &peer.url)]);
+    let slow = tokio::spawn({
+        let fleet = fleet.clone();
+        async move { crate::fleet::call(&fleet, "peer", "any", "{}").await }
+    });
+    let (answer, event) = calls.recv().await.expect("the slow call");
+    peer.stop_listening().await;
+    let state = || fleet.health_of("peer").expect("it is configured").state;
+    while state() == UpstreamState::Connected {
+        let refused = crate::fleet::call(&fleet, "peer", "any", "{}").await;
+        assert!(matches!(refused, Err(CallError::Unreachable { .. })), "{refused:?}");
+        tokio::task::yield_now().await;
+    }
+    // By now the connection is given up and attempts at a new one fail.
+    gateway_testkit::eventually(PATIENCE, "the failures", || {
+        fleet.health_of("peer").expect("it is configured").failures > 1
+    })
+    .await
+    .expect("nobody listens");
+    assert!(!slow.is_finished(), "its own connection lives");
+    answer.send(event).expect("the connection lives");
+    let result = slow.await.expect("no panic").expect("a result");
+    assert_eq!(text(&result), "late");
+    fleet.shutdown(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_the_fleet_ends_calls_over_connections_that_were_given_up() {
+    let (mut peer, mut calls) = holding().await;
+    let fleet = crate::fleet::start(vec![crate::fleet::http("peer", &peer.url)]);
+    let slow = tokio::spawn({
+        let fleet = fleet.clone();
+        async move { crate::fleet::call(&fleet, "peer", "any", "{}").await }
+    });
+    let _held = calls.recv().await.expect("the slow call");
+    peer.stop_listening().await;
+    while fleet.health_of("peer").expect("it is configured").state == UpstreamState::Connected {
+        let _ = crate::fleet::call(&fleet, "peer", "any", "{}").await;
+        tokio::task::yield_now().await;
+    }
+    fleet.shutdown(Duration::from_millis(50)).await;
+    let outcome = slow.await.expect("no panic");
+    assert!(matches!(outcome, Err(CallError::Lost { .. })), "{outcome:?}");
 }

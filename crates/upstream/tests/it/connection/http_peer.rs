@@ -118,6 +118,8 @@ pub(crate) struct HttpPeer {
     seen: Arc<Mutex<Vec<Seen>>>,
     /// How many connections were closed by the client while a response was still under way.
     pub(crate) left: watch::Receiver<usize>,
+    listens: watch::Sender<bool>,
+    is_deaf: watch::Receiver<bool>,
     _tasks: JoinSet<()>,
 }
 
@@ -130,16 +132,35 @@ impl HttpPeer {
         let (answer, left_sender) = (Arc::new(answer), Arc::new(left_sender));
         let mut tasks = JoinSet::new();
         let log = Arc::clone(&seen);
+        let listens = watch::Sender::new(true);
+        let mut orders = listens.subscribe();
+        let (deaf, is_deaf) = watch::channel(false);
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
+            loop {
+                let stream = tokio::select! {
+                    accepted = listener.accept() => match accepted {
+                        Ok((stream, _)) => stream,
+                        Err(_) => break,
+                    },
+                    _ = orders.wait_for(|listens| !listens) => break,
+                };
                 let (answer, log, left) = (Arc::clone(&answer), Arc::clone(&log), Arc::clone(&left_sender));
                 connections.spawn(async move {
                     serve(stream, &*answer, &log, &left).await;
                 });
             }
+            drop(listener);
+            deaf.send_replace(true);
+            while connections.join_next().await.is_some() {}
         });
-        Self { url, seen, left, _tasks: tasks }
+        Self { url, seen, left, listens, is_deaf, _tasks: tasks }
+    }
+
+    /// Takes no further connections. Those that are there live on.
+    pub(crate) async fn stop_listening(&mut self) {
+        self.listens.send_replace(false);
+        self.is_deaf.wait_for(|deaf| *deaf).await.expect("the server lives");
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {

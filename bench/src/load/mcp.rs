@@ -1,0 +1,104 @@
+//! The gateway as an MCP server: what a call costs over the direct one, and what idle sessions hold.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use super::client::{Connection, Request, drive, drive_once};
+use super::process::{self, Gateway, HttpFixture};
+use super::{check, median, micros};
+
+/// A message to an endpoint, with the headers of its era.
+fn message(port: u16, session: Option<&str>, body: &Value) -> Request {
+    let mut headers = vec![("accept", "application/json, text/event-stream")];
+    match session {
+        Some(session) => {
+            headers.extend([("mcp-protocol-version", "2025-11-25"), ("mcp-session-id", session)]);
+        }
+        None => headers.extend([
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "add"),
+        ]),
+    }
+    Request::post(port, "/mcp", &headers, &body.to_string())
+}
+
+fn call(era_meta: Option<Value>) -> Value {
+    let mut params = json!({"name": "add", "arguments": {"a": 15, "b": 27}});
+    if let (Some(meta), Value::Object(members)) = (era_meta, &mut params) {
+        members.insert("_meta".to_owned(), meta);
+    }
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+}
+
+fn initialize(port: u16) -> Request {
+    let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}});
+    Request::post(port, "/mcp", &[("accept", "application/json, text/event-stream")], &body.to_string())
+}
+
+/// Calls over MCP through the gateway and directly, in turns.
+pub(super) async fn calls(program: &Path, fixture: &Path, calls: usize, rounds: usize) -> Result<String> {
+    let direct = HttpFixture::start(fixture, &[]).await?;
+    let straight = direct.call(&direct.initialize().await?);
+    let gateway = Gateway::start(program, &process::stdio_config(fixture, &[])).await?;
+    let session = drive_once(&initialize(gateway.port)).await?.session.context("no session")?;
+    let legacy = message(gateway.port, Some(&session), &call(None));
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let modern = message(gateway.port, None, &call(Some(meta)));
+    let mut table = String::from(
+        "| caller | at once | calls/s | of direct | p50 µs | p99 µs | gateway CPU µs |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    for at_once in [1, 16, 64] {
+        for (name, request) in [("legacy", &legacy), ("modern", &modern)] {
+            check(&drive_once(request).await?, "42")?;
+            drive(request, at_once, calls / 10).await?;
+            let mut rows = Vec::new();
+            for _ in 0..rounds {
+                let beside = drive(&straight, at_once, calls).await?;
+                let before = gateway.cpu()?;
+                let figures = drive(request, at_once, calls).await?;
+                let cpu = micros(gateway.cpu()?.saturating_sub(before), calls);
+                rows.push([figures.rate, figures.rate / beside.rate, figures.p50, figures.p99, cpu]);
+            }
+            let pick = |place: usize| {
+                median(rows.iter().map(|row| row.get(place).copied().unwrap_or_default()).collect())
+            };
+            writeln!(
+                table,
+                "| {name} | {at_once} | {:.0} | {:.2} | {:.0} | {:.0} | {:.1} |",
+                pick(0),
+                pick(1),
+                pick(2),
+                pick(3),
+                pick(4)
+            )?;
+        }
+    }
+    gateway.stop().await?;
+    Ok(table)
+}
+
+/// Opens sessions that nobody uses, and looks at the memory.
+pub(super) async fn sessions(program: &Path, fixture: &Path, sessions: usize) -> Result<String> {
+    let gateway = Gateway::start(program, &process::stdio_config(fixture, &[])).await?;
+    let before = gateway.memory_kb()?;
+    let request = initialize(gateway.port);
+    let mut connection = Connection::open(gateway.port).await?;
+    for _ in 0..sessions {
+        connection.send(&request).await?.session.context("no session")?;
+    }
+    let after = gateway.memory_kb()?;
+    let table = format!(
+        "{sessions} idle sessions: {before} kB before, {after} kB after, {} bytes each.\n",
+        after.saturating_sub(before) * 1_024 / u64::try_from(sessions.max(1))?
+    );
+    gateway.stop().await?;
+    Ok(table)
+}

@@ -1,0 +1,70 @@
+//! `mcp`: the gateway as an MCP server on standard input and output.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use gateway_service::{Gateway, LogFormat, LogLevel, serve_stdio};
+use gateway_store::CallLog;
+use gateway_upstream::Fleet;
+
+use crate::Outcome;
+use crate::runtime::{EndSignals, Interrupted, block_on_threads};
+use crate::setup::{ConfigFlags, Overrides, Setup};
+
+/// Be an MCP server on standard input and output, until the input ends.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "For desktop assistants and editors: configure `mcp-tool-gateway mcp --config FILE` as one server, and get everything that the servers in FILE offer."
+)]
+pub(crate) struct Mcp {
+    #[command(flatten)]
+    config: ConfigFlags,
+    /// Show only this group, or this one server
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    /// The directory of the call log and of what is remembered of servers
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// What to log on standard error: error, warn, info or debug [default: `LOG_LEVEL`, the file's, else warn]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<LogLevel>,
+}
+
+impl Mcp {
+    pub(crate) fn run(&self) -> Result<Outcome> {
+        let overrides =
+            Overrides { host: None, port: None, data: self.data.clone(), log_level: self.log_level };
+        let setup = self.config.read_with(&overrides)?;
+        setup.tell_warnings();
+        setup.install_logs(LogFormat::Text)?;
+        block_on_threads(None, serve(setup, self.group.as_deref()))
+    }
+}
+
+async fn serve(mut setup: Setup, group: Option<&str>) -> Result<Outcome> {
+    let mut ends = EndSignals::listen()?;
+    let dialects = setup.dialects()?;
+    let fleet = Fleet::start(setup.specs.clone(), setup.remembering_fleet());
+    let gateway = Gateway::new(setup.service.clone(), fleet.clone(), dialects, call_log(&mut setup)?);
+    let outcome = tokio::select! {
+        outcome = serve_stdio(&gateway, group, tokio::io::stdin(), tokio::io::stdout()) => {
+            outcome.map(|()| Outcome::Good).map_err(anyhow::Error::from)
+        }
+        signal = ends.next() => Err(Interrupted(signal).into()),
+    };
+    gateway.close(setup.service.drain).await;
+    outcome
+}
+
+/// The call log. Several editors may each start one of us; only the first has the file, the others keep their calls in
+/// memory.
+fn call_log(setup: &mut Setup) -> Result<CallLog> {
+    setup.open_log().or_else(|error| {
+        // Nobody reading is fine.
+        let _ = writeln!(std::io::stderr(), "warning: the call log is kept in memory only: {error:#}");
+        setup.service.log.directory = None;
+        setup.open_log()
+    })
+}

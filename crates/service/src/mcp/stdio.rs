@@ -1,0 +1,201 @@
+//! The endpoint over standard input and output: one message a line, both eras, one caller.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gateway_protocol::{Incoming, Line, LineSplitter, Request, RpcError, code, method, parse_message};
+use http::HeaderMap;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::task::TaskTracker;
+
+use super::events::message;
+use super::face::Face;
+use super::legacy::{self, Session};
+use super::out::Sink;
+use super::{listen, modern};
+use crate::context::RequestContext;
+use crate::gateway::Gateway;
+
+/// Messages that wait to be written.
+const MESSAGES: usize = 256;
+
+/// Requests at work; more are not read until one is done.
+const AT_WORK: usize = 1_024;
+
+/// How long the last messages may take to be written.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Why the endpoint over standard input and output does not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StdioError {
+    /// No group or server has the name.
+    #[error("no group or server is called `{name}`")]
+    UnknownGroup {
+        /// The name.
+        name: String,
+    },
+    /// There is no session to be had.
+    #[error("the system gives no random numbers")]
+    NoChance,
+    /// Standard input cannot be read.
+    #[error("reading standard input")]
+    Read(#[source] std::io::Error),
+}
+
+/// Answers the messages of `input` on `output`, until it ends. `group` narrows what is shown.
+pub async fn serve_stdio<R, W>(
+    gateway: &Gateway,
+    group: Option<&str>,
+    mut input: R,
+    output: W,
+) -> Result<(), StdioError>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let face = Face::named(gateway, group)
+        .ok_or_else(|| StdioError::UnknownGroup { name: group.unwrap_or_default().to_owned() })?;
+    let (sender, messages) = mpsc::channel(MESSAGES);
+    let sessions = &gateway.mcp().sessions;
+    let session = sessions
+        .open(None, group.map(Arc::from), None, Some(Sink::Channel(sender.clone())))
+        .ok_or(StdioError::NoChance)?;
+    super::Mcp::start(gateway);
+    let writer = tokio::spawn(write(messages, output));
+    let room = Arc::new(Semaphore::new(AT_WORK));
+    let wire = Wire { gateway: gateway.clone(), session, face, sender, tasks: TaskTracker::new(), room };
+    let mut lines = LineSplitter::new(gateway.config().mcp.line_bytes);
+    let outcome = loop {
+        match input.read_buf(lines.buffer()).await {
+            Ok(0) => break Ok(()),
+            Ok(_) => {}
+            Err(error) => break Err(StdioError::Read(error)),
+        }
+        while let Some(line) = lines.next_line() {
+            match line {
+                Line::Whole(text) => wire.take(text).await,
+                Line::TooLongBegins { .. } => {
+                    wire.refuse(code::INVALID_REQUEST, "the message is too long").await;
+                }
+                Line::TooLongEnds { .. } => {}
+            }
+        }
+    };
+    // Nothing more will be asked. What is at work may finish, as somebody may still read; then it is cancelled.
+    gateway.mcp().stop();
+    wire.tasks.close();
+    let _ = tokio::time::timeout(gateway.config().drain, wire.tasks.wait()).await;
+    sessions.close(&wire.session);
+    wire.tasks.wait().await;
+    // The writer ends with the last sender, once everything is written.
+    drop(wire);
+    let _ = tokio::time::timeout(LAST_WORDS, writer).await;
+    outcome
+}
+
+async fn write<W: AsyncWrite + Unpin>(mut messages: mpsc::Receiver<Bytes>, mut output: W) {
+    let mut batch = Vec::new();
+    while let Some(first) = messages.recv().await {
+        batch.clear();
+        let mut next = Some(first);
+        while let Some(text) = next {
+            batch.extend(text.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
+            batch.push(b'\n');
+            next = messages.try_recv().ok();
+        }
+        // Whoever does not read any more has gone.
+        if output.write_all(&batch).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+struct Wire {
+    gateway: Gateway,
+    session: Arc<Session>,
+    face: Face,
+    sender: mpsc::Sender<Bytes>,
+    tasks: TaskTracker,
+    room: Arc<Semaphore>,
+}
+
+impl Wire {
+    async fn refuse(&self, code: i64, reason: &str) {
+        let error = RpcError::new(code, reason);
+        let _ = self.sender.send(message(&gateway_protocol::RawJson::null(), &Err(error))).await;
+    }
+
+    async fn take(&self, text: Bytes) {
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let incoming = match parse_message(text) {
+            Ok(incoming) => incoming,
+            Err(error) => return self.refuse(code::PARSE_ERROR, &error.to_string()).await,
+        };
+        let context = RequestContext::of(&HeaderMap::new(), None);
+        let (gateway, session, sender) =
+            (self.gateway.clone(), Arc::clone(&self.session), self.sender.clone());
+        match incoming {
+            Incoming::Request(request) if modern::is_meant(request.params.as_ref(), None) => {
+                let face = self.face.clone();
+                self.spawn(async move {
+                    modern_request(&gateway, &session, context, face, request, sender).await;
+                })
+                .await;
+            }
+            // What follows may rely on the handshake, so it is not overtaken.
+            Incoming::Request(request) if request.method == method::INITIALIZE => {
+                legacy::take(&gateway, &session, context, Incoming::Request(request), &sender).await;
+            }
+            incoming => {
+                self.spawn(async move { legacy::take(&gateway, &session, context, incoming, &sender).await })
+                    .await;
+            }
+        }
+    }
+
+    async fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let permit = Arc::clone(&self.room).acquire_owned().await;
+        self.tasks.spawn(async move {
+            work.await;
+            drop(permit);
+        });
+    }
+}
+
+/// Answers a request of the modern era; `notifications/cancelled` ends it without an answer.
+async fn modern_request(
+    gateway: &Gateway,
+    session: &Arc<Session>,
+    context: RequestContext,
+    face: Face,
+    request: Request,
+    sender: mpsc::Sender<Bytes>,
+) {
+    let id = request.id.clone();
+    let sink = Sink::Channel(sender.clone());
+    let running = session.running(&id);
+    let checked = match modern::check(request, context, face, "mcp", None) {
+        Ok(checked) => checked,
+        Err(refused) => {
+            return sink.send(message(&refused.id, &Err(refused.error))).await;
+        }
+    };
+    if checked.request.method == method::LISTEN {
+        match listen::begin(gateway, &checked, sink.clone()).await {
+            Ok(_listening) => {
+                let _ = gateway.mcp().stopping.run_until_cancelled(running.token.cancelled()).await;
+            }
+            Err(error) => sink.send(message(&id, &Err(error))).await,
+        }
+        return;
+    }
+    let work = modern::answer(gateway, checked, sink.clone());
+    if let Some(outcome) = running.token.run_until_cancelled(work).await {
+        sink.send(message(&id, &outcome)).await;
+    }
+}

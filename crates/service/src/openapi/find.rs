@@ -1,0 +1,111 @@
+//! Which route a request means.
+
+use super::route::{Route, Verb};
+use super::table::ROUTES;
+
+/// What the table says about a request.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// A route and its place in the table.
+    Route(usize, &'static Route),
+    /// The path exists with other methods.
+    OtherMethods(String),
+    /// No such path.
+    Nothing,
+}
+
+/// Looks a request up.
+pub(crate) fn find(method: &http::Method, path: &str) -> Found {
+    let mut exists = false;
+    for (place, route) in ROUTES.iter().enumerate() {
+        if fits(route.path, path) {
+            if route.verb.takes(method) {
+                return Found::Route(place, route);
+            }
+            exists = true;
+        }
+    }
+    if exists { Found::OtherMethods(methods(path)) } else { Found::Nothing }
+}
+
+/// The methods of a path, for `Allow`.
+fn methods(path: &str) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for route in ROUTES.iter().filter(|route| fits(route.path, path)) {
+        words.push(route.verb.name());
+        if route.verb == Verb::Get {
+            words.push("HEAD");
+        }
+    }
+    words.push("OPTIONS");
+    words.join(", ")
+}
+
+/// Whether `path` is one of those that `pattern` stands for. A parameter is one segment that is not empty.
+fn fits(pattern: &str, path: &str) -> bool {
+    if !pattern.contains('{') {
+        return pattern == path;
+    }
+    let mut wanted = pattern.split('/');
+    let mut given = path.split('/');
+    loop {
+        match (wanted.next(), given.next()) {
+            (None, None) => return true,
+            (Some(wanted), Some(given)) if wanted == given => {}
+            (Some(wanted), Some(given)) if wanted.starts_with('{') && !given.is_empty() => {}
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use super::super::route::{Parameter, Place};
+    use super::*;
+
+    #[track_caller]
+    fn check(method: &Method, path: &str, expected: &str) {
+        let found = match find(method, path) {
+            Found::Route(place, route) => {
+                assert!(std::ptr::eq(route, &raw const ROUTES[place]));
+                route.path.to_owned()
+            }
+            Found::OtherMethods(allow) => format!("405 {allow}"),
+            Found::Nothing => "404".to_owned(),
+        };
+        assert_eq!(found, expected, "{method} {path}");
+    }
+
+    #[test]
+    fn requests_find_their_route() {
+        check(&Method::GET, "/tools", "/tools");
+        check(&Method::HEAD, "/tools", "/tools");
+        check(&Method::GET, "/tools/gemini", "/tools/{provider}");
+        check(&Method::GET, "/tools/gemini/context", "/tools/{provider}/context");
+        check(&Method::GET, "/tools/", "404");
+        check(&Method::GET, "/tools//context", "404");
+        check(&Method::GET, "/tools/gemini/context/", "404");
+        check(&Method::POST, "/tools", "405 GET, HEAD, OPTIONS");
+        check(&Method::GET, "/execute", "405 POST, OPTIONS");
+        check(&Method::POST, "/servers/a/restart", "/servers/{name}/restart");
+        check(&Method::DELETE, "/servers/a/restart", "405 POST, OPTIONS");
+        check(&Method::GET, "/metrics/prometheus", "/metrics/prometheus");
+        check(&Method::GET, "/", "404");
+        check(&Method::GET, "", "404");
+        check(&Method::GET, "/TOOLS", "404");
+    }
+
+    #[test]
+    fn every_parameter_of_a_path_is_described() {
+        for route in ROUTES {
+            for segment in route.path.split('/').filter(|segment| segment.starts_with('{')) {
+                let name = segment.trim_matches(['{', '}']);
+                let described =
+                    |parameter: &&Parameter| parameter.place == Place::Path && parameter.name == name;
+                assert_eq!(route.parameters.iter().filter(described).count(), 1, "{}", route.path);
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What several routes have in common: parameters, answers, and the short ways to write them.
+
+use super::route::{Access, Action, Answer, Content, Kind, Load, Parameter, Place, Route, Verb};
+
+pub(super) const fn path(name: &'static str, description: &'static str) -> Parameter {
+    Parameter { name, place: Place::Path, kind: Kind::Text, description }
+}
+
+pub(super) const fn query(name: &'static str, kind: Kind, description: &'static str) -> Parameter {
+    Parameter { name, place: Place::Query, kind, description }
+}
+
+pub(super) const fn header(name: &'static str, description: &'static str) -> Parameter {
+    Parameter { name, place: Place::Header, kind: Kind::Text, description }
+}
+
+pub(super) const fn ok(description: &'static str, content: Content) -> Answer {
+    Answer { status: 200, description, content }
+}
+
+pub(super) const fn error(status: u16, description: &'static str, codes: &'static [&'static str]) -> Answer {
+    Answer { status, description, content: Content::Error(codes) }
+}
+
+pub(super) const SERVER: Parameter = query(
+    "server",
+    Kind::Text,
+    "One server by name, or `*` for all. Absent means the default server if there is one, else all.",
+);
+pub(super) const PROVIDER: Parameter =
+    path("provider", "A dialect such as `openai`, `anthropic` or `gemini`; see `GET /providers`.");
+pub(super) const NAME: Parameter = path("name", "The server's name as the configuration has it.");
+pub(super) const MODEL: Parameter =
+    query("model", Kind::Text, "A model id; chooses the rules that this model needs.");
+pub(super) const IDEMPOTENCY_KEY: Parameter = header(
+    "Idempotency-Key",
+    "Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes.",
+);
+pub(super) const CACHE_CONTROL: Parameter = header(
+    "Cache-Control",
+    "`no-cache` wants a fresh result where the configuration keeps results of the tool.",
+);
+pub(super) const ACCEPT: Parameter = header(
+    "Accept",
+    "`text/event-stream` gives a stream: `progress` and `log` events as the servers tell them, then one `result` event with the \
+     answer, or one `error` event with the error and its `status`. What is wrong before anything was told has its own status.",
+);
+pub(super) const RESULT: Parameter = query(
+    "result",
+    Kind::Text,
+    "The shape of the result: `raw` as the server gave it, `parsed`, `first-text`, `joined`, `rich` or `provider`.",
+);
+pub(super) const ERRORS: Parameter = query(
+    "errors",
+    Kind::Words(&["plain", "precise"]),
+    "`precise` answers a single call's failure with 404, 502, 503 or 504 where they fit.",
+);
+
+pub(super) const COERCE: Parameter =
+    query("coerceArguments", Kind::Flag, "Mend arguments of the wrong type, such as \"15\" for a number.");
+pub(super) const BAD_ARGUMENTS: Parameter = query(
+    "onBadArguments",
+    Kind::Words(&["error", "raw", "repair"]),
+    "What happens to arguments that are not JSON.",
+);
+pub(super) const CHARACTERS: Parameter = query(
+    "maxCharacters",
+    Kind::Number { least: 100, most: 100_000_000, usual: None },
+    "Cut results that are longer.",
+);
+pub(super) const TO: Parameter = query("to", Kind::Texts, "The dialects to convert to or to check for.");
+
+pub(super) const CATEGORY: Parameter = query("category", Kind::Texts, "Only tools of these categories.");
+pub(super) const IMPORTANCE: Parameter =
+    query("importance", Kind::Words(&["low", "normal", "high"]), "Only tools of at least this importance.");
+pub(super) const TAG: Parameter = query("tag", Kind::Texts, "Only tools with one of these tags.");
+pub(super) const NAME_PATTERN: Parameter =
+    query("name", Kind::Texts, "Only tools whose name fits one of these patterns (`*`, `?`).");
+pub(super) const GROUP: Parameter = query("group", Kind::Texts, "Only tools of these configured groups.");
+
+pub(super) const UNKNOWN_SERVER: Answer =
+    error(400, "The server or a parameter is wrong.", &["SERVER_NOT_FOUND", "VALIDATION_ERROR"]);
+pub(super) const UNKNOWN_PROVIDER: Answer = error(
+    400,
+    "The provider, the server or a parameter is wrong.",
+    &["UNKNOWN_PROVIDER", "SERVER_NOT_FOUND", "VALIDATION_ERROR"],
+);
+pub(super) const NOT_MODIFIED: Answer =
+    Answer { status: 304, description: "The tag in `If-None-Match` still holds.", content: Content::Nothing };
+pub(super) const CALL_FAULT: Answer = error(
+    500,
+    "The server cannot be reached, gave no answer in time or answered with a fault.",
+    &["CONNECTION_ERROR", "TIMEOUT", "SERVER_ERROR"],
+);
+pub(super) const PRECISE_FAULTS: [Answer; 3] = [
+    error(502, "With `errors=precise`: the server is gone or faulty.", &["CONNECTION_ERROR", "SERVER_ERROR"]),
+    error(503, "Too much at once; see `Retry-After`.", &["OVERLOADED"]),
+    error(504, "With `errors=precise`: no answer in time.", &["TIMEOUT"]),
+];
+pub(super) const CONFLICT: Answer =
+    error(422, "The key was used with another body.", &["IDEMPOTENCY_CONFLICT"]);
+pub(super) const NO_SUCH_SERVER: Answer = error(404, "No server has this name.", &["SERVER_NOT_FOUND"]);
+
+pub(super) const ROW: Route = Route {
+    action: Action::Live,
+    verb: Verb::Get,
+    path: "",
+    tag: "Operations",
+    summary: "",
+    description: "",
+    access: Access::Key,
+    load: Load::Counted,
+    parameters: &[],
+    body: None,
+    answers: &[],
+};
