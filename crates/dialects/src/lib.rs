@@ -29,6 +29,6 @@ pub use names::legal_names;
 pub use options::{Budget, Defaults, EmptyRequired, Open, Options, Strict};
 pub use plan::{Plan, PlanError};
 pub use report::{Change, Changes, Fate};
-pub use tokens::Tokens;
+pub use tokens::{Tokens, estimate as estimate_tokens};
 pub use tool::{input_schema, schema_pointer};
 pub use translate::{ToolTranslation, Translation, Translator};

@@ -14,7 +14,7 @@ pub struct Tokens {
 }
 
 /// Tokens of `bytes` bytes of JSON, estimated without a vocabulary: about four bytes each.
-pub(crate) const fn estimate(bytes: usize) -> usize {
+pub const fn estimate(bytes: usize) -> usize {
     bytes.div_ceil(4)
 }
 

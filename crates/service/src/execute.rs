@@ -1,12 +1,14 @@
 //! Whole turns: what a model said, run, and answered in the provider's own shape.
 
+mod search;
+
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use gateway_dialects::Dialect;
 use gateway_dialects::arguments::{BadArguments, nearest_names, unknown_tool_text};
 use gateway_dialects::calls::{Arguments, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
 use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, render_mode, render_results};
+use gateway_dialects::{Dialect, Plan};
 use gateway_protocol::RawJson;
 use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
@@ -15,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, code};
 use crate::gateway::Gateway;
+use crate::mcp::finder::may_be_meant;
 use crate::query::Parameters;
 use crate::render::{ListRequest, Rendered, unknown_dialect};
 use crate::run::{Failure, Origin, error_result, pointer_name};
@@ -29,6 +32,8 @@ pub(crate) struct Turn {
     /// What the provider is called in log and metrics.
     provider: Arc<str>,
     rendered: Arc<Rendered>,
+    /// The three tools of search, where a call may be of them.
+    search: Option<Arc<Rendered>>,
     server: Option<String>,
     coerce: bool,
     bad_arguments: BadArguments,
@@ -117,6 +122,15 @@ impl Turn {
         if !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
             rendered = gateway.rendered(&request).await?;
         }
+        // A model that was given the three tools of search calls them, and its caller need not say so again.
+        let mut calls = reply.calls.iter();
+        let search = if rendered.finder.is_some() {
+            Some(Arc::clone(&rendered))
+        } else if calls.any(|call| rendered.tool(&call.name).is_none() && may_be_meant(&call.name)) {
+            Some(gateway.rendered_now(&request.searched()).await?)
+        } else {
+            None
+        };
         let dialect = match (&rendered.dialect, named) {
             (Some(dialect), _) => Arc::clone(dialect),
             (None, Some(dialect)) => dialect,
@@ -143,6 +157,7 @@ impl Turn {
             provider: provider_name.into(),
             dialect,
             rendered,
+            search,
             server,
             bad_arguments,
             style,
@@ -177,20 +192,36 @@ impl Turn {
         permit: Permit,
     ) -> Ran {
         let origin = Origin { transport: "http", provider: Some(Arc::clone(&self.provider)) };
-        let (tool, plan) = match self.find(&call.name) {
-            Ok(found) => found,
+        let search = self.search.as_ref().and_then(|list| list.meta_tool(&call.name));
+        if let Some((tool, finder, plan)) = search.filter(|_| self.rendered.tool(&call.name).is_none()) {
+            return self.run_search(gateway, context, call, (tool, finder, plan), permit, &origin).await;
+        }
+        match self.find(&call.name) {
+            Ok(found) => self.run_found(gateway, context, call, found, permit, &origin).await,
             Err(message) => {
                 let name = (self.server.as_deref(), call.name.as_str());
                 gateway.record_unknown(name, &as_sent(&call.arguments), permit, context, &origin, &message);
-                return Ran::unknown_tool(message);
+                Ran::unknown_tool(message)
             }
-        };
+        }
+    }
+
+    /// Runs a call whose tool was found.
+    async fn run_found(
+        &self,
+        gateway: &Gateway,
+        context: &RequestContext,
+        call: &ToolCall,
+        (tool, plan): (&CatalogueTool, Option<&Plan>),
+        permit: Permit,
+        origin: &Origin,
+    ) -> Ran {
         let mut ran = Ran::of(tool);
         let parsed = match call.arguments_object(&self.dialect.label, self.bad_arguments) {
             Ok(parsed) => parsed,
             Err(error) => {
                 let failure = Failure::Unreadable(error.to_string());
-                gateway.record_refusal(tool, &as_sent(&call.arguments), permit, context, &origin, &failure);
+                gateway.record_refusal(tool, &as_sent(&call.arguments), permit, context, origin, &failure);
                 return ran.failed(failure);
             }
         };
@@ -205,7 +236,7 @@ impl Turn {
             Ok(value) => value,
             Err(error) => {
                 let failure = Failure::Arguments(format!("The arguments cannot be read: {error}"));
-                gateway.record_refusal(tool, &logged(&sent), permit, context, &origin, &failure);
+                gateway.record_refusal(tool, &logged(&sent), permit, context, origin, &failure);
                 return ran.failed(failure);
             }
         };
@@ -223,25 +254,22 @@ impl Turn {
                     mended
                 }
                 Err(failure) => {
-                    gateway.record_refusal(tool, &logged(&value), permit, context, &origin, &failure);
+                    gateway.record_refusal(tool, &logged(&value), permit, context, origin, &failure);
                     return ran.failed(failure);
                 }
             };
-        match gateway.run(tool, &logged(&value), permit, context, &origin).await {
+        match gateway.run(tool, &logged(&value), permit, context, origin).await {
             Ok(done) => {
-                if gateway_protocol::CallResultView::of(&done.result).is_error {
-                    ran.code = Some(code::TOOL_ERROR);
-                }
                 ran.result = done.result;
                 ran.is_cached = done.age.is_some();
-                ran
+                ran.judged()
             }
             Err(failure) => ran.failed(failure),
         }
     }
 
     /// The tool that the model means: by the name in its list, else by any other name that leads to it.
-    fn find(&self, name: &str) -> Result<(&CatalogueTool, Option<&gateway_dialects::Plan>), String> {
+    fn find(&self, name: &str) -> Result<(&CatalogueTool, Option<&Plan>), String> {
         if let Some((tool, plan)) = self.rendered.tool(name) {
             return Ok((tool, Some(plan)));
         }
@@ -377,6 +405,27 @@ impl Ran {
             is_cached: false,
             notes: Vec::new(),
         }
+    }
+
+    /// What came of a call that no server runs.
+    fn nobodys(tool: String) -> Self {
+        Self {
+            result: RawJson::null(),
+            code: None,
+            is_cached: false,
+            failure: None,
+            server: None,
+            tool: Some(tool),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Notes where a result says that it is none.
+    fn judged(mut self) -> Self {
+        if gateway_protocol::CallResultView::of(&self.result).is_error {
+            self.code = Some(code::TOOL_ERROR);
+        }
+        self
     }
 
     fn unknown_tool(message: String) -> Self {

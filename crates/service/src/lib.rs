@@ -22,18 +22,20 @@ mod render;
 mod routes;
 mod run;
 mod scope;
+mod search;
 mod server;
 mod telemetry;
 mod validators;
 
 pub use config::{
-    CacheConfig, LogConfig, McpConfig, RateLimit, Secret, ServiceConfig, SettingProblem, SettingProblems,
-    Settings,
+    CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, Secret, ServiceConfig, SettingProblem,
+    SettingProblems, Settings,
 };
 pub use errors::code;
 pub use gateway::Gateway;
 pub use mcp::{StdioError, client_capabilities, serve_stdio};
 pub use openapi::document as openapi_document;
 pub use run::pointer_name as parameter_name;
+pub use search::{FoundTool, MetaTool, MetaTools, TokenCost, ToolEntry, ToolHit, ToolIndex, search_result};
 pub use server::{Running, ServeError, serve};
 pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};

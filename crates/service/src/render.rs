@@ -15,8 +15,10 @@ use tokio::sync::OnceCell;
 
 use crate::errors::{ApiError, code};
 use crate::gateway::Gateway;
+use crate::mcp::finder::Finder;
 use crate::query::{Parameters, compat, translation_options};
 use crate::scope::Scope;
+use crate::search::MetaTool;
 
 /// What is asked for: which tools, in which form.
 #[derive(Clone, Debug)]
@@ -29,6 +31,17 @@ pub(crate) struct ListRequest {
     compat: Compat,
     options: Options,
     with_server: bool,
+    pub(crate) mode: ListMode,
+}
+
+/// What a list shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ListMode {
+    /// All tools.
+    #[default]
+    Full,
+    /// The three tools that find, describe and call all others.
+    Search,
 }
 
 impl ListRequest {
@@ -60,7 +73,13 @@ impl ListRequest {
             compat: compat(parameters),
             options: translation_options(parameters)?,
             with_server: parameters.flag("meta")?,
+            mode: if parameters.get("mode") == Some("search") { ListMode::Search } else { ListMode::Full },
         })
+    }
+
+    /// The same tools, through search.
+    pub(crate) fn searched(&self) -> Self {
+        Self { mode: ListMode::Search, ..self.clone() }
     }
 
     /// The dialect that is meant.
@@ -91,11 +110,18 @@ impl ListRequest {
             .collect()
     }
 
+    /// What finds, describes and calls the tools that are meant.
+    fn finder(&self, catalogue: &Catalogue) -> Arc<Finder> {
+        let places = self.places(catalogue);
+        let tools = places.iter().filter_map(|place| catalogue.tools().get(*place));
+        Arc::new(Finder::new(tools.map(|tool| (self.scope.name_of(tool), tool))))
+    }
+
     fn key(&self, catalogue: &Catalogue, form: &'static str) -> Key {
         // Options have no order of their own; their debug form names every field and is the same for the same options.
         let text = format!(
-            "{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{}",
-            self.filter, self.provider, self.model, self.compat, self.options, self.with_server
+            "{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{}\u{0}{:?}",
+            self.filter, self.provider, self.model, self.compat, self.options, self.with_server, self.mode
         );
         Key { version: catalogue.version(), form, scope: self.scope.clone(), text }
     }
@@ -125,12 +151,14 @@ pub(crate) struct Rendered {
     pub(crate) etag: HeaderValue,
     pub(crate) dialect: Option<Arc<Dialect>>,
     pub(crate) catalogue: Arc<Catalogue>,
-    /// By the name that the model sees: the place in the catalogue and the plan.
+    /// By the name that the model sees: the place in the catalogue, or among the three of search, and the plan.
     tools: HashMap<Box<str>, (usize, Plan)>,
     /// Estimated tokens of all definitions.
     pub(crate) tokens: usize,
     /// How many tools were left out.
     pub(crate) quarantined: usize,
+    /// What the three tools of search look through, where the list is made of them.
+    pub(crate) finder: Option<Arc<Finder>>,
 }
 
 impl Rendered {
@@ -141,8 +169,14 @@ impl Rendered {
 
     /// The tool that the model calls `wire_name`, and how its arguments travel.
     pub(crate) fn tool(&self, wire_name: &str) -> Option<(&CatalogueTool, &Plan)> {
-        let (place, plan) = self.tools.get(wire_name)?;
+        let (place, plan) = self.tools.get(wire_name).filter(|_| self.finder.is_none())?;
         Some((self.catalogue.tools().get(*place)?, plan))
+    }
+
+    /// The tool of search that the model calls `wire_name`, what it looks through, and how its arguments travel.
+    pub(crate) fn meta_tool(&self, wire_name: &str) -> Option<(MetaTool, &Arc<Finder>, &Plan)> {
+        let (place, plan) = self.tools.get(wire_name)?;
+        Some((*MetaTool::ALL.get(*place)?, self.finder.as_ref()?, plan))
     }
 
     /// The names that the model sees.
@@ -255,8 +289,16 @@ fn render(
     translator: &Translator,
     catalogue: Arc<Catalogue>,
 ) -> Result<Arc<Rendered>, ApiError> {
-    let places = request.places(&catalogue);
     let mut rendering = Rendering::new(&translator.dialect().tool.document)?;
+    if request.mode == ListMode::Search {
+        let finder = request.finder(&catalogue);
+        for (place, tool) in translator.translate(finder.definitions()).tools.into_iter().enumerate() {
+            rendering.add(place, tool)?;
+        }
+        rendering.finder = Some(finder);
+        return Ok(rendering.finish(translator.dialect(), catalogue));
+    }
+    let places = request.places(&catalogue);
     if keeps_names(request, translator, &catalogue, &places) {
         // Tool by tool, so that a list of a thousand never stands in memory as trees.
         for (place, tool) in chosen(&catalogue, &places) {
@@ -303,6 +345,7 @@ struct Rendering {
     tools: HashMap<Box<str>, (usize, Plan)>,
     tokens: usize,
     quarantined: usize,
+    finder: Option<Arc<Finder>>,
 }
 
 impl Rendering {
@@ -312,7 +355,7 @@ impl Rendering {
         body.push(b':');
         let start = body.len();
         body.push(b'[');
-        Ok(Self { body, start, tools: HashMap::new(), tokens: 0, quarantined: 0 })
+        Ok(Self { body, start, tools: HashMap::new(), tokens: 0, quarantined: 0, finder: None })
     }
 
     fn add(&mut self, place: usize, tool: ToolTranslation<'_>) -> Result<(), ApiError> {
@@ -341,6 +384,7 @@ impl Rendering {
             tools: self.tools,
             tokens: self.tokens,
             quarantined: self.quarantined,
+            finder: self.finder,
             catalogue,
         })
     }
@@ -372,6 +416,7 @@ fn render_raw(request: &ListRequest, catalogue: Arc<Catalogue>) -> Result<Arc<Re
         tools,
         tokens,
         quarantined: 0,
+        finder: None,
         catalogue,
     }))
 }
@@ -430,14 +475,22 @@ pub(crate) async fn report(gateway: &Gateway, request: &ListRequest) -> Result<V
     let translator = Translator::with(gateway.dialects(), dialect, request.options.clone())
         .map_err(|error| unknown_dialect(gateway, &error))?;
     let places = request.places(&catalogue);
-    let definitions = model_definitions(request, &catalogue, &places);
+    let is_search = request.mode == ListMode::Search;
+    let definitions = if is_search {
+        request.finder(&catalogue).definitions().to_vec()
+    } else {
+        model_definitions(request, &catalogue, &places)
+    };
     let translation = translator.translate(&definitions);
     let rows: Vec<Value> = translation
         .tools
         .iter()
-        .zip(&places)
-        .map(|(tool, place)| {
-            let server = catalogue.tools().get(*place).map(|tool| tool.server.as_str());
+        .enumerate()
+        .map(|(row, tool)| {
+            // The tools of search are nobody's.
+            let place = places.get(row).filter(|_| !is_search);
+            let listed = place.and_then(|place| catalogue.tools().get(*place));
+            let server = listed.map(|listed| listed.server.as_str());
             json!({
                 "name": tool.name,
                 "wireName": tool.wire_name,

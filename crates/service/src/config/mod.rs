@@ -157,6 +157,9 @@ pub struct McpConfig {
     pub input_expiry: Duration,
     /// Calls at once that wait for such answers.
     pub parked_calls: usize,
+    /// Whether `tools/list` shows three tools (search, describe, call) instead of all. JSON name `search`: `"off"`, `"on"`, or the
+    /// number of tools above which it is on.
+    pub search: SearchMode,
     /// Most bytes of a message on standard input.
     pub line_bytes: usize,
 }
@@ -169,9 +172,22 @@ impl Default for McpConfig {
             session_idle: Duration::from_mins(30),
             input_expiry: Duration::from_mins(10),
             parked_calls: 1_000,
+            search: SearchMode::Off,
             line_bytes: 32 << 20,
         }
     }
+}
+
+/// When an endpoint offers search instead of all its tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchMode {
+    /// Never.
+    #[default]
+    Off,
+    /// Where it has more tools than this.
+    Above(usize),
+    /// Always.
+    On,
 }
 
 /// Where to listen if nobody says otherwise.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::access::{keys, listen, origins};
 use super::section::{Notes, Section, SettingProblem, SettingProblems};
-use super::{CacheConfig, McpConfig, RateLimit, ServiceConfig};
+use super::{CacheConfig, McpConfig, RateLimit, SearchMode, ServiceConfig};
 
 /// The members at the top of the file that are read here.
 const KNOWN: &[&str] = &[
@@ -175,6 +175,7 @@ fn read_mcp(config: &mut McpConfig, section: &Section<'_>) {
         "inputExpiry",
         "parkedCalls",
         "lineBytes",
+        "search",
     ]);
     let set = |place: &mut usize, name: &str, most: u64| {
         if let Some(count) = section.count(name, 1..=most) {
@@ -189,6 +190,17 @@ fn read_mcp(config: &mut McpConfig, section: &Section<'_>) {
     }
     if let Some(time) = section.time("inputExpiry", SECOND..=DAY) {
         config.input_expiry = time;
+    }
+    match section.get("search") {
+        None => {}
+        Some(Value::Bool(is_on)) => config.search = if *is_on { SearchMode::On } else { SearchMode::Off },
+        Some(Value::String(word)) if word == "on" => config.search = SearchMode::On,
+        Some(Value::String(word)) if word == "off" => config.search = SearchMode::Off,
+        Some(Value::Number(number)) if number.is_u64() => {
+            let above = number.as_u64().and_then(|number| usize::try_from(number).ok());
+            config.search = SearchMode::Above(above.unwrap_or(usize::MAX));
+        }
+        Some(_) => section.error("search", "must be \"off\", \"on\" or a number of tools"),
     }
     if let Some(bytes) = section.bytes("lineBytes", 1 << 10..=1 << 30) {
         config.line_bytes = usize::try_from(bytes).unwrap_or(config.line_bytes);
@@ -312,7 +324,7 @@ mod tests {
             "timeouts": {"read": "5s", "list": 1.5},
             "rateLimit": {"perSecond": 5, "burst": 20},
             "drain": "3s",
-            "mcp": {"pageSize": 20, "sessions": 30, "sessionIdle": "1m", "inputExpiry": 90, "parkedCalls": 40, "lineBytes": "1MB"},
+            "mcp": {"pageSize": 20, "sessions": 30, "sessionIdle": "1m", "inputExpiry": 90, "parkedCalls": 40, "lineBytes": "1MB", "search": 300},
             "cache": {"tools": {"docs/secret": false, "docs/*": "5m"}, "maxBytes": "2MB"},
             "defaultServer": "files",
             "validate": false,
@@ -342,6 +354,7 @@ mod tests {
             input_expiry: Duration::from_secs(90),
             parked_calls: 40,
             line_bytes: 1 << 20,
+            search: SearchMode::Above(300),
         };
         assert_eq!(config.mcp, mcp);
         assert_eq!((config.drain, config.validate), (Duration::from_secs(3), false));

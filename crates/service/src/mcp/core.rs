@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::caller::Caller;
 use super::face::Face;
+use super::finder::{self, Meant};
 use super::flight::{Errand, Flight, Input, Mark, Progressed, Target, told};
 use super::lists;
 use super::offers::{self, Whose};
@@ -37,6 +38,15 @@ pub(super) async fn answer(
         method::LIST_PROMPTS => lists::list(gateway, caller, ListKind::Prompts, params).await,
         method::CALL_TOOL | method::GET_PROMPT | method::READ_RESOURCE => {
             let params = params.ok_or_else(|| invalid("`params` are missing"))?;
+            let other;
+            let params = match finder::meant(gateway, caller, asked, params).await? {
+                Meant::Itself => params,
+                Meant::Answered(result) => return Ok(finished(caller, method::CALL_TOOL, result)),
+                Meant::Other(meant) => {
+                    other = meant;
+                    &other
+                }
+            };
             let asked = Asked::read(asked, params)?;
             asked.answer(gateway, caller, out, params).await
         }

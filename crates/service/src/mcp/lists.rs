@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use gateway_protocol::{ListKind, RawJson, RpcError, code};
+use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::caller::Caller;
 use super::face::Face;
+use super::finder;
 use super::offers::{offers, renamed};
 use crate::gateway::Gateway;
 
@@ -61,17 +62,33 @@ pub(super) async fn list(
     kind: ListKind,
     params: Option<&RawJson>,
 ) -> Result<RawJson, RpcError> {
+    let mut note = None;
     let entries: Arc<[RawJson]> = match kind {
         ListKind::Tools => {
             gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
-            gateway.mcp().tools.get(gateway, &caller.face)
+            match finder::offered(gateway, caller, params) {
+                Some((shown, said)) => {
+                    note = Some(said);
+                    shown
+                }
+                None => gateway.mcp().tools.get(gateway, &caller.face),
+            }
         }
         ListKind::Resources | ListKind::ResourceTemplates | ListKind::Prompts => {
             let found = offers(gateway, &caller.face, kind).await;
             found.iter().map(|offer| offer.shown(kind)).collect()
         }
     };
-    page(&entries, kind, cursor(params)?, gateway.config().mcp.page, caller.is_modern())
+    let page = page(&entries, kind, cursor(params)?, gateway.config().mcp.page, caller.is_modern())?;
+    Ok(note.and_then(|note| noted(&page, &note)).unwrap_or(page))
+}
+
+/// A page with something said about the whole list.
+fn noted(page: &RawJson, note: &serde_json::Value) -> Option<RawJson> {
+    let note = RawJson::of(note).ok()?;
+    let mut members = RawObject::parse(page).ok()?;
+    members.set("_meta", &note).ok()?;
+    members.to_raw().ok()
 }
 
 fn cursor(params: Option<&RawJson>) -> Result<Option<String>, RpcError> {

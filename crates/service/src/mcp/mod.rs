@@ -10,6 +10,7 @@ mod caller;
 mod core;
 mod events;
 mod face;
+pub(crate) mod finder;
 mod flight;
 mod legacy;
 mod level;
@@ -38,6 +39,7 @@ use tokio_util::task::TaskTracker;
 
 use self::events::{refusal, unreadable};
 use self::face::Face;
+use self::finder::Finders;
 use self::legacy::Sessions;
 use self::listen::Listeners;
 use self::lists::ToolLists;
@@ -55,6 +57,7 @@ pub(crate) struct Mcp {
     sessions: Sessions,
     listeners: Listeners,
     tools: ToolLists,
+    finders: Finders,
     tasks: TaskTracker,
     stopping: CancellationToken,
 }
@@ -67,6 +70,7 @@ impl Mcp {
             sessions: Sessions::new(config.sessions, config.session_idle),
             listeners: Listeners::default(),
             tools: ToolLists::default(),
+            finders: Finders::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         }

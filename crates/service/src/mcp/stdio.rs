@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gateway_protocol::{Incoming, Line, LineSplitter, Request, RpcError, code, method, parse_message};
+use gateway_protocol::{
+    Incoming, Line, LineSplitter, RawJson, Request, RpcError, code, method, parse_message,
+};
 use http::HeaderMap;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Semaphore, mpsc};
@@ -12,7 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use super::events::message;
 use super::face::Face;
-use super::legacy::{self, Session};
+use super::legacy::{self, Running, Session};
 use super::out::Sink;
 use super::{listen, modern};
 use crate::context::RequestContext;
@@ -21,7 +23,7 @@ use crate::gateway::Gateway;
 /// Messages that wait to be written.
 const MESSAGES: usize = 256;
 
-/// Requests at work; more are not read until one is done.
+/// Requests at work; more are refused.
 const AT_WORK: usize = 1_024;
 
 /// How long the last messages may take to be written.
@@ -89,7 +91,8 @@ where
     wire.tasks.close();
     let _ = tokio::time::timeout(gateway.config().drain, wire.tasks.wait()).await;
     sessions.close(&wire.session);
-    wire.tasks.wait().await;
+    // Whoever does not read any more must not hold up the end.
+    let _ = tokio::time::timeout(LAST_WORDS, wire.tasks.wait()).await;
     // The writer ends with the last sender, once everything is written.
     drop(wire);
     let _ = tokio::time::timeout(LAST_WORDS, writer).await;
@@ -125,7 +128,7 @@ struct Wire {
 impl Wire {
     async fn refuse(&self, code: i64, reason: &str) {
         let error = RpcError::new(code, reason);
-        let _ = self.sender.send(message(&gateway_protocol::RawJson::null(), &Err(error))).await;
+        let _ = self.sender.send(message(&RawJson::null(), &Err(error))).await;
     }
 
     async fn take(&self, text: Bytes) {
@@ -141,25 +144,36 @@ impl Wire {
             (self.gateway.clone(), Arc::clone(&self.session), self.sender.clone());
         match incoming {
             Incoming::Request(request) if modern::is_meant(request.params.as_ref(), None) => {
-                let face = self.face.clone();
-                self.spawn(async move {
-                    modern_request(&gateway, &session, context, face, request, sender).await;
-                })
-                .await;
+                // Noted at once, so that a cancellation that follows finds it.
+                let (id, face, running) =
+                    (request.id.clone(), self.face.clone(), session.running(&request.id));
+                let work =
+                    async move { modern_request(&gateway, context, face, request, sender, running).await };
+                self.spawn(&id, work).await;
             }
             // What follows may rely on the handshake, so it is not overtaken.
             Incoming::Request(request) if request.method == method::INITIALIZE => {
                 legacy::take(&gateway, &session, context, Incoming::Request(request), &sender).await;
             }
-            incoming => {
-                self.spawn(async move { legacy::take(&gateway, &session, context, incoming, &sender).await })
-                    .await;
+            Incoming::Request(request) => {
+                let id = request.id.clone();
+                let work = legacy::take(&gateway, &session, context, Incoming::Request(request), &sender);
+                self.spawn(&id, work).await;
             }
+            // Answers and notifications wait for nothing: what is at work may be waiting for them.
+            incoming => legacy::take(&gateway, &session, context, incoming, &sender).await,
         }
     }
 
-    async fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let permit = Arc::clone(&self.room).acquire_owned().await;
+    async fn spawn(&self, id: &RawJson, work: impl Future<Output = ()> + Send + 'static) {
+        let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() else {
+            let error = RpcError::new(
+                code::INTERNAL_ERROR,
+                format!("more than {AT_WORK} requests at once; try again later"),
+            );
+            let _ = self.sender.send(message(id, &Err(error))).await;
+            return;
+        };
         self.tasks.spawn(async move {
             work.await;
             drop(permit);
@@ -170,15 +184,14 @@ impl Wire {
 /// Answers a request of the modern era; `notifications/cancelled` ends it without an answer.
 async fn modern_request(
     gateway: &Gateway,
-    session: &Arc<Session>,
     context: RequestContext,
     face: Face,
     request: Request,
     sender: mpsc::Sender<Bytes>,
+    running: Running,
 ) {
     let id = request.id.clone();
     let sink = Sink::Channel(sender.clone());
-    let running = session.running(&id);
     let checked = match modern::check(request, context, face, "mcp", None) {
         Ok(checked) => checked,
         Err(refused) => {

@@ -44,6 +44,11 @@ pub(crate) static ROUTES: &[Route] = &[
             MODEL,
             query("report", Kind::Flag, "Adds what was changed, and why."),
             query("list", Kind::Flag, "The bare list, without its wrapper."),
+            query(
+                "mode",
+                Kind::Words(&["full", "search"]),
+                "All tools, or three that search, describe and call them.",
+            ),
             query("profile", Kind::Text, "Another dialect than the path names."),
             query("descriptionFallback", Kind::Text, "The description of tools that have none."),
             query("defaults", Kind::Words(&["keep", "strip", "describe"]), "What happens to default values."),

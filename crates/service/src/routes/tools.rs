@@ -14,6 +14,8 @@ use crate::render::{ListRequest, Rendered, definitions, report};
 
 /// Estimated tokens of what is answered.
 const TOKENS: HeaderName = HeaderName::from_static("x-tool-tokens");
+/// Estimated tokens that search saves over all definitions.
+const SAVED: HeaderName = HeaderName::from_static("x-tool-tokens-saved");
 /// How many tools were left out because the provider would refuse them.
 const QUARANTINED: HeaderName = HeaderName::from_static("x-tools-quarantined");
 /// Which dialect was chosen.
@@ -39,6 +41,7 @@ pub(crate) async fn render(
 ) -> Response {
     let work = async {
         let parameters = Parameters::of_query(uri.query());
+        parameters.word("mode", &[("full", ()), ("search", ())])?;
         let request = ListRequest::parse(&gateway, Some(&provider), &parameters)?;
         let rendered = gateway.rendered(&request).await?;
         gateway.metrics().conversions(rendered.wire_names().count(), rendered.quarantined);
@@ -147,6 +150,9 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
     answer.insert(header::ETAG, rendered.etag.clone());
     answer.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     answer.insert(TOKENS, HeaderValue::from(rendered.tokens));
+    if let Some(finder) = &rendered.finder {
+        answer.insert(SAVED, HeaderValue::from(finder.cost().all.saturating_sub(rendered.tokens)));
+    }
     if rendered.quarantined > 0 {
         answer.insert(QUARANTINED, HeaderValue::from(rendered.quarantined));
     }

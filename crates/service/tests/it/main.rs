@@ -14,6 +14,7 @@ mod lists;
 mod logs;
 mod mcp;
 mod operations;
+mod search;
 mod streams;
 mod turns;
 mod wrong_requests;

@@ -187,7 +187,7 @@ impl Parts {
             let of_service = |name: &str| !SERVER_BLOCKS.contains(&name) && !OWN.contains(&name);
             let rest = members.iter().filter(|(name, _)| of_service(name));
             self.rest = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
-            self.rest.extend(of_endpoint(&members));
+            self.rest.extend(of_endpoint(members));
             self.document = Some(document);
         }
     }
