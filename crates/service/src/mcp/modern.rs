@@ -158,7 +158,7 @@ pub(super) async fn post(
         Some(first) = messages.recv() => (first, Stage::Working(work)),
     };
     let writing = Writing { stage: Some(stage), messages, id };
-    let rest = stream::unfold(writing, |writing| writing.next());
+    let rest = stream::unfold(writing, Writing::next);
     streamed(stream::iter([event(None, &first)]).chain(rest), heartbeat)
 }
 
