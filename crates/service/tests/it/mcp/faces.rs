@@ -86,8 +86,8 @@ async fn what_two_servers_have_is_reached_under_both_names() {
                 let read = caller.ask("resources/read", json!({"uri": uri})).await;
                 let text = &read.result()["contents"][0]["text"];
                 assert_eq!(text, "This is the content of the static text resource.", "{era:?} {path}");
-                let called = caller.call(&format!("{server}__greet"), json!({"name": server})).await;
-                assert_eq!(called.said(), format!("Hello, {server}!"), "{era:?} {path}");
+                let greeting = caller.call(&format!("{server}__greet"), json!({"name": server})).await;
+                assert_eq!(greeting.said(), format!("Hello, {server}!"), "{era:?} {path}");
                 let reference =
                     json!({"type": "ref/prompt", "name": format!("{server}__test_prompt_with_arguments")});
                 let argument = json!({"name": "arg1", "value": "par"});

@@ -10,7 +10,7 @@ async fn front(cell: Cell) -> Front {
     Front::of((cell.upstream, cell.way), everything).await
 }
 
-fn accept(content: Value) -> Value {
+fn accept(content: &Value) -> Value {
     json!({"action": "accept", "content": content})
 }
 
@@ -177,7 +177,7 @@ async fn the_user_is_asked() {
                 "{cell}"
             );
             assert_eq!(params["requestedSchema"]["required"], json!(["username", "email"]), "{cell}");
-            accept(json!({"username": "ann", "email": "a@example.org"}))
+            accept(&json!({"username": "ann", "email": "a@example.org"}))
         };
         let outcome = caller.ask_answering("tools/call", params.clone(), &answers).await;
         let expected = r#"User response: action=accept, content={"username":"ann","email":"a@example.org"}"#;
@@ -217,15 +217,15 @@ async fn many_questions_in_one_request_are_all_asked() {
         let caller = front.caller(cell.caller).await;
         let answers = |method: &str, params: &Value| match (method, params["message"].as_str()) {
             ("elicitation/create", Some("Step 1: What is your name?" | "What is your name?")) => {
-                accept(json!({"name": "Ann"}))
+                accept(&json!({"name": "Ann"}))
             }
             ("elicitation/create", Some("Step 2: What is your favorite color?")) => {
-                accept(json!({"color": "red"}))
+                accept(&json!({"color": "red"}))
             }
             ("elicitation/create", Some("What context should the prompt use?")) => {
-                accept(json!({"context": "night"}))
+                accept(&json!({"context": "night"}))
             }
-            ("elicitation/create", Some("What is the word?")) => accept(json!({"word": "open"})),
+            ("elicitation/create", Some("What is the word?")) => accept(&json!({"word": "open"})),
             ("sampling/createMessage", _) => {
                 json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "hello"}})
             }

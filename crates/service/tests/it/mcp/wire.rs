@@ -1,7 +1,7 @@
 //! Callers of both eras, exact on the wire, and fixtures of both eras behind the gateway.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -294,8 +294,7 @@ impl Reply {
 
     fn event(&mut self, text: &str) -> Option<Heard> {
         let field = |name: &str| {
-            text.lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(|value| value.trim_start()))
+            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim_start))
         };
         let id = field("id").map(str::to_owned);
         let data = field("data").unwrap_or_default();
@@ -458,22 +457,21 @@ impl<'a> Caller<'a> {
         match self.era {
             Era::Legacy => {
                 if let Some(session) = &self.session {
-                    headers.push_str(&format!(
-                        "mcp-session-id: {session}\r\nmcp-protocol-version: {LEGACY}\r\n"
-                    ));
+                    let _ =
+                        write!(headers, "mcp-session-id: {session}\r\nmcp-protocol-version: {LEGACY}\r\n");
                 }
             }
             Era::Modern => {
                 let value: Value = serde_json::from_str(body).unwrap();
                 let method = value["method"].as_str().unwrap();
-                headers.push_str(&format!("mcp-protocol-version: {MODERN}\r\nmcp-method: {method}\r\n"));
+                let _ = write!(headers, "mcp-protocol-version: {MODERN}\r\nmcp-method: {method}\r\n");
                 let name = match method {
                     "tools/call" | "prompts/get" => value["params"]["name"].as_str(),
                     "resources/read" => value["params"]["uri"].as_str(),
                     _ => None,
                 };
                 if let Some(name) = name {
-                    headers.push_str(&format!("mcp-name: {name}\r\n"));
+                    let _ = write!(headers, "mcp-name: {name}\r\n");
                 }
             }
         }
