@@ -237,6 +237,18 @@ async fn questions_and_log_messages_never_reach_another_session() {
             assert_eq!(bobs.said(), "Computed: bob", "{way:?}");
             assert_eq!(bobs.notes, Vec::<Value>::new(), "{way:?} {other:?}");
             assert!(!bobs.text.contains("secret"), "{way:?}: {}", bobs.text);
+            if other == Era::Legacy {
+                // What was not asked for comes on its own stream, and ends here with a change that everybody hears.
+                let mut news = bob.bare("GET", "").await;
+                assert_eq!(ann.call("test_trigger_prompt_change", json!({})).await.said(), "changed");
+                loop {
+                    let next = news.next().await.unwrap();
+                    assert_ne!(next.value["method"], "notifications/message", "{way:?}: {}", next.text);
+                    if next.value["method"] == "notifications/prompts/list_changed" {
+                        break;
+                    }
+                }
+            }
             assert_eq!(anns.result()["isError"], true, "{way:?}: refused, not guessed: {}", anns.text);
         }
     }
