@@ -46,7 +46,8 @@ pub(super) enum CallKind {
 impl Call<'_> {
     /// Appends the request to `out`, without a line end.
     pub(super) fn write(&self, out: &mut Vec<u8>, id: u64) {
-        if self.deadline.progress.is_none() {
+        // A subscription makes no progress; there the channel is for the server's agreement.
+        if self.deadline.progress.is_none() || self.kind == CallKind::Listen {
             write_request(out, id, self.method, self.params, self.meta);
             return;
         }
@@ -138,6 +139,11 @@ impl Deadline {
     /// As long as the connection lives.
     pub(super) fn never() -> Self {
         Self::new(FOREVER, FOREVER, AsksProgress::No)
+    }
+
+    /// As long as the connection lives, with a channel for what belongs to the request.
+    pub(super) fn never_with(sink: mpsc::Sender<Notification>) -> Self {
+        Self::new(FOREVER, FOREVER, AsksProgress::Yes(Some(sink)))
     }
 
     /// Waits for `future`, or gives the time that was waited in vain.

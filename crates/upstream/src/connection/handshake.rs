@@ -9,7 +9,9 @@ use gateway_protocol::{
     initialize_params, is_known_legacy, is_modern, method, modern_meta,
 };
 use serde::Deserialize;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use super::call::{Call, CallKind, Deadline, Leaving};
 use super::owner::StreamChannel;
@@ -374,16 +376,29 @@ pub(super) async fn listen(
     channel: Arc<StreamChannel>,
     meta: Vec<(&'static str, Vec<u8>)>,
     filter: RawJson,
+    acknowledged: Option<&CancellationToken>,
     changed: impl Fn() + Send,
 ) {
     let entries: Vec<_> = meta.iter().map(|(key, value)| (*key, value.as_slice())).collect();
     let params = [("notifications", filter.as_bytes())];
     let mut pause = LISTEN_FIRST_PAUSE;
     loop {
-        let call = listen_call(&params, &entries);
+        let (sink, mut agreed) = mpsc::channel(1);
+        let call = Call { deadline: Deadline::never_with(sink), ..listen_call(&params, &entries) };
+        let agreement = async {
+            if agreed.recv().await.is_some()
+                && let Some(acknowledged) = acknowledged
+            {
+                acknowledged.cancel();
+            }
+            std::future::pending::<()>().await;
+        };
+        let outcome = tokio::select! {
+            outcome = channel.exchange(&call) => outcome,
+            () = agreement => return,
+        };
         // A server that does not know the method will not learn it.
-        if let Err(CallError::Refused { .. } | CallError::Unreachable { .. }) = channel.exchange(&call).await
-        {
+        if let Err(CallError::Refused { .. } | CallError::Unreachable { .. }) = outcome {
             return;
         }
         tokio::time::sleep(pause).await;

@@ -27,6 +27,7 @@ use gateway_protocol::{
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 pub use self::asking::{Asker, Question};
 pub(crate) use self::asking::{Heirs, LINGER};
@@ -183,7 +184,7 @@ impl Connection {
             opened.identity.era.is_modern(),
         ) {
             let changed = move || events.everything_changed();
-            let listening = handshake::listen(Arc::clone(channel), meta.clone(), filter, changed);
+            let listening = handshake::listen(Arc::clone(channel), meta.clone(), filter, None, changed);
             let stop = opened.tasks.stop().clone();
             opened.tasks.spawn(async move {
                 let _ = stop.run_until_cancelled(listening).await;
@@ -268,13 +269,15 @@ impl Connection {
     }
 
     /// Asks a server of the modern era for notifications, for as long as it gives them. Dropping the future ends it.
-    pub(crate) async fn listen(&self, filter: RawJson) {
+    /// `acknowledged` is cancelled once the server has agreed.
+    pub(crate) async fn listen(&self, filter: RawJson, acknowledged: &CancellationToken) {
         let inner = &*self.0;
         match &inner.channel {
             Channel::Stream(channel) => {
-                handshake::listen(Arc::clone(channel), inner.meta.clone(), filter, || {}).await;
+                let (channel, meta) = (Arc::clone(channel), inner.meta.clone());
+                handshake::listen(channel, meta, filter, Some(acknowledged), || {}).await;
             }
-            Channel::Http(channel) => channel.listen(&inner.meta, &filter).await,
+            Channel::Http(channel) => channel.listen(&inner.meta, &filter, acknowledged).await,
             // What is in our own process changes nothing that could be listened for.
             Channel::Local(_) => std::future::pending().await,
         }

@@ -156,7 +156,12 @@ impl Router {
                     None => self.events.notification(notification),
                 }
             }
-            method::ACKNOWLEDGED => {}
+            method::ACKNOWLEDGED => {
+                let entry = subscription_id(&notification).and_then(|id| self.pending.get(&id));
+                if let Some(progress) = entry.and_then(|entry| entry.waiting.progress.as_ref()) {
+                    progress.hand_on(notification);
+                }
+            }
             // With one call in flight it is clear what the server speaks of, and the message stays before the answer.
             method::LOG_MESSAGE => match self.only_watched() {
                 Some(progress) => progress.hand_on(notification),
@@ -236,6 +241,21 @@ fn cancelled_id(notification: &Notification) -> Option<u64> {
         id: RequestId,
     }
     notification.params.as_ref()?.read::<Cancelled>().ok()?.id.number()
+}
+
+/// The subscription that a notification belongs to.
+fn subscription_id(notification: &Notification) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Meta {
+        #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+        id: RequestId,
+    }
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "_meta")]
+        meta: Meta,
+    }
+    notification.params.as_ref()?.read::<Params>().ok()?.meta.id.number()
 }
 
 /// The messages of a batch, which 2025-03-26 allowed. They share the memory of `text`.

@@ -68,14 +68,19 @@ impl State {
         is_only.then_some(last)
     }
 
-    /// Whose the calls are that ended just now.
-    fn lately(&self) -> InFlight {
-        let Some(last) = self.left.back() else { return InFlight::Nothing };
-        match &last.owner {
-            Some(owner) if self.left.iter().all(|left| left.owner == last.owner) => {
-                InFlight::Of(Arc::clone(owner))
-            }
-            _ => InFlight::Several,
+    /// Whose the calls are that are in flight or ended just now. Notifications are looked at after the answer that came
+    /// behind them, so a call that was answered counts as well.
+    fn owners(&mut self) -> InFlight {
+        self.forget_old();
+        if self.silent > 0 {
+            return InFlight::Several;
+        }
+        let present = self.present.iter().map(|(_, asker)| Some(asker.owner()));
+        let mut all = present.chain(self.left.iter().map(|left| left.owner.as_ref()));
+        match all.next() {
+            None => InFlight::Nothing,
+            Some(Some(owner)) if all.all(|other| other == Some(owner)) => InFlight::Of(Arc::clone(owner)),
+            Some(_) => InFlight::Several,
         }
     }
 }
@@ -101,11 +106,7 @@ impl Askers {
 
     /// Whose calls are in flight, or were just now.
     pub(super) fn in_flight(&self) -> InFlight {
-        let mut state = self.lock();
-        if let Some(asker) = state.only() {
-            return InFlight::Of(Arc::clone(asker.owner()));
-        }
-        if state.silent == 0 && state.present.is_empty() { state.lately() } else { InFlight::Several }
+        self.lock().owners()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -186,6 +187,11 @@ mod tests {
         assert_eq!(askers.in_flight(), InFlight::Of("one".into()), "its last words");
         let next = askers.enter(Some(&other));
         assert!(askers.only().is_none(), "the question may be the first one's");
+        let answered = Askers::default();
+        answered.enter(Some(&one)).answered();
+        let _later = answered.enter(Some(&other));
+        assert!(answered.only().is_some(), "who was answered asks no more");
+        assert_eq!(answered.in_flight(), InFlight::Several, "but may have said something before");
         let same = Askers::default();
         drop(same.enter(Some(&one)));
         let _again = same.enter(Some(&one));

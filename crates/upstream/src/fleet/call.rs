@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_protocol::{MetaEntry, Notification, RawJson, RawObject, encode_header_value, method};
+use gateway_protocol::method::{CALL_TOOL, SET_LEVEL};
+use gateway_protocol::{MetaEntry, Notification, RawJson, RawObject, encode_header_value};
 use tokio::sync::mpsc;
 
 use super::Fleet;
@@ -95,7 +96,9 @@ impl Fleet {
             options.meta.iter().map(|(key, value)| (key.as_str(), value.as_bytes())).collect();
         let mut params = params.to_vec();
         params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
-        let entered = (!connection.era().is_modern()).then(|| upstream.askers.enter(options.asker.as_ref()));
+        // The level of log messages is our own business, and what the server says then is of its own accord.
+        let counts = !connection.era().is_modern() && method != SET_LEVEL;
+        let entered = counts.then(|| upstream.askers.enter(options.asker.as_ref()));
         let outcome = connection
             .request(OutgoingRequest {
                 name,
@@ -186,7 +189,7 @@ async fn attempt(
             progress: options.progress.clone(),
             asker: options.asker.clone(),
             capabilities: options.capabilities.as_ref(),
-            ..OutgoingRequest::new(method::CALL_TOOL, idle)
+            ..OutgoingRequest::new(CALL_TOOL, idle)
         })
         .await;
     note_answer(entered, &outcome);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use gateway_protocol::{RawJson, method};
 use serde_json::json;
@@ -22,9 +23,20 @@ pub(super) struct Subscriptions {
 #[derive(Debug)]
 struct Wanted {
     listeners: usize,
-    /// Ends the listening, for servers of the modern era.
-    listening: Option<DropGuard>,
+    /// For servers of the modern era.
+    listening: Option<Listening>,
 }
+
+/// A subscription of the modern era; dropping it ends it.
+#[derive(Debug)]
+struct Listening {
+    _stop: DropGuard,
+    /// Cancelled once the server has agreed, or it is clear that it will not.
+    acknowledged: CancellationToken,
+}
+
+/// How long a server's agreement is waited for. One that gives none may still tell.
+const AGREEMENT: Duration = Duration::from_secs(2);
 
 /// Somebody's interest in a resource; dropping it ends the interest.
 #[derive(Debug)]
@@ -54,16 +66,17 @@ fn begin(
     connection: &Arc<Connection>,
     uri: &str,
     tasks: &TaskTracker,
-) -> Option<DropGuard> {
+) -> Option<Listening> {
     let (connection, wait) = (Arc::clone(connection), upstream.spec.timeouts.list);
     if connection.era().is_modern() {
         let filter = RawJson::of(&json!({"resourceSubscriptions": [uri]})).ok()?;
-        let stop = CancellationToken::new();
-        let stopped = stop.clone();
+        let (stop, acknowledged) = (CancellationToken::new(), CancellationToken::new());
+        let (stopped, agreed) = (stop.clone(), acknowledged.clone());
         tasks.spawn(async move {
-            let _ = stopped.run_until_cancelled(connection.listen(filter)).await;
+            let _ = stopped.run_until_cancelled(connection.listen(filter, &agreed)).await;
+            agreed.cancel();
         });
-        return Some(stop.drop_guard());
+        return Some(Listening { _stop: stop.drop_guard(), acknowledged });
     }
     let uri = uri.to_owned();
     tasks.spawn(async move {
@@ -88,14 +101,15 @@ impl Fleet {
     pub async fn subscribe(&self, id: &str, uri: &str) -> Result<ResourceSubscription, CallError> {
         let upstream = self.upstream(id)?;
         let connection = upstream.connected().await?;
-        let is_first = {
+        let (is_first, acknowledged) = {
             let mut wanted = upstream.subscriptions.lock();
             let entry = wanted.entry(uri.to_owned()).or_insert(Wanted { listeners: 0, listening: None });
             entry.listeners += 1;
             if entry.listeners == 1 && connection.era().is_modern() {
                 entry.listening = begin(&upstream, &connection, uri, &self.shared.tasks);
             }
-            entry.listeners == 1
+            let acknowledged = entry.listening.as_ref().map(|listening| listening.acknowledged.clone());
+            (entry.listeners == 1, acknowledged)
         };
         let subscription = ResourceSubscription {
             upstream: Arc::downgrade(&upstream),
@@ -105,6 +119,10 @@ impl Fleet {
         if is_first && !connection.era().is_modern() {
             // Where the server refuses, dropping the subscription forgets it again.
             tell(&connection, method::SUBSCRIBE, uri, upstream.spec.timeouts.list).await?;
+        }
+        // Whoever subscribed may change the resource at once and wait for the news.
+        if let Some(acknowledged) = acknowledged {
+            let _ = tokio::time::timeout(AGREEMENT, acknowledged.cancelled()).await;
         }
         Ok(subscription)
     }

@@ -157,7 +157,7 @@ async fn states_expire() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_that_wait_are_bounded_and_those_that_nobody_continues_are_cancelled() {
+async fn calls_that_wait_are_bounded() {
     let up = upstream("up", (Era::Legacy, Way::Http), everything).await;
     let front =
         Front::of_specs(vec![up], CatalogueRules::default(), |config| config.mcp.parked_calls = 2).await;

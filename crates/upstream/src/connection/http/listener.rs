@@ -9,6 +9,7 @@ use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Response;
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::client::{self, Kind, SendError};
 use super::session::modern_headers;
@@ -32,7 +33,7 @@ pub(super) fn spawn(tasks: &Tasks, http: &Arc<Http>, who: &Introduction, identit
     } else if let Some(filter) = listen_filter(&identity.capabilities) {
         let meta = who.meta(&identity.era);
         tasks.spawn(async move {
-            let _ = stop.run_until_cancelled(listen_modern(&http, &meta, &filter)).await;
+            let _ = stop.run_until_cancelled(listen_modern(&http, &meta, &filter, None)).await;
         });
     }
 }
@@ -68,7 +69,7 @@ async fn listen_legacy(http: &Http) {
         }
         let began = Instant::now();
         let heard = match timeout(HEAD_PATIENCE, http.client.get_events(headers)).await {
-            Ok(sent) => http.hear(sent, &mut last_id, missed).await,
+            Ok(sent) => http.hear(sent, &mut last_id, missed, None).await,
             Err(_) => Heard::Nothing,
         };
         let wait = match heard {
@@ -101,7 +102,13 @@ async fn listen_legacy(http: &Http) {
     }
 }
 
-pub(super) async fn listen_modern(http: &Http, meta: &[(&'static str, Vec<u8>)], filter: &RawJson) {
+/// Listens for as long as the server lets us. `acknowledged` is cancelled once it has agreed.
+pub(super) async fn listen_modern(
+    http: &Http,
+    meta: &[(&'static str, Vec<u8>)],
+    filter: &RawJson,
+    acknowledged: Option<&CancellationToken>,
+) {
     let entries: Vec<_> = meta.iter().map(|(key, value)| (*key, value.as_slice())).collect();
     let params = [("notifications", filter.as_bytes())];
     let mut pause = LISTEN_FIRST_PAUSE;
@@ -112,7 +119,7 @@ pub(super) async fn listen_modern(http: &Http, meta: &[(&'static str, Vec<u8>)],
         let mut body = Vec::new();
         call.write(&mut body, http.next_id.fetch_add(1, Ordering::Relaxed));
         let heard = match timeout(HEAD_PATIENCE, http.client.post(&http.client.url, headers, body)).await {
-            Ok(sent) => http.hear(sent, &mut None, false).await,
+            Ok(sent) => http.hear(sent, &mut None, false, acknowledged).await,
             Err(_) => Heard::Nothing,
         };
         match heard {
@@ -135,6 +142,7 @@ impl Http {
         sent: Result<Response, SendError>,
         last_id: &mut Option<String>,
         missed: bool,
+        acknowledged: Option<&CancellationToken>,
     ) -> Heard {
         let mut response = match sent {
             Ok(response) => response,
@@ -165,6 +173,10 @@ impl Http {
                 match parser.next_event() {
                     Ok(Some(event)) => {
                         if event.event == "message" && !event.data.is_empty() {
+                            // The first message of a modern stream is the server's agreement.
+                            if let Some(acknowledged) = acknowledged {
+                                acknowledged.cancel();
+                            }
                             self.free_message(event.data);
                         }
                     }

@@ -114,10 +114,15 @@ impl HttpChannel {
 
 impl HttpChannel {
     /// Asks for notifications, for as long as the server gives them.
-    pub(super) async fn listen(&self, meta: &[(&'static str, Vec<u8>)], filter: &RawJson) {
+    pub(super) async fn listen(
+        &self,
+        meta: &[(&'static str, Vec<u8>)],
+        filter: &RawJson,
+        acknowledged: &CancellationToken,
+    ) {
         let stopped = self.0.stop.cancelled();
         tokio::select! {
-            () = listener::listen_modern(&self.0, meta, filter) => {}
+            () = listener::listen_modern(&self.0, meta, filter, Some(acknowledged)) => {}
             () = stopped => {}
         }
     }
