@@ -49,8 +49,14 @@ impl Era {
 }
 
 /// All versions that we speak, the newest first.
-pub fn supported_versions() -> [&'static str; 5] {
-    [MODERN, LATEST_LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"]
+pub fn supported_versions() -> Vec<&'static str> {
+    std::iter::once(MODERN).chain(LEGACY.iter().rev().copied()).collect()
+}
+
+/// Whether a stream of this legacy version begins with an empty event, so that a caller can come back before the first
+/// message.
+pub fn primes_streams(version: &str) -> bool {
+    version >= LATEST_LEGACY
 }
 
 /// Whether we speak this legacy version.

@@ -106,6 +106,10 @@ pub fn client_capabilities() -> RawJson {
 /// The group in the path, if there is one.
 type Group = Option<Path<String>>;
 
+fn name_of(group: Option<&Path<String>>) -> Option<&str> {
+    group.map(|Path(name)| name.as_str())
+}
+
 /// `POST /mcp`.
 pub(crate) async fn post(
     State(gateway): State<Gateway>,
@@ -114,7 +118,7 @@ pub(crate) async fn post(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let name = group.as_ref().map(|Path(name)| name.as_str());
+    let name = name_of(group.as_ref());
     let incoming = match parse_message(body) {
         Ok(incoming) => incoming,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, None, unreadable(&error)),
@@ -143,7 +147,7 @@ pub(crate) async fn get(
     group: Group,
     headers: HeaderMap,
 ) -> Response {
-    let name = group.as_ref().map(|Path(name)| name.as_str());
+    let name = name_of(group.as_ref());
     if Face::named(&gateway, name).is_none() {
         return unknown(&gateway, name);
     }
@@ -169,7 +173,7 @@ pub(crate) async fn delete(
     group: Group,
     headers: HeaderMap,
 ) -> Response {
-    let name = group.as_ref().map(|Path(name)| name.as_str());
+    let name = name_of(group.as_ref());
     legacy::delete(&gateway, &context, name, &headers)
 }
 
@@ -180,12 +184,11 @@ pub(crate) async fn events(
     group: Group,
     uri: Uri,
 ) -> Response {
-    let name = group.as_ref().map(|Path(name)| name.as_str());
+    let name = name_of(group.as_ref());
     if Face::named(&gateway, name).is_none() {
         return unknown(&gateway, name);
     }
-    let address = format!("{}/api", uri.path().trim_end_matches("/events").trim_end_matches("/sse"));
-    let address = if address == "/api" { "/mcp/api".to_owned() } else { address };
+    let address = format!("{}/api", uri.path().trim_end_matches("/events"));
     legacy::events(&gateway, &context, name, &address)
 }
 
@@ -197,7 +200,7 @@ pub(crate) async fn api(
     uri: Uri,
     body: Bytes,
 ) -> Response {
-    let name = group.as_ref().map(|Path(name)| name.as_str());
+    let name = name_of(group.as_ref());
     legacy::api(&gateway, context, name, uri.query(), body)
 }
 

@@ -1,8 +1,8 @@
 //! Tasks that outlive their request (extension `io.modelcontextprotocol/tasks`): the upstream keeps them, we only bring
 //! questions about them to the right one.
 //!
-//! A task's id says which server has it, where more than one is behind the endpoint: `gateway:<server>:<id>`. Where callers have keys, it
-//! is signed, so that nobody asks about the tasks of others.
+//! A task's id says which server has it, where more than one is behind the endpoint: `gateway:<server>:<id>`. Where callers
+//! have keys, it is signed, so that nobody asks about the tasks of others.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use gateway_protocol::{Incoming, Request, RpcError, code, header, is_known_legacy, method};
+use gateway_protocol::{Incoming, Request, RpcError, code, header, is_known_legacy, method, primes_streams};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::session::Session;
@@ -22,9 +22,6 @@ use crate::mcp::out::Sink;
 /// What the SDKs say where the specification names no code.
 const BAD_REQUEST: i64 = -32_000;
 const NO_SESSION: i64 = -32_001;
-
-/// From this version on a stream begins with an empty event, so that a caller can come back before the first message.
-const PRIMED: &str = "2025-11-25";
 
 /// An answer that takes longer comes on a stream.
 const SOON: Duration = Duration::from_millis(500);
@@ -137,7 +134,7 @@ async fn request_of(
         Err(_) => None,
     };
     session.keep(&stream);
-    let is_primed = session.shaken.get().is_some_and(|shaken| shaken.version >= PRIMED);
+    let is_primed = session.shaken.get().is_some_and(|shaken| primes_streams(shaken.version));
     let priming = is_primed.then(|| priming(&event_id(stream.number(), 0)));
     let opening = stream::iter(priming.into_iter().chain(first));
     streamed(opening.chain(rest(reader)), gateway.config().heartbeat)
