@@ -4,21 +4,21 @@
 //! for each upstream, and the catalogue of all their tools. What it is not: it knows no provider, no HTTP status that we
 //! answer with, and no call log. Results stay raw JSON from the wire to the caller.
 
+mod builtin;
 mod catalogue;
 pub mod config;
 mod connection;
-mod demo;
 mod error;
 mod fleet;
 mod spec;
 
+pub use builtin::demo::DemoServer;
 pub use catalogue::{
     Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, DefinitionChange,
     DefinitionChangeKind, DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, LookupError,
     ToolFilter, ToolGroup, UpstreamTools, canonical_name, canonical_splits, changed_definitions,
 };
 pub use connection::{Asker, ConnectOptions, Connection, OutgoingRequest, Question, ServerEvent};
-pub use demo::DemoServer;
 pub use error::{CallError, ConnectError};
 pub use fleet::{
     CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions, InFlight,

@@ -4,26 +4,31 @@ use gateway_protocol::{RawJson, RpcError, method};
 
 use super::call::Call;
 use super::handshake::{Discovery, Identity, Introduction, read_discovery};
-use crate::demo::DemoServer;
+use crate::builtin::demo::DemoServer;
 use crate::error::{CallError, ConnectError};
 use crate::spec::UpstreamId;
 
-/// A server in our own process. Its calls are short and never wait.
+/// A connection to a server in our own process.
 #[derive(Debug)]
 pub(super) struct LocalChannel {
     upstream: UpstreamId,
-    server: DemoServer,
+    server: Server,
+}
+
+#[derive(Debug)]
+enum Server {
+    Demo(DemoServer),
 }
 
 impl LocalChannel {
     pub(super) fn new(upstream: &UpstreamId) -> Self {
-        Self { upstream: upstream.clone(), server: DemoServer::new() }
+        Self { upstream: upstream.clone(), server: Server::Demo(DemoServer::new()) }
     }
 
-    pub(super) fn shake(&self, who: &Introduction) -> Result<Identity, ConnectError> {
+    pub(super) async fn shake(&self, who: &Introduction) -> Result<Identity, ConnectError> {
         let meta = who.modern_meta();
         let entries: Vec<_> = meta.iter().map(|(key, value)| (*key, value.as_slice())).collect();
-        let outcome = self.handle(method::DISCOVER, &[], &entries);
+        let outcome = self.handle(method::DISCOVER, &[], &entries).await;
         match read_discovery(&outcome) {
             Discovery::Modern(identity) => Ok(identity),
             Discovery::Legacy | Discovery::Unsupported(_) => {
@@ -32,12 +37,16 @@ impl LocalChannel {
         }
     }
 
-    pub(super) fn exchange(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
-        self.handle(call.method, call.params, call.meta)
-            .map_err(|error| CallError::Refused { upstream: self.upstream.clone(), error })
+    pub(super) async fn exchange(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
+        match call.deadline.wait(self.handle(call.method, call.params, call.meta)).await {
+            Ok(outcome) => {
+                outcome.map_err(|error| CallError::Refused { upstream: self.upstream.clone(), error })
+            }
+            Err(waited) => Err(CallError::Timeout { upstream: self.upstream.clone(), waited }),
+        }
     }
 
-    fn handle(
+    async fn handle(
         &self,
         method: &str,
         params: &[(&str, &[u8])],
@@ -45,7 +54,9 @@ impl LocalChannel {
     ) -> Result<RawJson, RpcError> {
         let params = written_params(params, meta)
             .map_err(|error| RpcError::new(gateway_protocol::code::INVALID_PARAMS, error.to_string()))?;
-        self.server.handle(method, Some(&params))
+        match &self.server {
+            Server::Demo(demo) => demo.handle(method, Some(&params)),
+        }
     }
 }
 

@@ -264,7 +264,7 @@ impl Connection {
             Channel::Stream(channel) => channel.exchange(&call).await,
             // An exchange over HTTP is a big future; callers over stdio need not carry it.
             Channel::Http(channel) => Box::pin(channel.exchange(&call)).await,
-            Channel::Local(channel) => channel.exchange(&call),
+            Channel::Local(channel) => Box::pin(channel.exchange(&call)).await,
         }
     }
 
@@ -371,7 +371,7 @@ async fn open_endpoint(
             let channel = LocalChannel::new(&spec.id);
             Ok(Opened {
                 transport: "builtin",
-                identity: channel.shake(who)?,
+                identity: channel.shake(who).await?,
                 status: Arc::new(Status::new(0, None)),
                 channel: Channel::Local(channel),
                 tasks: Tasks::new(),
