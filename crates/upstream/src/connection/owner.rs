@@ -66,6 +66,9 @@ pub(super) struct Outgoing {
     pub(super) sent: Option<oneshot::Sender<()>>,
 }
 
+/// As long as no more requests wait for an answer, each is written at once.
+const FEW: usize = 3;
+
 /// Somebody stopped waiting.
 #[derive(Debug)]
 pub(super) struct Left {
@@ -313,6 +316,15 @@ impl Owner {
                     }
                     for outgoing in batch.drain(..) {
                         self.queue(outgoing);
+                    }
+                    if self.router.in_flight() > FEW {
+                        // Others are about to ask too: what they say goes out in the same write.
+                        tokio::task::yield_now().await;
+                        while self.out.len() < HIGH_WATER
+                            && let Ok(outgoing) = inbox.outgoing.try_recv()
+                        {
+                            self.queue(outgoing);
+                        }
                     }
                 }
                 Some(left) = inbox.left.recv() => self.forget(&left),

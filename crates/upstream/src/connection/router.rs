@@ -63,6 +63,11 @@ impl Router {
         self.pending.insert(id, Entry { waiting, end });
     }
 
+    /// How many requests wait for an answer.
+    pub(super) fn in_flight(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Forgets a request. Tells whether it was still waiting.
     pub(super) fn forget(&mut self, id: u64) -> bool {
         let Some(entry) = self.pending.remove(&id) else { return false };
