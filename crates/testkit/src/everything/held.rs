@@ -40,6 +40,11 @@ pub(super) async fn hold(asked: Asked<'_>, cancelled: &CancellationToken) -> Opt
             held.note(&label, State::Cancelled);
             None
         }
+        // Whoever ends a session wants nothing more from it.
+        () = end_of_session(asked) => {
+            held.note(&label, State::Cancelled);
+            None
+        }
         () = tokio::time::sleep(PATIENCE) => Some(failure(format!("nobody cancelled {label}"))),
     }
 }
@@ -61,6 +66,14 @@ pub(super) async fn wait(asked: Asked<'_>) -> Value {
             State::Cancelled => format!("{label} was cancelled"),
         }),
         _ => failure(format!("no such news of {label}")),
+    }
+}
+
+/// A question that is never asked is settled by the end of the session and by nothing else.
+async fn end_of_session(asked: Asked<'_>) {
+    match &asked.exchange.session {
+        Some(session) => drop(session.expect_answer().1.await),
+        None => std::future::pending().await,
     }
 }
 
