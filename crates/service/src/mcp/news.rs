@@ -172,9 +172,12 @@ pub(super) async fn spread_level(gateway: &Gateway, face: &Face) {
 
 /// Tells a server of the legacy era the lowest level that a session wants; each session hears only from its own level on.
 async fn spread_level_to(gateway: &Gateway, server: &UpstreamId) {
-    let Some(lowest) = gateway.mcp().sessions.all().iter().filter_map(|session| session.level()).min() else {
+    let sessions = gateway.mcp().sessions.all();
+    // Where nobody asked, the server knows best.
+    if sessions.iter().all(|session| session.asked_level().is_none()) {
         return;
-    };
+    }
+    let Some(lowest) = sessions.iter().filter_map(|session| session.level()).min() else { return };
     let fleet = gateway.fleet();
     // Servers that are not there are told when they come.
     let Some(health) =
