@@ -23,6 +23,8 @@ const SWEEP: Duration = Duration::from_secs(5);
 pub(super) enum News {
     /// A list is another than before; of all servers where none is named.
     Changed { server: Option<UpstreamId>, list: &'static str },
+    /// A server has tools for the first time.
+    Appeared,
     /// A resource is another than before.
     Updated { server: UpstreamId, uri: String },
 }
@@ -64,8 +66,12 @@ async fn take(gateway: &Gateway, event: FleetEvent, known: &mut Known) {
         FleetEvent::Listed { upstream, .. } => {
             // Lists are read again and again; only another list is news.
             let now = fingerprint(gateway, &upstream);
-            if known.insert(upstream.clone(), now) != Some(now) {
-                tell(gateway, &News::Changed { server: Some(upstream), list: method::TOOLS_CHANGED });
+            match known.insert(upstream.clone(), now) {
+                None => tell(gateway, &News::Appeared),
+                Some(before) if before != now => {
+                    tell(gateway, &News::Changed { server: Some(upstream), list: method::TOOLS_CHANGED });
+                }
+                Some(_) => {}
             }
         }
         FleetEvent::Reloaded => {
@@ -152,6 +158,13 @@ fn tell(gateway: &Gateway, news: &News) {
                 });
                 if concerned && session.shaken.get().is_some() {
                     session.sink.offer(written(list, None));
+                }
+            }
+            // Servers become ready while callers come. Whoever has not looked yet sees them anyway, and a caller that came
+            // for one request may be gone when it hears of them: some do not survive that.
+            News::Appeared => {
+                if session.has_looked() {
+                    session.sink.offer(written(method::TOOLS_CHANGED, None));
                 }
             }
             News::Updated { server, uri } => {

@@ -4,7 +4,7 @@ use gateway_service::serve_stdio;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, duplex};
 
-use super::wire::{CAPABILITIES_META, Era, Front, MODERN, PATIENCE, VERSION_META, Way};
+use super::wire::{CAPABILITIES_META, Era, Front, LEGACY, MODERN, PATIENCE, VERSION_META, Way};
 
 /// The other end of the pipes.
 struct Pipe {
@@ -22,6 +22,20 @@ impl Pipe {
 
     async fn send(&mut self, message: &Value) {
         self.input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+
+    /// The legacy handshake.
+    async fn shake(&mut self) {
+        let params = json!({
+            "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}
+        });
+        self.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})).await;
+        assert_eq!(self.message().await["id"], 0);
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    }
+
+    async fn ask(&mut self, id: u64, method: &str) {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method})).await;
     }
 
     async fn call(&mut self, id: u64, tool: &str, arguments: Value) {
@@ -52,4 +66,19 @@ async fn a_modern_caller_is_asked_right_after_it_cancelled_another_call() {
     pipe.call(4, "test_elicitation", json!({"message": "Who?"})).await;
     let asked = pipe.message().await;
     assert_eq!((&asked["id"], &asked["result"]["resultType"]), (&json!(4), &json!("input_required")), "{asked}");
+}
+
+/// Servers become ready while callers come: that is news only for those who looked before.
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_that_appear_are_told_to_those_who_looked_before() {
+    // Nothing is connected before somebody looks.
+    let front = Front::of((Era::Legacy, Way::Stdio), gateway_testkit::Fixture::everything).await;
+    let (mut looks, mut works) = (Pipe::open(&front), Pipe::open(&front));
+    looks.shake().await;
+    works.shake().await;
+    looks.ask(1, "tools/list").await;
+    let both = [looks.message().await, looks.message().await];
+    assert!(both.iter().any(|message| message["method"] == "notifications/tools/list_changed"), "{both:?}");
+    works.ask(1, "ping").await;
+    assert_eq!(works.message().await["id"], 1, "it knows no list that could be another now");
 }
