@@ -163,7 +163,7 @@ fn tell(gateway: &Gateway, news: &News) {
             // Servers become ready while callers come. Whoever has not looked yet sees them anyway, and a caller that came
             // for one request may be gone when it hears of them: some do not survive that.
             News::Appeared => {
-                if session.has_looked() {
+                if session.peer.is_behind(gateway.fleet().catalogue().version()) {
                     session.sink.offer(written(method::TOOLS_CHANGED, None));
                 }
             }

@@ -178,9 +178,6 @@ async fn answered(
             Ok(RawJson::empty_object())
         }
         asked => {
-            if asked == method::LIST_TOOLS {
-                session.looks();
-            }
             let meta = params.and_then(|params| params.read::<Params>().ok()).and_then(|found| found.meta);
             let token = meta.and_then(|meta| meta.read::<Token>().ok()).and_then(|found| found.token);
             let out = Out { sink, token, level: session.level() };

@@ -50,8 +50,6 @@ pub(in crate::mcp) struct Shaken {
 #[derive(Debug, Default)]
 struct State {
     level: Option<Level>,
-    /// Whether the caller asked for the list of tools.
-    has_looked: bool,
     resources: HashMap<String, Subscribed>,
     running: HashMap<RunningId, CancellationToken>,
     streams: Vec<Arc<Stream>>,
@@ -75,15 +73,6 @@ impl Session {
 
     pub(in crate::mcp) fn set_level(&self, level: Level) {
         self.lock().level = Some(level);
-    }
-
-    /// The caller asks for the list of tools. To be said before it is read, so that no change falls in between.
-    pub(in crate::mcp) fn looks(&self) {
-        self.lock().has_looked = true;
-    }
-
-    pub(in crate::mcp) fn has_looked(&self) -> bool {
-        self.lock().has_looked
     }
 
     pub(in crate::mcp) fn subscribe(&self, subscribed: Subscribed) {
