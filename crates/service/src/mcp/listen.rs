@@ -92,6 +92,9 @@ impl Listeners {
                     });
                     (wants && concerned).then(|| (*list, json!({})))
                 }
+                News::Appeared => {
+                    listener.filter.tools_list_changed.then(|| (method::TOOLS_CHANGED, json!({})))
+                }
                 News::Updated { server, uri } => listener
                     .resources
                     .iter()

@@ -9,7 +9,7 @@ use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::caller::Caller;
+use super::caller::{Caller, Reach};
 use super::face::Face;
 use super::finder;
 use super::offers::{offers, renamed};
@@ -66,6 +66,9 @@ pub(super) async fn list(
     let entries: Arc<[RawJson]> = match kind {
         ListKind::Tools => {
             gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
+            if let Reach::Asked(peer) = &caller.reach {
+                peer.sees(gateway.fleet().catalogue().version());
+            }
             match finder::offered(gateway, caller, params) {
                 Some((shown, said)) => {
                     note = Some(said);

@@ -82,6 +82,7 @@ pub(super) struct Refused {
 pub(super) fn check(
     request: Request,
     context: RequestContext,
+    owner: Arc<str>,
     face: Face,
     transport: &'static str,
     headers: Option<&HeaderMap>,
@@ -112,8 +113,6 @@ pub(super) fn check(
     };
     match read() {
         Ok(meta) => {
-            // Two requests are two owners: nothing ties them together.
-            let owner: Arc<str> = secret_id().unwrap_or_default().into();
             let can = Can::of(meta.capabilities);
             let caller = Caller { context, owner, face, can, reach: Reach::Returns, transport };
             Ok(Checked { request, caller, token: meta.token, level: meta.level })
@@ -130,7 +129,9 @@ pub(super) async fn post(
     headers: &HeaderMap,
     request: Request,
 ) -> Response {
-    let checked = match check(request, context, face, "mcp", Some(headers)) {
+    // Two requests are two owners: nothing ties them together.
+    let owner = secret_id().unwrap_or_default().into();
+    let checked = match check(request, context, owner, face, "mcp", Some(headers)) {
         Ok(checked) => checked,
         Err(refused) => return refusal(status_of(&refused.error), Some(&refused.id), refused.error),
     };

@@ -23,6 +23,8 @@ const SWEEP: Duration = Duration::from_secs(5);
 pub(super) enum News {
     /// A list is another than before; of all servers where none is named.
     Changed { server: Option<UpstreamId>, list: &'static str },
+    /// A server has tools for the first time.
+    Appeared,
     /// A resource is another than before.
     Updated { server: UpstreamId, uri: String },
 }
@@ -64,8 +66,12 @@ async fn take(gateway: &Gateway, event: FleetEvent, known: &mut Known) {
         FleetEvent::Listed { upstream, .. } => {
             // Lists are read again and again; only another list is news.
             let now = fingerprint(gateway, &upstream);
-            if known.insert(upstream.clone(), now) != Some(now) {
-                tell(gateway, &News::Changed { server: Some(upstream), list: method::TOOLS_CHANGED });
+            match known.insert(upstream.clone(), now) {
+                None => tell(gateway, &News::Appeared),
+                Some(before) if before != now => {
+                    tell(gateway, &News::Changed { server: Some(upstream), list: method::TOOLS_CHANGED });
+                }
+                Some(_) => {}
             }
         }
         FleetEvent::Reloaded => {
@@ -154,6 +160,13 @@ fn tell(gateway: &Gateway, news: &News) {
                     session.sink.offer(written(list, None));
                 }
             }
+            // Servers become ready while callers come. Whoever has not looked yet sees them anyway, and a caller that came
+            // for one request may be gone when it hears of them: some do not survive that.
+            News::Appeared => {
+                if session.peer.is_behind(gateway.fleet().catalogue().version()) {
+                    session.sink.offer(written(method::TOOLS_CHANGED, None));
+                }
+            }
             News::Updated { server, uri } => {
                 if let Some(uri) = session.subscribed(server, uri) {
                     let params = RawJson::of(&json!({"uri": uri})).ok();
@@ -172,9 +185,12 @@ pub(super) async fn spread_level(gateway: &Gateway, face: &Face) {
 
 /// Tells a server of the legacy era the lowest level that a session wants; each session hears only from its own level on.
 async fn spread_level_to(gateway: &Gateway, server: &UpstreamId) {
-    let Some(lowest) = gateway.mcp().sessions.all().iter().filter_map(|session| session.level()).min() else {
+    let sessions = gateway.mcp().sessions.all();
+    // Where nobody asked, the server knows best.
+    if sessions.iter().all(|session| session.asked_level().is_none()) {
         return;
-    };
+    }
+    let Some(lowest) = sessions.iter().filter_map(|session| session.level()).min() else { return };
     let fleet = gateway.fleet();
     // Servers that are not there are told when they come.
     let Some(health) =

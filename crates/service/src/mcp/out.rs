@@ -101,9 +101,22 @@ pub(super) fn written(method: &str, params: Option<&RawJson>) -> Bytes {
 pub(super) struct Peer {
     next: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Result<RawJson, RpcError>>>>,
+    /// The version of the catalogue that it saw last; nothing before it asked for the tools.
+    saw: AtomicU64,
 }
 
 impl Peer {
+    /// It gets the tools of this version of the catalogue or of a later one.
+    pub(super) fn sees(&self, version: u64) {
+        self.saw.fetch_max(version.saturating_add(1), Ordering::AcqRel);
+    }
+
+    /// Whether it has seen a list, and that was an older one.
+    pub(super) fn is_behind(&self, version: u64) -> bool {
+        let saw = self.saw.load(Ordering::Acquire);
+        saw > 0 && saw <= version
+    }
+
     /// Sends a request and waits for its answer. Dropping the future takes the request back.
     pub(super) async fn ask(
         &self,

@@ -16,6 +16,7 @@ use super::events::message;
 use super::face::Face;
 use super::legacy::{self, Running, Session};
 use super::out::Sink;
+use super::state::secret_id;
 use super::{listen, modern};
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
@@ -68,7 +69,8 @@ where
     super::Mcp::start(gateway);
     let writer = tokio::spawn(write(messages, output));
     let room = Arc::new(Semaphore::new(AT_WORK));
-    let wire = Wire { gateway: gateway.clone(), session, face, sender, tasks: TaskTracker::new(), room };
+    let owner = secret_id().ok_or(StdioError::NoChance)?.into();
+    let wire = Wire { gateway: gateway.clone(), session, owner, face, sender, tasks: TaskTracker::new(), room };
     let mut lines = LineSplitter::new(gateway.config().mcp.line_bytes);
     let outcome = loop {
         match input.read_buf(lines.buffer()).await {
@@ -119,6 +121,8 @@ async fn write<W: AsyncWrite + Unpin>(mut messages: mpsc::Receiver<Bytes>, mut o
 struct Wire {
     gateway: Gateway,
     session: Arc<Session>,
+    /// Whose the modern requests are: all come from the one process at the other end.
+    owner: Arc<str>,
     face: Face,
     sender: mpsc::Sender<Bytes>,
     tasks: TaskTracker,
@@ -147,8 +151,10 @@ impl Wire {
                 // Noted at once, so that a cancellation that follows finds it.
                 let (id, face, running) =
                     (request.id.clone(), self.face.clone(), session.running(&request.id));
-                let work =
-                    async move { modern_request(&gateway, context, face, request, sender, running).await };
+                let owner = Arc::clone(&self.owner);
+                let work = async move {
+                    modern_request(&gateway, context, owner, face, request, sender, running).await;
+                };
                 self.spawn(&id, work).await;
             }
             // What follows may rely on the handshake, so it is not overtaken.
@@ -185,6 +191,7 @@ impl Wire {
 async fn modern_request(
     gateway: &Gateway,
     context: RequestContext,
+    owner: Arc<str>,
     face: Face,
     request: Request,
     sender: mpsc::Sender<Bytes>,
@@ -192,7 +199,7 @@ async fn modern_request(
 ) {
     let id = request.id.clone();
     let sink = Sink::Channel(sender.clone());
-    let checked = match modern::check(request, context, face, "mcp", None) {
+    let checked = match modern::check(request, context, owner, face, "mcp", None) {
         Ok(checked) => checked,
         Err(refused) => {
             return sink.send(message(&refused.id, &Err(refused.error))).await;

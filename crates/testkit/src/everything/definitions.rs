@@ -78,6 +78,16 @@ pub(super) const TOOLS: &[Definition] = &[
         "Takes its time; a task where the client knows tasks",
         r#"{"type":"object","properties":{"seconds":{"type":"number","description":"How long"},"label":{"type":"string","description":"What the result says"}},"required":["seconds"]}"#,
     ),
+    (
+        "test_held_call",
+        "Is held until it is cancelled; tells of progress once when it begins",
+        r#"{"type":"object","properties":{"label":{"type":"string","description":"How it is called"}},"required":["label"]}"#,
+    ),
+    (
+        "test_await_held_call",
+        "Answers once a held call has begun or was cancelled",
+        r#"{"type":"object","properties":{"label":{"type":"string","description":"Which call"},"state":{"type":"string","enum":["begun","cancelled"],"description":"Until when"}},"required":["label","state"]}"#,
+    ),
     ("failing_job", "A task whose tool fails", NOTHING),
     ("protocol_error_job", "A task that breaks", NOTHING),
     (

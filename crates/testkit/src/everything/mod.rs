@@ -7,6 +7,7 @@
 mod ask;
 mod definitions;
 mod flows;
+mod held;
 mod prompts;
 mod questions;
 mod resources;
@@ -25,6 +26,7 @@ use crate::message::Message;
 use crate::server::{Exchange, Server};
 use crate::tools::Called;
 
+pub(crate) use held::Held;
 pub(crate) use seal::Seal;
 pub(crate) use tasks::Tasks;
 
@@ -47,6 +49,7 @@ mod name {
 pub(crate) struct Everything {
     pub(crate) seal: Seal,
     pub(crate) tasks: Tasks,
+    held: Held,
     tool_changes: AtomicU64,
     prompt_changes: AtomicU64,
     resource_changes: AtomicU64,

@@ -6,7 +6,7 @@ use gateway_protocol::{RpcError, code, method};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Answer, Answered, Asked, Everything, ask, tasks, text};
+use super::{Answer, Answered, Asked, Everything, ask, held, tasks, text};
 use crate::lifecycle::SpeaksNow;
 use crate::message::Message;
 use crate::server::{Exchange, Server};
@@ -29,6 +29,8 @@ pub(super) fn takes_time(asked: Asked<'_>) -> bool {
             | "test_tool_with_progress"
             | "test_logging_tool"
             | "test_reconnection"
+            | "test_held_call"
+            | "test_await_held_call"
             | "test_streaming_elicitation" => true,
             "slow_compute" => !asked.has_tasks(),
             "test_sampling"
@@ -71,8 +73,10 @@ impl Everything {
     ) -> Option<Result<Value, RpcError>> {
         let asked = Asked { server, everything: self, message, exchange };
         let result = tokio::select! {
-            () = cancelled.cancelled() => return None,
+            // A held call notes that it was cancelled, so it looks first.
+            biased;
             result = asked.work(cancelled) => result?,
+            () = cancelled.cancelled() => return None,
         };
         Some(result.map(|mut result| {
             if asked.era() == SpeaksNow::Modern && result.get("resultType").is_none() {
@@ -116,6 +120,8 @@ impl Asked<'_> {
                 tokio::time::sleep(2 * PAUSE).await;
                 text("Reconnection test completed: who reads this came back for it.")
             }
+            ("test_held_call", _) => held::hold(self, cancelled).await?,
+            ("test_await_held_call", _) => held::wait(self).await,
             ("slow_compute", _) => {
                 tokio::time::sleep(tasks::duration_of(name, &self.arguments())).await;
                 text(format!("Computed: {}", self.arguments()["label"].as_str().unwrap_or_default()))
@@ -139,7 +145,7 @@ impl Asked<'_> {
     }
 
     /// Tells of progress, if the client asked for it.
-    fn progress(self, done: u32) {
+    pub(super) fn progress(self, done: u32) {
         let Some((token, stream)) = self.message.progress_token().zip(self.exchange.related.as_ref()) else {
             return;
         };

@@ -155,6 +155,18 @@ async fn the_end_of_a_session_ends_what_waits_for_its_client() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_session_ends_what_is_held_for_it() {
+    let server = start().await;
+    let (session, other) = (HttpSession::open(&server).await, HttpSession::open(&server).await);
+    let _held = begin(&session, &call(1, "test_held_call", &json!({"label": "a"}))).await;
+    let headers = [("mcp-session-id", session.id.as_str())];
+    assert_eq!(try_send(&server, "DELETE", "/mcp", &headers, "").await.unwrap().status, 200);
+    let news = call(1, "test_await_held_call", &json!({"label": "a", "state": "cancelled"}));
+    let (mut news, _) = begin(&other, &news).await;
+    assert_eq!(text_of(&news.next_message().await), "a was cancelled");
+}
+
+#[tokio::test]
 async fn a_stream_that_ended_goes_on_where_the_client_left_it() {
     let server = start().await;
     let session = HttpSession::open(&server).await;

@@ -89,3 +89,18 @@ async fn a_client_of_the_oldest_transport_is_asked_on_its_stream() {
     send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": said})).await;
     assert_eq!(stream.next_message().await["result"]["content"][0]["text"], "LLM response: Me");
 }
+
+#[tokio::test]
+async fn a_held_call_is_known_to_be_cancelled() {
+    let mut talk = open().await;
+    talk.send(&call(1, "test_held_call", &json!({"label": "a"}))).await;
+    let news = |id, state| call(id, "test_await_held_call", &json!({"label": "a", "state": state}));
+    let begun = talk.ask(&news(2, "begun")).await;
+    assert_eq!(begun["result"]["content"][0]["text"], "a has begun");
+    talk.send(&news(3, "cancelled")).await;
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    talk.send(&cancel).await;
+    let cancelled = talk.message().await;
+    assert_eq!(cancelled["id"], 3, "who was cancelled is not answered");
+    assert_eq!(cancelled["result"]["content"][0]["text"], "a was cancelled");
+}

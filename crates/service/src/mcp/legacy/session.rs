@@ -60,8 +60,14 @@ struct State {
 type RunningId = Box<str>;
 
 impl Session {
-    /// The level from which on the caller wants log messages.
+    /// The level from which on the caller gets log messages. One that asked for none gets those that matter, as most
+    /// servers do it and most callers rely on; before the handshake there is nobody to get any.
     pub(in crate::mcp) fn level(&self) -> Option<Level> {
+        self.asked_level().or_else(|| self.shaken.get().map(|_| Level::default()))
+    }
+
+    /// The level that the caller asked for.
+    pub(in crate::mcp) fn asked_level(&self) -> Option<Level> {
         self.lock().level
     }
 

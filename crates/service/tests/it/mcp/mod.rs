@@ -3,6 +3,7 @@
 mod faces;
 mod matrix;
 mod old_clients;
+mod pipe;
 mod sessions;
 mod state;
 mod wire;

