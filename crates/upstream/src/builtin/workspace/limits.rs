@@ -23,6 +23,11 @@ impl WorkspaceSpec {
     }
 }
 
+/// The highest value of `max_file_bytes`: several copies of a text are in memory while it is edited.
+pub(crate) const MOST_FILE_BYTES: usize = 64 << 20;
+/// The highest value of `max_results`.
+pub(crate) const MOST_RESULTS: u64 = 100_000;
+
 /// Bytes that one search reads at most, and that are passed over to reach a range of lines.
 pub(super) const SCANNED_BYTES: u64 = 256 << 20;
 /// Entries of directories that one listing or search looks at.

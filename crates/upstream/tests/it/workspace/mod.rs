@@ -1,5 +1,6 @@
 //! The built-in server for files: every tool, every refusal, and nothing outside its directory.
 
+mod configured;
 mod edits;
 mod escapes;
 mod files;
