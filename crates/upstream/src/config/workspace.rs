@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::reader::Reader;
+use super::server::is_disabled;
 use crate::builtin::workspace::WorkspaceSpec;
 use crate::builtin::workspace::limits::{MOST_FILE_BYTES, MOST_RESULTS};
 
@@ -38,6 +39,10 @@ fn root(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Optio
     };
     let folder = Path::new(reader.notes.file).parent().unwrap_or(Path::new(""));
     let root = folder.join(environment.path(&text));
+    // What is not used need not be there.
+    if is_disabled(reader) {
+        return Some(root);
+    }
     // Only a directory has a `.`, and it cannot be read as a text. A pipe is not even opened that way.
     match environment.read(&root.join(".")) {
         Err(error) if error.kind() == ErrorKind::IsADirectory => Some(root),

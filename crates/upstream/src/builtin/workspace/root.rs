@@ -96,7 +96,10 @@ impl Root {
             #[cfg(target_os = "linux")]
             Resolver::Kernel => by_kernel(&self.handle, path, flags, links),
             #[cfg(not(target_os = "linux"))]
-            Resolver::Kernel => Err(Errno::NOSYS),
+            Resolver::Kernel => {
+                let _ = links;
+                Err(Errno::NOSYS)
+            }
             Resolver::Steps => self.step_by_step(path, flags),
         }
     }

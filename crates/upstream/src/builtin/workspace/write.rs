@@ -164,3 +164,62 @@ impl Drop for Beside<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicBool;
+
+    use super::super::root::{Links, Root};
+    use super::super::{Job, WorkspaceSpec};
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_does_not_get_its_place_is_gone_again() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("taken/by")).unwrap();
+        let root = Root::open(folder.path()).unwrap();
+        let directory = root.directory(&RelativePath::default(), Links::None).unwrap();
+        let beside = Beside::make(&directory).unwrap();
+        beside.fill("text", None).unwrap();
+        assert_eq!(names(folder.path()).len(), 2);
+        assert_eq!(beside.put("taken"), Err(Errno::ISDIR));
+        assert_eq!(names(folder.path()), ["taken"]);
+    }
+
+    #[test]
+    fn what_somebody_else_wrote_meanwhile_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f.txt");
+        let (root, spec) = (Root::open(folder.path()).unwrap(), WorkspaceSpec::new(folder.path()));
+        let job = Job { root: &root, spec: &spec, lock: &Mutex::new(()), cancelled: &AtomicBool::new(false) };
+        let path = RelativePath::parse("f.txt", Wanted::File).unwrap();
+        let told = "path `f.txt`: changed meanwhile; nothing was written. Read it again";
+
+        std::fs::write(&file, "read").unwrap();
+        let (_, before) = read_whole(&job, &path).unwrap();
+        std::fs::write(&file, "longer than before").unwrap();
+        assert_eq!(save(&job, &path, "mine", Some(&before)).unwrap_err(), told);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "longer than before");
+
+        // Also where it was not there when it was looked for.
+        assert_eq!(save(&job, &path, "mine", None).unwrap_err(), told);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "longer than before");
+
+        // And where it became a link.
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink("elsewhere", &file).unwrap();
+        let refused = save(&job, &path, "mine", None).unwrap_err();
+        assert!(refused.contains("symbolic link"), "{refused}");
+        assert_eq!(names(folder.path()), ["f.txt"]);
+    }
+}

@@ -39,6 +39,8 @@ fn entries_become_workspaces() {
     assert_eq!(read(r#"{"type": "workspace", "root": "/srv/files"}"#), spec("/srv/files", |_| {}));
     assert_eq!(read(r#"{"type": "workspace", "root": "here"}"#), spec("/etc/gateway/here", |_| {}));
     assert_eq!(read(r#"{"transport": "workspace", "root": "~/files"}"#), spec("/home/me/files", |_| {}));
+    let unused = r#"{"type": "workspace", "root": "/srv/nowhere", "disabled": true}"#;
+    assert_eq!(read(unused), spec("/srv/nowhere", |_| {}));
     let full = r#"{"type": "workspace", "root": "/srv/files", "readOnly": true, "maxFileBytes": "2MB", "maxResults": 50}"#;
     let expected = spec("/srv/files", |spec| {
         spec.read_only = true;
