@@ -76,6 +76,7 @@ fn name_of(endpoint: &Endpoint) -> String {
             reqwest::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned))
         }
         Endpoint::Demo => Some("demo".to_owned()),
+        Endpoint::Workspace(_) => Some("workspace".to_owned()),
     };
     name.unwrap_or_else(|| "server".to_owned())
 }

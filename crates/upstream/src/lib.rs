@@ -13,6 +13,7 @@ mod fleet;
 mod spec;
 
 pub use builtin::demo::DemoServer;
+pub use builtin::workspace::{WorkspaceServer, WorkspaceSpec};
 pub use catalogue::{
     Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, DefinitionChange,
     DefinitionChangeKind, DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, LookupError,

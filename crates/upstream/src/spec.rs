@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::builtin::workspace::WorkspaceSpec;
+
 /// The name of an upstream, as the configuration has it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UpstreamId(Arc<str>);
@@ -146,6 +148,8 @@ pub enum Endpoint {
     },
     /// The built-in demo server, in process.
     Demo,
+    /// The built-in server for the files of a directory, in process.
+    Workspace(WorkspaceSpec),
 }
 
 /// Secrets stand in environments and headers, so only names are shown.
@@ -166,6 +170,7 @@ impl fmt::Debug for Endpoint {
                 .field("mode", mode)
                 .finish(),
             Self::Demo => formatter.write_str("Demo"),
+            Self::Workspace(spec) => formatter.debug_tuple("Workspace").field(spec).finish(),
         }
     }
 }
@@ -190,7 +195,7 @@ impl Endpoint {
             Self::Stdio { .. } => "stdio",
             Self::Http { mode: HttpMode::Auto | HttpMode::Streamable, .. } => "http",
             Self::Http { mode: HttpMode::Sse, .. } => "sse",
-            Self::Demo => "builtin",
+            Self::Demo | Self::Workspace(_) => "builtin",
         }
     }
 }

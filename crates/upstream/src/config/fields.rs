@@ -1,5 +1,7 @@
 //! The fields of a configuration: one table for the check of names and for the JSON Schema.
 
+use crate::builtin::workspace::limits::MOST_RESULTS;
+
 /// What a field holds.
 pub(super) enum Shape {
     Text,
@@ -55,6 +57,7 @@ pub(super) const TRANSPORTS: &[&str] = &[
     "sse",
     "builtin",
     "demo",
+    "workspace",
     "local",
     "remote",
 ];
@@ -80,6 +83,14 @@ pub(super) const SERVER: &[Field] = &[
     field("serverUrl", Shape::Text, "The same as `url`."),
     field("httpUrl", Shape::Text, "The same as `url`, for Streamable HTTP only."),
     field("headers", Shape::TextMap, "Headers of every request to the server."),
+    field("root", Shape::Text, "The directory of the built-in server `workspace`; relative to this file."),
+    field("readOnly", Shape::Flag, "Leaves out the tools of `workspace` that write."),
+    field("maxFileBytes", Shape::Bytes, "The longest file that `workspace` reads, writes or searches."),
+    field(
+        "maxResults",
+        Shape::Whole(1, MOST_RESULTS),
+        "The most entries or matches in one answer of `workspace`.",
+    ),
     field("disabled", Shape::Flag, "Keeps the entry without using it."),
     field("enabled", Shape::Flag, "The contrary of `disabled`."),
     field("isActive", Shape::Flag, "The contrary of `disabled`."),

@@ -20,6 +20,7 @@ mod server;
 mod tools;
 mod unsafe_env;
 mod words;
+mod workspace;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -8,6 +8,7 @@ use super::fields::{self, Field};
 use super::reader::Reader;
 use super::tools::tool_rules;
 use super::words::nearest;
+use super::workspace::workspace;
 use super::{dotenv, unsafe_env};
 use crate::catalogue::pattern::any_matches;
 use crate::spec::{
@@ -77,6 +78,7 @@ enum Transport {
     Stdio,
     Http(HttpMode),
     Demo,
+    Workspace,
 }
 
 fn endpoint(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Option<Endpoint> {
@@ -129,6 +131,7 @@ fn endpoint(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> O
             Some(Endpoint::Http { url, headers: headers(reader), mode })
         }
         Transport::Demo => Some(Endpoint::Demo),
+        Transport::Workspace => workspace(name, reader, environment).map(Endpoint::Workspace),
     }
 }
 
@@ -155,10 +158,11 @@ fn transport(name: &str, reader: &Reader<'_>, url_field: Option<&str>) -> Option
             Transport::Http(HttpMode::Sse)
         }
         "builtin" | "demo" => Transport::Demo,
+        "workspace" => Transport::Workspace,
         other => {
             let text = format!(
                 "Server \"{name}\": invalid transport type \"{other}\". Must be \"stdio\" or \"http\". \
-                 Also accepted: \"streamable-http\", \"sse\", \"builtin\""
+                 Also accepted: \"streamable-http\", \"sse\", \"builtin\", \"workspace\""
             );
             reader.error(field, &text);
             return None;

@@ -5,8 +5,9 @@ use gateway_protocol::{RawJson, RpcError, method};
 use super::call::Call;
 use super::handshake::{Discovery, Identity, Introduction, read_discovery};
 use crate::builtin::demo::DemoServer;
+use crate::builtin::workspace::WorkspaceServer;
 use crate::error::{CallError, ConnectError};
-use crate::spec::UpstreamId;
+use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 
 /// A connection to a server in our own process.
 #[derive(Debug)]
@@ -18,11 +19,24 @@ pub(super) struct LocalChannel {
 #[derive(Debug)]
 enum Server {
     Demo(DemoServer),
+    Workspace(WorkspaceServer),
 }
 
 impl LocalChannel {
-    pub(super) fn new(upstream: &UpstreamId) -> Self {
-        Self { upstream: upstream.clone(), server: Server::Demo(DemoServer::new()) }
+    pub(super) fn new(spec: &UpstreamSpec) -> Result<Self, ConnectError> {
+        let server = match &spec.endpoint {
+            Endpoint::Demo => Server::Demo(DemoServer::new()),
+            Endpoint::Workspace(workspace) => {
+                let server = WorkspaceServer::open(workspace).map_err(|error| ConnectError::Ended {
+                    reason: format!("opening the directory {}: {error}", workspace.root.display()),
+                });
+                Server::Workspace(server?)
+            }
+            Endpoint::Stdio { .. } | Endpoint::Http { .. } => {
+                return Err(ConnectError::NotMcp { reason: "it is no built-in server".to_owned() });
+            }
+        };
+        Ok(Self { upstream: spec.id.clone(), server })
     }
 
     pub(super) async fn shake(&self, who: &Introduction) -> Result<Identity, ConnectError> {
@@ -56,6 +70,7 @@ impl LocalChannel {
             .map_err(|error| RpcError::new(gateway_protocol::code::INVALID_PARAMS, error.to_string()))?;
         match &self.server {
             Server::Demo(demo) => demo.handle(method, Some(&params)),
+            Server::Workspace(workspace) => workspace.handle(method, Some(&params)).await,
         }
     }
 }

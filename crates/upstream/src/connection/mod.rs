@@ -367,8 +367,8 @@ async fn open_endpoint(
             let place = http::Place { url, headers, mode: *mode };
             http::open(spec, &place, who, events, opening, until).await
         }
-        Endpoint::Demo => {
-            let channel = LocalChannel::new(&spec.id);
+        Endpoint::Demo | Endpoint::Workspace(_) => {
+            let channel = LocalChannel::new(spec)?;
             Ok(Opened {
                 transport: "builtin",
                 identity: channel.shake(who).await?,

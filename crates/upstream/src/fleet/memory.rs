@@ -130,6 +130,7 @@ fn endpoint_key(spec: &UpstreamSpec) -> String {
         }
         Endpoint::Http { url, .. } => hash.update(url.as_bytes()),
         Endpoint::Demo => {}
+        Endpoint::Workspace(workspace) => hash.update(workspace.root.as_os_str().as_encoded_bytes()),
     }
     let digest: [u8; 32] = hash.finalize().into();
     let (half, _) = digest.split_at(16);

@@ -158,7 +158,7 @@ fn wrong_endpoints_are_refused_with_these_words() {
         (r#"{"type": "sse", "command": "x"}"#, r#"Server "x": http transport requires "url" field"#),
         (
             r#"{"transport": "websocket", "command": "node"}"#,
-            r#"Server "x": invalid transport type "websocket". Must be "stdio" or "http". Also accepted: "streamable-http", "sse", "builtin""#,
+            r#"Server "x": invalid transport type "websocket". Must be "stdio" or "http". Also accepted: "streamable-http", "sse", "builtin", "workspace""#,
         ),
         (
             r#"{"command": "node", "url": "http://h"}"#,

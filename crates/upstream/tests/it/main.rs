@@ -19,3 +19,4 @@ mod fleet;
 mod ping;
 mod restarts;
 mod rmcp;
+mod workspace;

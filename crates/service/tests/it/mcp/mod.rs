@@ -1,6 +1,7 @@
 //! The MCP endpoint as callers of both eras see it.
 
 mod faces;
+mod followup;
 mod matrix;
 mod old_clients;
 mod pipe;

@@ -1,0 +1,44 @@
+//! What is configured for a workspace, and its bounds.
+
+use std::path::PathBuf;
+
+/// A directory whose files the tools of the built-in server `workspace` may touch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkspaceSpec {
+    /// The directory. Nothing outside it is ever read or written.
+    pub root: PathBuf,
+    /// Leaves out the tools that write.
+    pub read_only: bool,
+    /// The longest text that is read, written or searched, in bytes.
+    pub max_file_bytes: usize,
+    /// The most entries or matches in one answer.
+    pub max_results: usize,
+}
+
+impl WorkspaceSpec {
+    /// A directory that may be written to, with the usual bounds.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), read_only: false, max_file_bytes: 1 << 20, max_results: 1_000 }
+    }
+}
+
+/// The highest value of `max_file_bytes`: several copies of a text are in memory while it is edited.
+pub(crate) const MOST_FILE_BYTES: usize = 64 << 20;
+/// The highest value of `max_results`.
+pub(crate) const MOST_RESULTS: u64 = 100_000;
+
+/// Bytes that one search reads at most, and that are passed over to reach a range of lines.
+pub(super) const SCANNED_BYTES: u64 = 256 << 20;
+/// Entries of directories that one listing or search looks at.
+pub(super) const VISITED: usize = 100_000;
+/// How deep a path may be.
+pub(super) const DEPTH: usize = 64;
+/// Characters of one matching line that are shown.
+pub(super) const SHOWN_CHARACTERS: usize = 500;
+/// How big a compiled regular expression may be, in bytes.
+pub(super) const REGEX_BYTES: usize = 1 << 20;
+/// Operations, or blocks of a diff, in one call.
+pub(super) const EDITS: usize = 1_000;
+/// Calls of one workspace that work at the same time; more wait.
+pub(super) const AT_WORK: usize = 8;

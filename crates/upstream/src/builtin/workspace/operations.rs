@@ -1,0 +1,208 @@
+//! `insert_content` and `search_and_replace`: several operations on one file, all of them or none.
+
+use regex::{Captures, Regex};
+use serde_json::{Map, Value};
+
+use super::arguments::Arguments;
+use super::limits::EDITS;
+use super::path::{RelativePath, Wanted, shown};
+use super::read::read_whole;
+use super::search::{Case, compile};
+use super::text::{FileText, shown_line};
+use super::write::save;
+use super::{Answer, Job};
+
+/// Puts lines before others. All numbers are those of the file as it was.
+pub(super) fn insert_content(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
+    arguments.only(&["path", "operations"])?;
+    let path = RelativePath::parse(arguments.text("path")?, Wanted::File)?;
+    let operations = arguments.objects("operations", EDITS)?;
+    let _one_at_a_time = job.writing();
+    let (text, before) = read_whole(job, &path)?;
+    let mut lines = FileText::of(&text);
+    let mut insertions = Vec::with_capacity(operations.len());
+    for (index, operation) in operations.iter().enumerate() {
+        let fault = |why: String| of_operation(&path, index, &why);
+        let (at, content) = insertion(operation, lines.lines.len()).map_err(fault)?;
+        insertions.push((at, content));
+    }
+    // From the end, so that the numbers stay true; those of one place stay in their order.
+    insertions.sort_by_key(|(at, _)| *at);
+    for (at, content) in insertions.iter().rev() {
+        let has_return = lines.lines.get(*at).is_some_and(|line| line.ends_with('\r'));
+        let content = FileText::of(content).lines.into_iter().map(|line| {
+            let line = line.trim_end_matches('\r');
+            if has_return { format!("{line}\r") } else { line.to_owned() }
+        });
+        lines.lines.splice(at..at, content.collect::<Vec<_>>());
+    }
+    save(job, &path, &lines.to_text(), Some(&before))?;
+    let count = insertions.len();
+    Ok(format!("Inserted into {}: {count} places, now {} lines", path.as_str(), lines.lines.len()))
+}
+
+/// The index of the line to insert before, and the text.
+fn insertion(operation: &Map<String, Value>, lines: usize) -> Result<(usize, String), String> {
+    let operation = Arguments(operation);
+    operation.only(&["start_line", "content"])?;
+    let line = operation.number("start_line")?;
+    let content = operation.text("content")?;
+    if content.is_empty() {
+        return Err("`content` is empty".to_owned());
+    }
+    if content.contains('\0') {
+        return Err("`content` has a NUL character, and only text can be written here".to_owned());
+    }
+    match line {
+        0 => Ok((lines, content.to_owned())),
+        line if line <= lines + 1 => Ok((line - 1, content.to_owned())),
+        line => Err(format!("there is no line {line}: the file has {lines} lines; 0 means the end")),
+    }
+}
+
+/// Replaces texts, one operation after the other.
+pub(super) fn search_and_replace(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
+    arguments.only(&["path", "operations"])?;
+    let path = RelativePath::parse(arguments.text("path")?, Wanted::File)?;
+    let operations = arguments.objects("operations", EDITS)?;
+    let _one_at_a_time = job.writing();
+    let (text, before) = read_whole(job, &path)?;
+    let mut now = FileText::of(&text);
+    let mut replaced = 0;
+    for (index, operation) in operations.iter().enumerate() {
+        job.check()?;
+        let fault = |why: String| of_operation(&path, index, &why);
+        let operation = Replacement::read(operation).map_err(fault)?;
+        replaced += operation.apply(job, &mut now).map_err(fault)?;
+    }
+    let changed = now.to_text();
+    if changed != text {
+        save(job, &path, &changed, Some(&before))?;
+    }
+    Ok(format!("Replaced in {}: {replaced} places", path.as_str()))
+}
+
+struct Replacement {
+    regex: Regex,
+    /// What is told where nothing was found.
+    search: String,
+    replace: String,
+    /// Whether `$1` in `replace` stands for a group.
+    expands: bool,
+    first: Option<usize>,
+    last: Option<usize>,
+}
+
+impl Replacement {
+    fn read(operation: &Map<String, Value>) -> Result<Self, String> {
+        let operation = Arguments(operation);
+        operation.only(&[
+            "search",
+            "replace",
+            "start_line",
+            "end_line",
+            "use_regex",
+            "ignore_case",
+            "regex_flags",
+        ])?;
+        let search = operation.text("search")?;
+        let replace = operation.text("replace")?;
+        if search.is_empty() {
+            return Err("`search` is empty".to_owned());
+        }
+        if replace.contains('\0') {
+            return Err("`replace` has a NUL character, and only text can be written here".to_owned());
+        }
+        let expands = operation.flag("use_regex")?;
+        let flags = operation.text_or("regex_flags", "")?;
+        if let Some(unknown) = flags.chars().find(|flag| !"gimsu".contains(*flag)) {
+            return Err(format!("`regex_flags` has `{unknown}`; g, i, m, s and u are known"));
+        }
+        let case = if operation.flag("ignore_case")? || flags.contains('i') {
+            Case::Ignored
+        } else {
+            Case::Sensitive
+        };
+        let pattern = match (expands, flags.contains('s')) {
+            (false, _) => regex::escape(&search.replace("\r\n", "\n")),
+            (true, false) => search.to_owned(),
+            (true, true) => format!("(?s:{search})"),
+        };
+        let (first, last) = (operation.line("start_line")?, operation.line("end_line")?);
+        if let (Some(first), Some(last)) = (first, last)
+            && first > last
+        {
+            return Err(format!("start_line {first} is after end_line {last}"));
+        }
+        Ok(Self {
+            regex: compile(&pattern, case)?,
+            search: search.to_owned(),
+            replace: replace.replace("\r\n", "\n"),
+            expands,
+            first,
+            last,
+        })
+    }
+
+    /// Replaces in the lines of its range, and gives how often.
+    fn apply(&self, job: &Job<'_>, lines: &mut FileText) -> Result<usize, String> {
+        let count = lines.lines.len();
+        let start = self.first.map_or(0, |line| line - 1);
+        let end = self.last.map_or(count, |line| line.min(count));
+        if start > 0 && start >= count {
+            return Err(format!("there is no line {}: the file has {count} lines", start + 1));
+        }
+        let whole = self.first.is_none() && self.last.is_none();
+        // The end of the last line belongs to the text only where all of it is meant.
+        let text = if whole {
+            lines.to_plain_text()
+        } else {
+            lines.lines.get(start..end).unwrap_or_default().join("\n")
+        };
+        let (changed, replaced) = self.replaced(job, &text)?;
+        if replaced == 0 {
+            return Err(format!("{} was not found", shown_line(&self.search)));
+        }
+        if whole {
+            *lines = FileText::split(&changed, lines.are_crlf);
+        } else {
+            let new: Vec<String> = changed.split('\n').map(str::to_owned).collect();
+            // A range that lost all its text is gone, with its line ends.
+            let new = if changed.is_empty() { Vec::new() } else { new };
+            lines.lines.splice(start..end, new);
+        }
+        Ok(replaced)
+    }
+
+    fn replaced(&self, job: &Job<'_>, text: &str) -> Result<(String, usize), String> {
+        let most = job.spec.max_file_bytes;
+        let mut changed = String::new();
+        let (mut done, mut replaced) = (0, 0);
+        for captures in self.regex.captures_iter(text) {
+            let Some(found) = captures.get(0) else { continue };
+            changed.push_str(text.get(done..found.start()).unwrap_or_default());
+            // Short texts can become very long ones, already in one place.
+            let groups = if self.expands { self.replace.matches('$').count() } else { 0 };
+            let longest = groups.saturating_mul(found.len()).saturating_add(self.replace.len());
+            if changed.len() > most || longest > most.saturating_mul(4) {
+                return Err(format!("the text would have more than {most} bytes"));
+            }
+            self.expand(&captures, &mut changed);
+            done = found.end();
+            replaced += 1;
+            if replaced % 1_024 == 0 {
+                job.check()?;
+            }
+        }
+        changed.push_str(text.get(done..).unwrap_or_default());
+        Ok((changed, replaced))
+    }
+
+    fn expand(&self, captures: &Captures<'_>, changed: &mut String) {
+        if self.expands { captures.expand(&self.replace, changed) } else { changed.push_str(&self.replace) }
+    }
+}
+
+fn of_operation(path: &RelativePath, index: usize, why: &str) -> String {
+    format!("path {}, operation {}: {why}; nothing was changed", shown(path.as_str()), index + 1)
+}
