@@ -93,6 +93,8 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) comparisons: Cell<usize>,
     /// Branches of unions that may still be looked into for the properties that they declare.
     pub(crate) branches_left: usize,
+    /// Patterns of keys that may still be tried on a key.
+    pub(crate) patterns_left: usize,
     /// Whether an alternative of the plan looks at definitions.
     pub(crate) guarded: bool,
     /// Edited schemas that take more values than before.
@@ -112,6 +114,9 @@ pub(crate) struct Lowerer<'a, 'r> {
 
 /// Levels that are written out; what lies deeper travels as JSON text. References can nest without end.
 pub(crate) const DEEPEST: usize = 48;
+
+/// Patterns that are tried on keys, in all of a schema together: each may have to be compiled.
+const MOST_PATTERNS: usize = 2_000;
 
 /// A definition that the lowered schema refers to.
 pub(crate) struct Definition<'a> {
@@ -211,6 +216,7 @@ fn lower_once<'a>(
         waiting: Vec::new(),
         comparisons: Cell::new(guard::MOST_COMPARISONS),
         branches_left: fold::MOST_BRANCHES,
+        patterns_left: MOST_PATTERNS,
         guarded: false,
         inexact: Vec::new(),
         known,

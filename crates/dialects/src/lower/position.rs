@@ -187,6 +187,16 @@ impl<'a> Lowerer<'a, '_> {
         {
             return lowered;
         }
+        self.lower_sources(sources, &[], place)
+    }
+
+    /// The same, written out; what `may` hold as well is not enforced, but what it declares is known.
+    pub(crate) fn lower_sources(
+        &mut self,
+        sources: &[Source<'a>],
+        may: &[Source<'a>],
+        place: Place,
+    ) -> Lowered<'a> {
         if self.depth >= super::DEEPEST {
             if let Some(source) = sources.first() {
                 self.encode_whole(source.path, Some(source.schema), "JSON text: deeper than is written out");
@@ -199,6 +209,9 @@ impl<'a> Lowerer<'a, '_> {
         let mut view = View::new(path, sources.first().map(|source| source.schema));
         for source in sources {
             self.gather(*source, &mut view);
+        }
+        if view.keeps_out() {
+            view.conditional.extend(may);
         }
         let lowered = self.lower_view(&mut view, place);
         self.active.truncate(mark);

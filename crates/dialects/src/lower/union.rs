@@ -40,7 +40,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         let union = view.unions.remove(0);
         if union.branches.len() > MOST_BRANCHES || view.unions.len() > 3 {
-            if !view.objects.is_empty() {
+            if !view.objects.is_empty() || !view.arrays.is_empty() {
                 // What they declare must still be known.
                 let branches = self.branches(&union);
                 view.conditional.extend(branches);

@@ -117,10 +117,15 @@ fn is_multiple(number: &Number, of: &Number) -> bool {
 }
 
 /// Whether a text fits a pattern. A pattern that cannot be read says nothing.
+fn matches(pattern: &str, text: &str) -> bool {
+    fits(pattern, text).unwrap_or(true)
+}
+
+/// Whether a text fits a pattern; `None` where the pattern cannot be read.
 ///
 /// Compiling costs a thousand times more than matching, and the values of one list ask for the same few patterns again and
 /// again; so each thread keeps the last ones.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn fits(pattern: &str, text: &str) -> Option<bool> {
     /// A schema that has more patterns side by side is rare, and a compiled one can be large.
     const KEPT: usize = 8;
     thread_local! {
@@ -135,7 +140,7 @@ fn matches(pattern: &str, text: &str) -> bool {
         kept.push_front(entry);
         compiled
     });
-    compiled.is_valid(&json!(text))
+    compiled.omissions().is_empty().then(|| compiled.is_valid(&json!(text)))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod found;
 mod history;
 mod hostile;
 mod hostile_fuzz;
+mod invited;
 mod keys;
 mod layers;
 mod limits;
