@@ -492,7 +492,7 @@ impl<'a> Lowerer<'a, '_> {
             return;
         };
         let times = self.active.iter().filter(|active| std::ptr::eq(**active, target.schema)).count();
-        if times > self.unroll || self.active.len() > 64 {
+        if times > self.reach.unroll || self.active.len() > self.reach.chain {
             view.cut = true;
             self.change(
                 source.path,
@@ -505,6 +505,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         self.change(source.path, "$ref", original, Fate::Rewritten, "written out");
         self.active.push(target.schema);
+        self.longest = self.longest.max(self.active.len());
         self.gather(target, view);
     }
 

@@ -15,6 +15,7 @@ mod keys;
 mod layers;
 mod limits;
 mod properties;
+mod recursion;
 mod results;
 mod seeds;
 mod stream;
