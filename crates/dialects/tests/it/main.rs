@@ -11,6 +11,7 @@ mod history;
 mod hostile;
 mod hostile_fuzz;
 mod invited;
+mod invited_properties;
 mod keys;
 mod layers;
 mod limits;
