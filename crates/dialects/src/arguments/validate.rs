@@ -80,12 +80,13 @@ fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<jsonschema::
         Ok(compiled) => return Some(compiled),
         Err(fault) => fault,
     };
-    let mut numbered = schema.clone();
-    if number_groups(&mut numbered)
-        && let Ok(compiled) = build(&numbered, None)
-    {
+    // What the compiler does not read, but means something, is written in another way; places stay the same.
+    let mut readable = schema.clone();
+    let is_changed = number_groups(&mut readable) | escape_references(&mut readable);
+    if is_changed && let Ok(compiled) = build(&readable, None) {
         return Some(compiled);
     }
+    let schema = if is_changed { &readable } else { schema };
     if schema.get("$schema").is_none() {
         // Many servers write draft-07 without saying so.
         for (draft, name) in [(Draft::Draft7, "draft-07"), (Draft::Draft4, "draft-04")] {
@@ -97,6 +98,44 @@ fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<jsonschema::
         }
     }
     compile_in_part(schema, omissions)
+}
+
+/// Percent-encodes what must not stand in a reference as it is, such as the brackets in `#/$defs/List<Pet>`. Whether there
+/// was any.
+fn escape_references(schema: &mut Value) -> bool {
+    match schema {
+        Value::Object(map) => {
+            let mut found = false;
+            for (key, value) in map {
+                match (key.as_str(), value) {
+                    ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(target)) => {
+                        let escaped = escaped(target);
+                        found |= escaped != *target;
+                        *target = escaped;
+                    }
+                    // Values, not schemas.
+                    ("const" | "enum" | "default" | "examples", _) => {}
+                    (_, other) => found |= escape_references(other),
+                }
+            }
+            found
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |found, item| escape_references(item) | found),
+        _ => false,
+    }
+}
+
+fn escaped(target: &str) -> String {
+    let mut written = String::with_capacity(target.len());
+    for byte in target.bytes() {
+        // RFC 3986: these and the percent sign of what is escaped already.
+        if byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'()*+,;=%".contains(&byte) {
+            written.push(char::from(byte));
+        } else {
+            written.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    written
 }
 
 /// Writes back-references by name as back-references by number, which the compiler reads. Whether there were any.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::fold::Discovered;
 use super::node::ArrayNode;
 use super::position::{Lowered, Place};
 use super::view::{ArrayPart, View};
@@ -36,7 +37,9 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(most) = closed {
             self.close_array(&parts, most, &mut node, view);
         }
-        let rest = if closed.is_some() { None } else { Some(self.lower(&rest, inside)) };
+        let found = if self.closes() { self.discover(&view.conditional) } else { Discovered::none() };
+        let may = self.uncertain_items(&found.arrays, length);
+        let rest = if closed.is_some() { None } else { Some(self.lower_item(&rest, &may, &found, inside)) };
         let rest = rest.filter(|lowered| lowered.possible || length == 0);
         if length == 0 {
             let lowered = rest.unwrap_or_else(|| self.lower(&[], inside));
@@ -53,13 +56,44 @@ impl<'a> Lowerer<'a, '_> {
                 Some(Box::new(ArrayNode { prefix: Vec::new(), items: write.then_some(lowered.node) }));
             return Lowered::new(node, codec);
         }
-        self.lower_tuple(view, &parts, length.min(MOST_POSITIONS), rest, node, inside)
+        self.lower_tuple(view, &parts, &found, length.min(MOST_POSITIONS), rest, node, inside)
     }
 
+    /// An item; what `may` hold as well was found in conditions.
+    fn lower_item(
+        &mut self,
+        sources: &[Source<'a>],
+        may: &[Source<'a>],
+        found: &Discovered<'a>,
+        inside: Place,
+    ) -> Lowered<'a> {
+        if found.complete { self.lower_with(sources, may, inside) } else { self.lower(&[], inside) }
+    }
+
+    /// What conditions say about items from position `from` on.
+    fn uncertain_items(&mut self, arrays: &[ArrayPart<'a>], from: usize) -> Vec<Source<'a>> {
+        let mut may = Vec::new();
+        for part in arrays {
+            if let Some((name, prefix)) = part.prefix {
+                let list = self.step(part.path, name);
+                for (index, schema) in prefix.iter().enumerate().skip(from) {
+                    let path = self.changes.paths.index(list, index);
+                    may.push(Source { schema, path, resource: part.resource });
+                }
+            }
+            if let Some((name, items)) = part.items {
+                may.push(self.source(items, part.path, name, part.resource));
+            }
+        }
+        may
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one array's parts, taken apart only once")]
     fn lower_tuple(
         &mut self,
         view: &mut View<'a>,
         parts: &[ArrayPart<'a>],
+        found: &Discovered<'a>,
         length: usize,
         rest: Option<Lowered<'a>>,
         mut node: Node<'a>,
@@ -82,7 +116,8 @@ impl<'a> Lowerer<'a, '_> {
                     }
                 }
             }
-            positions.push(self.lower(&sources, inside));
+            let may = self.uncertain_items(&found.arrays, index);
+            positions.push(self.lower_item(&sources, &may, found, inside));
         }
         let codecs: Vec<Codec> = positions.iter().map(|lowered| lowered.codec.clone()).collect();
         let rest_codec = rest.as_ref().map_or(Codec::Same, |lowered| lowered.codec.clone());

@@ -1,15 +1,17 @@
 //! Folding unions of objects into one object with words about the alternatives.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::Value;
 
 use super::Lowerer;
 use super::guard::Outline;
 use super::position::{Lowered, Place};
-use super::view::{ObjectPart, UnionPart, View};
+use super::view::{ArrayPart, ObjectPart, UnionPart, View};
+use crate::options::Open;
 use crate::report::Fate;
-use crate::schema::{Keyword, Members, Source, TypeSet};
+use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
 use crate::text::{Note, plain};
 
 /// Alternatives that unions inside alternatives are multiplied into.
@@ -18,6 +20,27 @@ const MOST_ALTERNATIVES: usize = 64;
 /// Branches that are looked into, in all unions of a schema together: references make unions inside unions from few words. Choosing
 /// among them takes at most half, so that there is room to learn what the others declare.
 pub(super) const MOST_BRANCHES: usize = 10_000;
+
+/// Positions inside one another that only conditions declare; what conditions declare in deeper ones is not looked up, so that conditions
+/// which lead back to themselves end.
+const MOST_CONDITIONS: usize = 3;
+
+/// What conditions say that may hold or not.
+pub(super) struct Discovered<'a> {
+    /// What each of them says about objects.
+    pub(super) objects: Vec<Vec<ObjectPart<'a>>>,
+    /// What all of them say about arrays.
+    pub(super) arrays: Vec<ArrayPart<'a>>,
+    /// Whether that is all.
+    pub(super) complete: bool,
+}
+
+impl Discovered<'_> {
+    /// Nothing is said under conditions.
+    pub(super) fn none() -> Self {
+        Self { objects: Vec::new(), arrays: Vec::new(), complete: true }
+    }
+}
 
 /// One alternative of a folded union.
 struct Folded<'a> {
@@ -94,13 +117,7 @@ impl<'a> Lowerer<'a, '_> {
 
     /// One alternative; `None` where it takes no object.
     fn fold_branch(&mut self, source: Source<'a>, depth: usize) -> Option<Folded<'a>> {
-        self.branches_left = self.branches_left.saturating_sub(1);
-        let entries = self.changes.entries.len();
-        let mark = self.active.len();
-        let mut view = View::new(source.path, Some(source.schema));
-        self.gather(source, &mut view);
-        self.active.truncate(mark);
-        self.changes.entries.truncate(entries);
+        let mut view = self.glimpse(source);
         if view.impossible || !view.types.contains(TypeSet::OBJECT) {
             return None;
         }
@@ -138,17 +155,122 @@ impl<'a> Lowerer<'a, '_> {
         (!alternatives.is_empty()).then_some(Folded { parts, alternatives, unsaid })
     }
 
-    /// Any of `kinds`, each described by all of its sources.
-    pub(crate) fn lower_any_of(&mut self, kinds: &[Vec<Source<'a>>], place: Place) -> Lowered<'a> {
+    /// What a schema says, without reporting on it.
+    fn glimpse(&mut self, source: Source<'a>) -> View<'a> {
+        self.branches_left = self.branches_left.saturating_sub(1);
+        let entries = self.changes.entries.len();
+        let mark = self.active.len();
+        let mut view = View::new(source.path, Some(source.schema));
+        self.gather(source, &mut view);
+        self.active.truncate(mark);
+        self.changes.entries.truncate(entries);
+        view
+    }
+
+    /// What schemas that hold under conditions say, and what each alternative and condition inside them says.
+    pub(super) fn discover(&mut self, conditional: &[Source<'a>]) -> Discovered<'a> {
+        let mut found = Discovered::none();
+        if conditional.is_empty() {
+            return found;
+        }
+        if self.conditions >= MOST_CONDITIONS {
+            found.complete = false;
+            return found;
+        }
+        let mut seen: HashSet<*const Value> = HashSet::new();
+        let mut ahead: Vec<Source<'a>> = conditional.iter().rev().copied().collect();
+        while let Some(source) = ahead.pop() {
+            if !seen.insert(source.schema) {
+                continue;
+            }
+            if self.branches_left == 0 {
+                found.complete = false;
+                break;
+            }
+            let mut view = self.glimpse(source);
+            found.complete &= !view.cut;
+            if !view.objects.is_empty() {
+                found.objects.push(std::mem::take(&mut view.objects));
+            }
+            found.arrays.append(&mut view.arrays);
+            let mark = ahead.len();
+            ahead.append(&mut view.conditional);
+            for union in &view.unions {
+                ahead.extend(self.branches(union));
+            }
+            // What was found last is looked at first.
+            if let Some(found) = ahead.get_mut(mark..) {
+                found.reverse();
+            }
+        }
+        found
+    }
+
+    /// The branches of a union, each where it stands.
+    pub(super) fn branches(&mut self, union: &UnionPart<'a>) -> Vec<Source<'a>> {
+        let list = self.step(union.path, union.keyword.name());
+        let branch = |(index, schema): (usize, &'a Value)| {
+            let path = self.changes.paths.index(list, index);
+            Source { schema, path, resource: union.resource }
+        };
+        union.branches.iter().enumerate().map(branch).collect()
+    }
+
+    /// One position, described by all of `sources` together; what `may` hold as well is not enforced, but what it declares gets
+    /// through.
+    pub(crate) fn lower_with(
+        &mut self,
+        sources: &[Source<'a>],
+        may: &[Source<'a>],
+        place: Place,
+    ) -> Lowered<'a> {
+        // Only where objects are closed something could be kept out.
+        if may.is_empty() || !self.closes() || self.options.open == Open::All {
+            return self.lower(sources, place);
+        }
+        let given = |schema: &Value| sources.iter().any(|source| std::ptr::eq(source.schema, schema));
+        let more: Vec<Source<'a>> = may
+            .iter()
+            .filter(|source| can_declare(source.schema) && !given(source.schema))
+            .copied()
+            .collect();
+        if more.is_empty() {
+            return self.lower(sources, place);
+        }
+        self.conditions += 1;
+        let lowered = self.lower_sources(sources, &more, place);
+        self.conditions -= 1;
+        lowered
+    }
+
+    /// Any of `kinds`, each described by all of its sources; `may` hold as well.
+    pub(crate) fn lower_any_of(
+        &mut self,
+        kinds: &[Vec<Source<'a>>],
+        may: &[Source<'a>],
+        place: Place,
+    ) -> Lowered<'a> {
         let inside = Place { in_union: true, ..place };
         let mut alternatives = Vec::with_capacity(kinds.len());
         for sources in kinds {
-            let lowered = self.lower(sources, inside);
+            let lowered = self.lower_with(sources, may, inside);
             let mcp = sources.first().map_or_else(Outline::anything, |source| self.outline(*source));
             alternatives.push(super::union::Alternative::new(lowered, mcp));
         }
         self.join(alternatives)
     }
+}
+
+/// Whether a schema may declare properties, its own or those of items.
+fn can_declare(schema: &Value) -> bool {
+    schema.as_object().is_some_and(|map| {
+        map.keys().any(|name| {
+            !matches!(
+                Keyword::parse(name).map(Keyword::kind),
+                None | Some(Kind::String | Kind::Number | Kind::Annotation | Kind::Hint)
+            ) && !matches!(name.as_str(), "type" | "enum" | "const" | "not" | "required")
+        })
+    })
 }
 
 /// What one alternative asks for, in words.

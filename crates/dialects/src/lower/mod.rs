@@ -79,8 +79,12 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) conditions: usize,
     /// Nodes after which the rest travels as JSON text.
     pub(crate) node_limit: usize,
-    /// How often a definition may contain itself.
-    pub(crate) unroll: usize,
+    /// How far references are written out.
+    pub(crate) reach: Reach,
+    /// The most references that have been inside one another.
+    pub(crate) longest: usize,
+    /// Nodes beyond which the schema is written out less far.
+    pub(crate) room: usize,
     /// References that are being written out.
     pub(crate) active: Vec<&'a Value>,
     pub(crate) definitions: Vec<Definition<'a>>,
@@ -93,6 +97,8 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) comparisons: Cell<usize>,
     /// Branches of unions that may still be looked into for the properties that they declare.
     pub(crate) branches_left: usize,
+    /// Patterns of keys that may still be tried on a key.
+    pub(crate) patterns_left: usize,
     /// Whether an alternative of the plan looks at definitions.
     pub(crate) guarded: bool,
     /// Edited schemas that take more values than before.
@@ -112,6 +118,9 @@ pub(crate) struct Lowerer<'a, 'r> {
 
 /// Levels that are written out; what lies deeper travels as JSON text. References can nest without end.
 pub(crate) const DEEPEST: usize = 48;
+
+/// Patterns that are tried on keys, in all of a schema together: each may have to be compiled.
+const MOST_PATTERNS: usize = 2_000;
 
 /// A definition that the lowered schema refers to.
 pub(crate) struct Definition<'a> {
@@ -138,19 +147,53 @@ pub(crate) fn lower<'a>(
 ) -> LoweredSchema<'a> {
     // Recursion that branches grows quickly: it is written out only as far as that stays in proportion.
     let room = 256 + 4 * size.nodes;
-    let mut unroll = dialect.schema.unroll;
+    let mut reach = Reach { unroll: dialect.schema.unroll, chain: LONGEST_CHAIN };
     let mut known = Findings::default();
     loop {
-        let (lowered, nodes, found) = lower_once(schema, size, dialect, options, unroll, room, &known);
+        let Attempt { lowered, nodes, longest, found } =
+            lower_once(schema, size, dialect, options, reach, room, &known);
         // Ends, because what is known only grows.
         if known.learn(found) {
             continue;
         }
-        if nodes <= room || unroll == 0 {
-            return lowered;
+        match reach.shorter(longest) {
+            Some(shorter) if nodes > room => reach = shorter,
+            _ => return lowered,
         }
-        unroll -= 1;
     }
+}
+
+/// References inside one another that are written out at most.
+const LONGEST_CHAIN: usize = 64;
+
+/// How far references are written out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// How often a definition may contain itself.
+    pub(crate) unroll: usize,
+    /// How many references may be inside one another. Definitions that all refer to each other make a long chain before one
+    /// contains itself; the first way through them would take all the room.
+    pub(crate) chain: usize,
+}
+
+impl Reach {
+    /// The next shorter one, where `longest` chains were met.
+    fn shorter(self, longest: usize) -> Option<Self> {
+        if let Some(unroll) = self.unroll.checked_sub(1) {
+            return Some(Self { unroll, ..self });
+        }
+        let chain = [16, 8, 4, 2, 1].into_iter().find(|chain| *chain < longest.min(self.chain))?;
+        Some(Self { chain, ..self })
+    }
+}
+
+/// One try at a schema.
+struct Attempt<'a> {
+    lowered: LoweredSchema<'a>,
+    nodes: usize,
+    /// The most references that were inside one another.
+    longest: usize,
+    found: Findings,
 }
 
 /// What only the whole edited schema shows, so that it is edited once more.
@@ -184,10 +227,10 @@ fn lower_once<'a>(
     size: &Size,
     dialect: &Dialect,
     options: &Options,
-    unroll: usize,
+    reach: Reach,
     room: usize,
     known: &Findings,
-) -> (LoweredSchema<'a>, usize, Findings) {
+) -> Attempt<'a> {
     let mut changes = Changes::with_room(size.nodes);
     let draft = Draft::of(schema);
     let resolver = Resolver::new(schema, size.has_ids, draft.ref_hides_siblings, &mut changes.paths);
@@ -203,7 +246,9 @@ fn lower_once<'a>(
         depth: 0,
         opened: 0,
         conditions: 0,
-        unroll,
+        reach,
+        longest: 0,
+        room,
         active: Vec::new(),
         definitions: Vec::new(),
         nodes: 0,
@@ -211,6 +256,7 @@ fn lower_once<'a>(
         waiting: Vec::new(),
         comparisons: Cell::new(guard::MOST_COMPARISONS),
         branches_left: fold::MOST_BRANCHES,
+        patterns_left: MOST_PATTERNS,
         guarded: false,
         inexact: Vec::new(),
         known,
@@ -229,20 +275,25 @@ fn lower_once<'a>(
                 tool_notes: Vec::new(),
                 excess: None,
             };
-            (lowered, 0, Findings::default())
+            Attempt { lowered, nodes: 0, longest: 0, found: Findings::default() }
         }
         Lowering::Edit => {
             let (lowered, found) = state.edit_root();
-            (lowered, 0, found)
+            Attempt { lowered, nodes: 0, longest: 0, found }
         }
         Lowering::Rebuild => {
-            let (lowered, nodes) = state.rebuild_root(dialect.tool.omit_empty_schema);
-            (lowered, nodes, Findings::default())
+            let (lowered, nodes, longest) = state.rebuild_root(dialect.tool.omit_empty_schema);
+            Attempt { lowered, nodes, longest, found: Findings::default() }
         }
     }
 }
 
 impl<'a> Lowerer<'a, '_> {
+    /// Whether this try is too large and another one follows.
+    pub(crate) fn is_in_vain(&self) -> bool {
+        self.nodes > self.room && self.reach.shorter(self.longest).is_some()
+    }
+
     /// Writes one entry into the report.
     pub(crate) fn change(
         &mut self,

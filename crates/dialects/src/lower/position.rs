@@ -30,6 +30,14 @@ impl<'a> Lowered<'a> {
         Self { node, codec, possible: true, required: false }
     }
 
+    /// Whether it is JSON text, and nothing more is said about it.
+    pub(crate) fn is_bare_text(&self) -> bool {
+        self.codec == Codec::Text
+            && self.node.description.as_deref() == Some(JSON_TEXT)
+            && self.node.types == TypeSet::STRING
+            && self.node.keywords.is_empty()
+    }
+
     pub(crate) fn impossible() -> Self {
         Self { node: Node::anything(), codec: Codec::Same, possible: false, required: false }
     }
@@ -55,8 +63,8 @@ impl Place {
 const JSON_TEXT: &str = "JSON text";
 
 impl<'a> Lowerer<'a, '_> {
-    /// The whole schema.
-    pub(crate) fn rebuild_root(mut self, omit_empty: bool) -> (LoweredSchema<'a>, usize) {
+    /// The whole schema, its nodes, and the longest chain of references in it.
+    pub(crate) fn rebuild_root(mut self, omit_empty: bool) -> (LoweredSchema<'a>, usize, usize) {
         let place = Place { depth: 0, total: 0, root: true, in_union: false };
         let mut view = View::new(PathId::ROOT, Some(self.root));
         self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
@@ -152,7 +160,7 @@ impl<'a> Lowerer<'a, '_> {
             tool_notes,
             excess: None,
         };
-        (lowered, self.nodes)
+        (lowered, self.nodes, self.longest)
     }
 
     /// Writes the root node and its definitions.
@@ -187,6 +195,16 @@ impl<'a> Lowerer<'a, '_> {
         {
             return lowered;
         }
+        self.lower_sources(sources, &[], place)
+    }
+
+    /// The same, written out; what `may` hold as well is not enforced, but what it declares is known.
+    pub(crate) fn lower_sources(
+        &mut self,
+        sources: &[Source<'a>],
+        may: &[Source<'a>],
+        place: Place,
+    ) -> Lowered<'a> {
         if self.depth >= super::DEEPEST {
             if let Some(source) = sources.first() {
                 self.encode_whole(source.path, Some(source.schema), "JSON text: deeper than is written out");
@@ -199,6 +217,9 @@ impl<'a> Lowerer<'a, '_> {
         let mut view = View::new(path, sources.first().map(|source| source.schema));
         for source in sources {
             self.gather(*source, &mut view);
+        }
+        if view.keeps_out() {
+            view.conditional.extend(may);
         }
         let lowered = self.lower_view(&mut view, place);
         self.active.truncate(mark);

@@ -12,9 +12,15 @@ use crate::schema::{Source, TypeSet};
 
 /// Keywords whose sub-schemas speak of the same value.
 const IN_PLACE: &[&str] = &["allOf", "anyOf", "oneOf"];
-const IN_PLACE_ONE: &[&str] = &["then", "else", "if"];
+const IN_PLACE_ONE: &[&str] = &["then", "else", "if", "not"];
 const IN_PLACE_TABLES: &[&str] = &["dependentSchemas", "dependencies"];
 const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// Keywords whose sub-schemas speak of items.
+const ITEMS: &[&str] = &["items", "additionalItems", "prefixItems", "contains", "unevaluatedItems"];
+
+/// Keywords whose sub-schemas speak of properties that are not named.
+const OTHERS: &[&str] = &["additionalProperties", "unevaluatedProperties", "patternProperties"];
 
 /// Keywords that judge keys by what they look like.
 const NAME_RULES: &[&str] = &["patternProperties", "propertyNames"];
@@ -102,7 +108,7 @@ impl<'a> Lowerer<'a, '_> {
     /// The codec of a value that all of these schemas describe.
     fn rename_all(&mut self, all: &[Source<'a>], index: usize, walk: &mut Walk<'a>) -> Codec {
         let object = self.rename_object(all, walk);
-        let items = Self::children(all, &["items", "additionalItems", "prefixItems", "contains"]);
+        let items = Self::children(all, ITEMS);
         let list = if items.is_empty() { Codec::Same } else { self.rename_position(&items, walk) };
         let codec = match (object, list) {
             (object, Codec::Same) => object,
@@ -158,13 +164,26 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
         }
+        let general: Vec<&Source<'a>> = all
+            .iter()
+            .filter(|source| OTHERS.iter().any(|name| source.schema.get(*name).is_some()))
+            .collect();
+        for (name, sources) in &mut names {
+            for source in &general {
+                self.add_general(source, name, sources);
+            }
+            walk.room = walk.room.saturating_sub(general.len());
+        }
+        let others = Self::children(all, OTHERS);
+        let rest = if others.is_empty() { Codec::Same } else { self.rename_position(&others, walk) };
         let mut properties = Vec::new();
         let mut renames = false;
         for (name, sources) in names {
             let codec = self.rename_position(&sources, walk);
             let wire = self.keys.wire(name);
             renames |= wire != name;
-            if codec != Codec::Same || wire != name {
+            // What travels as it is goes without saying, unless the others do not.
+            if codec != Codec::Same || wire != name || rest != Codec::Same {
                 properties.push(PropertyCodec {
                     mcp: Arc::from(name),
                     wire: Arc::from(wire.as_ref()),
@@ -174,11 +193,10 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         if renames {
-            self.note_misled(all, walk);
+            let judges =
+                |source: &&Source<'a>| NAME_RULES.iter().any(|name| source.schema.get(*name).is_some());
+            walk.misled.extend(all.iter().filter(judges).map(|source| std::ptr::from_ref(source.schema)));
         }
-        let others =
-            Self::children(all, &["additionalProperties", "unevaluatedProperties", "patternProperties"]);
-        let rest = if others.is_empty() { Codec::Same } else { self.rename_position(&others, walk) };
         if properties.is_empty() && rest == Codec::Same {
             return Codec::Same;
         }
@@ -186,15 +204,21 @@ impl<'a> Lowerer<'a, '_> {
         Codec::Object(Arc::new(ObjectCodec { properties, rest }))
     }
 
-    /// Notes which of the schemas of a position, some of whose keys travel under other names, judge keys by their look.
-    fn note_misled(&mut self, all: &[Source<'a>], walk: &mut Walk<'a>) {
-        let refused: Vec<Source<'a>> = Self::children(all, &["not"]);
-        let refused = self.flatten(&refused, &mut walk.room);
-        for source in all.iter().chain(&refused) {
-            if NAME_RULES.iter().any(|keyword| source.schema.get(*keyword).is_some()) {
-                walk.misled.insert(source.schema);
+    /// What `source` says about the key `name` without naming it.
+    fn add_general(&mut self, source: &Source<'a>, name: &str, sources: &mut Vec<Source<'a>>) {
+        let mut known = source.schema.get("properties").is_some_and(|table| table.get(name).is_some());
+        let patterns = source.schema.get("patternProperties").and_then(Value::as_object);
+        for (pattern, schema) in patterns.into_iter().flatten() {
+            // Where nobody can tell, one schema too many does no harm: all of them agree on the names.
+            if self.fits(pattern, name) != Some(false) {
+                known = true;
+                sources.push(Source { schema, ..*source });
             }
         }
+        let additional = source.schema.get("additionalProperties").filter(|_| !known);
+        let unevaluated = source.schema.get("unevaluatedProperties");
+        let others = additional.into_iter().chain(unevaluated).filter(|schema| schema.is_object());
+        sources.extend(others.map(|schema| Source { schema, ..*source }));
     }
 
     /// `sources` and every schema that speaks of the same value, in the order in which they are met.

@@ -40,7 +40,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         let union = view.unions.remove(0);
         if union.branches.len() > MOST_BRANCHES || view.unions.len() > 3 {
-            if !view.objects.is_empty() {
+            if !view.objects.is_empty() || !view.arrays.is_empty() {
                 // What they declare must still be known.
                 let branches = self.branches(&union);
                 view.conditional.extend(branches);
@@ -185,6 +185,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             kept.push(alternative);
         }
+        merge_texts(&mut kept);
         if kept.is_empty() {
             return if null { self.lower_null() } else { Lowered::impossible() };
         }
@@ -250,7 +251,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// How values of the alternatives travel; alternatives that could be confused get a tag.
     fn union_codec(&mut self, alternatives: &mut [Alternative<'a>]) -> Codec {
-        if alternatives.iter().all(|alternative| alternative.lowered.codec == Codec::Same) {
+        if self.is_in_vain()
+            || alternatives.iter().all(|alternative| alternative.lowered.codec == Codec::Same)
+        {
             return Codec::Same;
         }
         let finished: Vec<Option<&Codec>> = self
@@ -337,6 +340,18 @@ impl<'a> Lowerer<'a, '_> {
         }));
         node
     }
+}
+
+/// Leaves one alternative of those that are nothing but JSON text: it carries what all of them do.
+fn merge_texts(alternatives: &mut Vec<Alternative<'_>>) {
+    let mut first = true;
+    alternatives.retain_mut(|alternative| {
+        if !alternative.lowered.is_bare_text() {
+            return true;
+        }
+        alternative.mcp = Outline::anything();
+        std::mem::take(&mut first)
+    });
 }
 
 /// Which branches could be taken for another one that reads them in another way.

@@ -128,6 +128,19 @@ impl<'a> View<'a> {
             && self.conditional.is_empty()
     }
 
+    /// Whether a dialect that closes objects could keep out something that only others declare.
+    pub(crate) fn keeps_out(&self) -> bool {
+        !self.unions.is_empty()
+            || !self.arrays.is_empty()
+            || !self.conditional.is_empty()
+            || self.objects.iter().any(|part| {
+                part.properties.is_some_and(|properties| !properties.is_empty())
+                    || part.patterns.is_some()
+                    || part.additional.is_some()
+                    || !part.required.is_empty()
+            })
+    }
+
     /// The same rules, without words: what every branch of a union inherits.
     pub(crate) fn rules_only(&self) -> Self {
         Self { description: None, notes: Vec::new(), hints: Vec::new(), ..self.clone() }
@@ -347,6 +360,9 @@ impl<'a> Lowerer<'a, '_> {
                     view.notes.push(Note::Keyword(name, value));
                     self.change(path, name, Some(value), Fate::Described, "conditions cannot be said here");
                 }
+                Keyword::Then | Keyword::Else if !map.has("if") => {
+                    self.change(path, name, Some(value), Fate::Rewritten, "says nothing without if");
+                }
                 Keyword::Then | Keyword::Else => {
                     let path_in = self.step(path, keyword.name());
                     view.conditional.push(Source { schema: value, path: path_in, resource });
@@ -476,7 +492,7 @@ impl<'a> Lowerer<'a, '_> {
             return;
         };
         let times = self.active.iter().filter(|active| std::ptr::eq(**active, target.schema)).count();
-        if times > self.unroll || self.active.len() > 64 {
+        if times > self.reach.unroll || self.active.len() > self.reach.chain {
             view.cut = true;
             self.change(
                 source.path,
@@ -489,6 +505,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         self.change(source.path, "$ref", original, Fate::Rewritten, "written out");
         self.active.push(target.schema);
+        self.longest = self.longest.max(self.active.len());
         self.gather(target, view);
     }
 

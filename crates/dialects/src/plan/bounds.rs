@@ -1,6 +1,9 @@
 //! Lengths, bounds and patterns of values.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::rc::Rc;
 
 use serde_json::{Number, Value, json};
 
@@ -113,9 +116,31 @@ fn is_multiple(number: &Number, of: &Number) -> bool {
     }
 }
 
-/// Rare enough that keeping the compiled pattern would cost more than it saves. A pattern that cannot be read says nothing.
+/// Whether a text fits a pattern. A pattern that cannot be read says nothing.
 fn matches(pattern: &str, text: &str) -> bool {
-    Validator::new(&json!({ "pattern": pattern })).is_valid(&json!(text))
+    fits(pattern, text).unwrap_or(true)
+}
+
+/// Whether a text fits a pattern; `None` where the pattern cannot be read.
+///
+/// Compiling costs a thousand times more than matching, and the values of one list ask for the same few patterns again and
+/// again; so each thread keeps the last ones.
+pub(crate) fn fits(pattern: &str, text: &str) -> Option<bool> {
+    /// A schema that has more patterns side by side is rare, and a compiled one can be large.
+    const KEPT: usize = 8;
+    thread_local! {
+        static COMPILED: RefCell<VecDeque<(String, Rc<Validator>)>> = const { RefCell::new(VecDeque::new()) };
+    }
+    let compiled = COMPILED.with_borrow_mut(|kept| {
+        let found = kept.iter().position(|(known, _)| known == pattern).and_then(|place| kept.remove(place));
+        let entry = found
+            .unwrap_or_else(|| (pattern.to_owned(), Rc::new(Validator::new(&json!({ "pattern": pattern })))));
+        let compiled = Rc::clone(&entry.1);
+        kept.truncate(KEPT - 1);
+        kept.push_front(entry);
+        compiled
+    });
+    compiled.omissions().is_empty().then(|| compiled.is_valid(&json!(text)))
 }
 
 #[cfg(test)]

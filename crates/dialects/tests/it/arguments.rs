@@ -522,3 +522,22 @@ fn numbers_of_more_than_64_bits_are_refused_not_changed() {
         parse("{\"a\": 1e400}", BadArguments::Error).unwrap_err().to_string().contains("number out of range")
     );
 }
+
+#[test]
+fn names_that_no_reference_may_hold_are_followed() {
+    for name in ["List<Pet>", "x y", "A[B]", "A\u{ab}B\u{bb}", "\u{c4}", "a|b", "a^b", "a\"b", "a{b}"] {
+        let target = format!("#/$defs/{name}");
+        let schema = json!({
+            "type": "object",
+            "properties": {"n": {"type": "integer"}, "c": {"$ref": target}, "d": {"const": {"$ref": target}}},
+            "$defs": {(name): {"type": "object", "properties": {"v": {"type": "integer"}}}},
+        });
+        let validator = Validator::new(&schema);
+        assert_eq!(validator.omissions(), [], "{name}");
+        let good = json!({"n": 1, "c": {"v": 2}, "d": {"$ref": target}});
+        assert_eq!(validator.validate(&good), [], "{name}");
+        for bad in [json!({"n": "s"}), json!({"c": {"v": "s"}}), json!({"d": {"$ref": "#/$defs/other"}})] {
+            assert!(!validator.is_valid(&bad), "{name}: {bad}");
+        }
+    }
+}

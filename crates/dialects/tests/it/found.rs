@@ -15,7 +15,12 @@ pub(crate) fn check_expressible(dialect: &str, schema: &Value, arguments: &Value
 }
 
 #[track_caller]
-fn check_expressible_by(translators: &[Translator], dialect: &str, schema: &Value, arguments: &Value) {
+pub(crate) fn check_expressible_by(
+    translators: &[Translator],
+    dialect: &str,
+    schema: &Value,
+    arguments: &Value,
+) {
     assert!(Validator::new(schema).is_valid(arguments), "the case itself is wrong");
     let translator = translators.iter().find(|translator| translator.dialect().name == dialect).unwrap();
     let tool = tool_of(schema);

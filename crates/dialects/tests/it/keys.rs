@@ -116,6 +116,66 @@ fn refused_schemas_do_not_judge_other_names_either() {
 }
 
 #[test]
+fn schemas_refused_inside_refused_ones_do_not_judge_other_names_either() {
+    let rule = json!({"propertyNames": {"pattern": "^[a-z ]+$"}});
+    for refused in [
+        json!({ "not": rule }),
+        json!({"anyOf": [{ "not": rule }]}),
+        json!({"not": {"allOf": [{"$ref": "#/$defs/P"}]}}),
+        json!({"not": {"not": { "not": rule }}}),
+    ] {
+        let schema = json!({
+            "type": "object",
+            "properties": {"a b": {"type": "string"}},
+            "not": refused,
+            "$defs": {"P": {"patternProperties": {"_": false}}}
+        });
+        check(EDITED, &schema, &[json!({"a b": "x"}), json!({"a b": "x", "z": 1})]);
+    }
+    let below = json!({
+        "type": "object",
+        "properties": {"v": {"type": "object", "properties": {"a b": {"type": "string"}}}},
+        "not": {"not": {"properties": {"v": rule}}}
+    });
+    check(EDITED, &below, &[json!({"v": {"a b": "x"}})]);
+}
+
+#[test]
+fn declared_keys_do_not_travel_like_the_others() {
+    let other = json!({"type": "object", "properties": {"x y": {"type": "integer"}}});
+    for keyword in ["additionalProperties", "unevaluatedProperties"] {
+        let mut schema = json!({"type": "object", "properties": {
+            "a": {"type": "object", "propertyNames": {"pattern": " "}},
+            "b": {"type": "object", "patternProperties": {" ": {"type": "integer"}}, "additionalProperties": false}
+        }});
+        schema[keyword] = other.clone();
+        check(
+            EDITED,
+            &schema,
+            &[json!({"a": {"x y": 1}}), json!({"b": {"x y": 1}}), json!({"c": {"x y": 1}, "a": {}})],
+        );
+    }
+}
+
+#[test]
+fn declared_keys_follow_every_rule_that_speaks_of_them() {
+    let other = json!({"type": "object", "properties": {"x y": {"type": "integer"}}, "required": ["x y"]});
+    let own = json!({"type": "object", "properties": {"q q": true}});
+    let valid = [json!({"v": {"ab": {"x y": 1}}}), json!({"v": {"ab": {"x y": 1, "q q": 2}}})];
+    for rule in [
+        json!({"type": "object", "properties": {"ab": own}, "patternProperties": {"^a": other}}),
+        json!({"allOf": [{"type": "object", "properties": {"ab": own}}, {"type": "object", "additionalProperties": other}]}),
+        json!({"anyOf": [{"type": "object", "properties": {"ab": own}, "required": ["z"]}, {"type": "object", "additionalProperties": other}]}),
+        json!({"allOf": [{"type": "object", "properties": {"ab": own}}], "unevaluatedProperties": false, "patternProperties": {"b$": other}}),
+    ] {
+        let schema = json!({"type": "object", "properties": { "v": rule }});
+        check(EDITED, &schema, &valid);
+    }
+    let items = json!({"type": "object", "properties": {"v": {"type": "array", "unevaluatedItems": other}}});
+    check(EDITED, &items, &[json!({"v": [{"x y": 1}]})]);
+}
+
+#[test]
 fn keys_are_renamed_in_however_many_alternatives() {
     let one = |n: usize| {
         let key = format!("k {n}");

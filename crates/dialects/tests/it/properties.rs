@@ -21,7 +21,7 @@ pub(crate) fn cases(default: u32) -> u32 {
     default.saturating_mul(factor.max(1))
 }
 
-fn config(default: u32) -> ProptestConfig {
+pub(crate) fn config(default: u32) -> ProptestConfig {
     ProptestConfig {
         cases: cases(default),
         failure_persistence: None,
@@ -61,7 +61,7 @@ const TYPES: &[&str] = &["string", "number", "integer", "boolean", "null", "arra
 const REFERENCES: &[&str] =
     &["#/$defs/A", "#/$defs/B", "#/$defs/C", "#", "#/properties/a", "#/$defs/none", "#node", "#/%24defs/A"];
 
-fn one_of(texts: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+pub(crate) fn one_of(texts: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     proptest::sample::select(texts)
 }
 
@@ -157,7 +157,7 @@ fn types() -> impl Strategy<Value = Value> {
 }
 
 /// Keywords put together; later ones win.
-fn node(parts: Vec<(&'static str, Value)>) -> Value {
+pub(crate) fn node(parts: Vec<(&'static str, Value)>) -> Value {
     object(parts.into_iter().map(|(name, value)| (name.to_owned(), value)))
 }
 
@@ -215,11 +215,12 @@ fn schema(odd: u32) -> impl Strategy<Value = Value> {
                     .collect(),
             )
         });
-        let tuple = (proptest::collection::vec(inner.clone(), 1..3), rest).prop_map(|(positions, rest)| {
-            let mut parts = vec![("type", json!("array")), ("prefixItems", json!(positions))];
-            parts.extend(rest.map(|rest| ("items", rest)));
-            node(parts)
-        });
+        let tuple =
+            (proptest::collection::vec(inner.clone(), 1..3), rest.clone()).prop_map(|(positions, rest)| {
+                let mut parts = vec![("type", json!("array")), ("prefixItems", json!(positions))];
+                parts.extend(rest.map(|rest| ("items", rest)));
+                node(parts)
+            });
         let union = (
             one_of(&["anyOf", "oneOf", "allOf"]),
             proptest::collection::vec(inner.clone(), 1..4),
@@ -242,9 +243,29 @@ fn schema(odd: u32) -> impl Strategy<Value = Value> {
             types(),
         )
             .prop_map(|(name, inner, types)| node(vec![("type", types), (name, inner)]));
-        let tables = (one_of(&["patternProperties", "dependentSchemas"]), one_of(PATTERNS), inner.clone())
-            .prop_map(|(name, key, inner)| {
-                node(vec![("type", json!("object")), (name, json!({key: inner}))])
+        let tables = prop_oneof![
+            (Just("patternProperties"), one_of(PATTERNS), inner.clone()),
+            (Just("dependentSchemas"), one_of(KEYS), inner.clone()),
+        ]
+        .prop_map(|(name, key, inner)| (name, json!({key: inner})));
+        let tables = (tables, proptest::option::of(table(inner.clone()))).prop_map(|(rule, properties)| {
+            let mut parts = vec![("type", json!("object")), rule];
+            parts.extend(properties.map(|properties| ("properties", properties)));
+            node(parts)
+        });
+        let conditional = (
+            table(inner.clone()),
+            one_of(KEYS),
+            inner.clone(),
+            proptest::option::of(inner.clone()),
+            rest.clone(),
+        )
+            .prop_map(|(properties, key, then, other, rest)| {
+                let mut parts = vec![("type", json!("object")), ("properties", properties)];
+                parts.extend([("if", json!({"required": [key]})), ("then", then)]);
+                parts.extend(other.map(|other| ("else", other)));
+                parts.extend(rest.map(|rest| ("additionalProperties", rest)));
+                node(parts)
             });
         prop_oneof![
             5 => properties,
@@ -252,7 +273,8 @@ fn schema(odd: u32) -> impl Strategy<Value = Value> {
             1 => tuple,
             4 => union,
             1 => wrapped,
-            1 => tables,
+            2 => tables,
+            1 => conditional,
             odd => (inner, misuse()).prop_map(|(mut schema, (name, value))| {
                 if let Value::Object(map) = &mut schema {
                     map.insert(name.to_owned(), value);
@@ -300,10 +322,10 @@ pub(crate) fn tool_of(schema: &Value) -> Value {
 // Instances.
 
 /// Small numbers from a seed, for walks that a strategy cannot make.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+    pub(crate) fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap_or_default() % sides.max(1)
     }
@@ -396,7 +418,7 @@ fn instance(schema: &Value, root: &Value, dice: &mut Dice, depth: usize) -> Valu
     }
 }
 
-fn anything(dice: &mut Dice) -> Value {
+pub(crate) fn anything(dice: &mut Dice) -> Value {
     match dice.roll(9) {
         0 => Value::Null,
         1 => json!(true),
@@ -419,7 +441,7 @@ fn target<'a>(reference: &str, root: &'a Value) -> Option<&'a Value> {
 }
 
 /// Whether some schema holds itself against the same value: what that means is left open by JSON Schema.
-fn is_endless(schema: &Value, root: &Value) -> bool {
+pub(crate) fn is_endless(schema: &Value, root: &Value) -> bool {
     fn comes_back<'a>(schema: &'a Value, root: &'a Value, active: &mut Vec<&'a Value>) -> bool {
         if active.iter().any(|known| std::ptr::eq(*known, schema)) {
             return true;
@@ -461,7 +483,7 @@ fn accepted(schema: &Value, validator: &Validator, seed: u64) -> Vec<Value> {
 }
 
 /// Equality as JSON Schema has it: 1 and 1.0 are one number.
-fn same(left: &Value, right: &Value) -> bool {
+pub(crate) fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
         (Value::Array(left), Value::Array(right)) => {

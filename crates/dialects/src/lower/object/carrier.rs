@@ -176,7 +176,7 @@ impl<'a> Lowerer<'a, '_> {
     /// The values of properties that are not declared.
     pub(super) fn lower_undeclared(&mut self, undeclared: Undeclared<'a>, inside: Place) -> Lowered<'a> {
         let lowered = match undeclared {
-            Undeclared::Allowed(kinds) => self.lower_kinds(&kinds, inside),
+            Undeclared::Allowed { kinds, may } => self.lower_kinds(&kinds, &may, inside),
             Undeclared::Unsaid | Undeclared::Forbidden => self.lower(&[], inside),
         };
         if lowered.possible { lowered } else { self.lower(&[], inside) }
@@ -357,7 +357,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 Rest::Same
             }
-            Undeclared::Allowed(kinds) if kinds.iter().all(|kind| kind.iter().all(says_nothing)) => {
+            Undeclared::Allowed { kinds, .. } if kinds.iter().all(|kind| kind.iter().all(says_nothing)) => {
                 object.additional = RestNode::Open;
                 for part in parts {
                     if let Some(additional @ Value::Object(_)) = part.additional {
@@ -372,7 +372,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 Rest::Same
             }
-            allowed @ Undeclared::Allowed(_) => {
+            allowed @ Undeclared::Allowed { .. } => {
                 let value = self.lower_undeclared(allowed, inside);
                 if value.node.free && value.node.description.is_none() {
                     object.additional = RestNode::Open;

@@ -1,9 +1,9 @@
 //! Which properties an object has, and what describes them.
 
 use super::super::Lowerer;
-use super::super::view::{ObjectPart, UnionPart, View};
+use super::super::view::{ObjectPart, View};
+use super::spoken::Described;
 use crate::dialect::Additional;
-use crate::options::Open;
 use crate::report::Fate;
 use crate::schema::{Members, Source};
 use serde_json::{Map, Value};
@@ -14,7 +14,82 @@ pub(super) enum Undeclared<'a> {
     Unsaid,
     Forbidden,
     /// Values of any of these kinds, each kind described by all of its sources.
-    Allowed(Vec<Vec<Source<'a>>>),
+    Allowed {
+        kinds: Vec<Vec<Source<'a>>>,
+        /// What may hold as well.
+        may: Vec<Source<'a>>,
+    },
+}
+
+/// Alternatives of an object, of which one must hold, or conditions, of which any may.
+#[derive(Default)]
+pub(super) struct Choice<'a> {
+    alternatives: Vec<Vec<ObjectPart<'a>>>,
+    /// Which of them name a key.
+    naming: HashMap<&'a str, Vec<usize>>,
+    /// Those that speak of keys without naming them.
+    general: Vec<usize>,
+}
+
+impl<'a> Choice<'a> {
+    fn new(alternatives: Vec<Vec<ObjectPart<'a>>>) -> Self {
+        let mut naming: HashMap<&'a str, Vec<usize>> = HashMap::new();
+        let mut general = Vec::new();
+        for (index, parts) in alternatives.iter().enumerate() {
+            if parts.iter().any(|part| part.additional.is_some() || part.patterns.is_some()) {
+                general.push(index);
+            }
+            for name in parts.iter().flat_map(named) {
+                let indices = naming.entry(name).or_default();
+                if indices.last() != Some(&index) {
+                    indices.push(index);
+                }
+            }
+        }
+        Self { alternatives, naming, general }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.alternatives.len()
+    }
+
+    /// The alternatives that may say something about `name`, in order, and whether they name it.
+    pub(super) fn about(&self, name: &str) -> Vec<(&[ObjectPart<'a>], bool)> {
+        let naming = self.naming.get(name).map_or(&[][..], Vec::as_slice);
+        let mut indices = [naming, &self.general].concat();
+        indices.sort_unstable();
+        indices.dedup();
+        let parts = |index: usize| {
+            let parts = self.alternatives.get(index)?.as_slice();
+            Some((parts, naming.binary_search(&index).is_ok()))
+        };
+        indices.into_iter().filter_map(parts).collect()
+    }
+}
+
+/// The keys that a part names.
+fn named<'p, 'a>(part: &'p ObjectPart<'a>) -> impl Iterator<Item = &'a str> + use<'p, 'a> {
+    let declared = part.properties.into_iter().flatten();
+    let declared = declared.filter(|(name, schema)| *name != "required" || !schema.is_array());
+    declared.map(|(name, _)| name.as_str()).chain(part.required.iter().copied())
+}
+
+/// All that is said about an object.
+pub(super) struct Said<'a> {
+    /// What always holds.
+    pub(super) parts: Vec<ObjectPart<'a>>,
+    pub(super) alternatives: Vec<Choice<'a>>,
+    /// What holds under conditions.
+    pub(super) conditions: Choice<'a>,
+    /// Whether these are all conditions.
+    complete: bool,
+}
+
+impl<'a> Said<'a> {
+    /// Everything that need not hold.
+    fn uncertain(&self) -> impl Iterator<Item = &ObjectPart<'a>> {
+        self.alternatives.iter().chain([&self.conditions]).flat_map(|set| &set.alternatives).flatten()
+    }
 }
 
 /// The schemas that describe one property.
@@ -38,8 +113,24 @@ impl<'a> Kinds<'a> {
 pub(super) struct Property<'a> {
     pub(super) name: &'a str,
     pub(super) kinds: Kinds<'a>,
-    /// Only a condition declares it.
+    /// What may hold as well.
+    pub(super) may: Vec<Source<'a>>,
+    /// Only an alternative or a condition declares it.
     pub(super) conditional: bool,
+}
+
+impl<'a> Property<'a> {
+    fn new(name: &'a str, described: Described<'a>, conditional: bool) -> Self {
+        let Described { kinds, may } = described;
+        let kinds = match kinds.as_slice() {
+            [kind] => match kind.as_slice() {
+                [source] => Kinds::One(*source),
+                _ => Kinds::Any(kinds),
+            },
+            _ => Kinds::Any(kinds),
+        };
+        Self { name, kinds, may, conditional }
+    }
 }
 
 /// The properties of a root that was folded into one object.
@@ -103,21 +194,18 @@ impl Required<'_, '_> {
     }
 }
 
-pub(super) fn required_names<'p, 'a>(
-    parts: &'p [ObjectPart<'a>],
-    alternatives: &[Vec<Vec<ObjectPart<'a>>>],
-) -> Required<'p, 'a> {
-    if let ([part], []) = (parts, alternatives)
+pub(super) fn required_names<'p, 'a>(said: &'p Said<'a>) -> Required<'p, 'a> {
+    if let ([part], []) = (said.parts.as_slice(), said.alternatives.as_slice())
         && part.required.len() <= Names::FEW
     {
         return Required::One(&part.required);
     }
     let mut names = Names::default();
-    for name in parts.iter().flat_map(|part| part.required.iter().copied()) {
+    for name in said.parts.iter().flat_map(|part| part.required.iter().copied()) {
         names.insert(name);
     }
-    for set in alternatives {
-        let mut sets = set.iter().map(|parts| {
+    for set in &said.alternatives {
+        let mut sets = set.alternatives.iter().map(|parts| {
             parts.iter().flat_map(|part| part.required.iter().copied()).collect::<HashSet<&'a str>>()
         });
         if let Some(first) = sets.next() {
@@ -130,95 +218,107 @@ pub(super) fn required_names<'p, 'a>(
 }
 
 impl<'a> Lowerer<'a, '_> {
+    /// All that `view` says about objects, taken out of it.
+    pub(super) fn said(&mut self, view: &mut View<'a>) -> Said<'a> {
+        let parts = std::mem::take(&mut view.objects);
+        let alternatives = std::mem::take(&mut view.alternatives).into_iter().map(Choice::new).collect();
+        let found = self.discover(&std::mem::take(&mut view.conditional));
+        Said { parts, alternatives, conditions: Choice::new(found.objects), complete: found.complete }
+    }
+
     /// The properties that all parts of `view` declare together.
     pub(crate) fn fold_parts(&mut self, view: &mut View<'a>) -> Folded<'a> {
-        let parts = std::mem::take(&mut view.objects);
-        let alternatives = std::mem::take(&mut view.alternatives);
-        let conditional = std::mem::take(&mut view.conditional);
-        let undeclared = self.undeclared(&parts, &alternatives);
-        let required = required_names(&parts, &alternatives);
+        let said = self.said(view);
+        let undeclared = self.undeclared(&said);
+        let required = required_names(&said);
         let properties = self
-            .properties(&parts, &alternatives, &conditional, &undeclared)
+            .properties(&said, &undeclared)
             .into_iter()
             .map(|property| (property.name, property.kinds, required.contains(property.name)))
             .collect();
         Folded { properties, closed: matches!(undeclared, Undeclared::Forbidden) }
     }
 
-    pub(super) fn undeclared(
-        &mut self,
-        parts: &[ObjectPart<'a>],
-        alternatives: &[Vec<Vec<ObjectPart<'a>>>],
-    ) -> Undeclared<'a> {
+    /// Whether objects take no properties but declared ones.
+    pub(crate) fn closes(&self) -> bool {
+        matches!(self.rules.additional, Additional::Closed | Additional::Declared)
+    }
+
+    pub(super) fn undeclared(&mut self, said: &Said<'a>) -> Undeclared<'a> {
         let mut all: Vec<Source<'a>> = Vec::new();
         let mut any: Option<Vec<Vec<Source<'a>>>> = None;
-        let mut said = false;
-        for part in parts {
-            if let Some(patterns) = part.patterns.filter(|patterns| !patterns.is_empty()) {
-                said = true;
-                let list = self.step(part.path, "patternProperties");
-                let mut kinds: Vec<Vec<Source<'a>>> = Vec::with_capacity(patterns.len() + 1);
-                for (pattern, schema) in patterns {
-                    let path = self.step(list, pattern);
-                    kinds.push(vec![Source { schema, path, resource: part.resource }]);
+        let mut may: Vec<Source<'a>> = Vec::new();
+        let mut invited = false;
+        for part in &said.parts {
+            if part.patterns.is_some_and(|patterns| !patterns.is_empty()) {
+                invited = true;
+                let mut kinds: Vec<Vec<Source<'a>>> =
+                    self.invitations(part).into_iter().map(|source| vec![source]).collect();
+                if part.additional.is_none_or(|more| more == &Value::Bool(true)) {
+                    kinds.push(Vec::new());
                 }
-                match part.additional {
-                    Some(Value::Bool(false)) => {}
-                    Some(schema) => {
-                        let source = self.source(schema, part.path, "additionalProperties", part.resource);
-                        kinds.push(vec![source]);
-                    }
-                    None => kinds.push(Vec::new()),
-                }
+                may.extend(kinds.iter().flatten());
                 any.get_or_insert(kinds);
                 continue;
             }
             match part.additional {
                 None => {}
                 Some(Value::Bool(false)) => return Undeclared::Forbidden,
-                Some(schema) => {
-                    said = true;
-                    if schema != &Value::Bool(true) {
-                        all.push(self.source(schema, part.path, "additionalProperties", part.resource));
-                    }
+                Some(_) => {
+                    invited = true;
+                    all.extend(self.invitations(part));
                 }
             }
         }
-        for set in alternatives {
+        for set in &said.alternatives {
             let closed = |parts: &Vec<ObjectPart<'a>>| {
                 parts
                     .iter()
                     .any(|part| part.additional == Some(&Value::Bool(false)) && part.patterns.is_none())
             };
-            if !set.is_empty() && set.iter().all(closed) {
+            if !set.alternatives.is_empty() && set.alternatives.iter().all(closed) {
                 return Undeclared::Forbidden;
             }
-            said |= set
-                .iter()
-                .flatten()
-                .any(|part| part.additional.is_some_and(|more| more != &Value::Bool(false)));
+        }
+        for part in said.uncertain() {
+            let found = self.invitations(part);
+            invited |= !found.is_empty() || part.additional == Some(&Value::Bool(true));
+            may.extend(found);
+        }
+        if !said.complete && self.closes() {
+            // What it would declare is not known: whatever it is, it must get through.
+            return Undeclared::Allowed { kinds: vec![Vec::new()], may: Vec::new() };
         }
         match any {
-            Some(kinds) if all.is_empty() => Undeclared::Allowed(kinds),
-            Some(_) | None if said => Undeclared::Allowed(vec![all]),
+            Some(kinds) if all.is_empty() => Undeclared::Allowed { kinds, may },
+            _ if invited => Undeclared::Allowed { kinds: vec![all], may },
             _ => Undeclared::Unsaid,
         }
     }
 
+    /// The schemas for keys that `part` invites without naming them.
+    fn invitations(&mut self, part: &ObjectPart<'a>) -> Vec<Source<'a>> {
+        let mut found = Vec::new();
+        for (pattern, schema) in part.patterns.into_iter().flatten() {
+            if schema != &Value::Bool(false) {
+                let list = self.step(part.path, "patternProperties");
+                found.push(self.source(schema, list, pattern, part.resource));
+            }
+        }
+        if let Some(schema @ Value::Object(_)) = part.additional {
+            found.push(self.source(schema, part.path, "additionalProperties", part.resource));
+        }
+        found
+    }
+
     /// Every property that some part names, in order.
-    pub(super) fn properties(
-        &mut self,
-        parts: &[ObjectPart<'a>],
-        alternatives: &[Vec<Vec<ObjectPart<'a>>>],
-        conditional: &[Source<'a>],
-        undeclared: &Undeclared<'a>,
-    ) -> Vec<Property<'a>> {
+    pub(super) fn properties(&mut self, said: &Said<'a>, undeclared: &Undeclared<'a>) -> Vec<Property<'a>> {
         let mut found: Vec<Property<'a>> = Vec::new();
         let mut known = Names::default();
-        let single = parts.len() == 1;
         // The keys of one object are distinct: nothing has to be remembered.
-        let alone = single && alternatives.is_empty() && conditional.is_empty();
-        for part in parts {
+        let alone =
+            said.parts.len() == 1 && said.alternatives.is_empty() && said.conditions.alternatives.is_empty();
+        for part in &said.parts {
             let Some(properties) = part.properties else { continue };
             let list = self.step(part.path, "properties");
             found.reserve(properties.len());
@@ -237,37 +337,31 @@ impl<'a> Lowerer<'a, '_> {
                     continue;
                 }
                 let path = self.step(list, name);
-                let own = Source { schema, path, resource: part.resource };
-                if single {
-                    found.push(Property { name, kinds: Kinds::One(own), conditional: false });
-                    continue;
-                }
-                match self.all_sources(parts, name) {
-                    sources if sources.is_empty() => {
-                        self.change(path, "", None, Fate::Rewritten, "another rule forbids it: left out");
-                    }
-                    sources => {
-                        found.push(Property { name, kinds: Kinds::Any(vec![sources]), conditional: false });
-                    }
+                if alone && part.patterns.is_none() {
+                    let kinds = Kinds::One(Source { schema, path, resource: part.resource });
+                    found.push(Property { name, kinds, may: Vec::new(), conditional: false });
+                } else if said.parts.len() > 1 && self.spoken(&said.parts, name).forbidden {
+                    self.change(path, "", None, Fate::Rewritten, "another rule forbids it: left out");
+                } else {
+                    let described = self.described(said, name, true);
+                    found.extend(described.map(|described| Property::new(name, described, false)));
                 }
             }
         }
-        for set in alternatives {
-            self.add_alternatives(set, &mut known, &mut found);
+        let required = required_names(said);
+        for part in said.uncertain() {
+            for (name, schema) in part.properties.into_iter().flatten() {
+                if (name != "required" || !schema.is_array()) && known.insert(name) {
+                    let described = self.described(said, name, required.contains(name));
+                    found.extend(described.map(|described| Property::new(name, described, true)));
+                }
+            }
         }
-        if !conditional.is_empty() && self.conditions < 2 {
-            let mut branches: Vec<Vec<ObjectPart<'a>>> =
-                conditional.iter().flat_map(|source| self.discover(*source)).collect();
-            // Where no condition holds, nothing is said.
-            branches.push(Vec::new());
-            self.add_alternatives(&branches, &mut known, &mut found);
-        }
-        let wants_all = self.rules.required_known
-            || self.rules.all_required
-            || matches!(self.rules.additional, Additional::Closed | Additional::Declared);
+        let wants_all = self.rules.required_known || self.rules.all_required || self.closes();
         if wants_all && !matches!(undeclared, Undeclared::Forbidden) {
             // Required, but declared nowhere: any value will do.
-            for part in parts {
+            let own = said.parts.iter().map(|part| (part, true));
+            for (part, always) in own.chain(said.uncertain().map(|part| (part, false))) {
                 for name in &part.required {
                     let declared = |properties: &Map<String, Value>| {
                         properties
@@ -285,127 +379,12 @@ impl<'a> Lowerer<'a, '_> {
                             Fate::Rewritten,
                             "names a property that is not declared: declared",
                         );
-                        let kinds = match undeclared {
-                            Undeclared::Allowed(kinds) => kinds.clone(),
-                            Undeclared::Unsaid | Undeclared::Forbidden => vec![Vec::new()],
-                        };
-                        found.push(Property { name, kinds: Kinds::Any(kinds), conditional: false });
+                        let described = self.described(said, name, always);
+                        found.extend(described.map(|described| Property::new(name, described, false)));
                     }
                 }
             }
         }
         found
-    }
-
-    pub(super) fn add_alternatives(
-        &mut self,
-        set: &[Vec<ObjectPart<'a>>],
-        known: &mut Names<'a>,
-        found: &mut Vec<Property<'a>>,
-    ) {
-        let mut names: Vec<(&'a str, Vec<&Vec<ObjectPart<'a>>>)> = Vec::new();
-        let mut listed: HashMap<&'a str, usize> = HashMap::new();
-        for parts in set {
-            for name in parts.iter().filter_map(|part| part.properties).flat_map(Map::keys) {
-                if known.contains(name.as_str()) {
-                    continue;
-                }
-                let at = *listed.entry(name).or_insert(names.len());
-                match names.get_mut(at) {
-                    Some((_, declaring)) => {
-                        if !declaring.last().is_some_and(|last| std::ptr::eq(*last, parts)) {
-                            declaring.push(parts);
-                        }
-                    }
-                    None => names.push((name, vec![parts])),
-                }
-            }
-        }
-        for (name, declaring) in names {
-            let mut kinds: Vec<Vec<Source<'a>>> = Vec::new();
-            for parts in &declaring {
-                let sources = self.all_sources(parts, name);
-                let same = |kind: &Vec<Source<'a>>| {
-                    kind.len() == sources.len()
-                        && kind.iter().zip(&sources).all(|(left, right)| left.schema == right.schema)
-                };
-                if !kinds.iter().any(same) {
-                    kinds.push(sources);
-                }
-            }
-            if declaring.len() < set.len() && self.options.open == Open::All {
-                // Where an alternative does not declare it, it may hold anything.
-                kinds = vec![Vec::new()];
-            }
-            known.insert(name);
-            found.push(Property { name, kinds: Kinds::Any(kinds), conditional: true });
-        }
-    }
-
-    /// Everything that `parts` say together about the property `name`; empty where one forbids it.
-    pub(super) fn all_sources(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> Vec<Source<'a>> {
-        let mut sources = Vec::new();
-        for part in parts {
-            if let Some((key, schema)) = part.properties.and_then(|properties| properties.get_key_value(name))
-            {
-                let list = self.step(part.path, "properties");
-                sources.push(self.source(schema, list, key, part.resource));
-            } else if part.patterns.is_none_or(serde_json::Map::is_empty) {
-                match part.additional {
-                    Some(Value::Bool(false)) => return Vec::new(),
-                    Some(schema @ Value::Object(_)) => {
-                        sources.push(self.source(schema, part.path, "additionalProperties", part.resource));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        sources
-    }
-
-    /// What a schema that holds under a condition says about objects, and what each alternative and condition inside it says, without
-    /// reporting on it.
-    pub(super) fn discover(&mut self, source: Source<'a>) -> Vec<Vec<ObjectPart<'a>>> {
-        let mut found = Vec::new();
-        let mut seen: HashSet<*const Value> = HashSet::new();
-        let mut ahead = vec![source];
-        while let Some(source) = ahead.pop() {
-            if self.branches_left == 0 {
-                break;
-            }
-            if !seen.insert(source.schema) {
-                continue;
-            }
-            self.branches_left -= 1;
-            let entries = self.changes.entries.len();
-            let mark = self.active.len();
-            let mut view = View::new(source.path, Some(source.schema));
-            self.gather(source, &mut view);
-            self.active.truncate(mark);
-            self.changes.entries.truncate(entries);
-            if !view.objects.is_empty() {
-                found.push(std::mem::take(&mut view.objects));
-            }
-            let mark = ahead.len();
-            ahead.append(&mut view.conditional);
-            for union in &view.unions {
-                ahead.extend(self.branches(union));
-            }
-            // What was found last is looked at first.
-            if let Some(found) = ahead.get_mut(mark..) {
-                found.reverse();
-            }
-        }
-        found
-    }
-
-    /// The branches of a union, each where it stands.
-    pub(crate) fn branches(&mut self, union: &UnionPart<'a>) -> Vec<Source<'a>> {
-        let list = self.step(union.path, union.keyword.name());
-        let branch = |(index, schema): (usize, &'a Value)| {
-            let path = self.changes.paths.index(list, index);
-            Source { schema, path, resource: union.resource }
-        };
-        union.branches.iter().enumerate().map(branch).collect()
     }
 }

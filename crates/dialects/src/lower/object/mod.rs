@@ -3,13 +3,14 @@
 mod carrier;
 mod depth;
 mod members;
+mod spoken;
 
 use super::Lowerer;
 use super::node::{Node, ObjectNode};
 use super::position::{Lowered, Place};
 use super::union::keep_null;
 use super::view::{ObjectPart, View};
-use crate::dialect::{Additional, EmptyObject};
+use crate::dialect::EmptyObject;
 use crate::json::Json;
 use crate::options::Open;
 use crate::plan::{Codec, NULL_TEXT, ObjectCodec, PropertyCodec, Rest, all_hold, is_bound};
@@ -20,27 +21,25 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) use members::Kinds as PropertyKinds;
-use members::{Kinds, Property, Undeclared, required_names, says_nothing};
+use members::{Kinds, Property, Said, Undeclared, required_names, says_nothing};
 
 impl<'a> Lowerer<'a, '_> {
     pub(crate) fn lower_object(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
         if self.too_deep(place, 1) {
             return self.hoist(view, place, Self::lower_object);
         }
-        let parts = std::mem::take(&mut view.objects);
-        let alternatives = std::mem::take(&mut view.alternatives);
-        let conditional = std::mem::take(&mut view.conditional);
-        let undeclared = self.undeclared(&parts, &alternatives);
-        let properties = self.properties(&parts, &alternatives, &conditional, &undeclared);
+        let said = self.said(view);
+        let undeclared = self.undeclared(&said);
+        let properties = self.properties(&said, &undeclared);
         let open = match &undeclared {
             Undeclared::Forbidden => false,
-            Undeclared::Allowed(_) => true,
+            Undeclared::Allowed { .. } => true,
             Undeclared::Unsaid => self.options.open == Open::All || (properties.is_empty() && !place.root),
         };
-        let carried = open && matches!(self.rules.additional, Additional::Closed | Additional::Declared);
+        let carried = open && self.closes();
         if properties.is_empty() && !place.root {
             if carried {
-                return self.lower_map(view, &parts, undeclared, place);
+                return self.lower_map(view, &said.parts, undeclared, place);
             }
             let empty = match self.rules.empty_object {
                 EmptyObject::Keep => false,
@@ -63,25 +62,24 @@ impl<'a> Lowerer<'a, '_> {
                 return Lowered::new(node, Codec::Labels(vec![("{}".into(), json!({}))]));
             }
         }
-        self.lower_declared(view, &parts, &alternatives, properties, undeclared, open, place)
+        self.lower_declared(view, &said, properties, undeclared, open, place)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one object's parts, taken apart only once")]
     fn lower_declared(
         &mut self,
         view: &mut View<'a>,
-        parts: &[ObjectPart<'a>],
-        alternatives: &[Vec<Vec<ObjectPart<'a>>>],
+        said: &Said<'a>,
         properties: Vec<Property<'a>>,
         undeclared: Undeclared<'a>,
         open: bool,
         place: Place,
     ) -> Lowered<'a> {
-        let carried = open && matches!(self.rules.additional, Additional::Closed | Additional::Declared);
-        let required = required_names(parts, alternatives);
+        let parts = said.parts.as_slice();
+        let carried = open && self.closes();
+        let required = required_names(said);
         let mut object = ObjectNode::default();
         let mut codecs: Vec<PropertyCodec> = Vec::new();
-        let list_all = carried || matches!(undeclared, Undeclared::Allowed(_));
+        let list_all = carried || matches!(undeclared, Undeclared::Allowed { .. });
         let mut identity = true;
         let inside = place.deeper(1);
         let count = properties.len();
@@ -100,7 +98,7 @@ impl<'a> Lowerer<'a, '_> {
             let (path, schema) =
                 property.kinds.first().map_or((view.path, None), |source| (source.path, Some(source.schema)));
             self.conditions += usize::from(property.conditional);
-            let mut lowered = self.lower_property(&property.kinds, inside);
+            let mut lowered = self.lower_property(&property, inside);
             self.conditions -= usize::from(property.conditional);
             let must = required.contains(property.name) || lowered.required;
             if !lowered.possible {
@@ -162,19 +160,19 @@ impl<'a> Lowerer<'a, '_> {
         Lowered::new(node, codec)
     }
 
-    fn lower_property(&mut self, kinds: &Kinds<'a>, inside: Place) -> Lowered<'a> {
-        match kinds {
-            Kinds::One(source) => self.lower(std::slice::from_ref(source), inside),
-            Kinds::Any(kinds) => self.lower_kinds(kinds, inside),
+    fn lower_property(&mut self, property: &Property<'a>, inside: Place) -> Lowered<'a> {
+        match &property.kinds {
+            Kinds::One(source) => self.lower_with(std::slice::from_ref(source), &property.may, inside),
+            Kinds::Any(kinds) => self.lower_kinds(kinds, &property.may, inside),
         }
     }
 
-    fn lower_kinds(&mut self, kinds: &[Vec<Source<'a>>], inside: Place) -> Lowered<'a> {
+    fn lower_kinds(&mut self, kinds: &[Vec<Source<'a>>], may: &[Source<'a>], inside: Place) -> Lowered<'a> {
         match kinds {
             [] => self.lower(&[], inside),
-            [only] => self.lower(only, inside),
+            [only] => self.lower_with(only, may, inside),
             several if several.iter().any(|kind| kind.iter().all(says_nothing)) => self.lower(&[], inside),
-            several => self.lower_any_of(several, inside),
+            several => self.lower_any_of(several, may, inside),
         }
     }
 

@@ -1,0 +1,201 @@
+//! What the parts of an object say about one key.
+
+use super::super::Lowerer;
+use super::super::view::ObjectPart;
+use super::members::{Said, says_nothing};
+use crate::options::Open;
+use crate::plan::fits;
+use crate::schema::Source;
+use serde_json::Value;
+
+/// Kinds that the alternatives of several unions may be multiplied into for one key.
+const MOST_KINDS: usize = 16;
+
+/// What parts that hold together say about one key.
+#[derive(Default)]
+pub(super) struct Spoken<'a> {
+    /// What its values must satisfy.
+    pub(super) sources: Vec<Source<'a>>,
+    /// What its values may have to satisfy: nobody can tell.
+    unsure: Vec<Source<'a>>,
+    /// A table of properties has it.
+    pub(super) declared: bool,
+    /// It is named in some way: declared, required, or among the keys that may come.
+    invited: bool,
+    /// One of the parts forbids it.
+    pub(super) forbidden: bool,
+}
+
+/// The schemas that describe one key.
+pub(super) struct Described<'a> {
+    /// Any of these kinds, each described by all of its sources.
+    pub(super) kinds: Vec<Vec<Source<'a>>>,
+    /// What may hold as well.
+    pub(super) may: Vec<Source<'a>>,
+}
+
+/// What a key may be, by one way through the alternatives.
+struct Way<'a> {
+    sources: Vec<Source<'a>>,
+    invited: bool,
+}
+
+impl<'a> Lowerer<'a, '_> {
+    /// What `parts` together say about `name`.
+    pub(super) fn spoken(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> Spoken<'a> {
+        let mut spoken = Spoken::default();
+        for part in parts {
+            let mut hit = false;
+            if let Some((key, schema)) = part.properties.and_then(|properties| properties.get_key_value(name))
+                && !(name == "required" && schema.is_array())
+            {
+                let list = self.step(part.path, "properties");
+                spoken.sources.push(self.source(schema, list, key, part.resource));
+                spoken.declared = true;
+                hit = true;
+            }
+            for (pattern, schema) in part.patterns.into_iter().flatten() {
+                let fits = self.fits(pattern, name);
+                if fits == Some(false) {
+                    continue;
+                }
+                hit = true;
+                let list = self.step(part.path, "patternProperties");
+                let source = self.source(schema, list, pattern, part.resource);
+                spoken.invited |= schema != &Value::Bool(false);
+                if fits.is_some() {
+                    spoken.sources.push(source);
+                } else {
+                    spoken.unsure.push(source);
+                }
+            }
+            match part.additional {
+                _ if hit => {}
+                None => {}
+                Some(Value::Bool(false)) => spoken.forbidden = true,
+                Some(schema) => {
+                    spoken.invited = true;
+                    if schema.is_object() {
+                        let source = self.source(schema, part.path, "additionalProperties", part.resource);
+                        spoken.sources.push(source);
+                    }
+                }
+            }
+        }
+        spoken.invited |= spoken.declared;
+        spoken
+    }
+
+    /// Whether a key fits a pattern; `None` where that is not known.
+    pub(crate) fn fits(&mut self, pattern: &str, name: &str) -> Option<bool> {
+        self.patterns_left = self.patterns_left.checked_sub(1)?;
+        fits(pattern, name)
+    }
+
+    /// What all that is said together makes of `name`; `None` where it cannot come.
+    pub(super) fn described(
+        &mut self,
+        said: &Said<'a>,
+        name: &'a str,
+        required: bool,
+    ) -> Option<Described<'a>> {
+        let mut own = self.spoken(&said.parts, name);
+        let mut may = std::mem::take(&mut own.unsure);
+        let mut ways = vec![Way { invited: own.invited || required, sources: own.sources }];
+        for set in &said.alternatives {
+            let mut choices: Vec<Way<'a>> = Vec::new();
+            let mut silent = false;
+            let about = set.about(name);
+            let heard = about.len();
+            for (parts, named) in about {
+                let mut spoken = self.spoken(parts, name);
+                may.append(&mut spoken.unsure);
+                if spoken.forbidden {
+                    continue;
+                }
+                let Spoken { sources, invited, .. } = spoken;
+                let invited = invited || named;
+                silent |= sources.is_empty() && !invited;
+                let known = choices.iter_mut().find(|known| same_sources(&known.sources, &sources));
+                match known {
+                    Some(known) => known.invited |= invited,
+                    None => choices.push(Way { sources, invited }),
+                }
+            }
+            if own.declared || choices.len().saturating_mul(ways.len()) > MOST_KINDS {
+                // Any of them may hold: what they ask for is not enforced, but what they declare is known.
+                for choice in choices {
+                    may.extend(choice.sources);
+                    for way in &mut ways {
+                        way.invited |= choice.invited;
+                    }
+                }
+                continue;
+            }
+            if choices.is_empty() {
+                continue;
+            }
+            if heard < set.len() && !silent {
+                choices.push(Way { sources: Vec::new(), invited: false });
+            }
+            ways = ways
+                .iter()
+                .flat_map(|way| {
+                    choices.iter().map(move |choice| Way {
+                        sources: [way.sources.as_slice(), &choice.sources].concat(),
+                        invited: way.invited || choice.invited,
+                    })
+                })
+                .collect();
+        }
+        let all = self.options.open == Open::All;
+        let mut kinds: Vec<Vec<Source<'a>>> = Vec::new();
+        let mut conditions: Vec<Spoken<'a>> = Vec::new();
+        for (parts, named) in said.conditions.about(name) {
+            let mut spoken = self.spoken(parts, name);
+            may.append(&mut spoken.unsure);
+            may.extend(&spoken.sources);
+            if spoken.invited || named {
+                conditions.push(spoken);
+            }
+        }
+        for way in ways {
+            if way.invited || all {
+                kinds.push(way.sources);
+                continue;
+            }
+            for spoken in &conditions {
+                kinds.push([way.sources.as_slice(), &spoken.sources].concat());
+            }
+        }
+        if kinds.is_empty() {
+            return None;
+        }
+        Some(weakest(kinds, may))
+    }
+}
+
+fn same_schema(left: &Source<'_>, right: &Source<'_>) -> bool {
+    std::ptr::eq(left.schema, right.schema) || left.schema == right.schema
+}
+
+fn same_sources(left: &[Source<'_>], right: &[Source<'_>]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same_schema(left, right))
+}
+
+/// Leaves out kinds that say all that another one says, and more.
+fn weakest<'a>(mut kinds: Vec<Vec<Source<'a>>>, mut may: Vec<Source<'a>>) -> Described<'a> {
+    let mut kept: Vec<Vec<Source<'a>>> = Vec::with_capacity(kinds.len());
+    let within = |few: &[Source<'a>], many: &[Source<'a>]| {
+        few.iter().all(|source| says_nothing(source) || many.iter().any(|other| same_schema(source, other)))
+    };
+    kinds.sort_by_key(Vec::len);
+    for kind in kinds {
+        if kept.iter().any(|weaker| within(weaker, &kind)) {
+            may.extend(kind);
+        } else {
+            kept.push(kind);
+        }
+    }
+    Described { kinds: kept, may }
+}
