@@ -4,6 +4,7 @@ mod faces;
 mod matrix;
 mod old_clients;
 mod pipe;
+mod rmcp;
 mod sessions;
 mod state;
 mod wire;
