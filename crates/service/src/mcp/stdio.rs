@@ -70,7 +70,8 @@ where
     let writer = tokio::spawn(write(messages, output));
     let room = Arc::new(Semaphore::new(AT_WORK));
     let owner = secret_id().ok_or(StdioError::NoChance)?.into();
-    let wire = Wire { gateway: gateway.clone(), session, owner, face, sender, tasks: TaskTracker::new(), room };
+    let wire =
+        Wire { gateway: gateway.clone(), session, owner, face, sender, tasks: TaskTracker::new(), room };
     let mut lines = LineSplitter::new(gateway.config().mcp.line_bytes);
     let outcome = loop {
         match input.read_buf(lines.buffer()).await {

@@ -5,6 +5,7 @@ mod followup;
 mod matrix;
 mod old_clients;
 mod pipe;
+mod rmcp;
 mod sessions;
 mod state;
 mod wire;

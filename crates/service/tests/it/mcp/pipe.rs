@@ -67,7 +67,11 @@ async fn a_modern_caller_is_asked_right_after_it_cancelled_another_call() {
     assert_eq!(pipe.message().await["result"]["content"][0]["text"], "a was cancelled");
     pipe.call(4, "test_elicitation", json!({"message": "Who?"})).await;
     let asked = pipe.message().await;
-    assert_eq!((&asked["id"], &asked["result"]["resultType"]), (&json!(4), &json!("input_required")), "{asked}");
+    assert_eq!(
+        (&asked["id"], &asked["result"]["resultType"]),
+        (&json!(4), &json!("input_required")),
+        "{asked}"
+    );
 }
 
 /// Servers become ready while callers come: that is news only for those who looked before.
