@@ -75,7 +75,7 @@ fn name_of(endpoint: &Endpoint) -> String {
         Endpoint::Http { url, .. } => {
             reqwest::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned))
         }
-        Endpoint::Demo => Some("demo".to_owned()),
+        Endpoint::Demo | Endpoint::Registry => Some("demo".to_owned()),
     };
     name.unwrap_or_else(|| "server".to_owned())
 }

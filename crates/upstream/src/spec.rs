@@ -96,6 +96,15 @@ impl UpstreamSpec {
 }
 
 impl UpstreamSpec {
+    /// The registered tools as an upstream of this name. Each tool has a time of its own, so that calls have none.
+    pub fn registry(name: &str) -> Self {
+        let mut spec = Self::new(name, Endpoint::Registry);
+        spec.connect = ConnectMode::Eager;
+        spec.timeouts.call = crate::builtin::registry::LONGEST;
+        spec.timeouts.call_maximum = spec.timeouts.call;
+        spec
+    }
+
     /// The command that takes over, as an upstream of its own: it starts when it is needed first, and is spoken to as this
     /// one is.
     pub(crate) fn standby(&self) -> Option<Self> {
@@ -146,6 +155,8 @@ pub enum Endpoint {
     },
     /// The built-in demo server, in process.
     Demo,
+    /// The registered tools, in process.
+    Registry,
 }
 
 /// Secrets stand in environments and headers, so only names are shown.
@@ -166,6 +177,7 @@ impl fmt::Debug for Endpoint {
                 .field("mode", mode)
                 .finish(),
             Self::Demo => formatter.write_str("Demo"),
+            Self::Registry => formatter.write_str("Registry"),
         }
     }
 }
@@ -190,7 +202,7 @@ impl Endpoint {
             Self::Stdio { .. } => "stdio",
             Self::Http { mode: HttpMode::Auto | HttpMode::Streamable, .. } => "http",
             Self::Http { mode: HttpMode::Sse, .. } => "sse",
-            Self::Demo => "builtin",
+            Self::Demo | Self::Registry => "builtin",
         }
     }
 }

@@ -5,6 +5,7 @@ use gateway_protocol::{RawJson, RpcError, method};
 use super::call::Call;
 use super::handshake::{Discovery, Identity, Introduction, read_discovery};
 use crate::builtin::demo::DemoServer;
+use crate::builtin::registry::Registry;
 use crate::error::{CallError, ConnectError};
 use crate::spec::UpstreamId;
 
@@ -18,11 +19,16 @@ pub(super) struct LocalChannel {
 #[derive(Debug)]
 enum Server {
     Demo(DemoServer),
+    Registry(Registry),
 }
 
 impl LocalChannel {
     pub(super) fn new(upstream: &UpstreamId) -> Self {
         Self { upstream: upstream.clone(), server: Server::Demo(DemoServer::new()) }
+    }
+
+    pub(super) fn registry(upstream: &UpstreamId, registry: Registry) -> Self {
+        Self { upstream: upstream.clone(), server: Server::Registry(registry) }
     }
 
     pub(super) async fn shake(&self, who: &Introduction) -> Result<Identity, ConnectError> {
@@ -56,6 +62,7 @@ impl LocalChannel {
             .map_err(|error| RpcError::new(gateway_protocol::code::INVALID_PARAMS, error.to_string()))?;
         match &self.server {
             Server::Demo(demo) => demo.handle(method, Some(&params)),
+            Server::Registry(registry) => registry.handle(method, Some(&params)).await,
         }
     }
 }

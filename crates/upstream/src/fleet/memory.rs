@@ -129,7 +129,7 @@ fn endpoint_key(spec: &UpstreamSpec) -> String {
             }
         }
         Endpoint::Http { url, .. } => hash.update(url.as_bytes()),
-        Endpoint::Demo => {}
+        Endpoint::Demo | Endpoint::Registry => {}
     }
     let digest: [u8; 32] = hash.finalize().into();
     let (half, _) = digest.split_at(16);

@@ -17,5 +17,6 @@ mod fault_table;
 mod faults;
 mod fleet;
 mod ping;
+mod registry;
 mod restarts;
 mod rmcp;
