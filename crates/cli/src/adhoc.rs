@@ -77,6 +77,7 @@ fn name_of(endpoint: &Endpoint) -> String {
         }
         Endpoint::Demo => Some("demo".to_owned()),
         Endpoint::Workspace(_) => Some("workspace".to_owned()),
+        Endpoint::Registry => Some("registry".to_owned()),
     };
     name.unwrap_or_else(|| "server".to_owned())
 }

@@ -44,6 +44,10 @@ pub mod code {
     pub const OVERLOADED: &str = "OVERLOADED";
     /// The same key with another request.
     pub const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
+    /// The tool stands in the configuration file, which is where it is changed.
+    pub const REGISTRY_CONFLICT: &str = "REGISTRY_CONFLICT";
+    /// No more tools can be registered.
+    pub const REGISTRY_FULL: &str = "REGISTRY_FULL";
     /// Anything else.
     pub const UNKNOWN: &str = "UNKNOWN";
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gateway_dialects::Dialects;
 use gateway_store::{CallLog, Subscription};
-use gateway_upstream::Fleet;
+use gateway_upstream::{Fleet, Registry};
 use tokio::sync::Notify;
 
 use crate::cache::ResultCache;
@@ -70,6 +70,11 @@ impl Gateway {
     /// The upstreams.
     pub fn fleet(&self) -> &Fleet {
         &self.shared.fleet
+    }
+
+    /// The tools that are not an upstream's; the registry of the fleet.
+    pub fn registry(&self) -> &Registry {
+        self.shared.fleet.registry()
     }
 
     /// The call log.

@@ -13,6 +13,10 @@ mod fleet;
 mod spec;
 
 pub use builtin::demo::DemoServer;
+pub use builtin::registry::{
+    CommandHandler, CommandInput, EndpointHandler, ExecuteError, FunctionAnswer, FunctionError, Handler,
+    RegisterError, RegisteredTool, Registry, RegistryConfig, RegistryEvent, ToolFunction, ToolOrigin,
+};
 pub use builtin::workspace::{WorkspaceServer, WorkspaceSpec};
 pub use catalogue::{
     Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, DefinitionChange,

@@ -98,6 +98,15 @@ impl UpstreamSpec {
 }
 
 impl UpstreamSpec {
+    /// The registered tools as an upstream of this name. Each tool has a time of its own, so that calls have none.
+    pub fn registry(name: &str) -> Self {
+        let mut spec = Self::new(name, Endpoint::Registry);
+        spec.connect = ConnectMode::Eager;
+        spec.timeouts.call = crate::builtin::registry::LONGEST;
+        spec.timeouts.call_maximum = spec.timeouts.call;
+        spec
+    }
+
     /// The command that takes over, as an upstream of its own: it starts when it is needed first, and is spoken to as this
     /// one is.
     pub(crate) fn standby(&self) -> Option<Self> {
@@ -150,6 +159,8 @@ pub enum Endpoint {
     Demo,
     /// The built-in server for the files of a directory, in process.
     Workspace(WorkspaceSpec),
+    /// The registered tools, in process.
+    Registry,
 }
 
 /// Secrets stand in environments and headers, so only names are shown.
@@ -171,6 +182,7 @@ impl fmt::Debug for Endpoint {
                 .finish(),
             Self::Demo => formatter.write_str("Demo"),
             Self::Workspace(spec) => formatter.debug_tuple("Workspace").field(spec).finish(),
+            Self::Registry => formatter.write_str("Registry"),
         }
     }
 }
@@ -195,7 +207,7 @@ impl Endpoint {
             Self::Stdio { .. } => "stdio",
             Self::Http { mode: HttpMode::Auto | HttpMode::Streamable, .. } => "http",
             Self::Http { mode: HttpMode::Sse, .. } => "sse",
-            Self::Demo | Self::Workspace(_) => "builtin",
+            Self::Demo | Self::Workspace(_) | Self::Registry => "builtin",
         }
     }
 }

@@ -13,7 +13,7 @@ use gateway_service::{LogFormat, LogLevel, ServiceConfig, client_capabilities, i
 use gateway_store::CallLog;
 use gateway_upstream::config::jsonc::Document;
 use gateway_upstream::config::{self, ConfigSource, Environment, GatewayConfig, Lookup};
-use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, UpstreamSpec};
+use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, UpstreamSpec};
 use serde_json::{Map, Value};
 
 use crate::options::explained;
@@ -47,6 +47,8 @@ pub(crate) struct Setup {
     pub(crate) specs: Vec<UpstreamSpec>,
     /// How they are kept, without memory: only a gateway remembers.
     pub(crate) fleet: FleetOptions,
+    /// The tools of the configuration itself; those of `fleet` are the same.
+    pub(crate) registry: RegistryConfig,
     /// The service.
     pub(crate) service: ServiceConfig,
     /// What should be looked at.
@@ -106,6 +108,7 @@ impl ConfigFlags {
         let mut fleet = FleetOptions::default();
         let fixed = config.rest;
         fleet.catalogue = config.catalogue;
+        fleet.registry.configure(&config.registry);
         let main = if let ConfigSource::File(path) = config.source { Some(path) } else { None };
         // Where nobody names a file, the usual one counts as soon as somebody makes it.
         let is_named = self.config.is_some() || environment.non_empty("MCP_CONFIG_PATH").is_some();
@@ -113,7 +116,8 @@ impl ConfigFlags {
         let mut files: Vec<PathBuf> = main.into_iter().chain(usual).chain(self.mcp_config.clone()).collect();
         files.sort_unstable();
         files.dedup();
-        Ok(Setup { specs, fleet, service, warnings: problems.warnings, files, demo_only, fixed })
+        let registry = config.registry;
+        Ok(Setup { specs, fleet, registry, service, warnings: problems.warnings, files, demo_only, fixed })
     }
 
     /// The settings of the service, for a command that must work although something is wrong with the configuration: what
@@ -170,8 +174,18 @@ fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConf
 const NO_SERVERS: &str = "{\"servers\": {}}";
 
 /// The members of the file that are about servers and tools.
-const NOT_OF_SERVICE: [&str; 8] =
-    ["mcpServers", "servers", "context_servers", "mcp", "inputs", "clash", "groups", "$schema"];
+const NOT_OF_SERVICE: [&str; 10] = [
+    "mcpServers",
+    "servers",
+    "context_servers",
+    "mcp",
+    "inputs",
+    "clash",
+    "groups",
+    "tools",
+    "registry",
+    "$schema",
+];
 
 fn demo() -> UpstreamSpec {
     let mut spec = UpstreamSpec::new("demo", Endpoint::Demo);
@@ -201,6 +215,7 @@ impl Setup {
         Self {
             specs: vec![spec],
             fleet: FleetOptions::default(),
+            registry: RegistryConfig::default(),
             service: ServiceConfig::default(),
             warnings: Vec::new(),
             files: Vec::new(),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::media;
 use super::piece::{Answer, Piece};
 
-/// The neutral `tool_result` block of an MCP result.
+/// The neutral `tool_result` block of an MCP result. One of a failure says in `error` what its first text says.
 pub fn neutral_result(call_id: &str, result: &Value) -> Value {
     let answer = Answer::read(result);
     let content: Vec<Value> = answer
@@ -25,6 +25,12 @@ pub fn neutral_result(call_id: &str, result: &Value) -> Value {
     block.insert("tool_use_id".into(), call_id.into());
     block.insert("content".into(), content.into());
     block.insert("status".into(), if answer.failed { "error" } else { "success" }.into());
+    if answer.failed {
+        let blocks = result.get("content").and_then(Value::as_array);
+        let text = blocks.into_iter().flatten().find_map(|block| block.get("text")?.as_str());
+        let message = text.filter(|text| !text.is_empty()).unwrap_or("Unknown error");
+        block.insert("error".into(), json!({"message": message}));
+    }
     if let Some(structured) = answer.structured {
         block.insert("structuredContent".into(), structured.clone());
     }

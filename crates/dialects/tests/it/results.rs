@@ -486,8 +486,14 @@ fn neutral_results_keep_blocks() {
         json!({"type": "tool_result", "tool_use_id": "c", "content": [
             {"type": "text", "text": "a"},
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}, link],
-            "status": "error", "structuredContent": {"k": 1}})
+            "status": "error", "error": {"message": "a"}, "structuredContent": {"k": 1}})
     );
+    let unnamed = neutral_result("c", &json!({"content": [], "isError": true}));
+    assert_eq!(
+        (&unnamed["status"], &unnamed["error"]),
+        (&json!("error"), &json!({"message": "Unknown error"}))
+    );
+    assert_eq!(neutral_result("c", &json!({"content": []})).get("error"), None);
 }
 
 #[test]

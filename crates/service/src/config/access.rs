@@ -67,8 +67,13 @@ fn parse_host(text: &str) -> Option<IpAddr> {
 /// Fewer characters are guessed too soon.
 const KEY_LENGTH: usize = 16;
 
-/// Keys by the name of their owner; a list gives names by place. `MCP_GATEWAY_API_KEY` adds one for `environment`.
-pub(super) fn keys(top: &Section<'_>, environment: &Environment<'_>) -> BTreeMap<String, Secret> {
+/// Keys by the name of their owner; a list gives names by place. The variable adds one for `environment`.
+pub(super) fn keys(
+    top: &Section<'_>,
+    field: &str,
+    variable: &str,
+    environment: &Environment<'_>,
+) -> BTreeMap<String, Secret> {
     let mut keys = BTreeMap::new();
     let mut add = |owner: String, value: &Value, pointer: &str| {
         let Some(text) = value.as_str() else { return top.notes.error(pointer, "must be a text") };
@@ -84,24 +89,24 @@ pub(super) fn keys(top: &Section<'_>, environment: &Environment<'_>) -> BTreeMap
             Err(error) => top.notes.error(pointer, error.to_string()),
         }
     };
-    match top.get("apiKeys") {
+    match top.get(field) {
         None => {}
         Some(Value::Object(members)) => {
-            let section = Section { notes: top.notes, pointer: top.at("apiKeys"), members };
+            let section = Section { notes: top.notes, pointer: top.at(field), members };
             for (owner, value) in members {
                 add(owner.clone(), value, &section.at(owner));
             }
         }
         Some(Value::Array(items)) => {
             for (place, value) in items.iter().enumerate() {
-                add(format!("key-{}", place + 1), value, &format!("{}/{place}", top.at("apiKeys")));
+                add(format!("key-{}", place + 1), value, &format!("{}/{place}", top.at(field)));
             }
         }
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
-            top.error("apiKeys", "must be an object of keys by the name of their owner, or a list of keys");
+            top.error(field, "must be an object of keys by the name of their owner, or a list of keys");
         }
     }
-    if let Some(key) = environment.non_empty("MCP_GATEWAY_API_KEY") {
+    if let Some(key) = environment.non_empty(variable) {
         keys.insert("environment".to_owned(), Secret::new(key));
     }
     keys

@@ -24,6 +24,8 @@ pub struct ServiceConfig {
     pub listen: SocketAddr,
     /// Keys by the name of their owner, as texts; they are hashed when the service starts.
     pub keys: BTreeMap<String, Secret>,
+    /// Keys of those who may also register tools and approve calls. They open everything that `keys` open.
+    pub admin_keys: BTreeMap<String, Secret>,
     /// Hosts that requests may name beside loopback ones.
     pub allowed_hosts: Vec<String>,
     /// Origins that browsers may come from (CORS); none by default.
@@ -198,6 +200,7 @@ impl Default for ServiceConfig {
         Self {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
             keys: BTreeMap::new(),
+            admin_keys: BTreeMap::new(),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             body_bytes: 1 << 20,

@@ -18,6 +18,7 @@ const KNOWN: &[&str] = &[
     "host",
     "port",
     "apiKeys",
+    "adminKeys",
     "allowedHosts",
     "allowedOrigins",
     "cors",
@@ -79,7 +80,8 @@ fn read(
     top.warn_of_unknown(KNOWN);
     let paths = Paths { folder, environment };
     let mut config = ServiceConfig { listen: listen(&top, environment), ..ServiceConfig::default() };
-    config.keys = keys(&top, environment);
+    config.keys = keys(&top, "apiKeys", "MCP_GATEWAY_API_KEY", environment);
+    config.admin_keys = keys(&top, "adminKeys", "MCP_GATEWAY_ADMIN_KEY", environment);
     config.allowed_hosts = top.texts("allowedHosts").unwrap_or_default();
     config.allowed_origins = origins(&top);
     read_limits(&mut config, &top);
@@ -318,6 +320,7 @@ mod tests {
             // where
             "listen": "0.0.0.0:9000",
             "apiKeys": {"alice": "${ALICE_KEY}", "bob": "0123456789abcdef"},
+            "adminKeys": {"root": "${ALICE_KEY}-admin"},
             "allowedHosts": ["gateway.internal"],
             "cors": ["https://app.example"],
             "limits": {"bodyBytes": "2MB", "concurrentRequests": 10, "concurrentCallsPerTurn": 2, "logStreams": 3},
@@ -337,6 +340,7 @@ mod tests {
         assert_eq!(warnings, []);
         assert_eq!(config.listen, "0.0.0.0:9000".parse().unwrap());
         assert_eq!(config.keys["alice"].expose(), "a-long-enough-key");
+        assert_eq!(config.admin_keys["root"].expose(), "a-long-enough-key-admin");
         assert_eq!(config.allowed_origins, ["https://app.example"]);
         assert_eq!((config.body_bytes, config.concurrent_requests, config.log_streams), (2 << 20, 10, 3));
         assert_eq!(

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, OPTIONS");
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE, OPTIONS");
 const HEADERS: HeaderValue = HeaderValue::from_static(
     "authorization, content-type, idempotency-key, last-event-id, if-none-match, traceparent, tracestate, x-api-key, \
      x-correlation-id",

@@ -46,6 +46,7 @@ pub(crate) struct Guard {
     gateway: Gateway,
     router: axum::Router,
     keys: Keys,
+    admins: Keys,
     hosts: Hosts,
     origins: Origins,
     rates: Option<Rates>,
@@ -66,6 +67,7 @@ impl Guard {
         let config = gateway.config();
         Self {
             keys: Keys::new(&config.keys),
+            admins: Keys::new(&config.admin_keys),
             hosts: Hosts::new(bound.ip(), &config.allowed_hosts),
             origins: Origins::new(&config.allowed_origins),
             rates: config.rate_limit.map(Rates::new),
@@ -82,8 +84,11 @@ impl Guard {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
         let found = find(&parts.method, parts.uri.path());
-        let caller =
-            if self.keys.is_empty() { Err(NotKnown::Missing) } else { self.keys.owner(&parts.headers) };
+        let owner = |keys: &Keys| {
+            if keys.is_empty() { Err(NotKnown::Missing) } else { keys.owner(&parts.headers) }
+        };
+        let admin = owner(&self.admins);
+        let caller = admin.clone().or_else(|_| owner(&self.keys));
         let mut passing = Passing {
             started,
             method: parts.method.clone(),
@@ -95,7 +100,7 @@ impl Guard {
             context: RequestContext::of(&parts.headers, caller.as_ref().ok().cloned()),
             cors: None,
         };
-        let outcome = match self.admit(&parts, found, caller, peer, &mut passing) {
+        let outcome = match self.admit(&parts, found, (caller, admin), peer, &mut passing) {
             Ok(Admitted::Answer(response)) => Ok(response),
             Ok(Admitted::Route(route)) => self.answer(route, parts, body, &passing).await,
             Err(error) => Err(error),
@@ -109,7 +114,7 @@ impl Guard {
         &self,
         parts: &http::request::Parts,
         found: Found,
-        caller: Result<Arc<str>, NotKnown>,
+        (caller, admin): (Result<Arc<str>, NotKnown>, Result<Arc<str>, NotKnown>),
         peer: IpAddr,
         passing: &mut Passing,
     ) -> Result<Admitted, ApiError> {
@@ -129,14 +134,25 @@ impl Guard {
             return Ok(Admitted::Answer(cors::preflight()));
         }
         let access = passing.route.map_or(Access::Key, |(_, route)| route.access);
-        if !self.keys.is_empty() && access == Access::Key {
-            match caller {
+        let (is_closed, known) = match access {
+            Access::Open => (false, caller),
+            Access::Key => (!self.keys.is_empty(), caller),
+            Access::Admin => {
+                if self.admins.is_empty() {
+                    self.charge(&Payer::Peer(peer), passing)?;
+                    return Err(no_admins());
+                }
+                (true, admin)
+            }
+        };
+        if is_closed {
+            match known {
                 Ok(owner) => self.charge(&Payer::Owner(owner), passing)?,
                 // Whoever guesses keys pays too, from the allowance of the address; owners of keys behind the same address
                 // have their own.
                 Err(fault) => {
                     self.charge(&Payer::Peer(peer), passing)?;
-                    return Err(unknown_caller(fault));
+                    return Err(unknown_caller(fault, access));
                 }
             }
         } else {
@@ -202,7 +218,7 @@ impl Guard {
         };
         let bytes = match route.verb {
             Verb::Get | Verb::Delete => Bytes::new(),
-            Verb::Post => {
+            Verb::Post | Verb::Put => {
                 let bytes = body::read(&parts.headers, body, config.body_bytes, config.read_timeout).await?;
                 check_content_type(&parts.headers, route, &bytes)?;
                 bytes
@@ -261,10 +277,18 @@ enum Admitted {
     Answer(Response),
 }
 
-fn unknown_caller(fault: NotKnown) -> ApiError {
-    let message = match fault {
-        NotKnown::Missing => "a key is needed: send `Authorization: Bearer <key>` or `X-Api-Key: <key>`",
-        NotKnown::Wrong => "this key is not known",
+fn no_admins() -> ApiError {
+    let message = "nobody may do this: no admin key is configured; see `adminKeys` in the configuration";
+    ApiError::new(StatusCode::FORBIDDEN, code::FORBIDDEN, message)
+}
+
+fn unknown_caller(fault: NotKnown, access: Access) -> ApiError {
+    let message = match (fault, access) {
+        (_, Access::Admin) => {
+            "an admin key is needed: send `Authorization: Bearer <key>` or `X-Api-Key: <key>`"
+        }
+        (NotKnown::Missing, _) => "a key is needed: send `Authorization: Bearer <key>` or `X-Api-Key: <key>`",
+        (NotKnown::Wrong, _) => "this key is not known",
     };
     ApiError::new(StatusCode::UNAUTHORIZED, code::UNAUTHORIZED, message)
 }
@@ -306,7 +330,10 @@ fn check_content_type(headers: &HeaderMap, route: &Route, bytes: &Bytes) -> Resu
         subtype.eq_ignore_ascii_case("json")
             || ending.is_some_and(|ending| ending.eq_ignore_ascii_case("+json"))
     });
-    if is_json {
+    // Pages of other origins are refused by their `Origin`, so that a type which they may send opens nothing.
+    let is_text =
+        ["text/plain", "text/xml", "application/xml"].iter().any(|text| media.eq_ignore_ascii_case(text));
+    if is_json || (is_text && route.action == Action::Route) {
         return Ok(());
     }
     let message = "the body must be declared as `Content-Type: application/json`";

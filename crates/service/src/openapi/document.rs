@@ -50,6 +50,7 @@ pub fn document() -> Value {
             {"name": "Tools", "description": "What the servers offer, in every format."},
             {"name": "Calls", "description": "Running tools."},
             {"name": "MCP", "description": "The gateway as an MCP server."},
+            {"name": "Registry", "description": "Tools that are not a server's."},
             {"name": "Servers", "description": "The MCP servers behind the gateway."},
             {"name": "Operations", "description": "How it goes."},
         ],
@@ -73,6 +74,7 @@ fn operation(route: &Route) -> Value {
     operation.insert("operationId".to_owned(), operation_id(route).into());
     let security = match route.access {
         Access::Key => json!([{}, {"bearer": []}, {"apiKey": []}]),
+        Access::Admin => json!([{"bearer": []}, {"apiKey": []}]),
         Access::Open => json!([]),
     };
     operation.insert("security".to_owned(), security);
@@ -151,7 +153,7 @@ fn responses(route: &Route) -> Map<String, Value> {
         route.answers.iter().map(|answer| (answer.status.to_string(), response(answer))).collect();
     let body = if route.body.is_some() { WITH_BODY } else { &[] };
     let keyed = match route.access {
-        Access::Key => EVERYWHERE,
+        Access::Key | Access::Admin => EVERYWHERE,
         Access::Open => EVERYWHERE.get(1..2).unwrap_or_default(),
     };
     for (status, description, codes) in keyed.iter().chain(body) {

@@ -5,6 +5,7 @@ mod find;
 mod mcp;
 mod page;
 mod parts;
+mod registry;
 mod route;
 mod table;
 

@@ -31,6 +31,10 @@ pub(crate) enum Action {
     MetricsText,
     Document,
     Page,
+    Route,
+    Registry,
+    RegisterTool,
+    UnregisterTool,
 }
 
 /// The method of a route.
@@ -38,6 +42,7 @@ pub(crate) enum Action {
 pub(crate) enum Verb {
     Get,
     Post,
+    Put,
     Delete,
 }
 
@@ -47,6 +52,7 @@ impl Verb {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Put => "PUT",
             Self::Delete => "DELETE",
         }
     }
@@ -56,6 +62,7 @@ impl Verb {
         match self {
             Self::Get => *method == Method::GET || *method == Method::HEAD,
             Self::Post => *method == Method::POST,
+            Self::Put => *method == Method::PUT,
             Self::Delete => *method == Method::DELETE,
         }
     }
@@ -66,6 +73,8 @@ impl Verb {
 pub(crate) enum Access {
     /// Owners of a key.
     Key,
+    /// Owners of an admin key, which has to be configured.
+    Admin,
     /// Everybody. A caller without a key is told no details.
     Open,
 }

@@ -6,6 +6,7 @@ use super::parts::{
     IDEMPOTENCY_KEY, IMPORTANCE, MODEL, NAME, NAME_PATTERN, NO_SUCH_SERVER, NOT_MODIFIED, PRECISE_FAULTS,
     PROVIDER, RESULT, ROW, SERVER, TAG, TO, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
 };
+use super::registry;
 use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Route, Verb};
 
 /// All routes, in the order of the document.
@@ -220,6 +221,10 @@ pub(crate) static ROUTES: &[Route] = &[
     mcp::GROUP_DELETE,
     mcp::GROUP_EVENTS,
     mcp::GROUP_API,
+    registry::ROUTE,
+    registry::LIST,
+    registry::REGISTER,
+    registry::UNREGISTER,
     Route {
         action: Action::Convert,
         verb: Verb::Post,

@@ -6,6 +6,8 @@ mod health;
 mod logs;
 mod metrics;
 mod providers;
+mod registry;
+mod route;
 mod servers;
 mod stateless;
 mod tools;
@@ -15,7 +17,7 @@ use std::pin::Pin;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::response::Response;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, post, put};
 use axum::{Extension, Router};
 use bytes::Bytes;
 use http::Request;
@@ -109,5 +111,9 @@ fn handler(action: Action, stopping: &CancellationToken) -> MethodRouter<Gateway
         Action::MetricsText => get(metrics::text),
         Action::Document => get(openapi::json),
         Action::Page => get(openapi::page),
+        Action::Route => post(route::route),
+        Action::Registry => get(registry::list),
+        Action::RegisterTool => put(registry::register),
+        Action::UnregisterTool => delete(registry::unregister),
     }
 }

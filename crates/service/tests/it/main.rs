@@ -14,6 +14,8 @@ mod lists;
 mod logs;
 mod mcp;
 mod operations;
+mod registry;
+mod route;
 mod search;
 mod streams;
 mod turns;

@@ -4,6 +4,7 @@
 //! (the handshake of both eras, the list of tools) stands in [`Face`], what they read alike in [`Params`].
 
 pub(crate) mod demo;
+pub(crate) mod registry;
 pub(crate) mod workspace;
 
 use gateway_protocol::{

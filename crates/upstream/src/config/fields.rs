@@ -25,6 +25,8 @@ pub(super) enum Shape {
     Object(&'static [Field]),
     /// Objects by name.
     ObjectMap,
+    /// An object that is taken as it is.
+    Schema,
     /// Any of these.
     Either(&'static [Shape]),
     /// Taken as it is.
@@ -260,6 +262,64 @@ pub(super) const FALLBACK: &[Field] = &[
         "on",
         Shape::Texts,
         "When: `unreachable` (or `connect`), `timeout`, `lost`; all of them where absent.",
+    ),
+];
+
+/// One tool of the configuration file itself.
+pub(super) const TOOL: &[Field] = &[
+    field("title", Shape::Text, "Its name for people."),
+    field("description", Shape::Text, "What it does, for the model."),
+    field("inputSchema", Shape::Schema, "The JSON Schema of its arguments; any object where absent."),
+    field("outputSchema", Shape::Schema, "The JSON Schema of its structured content."),
+    field("annotations", Shape::Schema, "Hints such as `readOnlyHint`."),
+    field("icons", Shape::Any, "Pictures for people."),
+    field("_meta", Shape::Schema, "Passed on as it is."),
+    field("timeout", Shape::Time, "How long a call may take; a minute where absent."),
+    field(
+        "handler",
+        Shape::Either(&[Shape::Object(ENDPOINT_HANDLER), Shape::Object(COMMAND_HANDLER)]),
+        "What does the work: an HTTP endpoint or a command.",
+    ),
+];
+
+pub(super) const ENDPOINT_HANDLER: &[Field] = &[
+    field(
+        "url",
+        Shape::Text,
+        "The address that takes `{\"tool\", \"arguments\"}` by POST and gives the result.",
+    ),
+    field("headers", Shape::TextMap, "Headers of every request."),
+    field("maxBytes", Shape::Bytes, "Most bytes of an answer."),
+];
+
+pub(super) const COMMAND_HANDLER: &[Field] = &[
+    field("command", Shape::Text, "The program to start for each call. No shell is involved."),
+    field(
+        "args",
+        Shape::Any,
+        "Its arguments, with `{parameter}` where a value goes; a list inside the list is left out as a whole where a value is missing.",
+    ),
+    field("env", Shape::TextMap, "Variables for the program, beside those of the gateway."),
+    field("environment", Shape::TextMap, "The same as `env`."),
+    field("envFile", Shape::Text, "A `.env` file with variables for the program; `env` wins."),
+    field("allowUnsafeEnv", Shape::Texts, "Patterns of variables in `env` that are refused otherwise."),
+    field("cwd", Shape::Text, "The directory in which the program runs."),
+    field(
+        "stdin",
+        Shape::Choice(&["none", "json"]),
+        "What it reads: nothing, or the arguments as JSON. JSON where `args` names no parameter.",
+    ),
+    field("maxBytes", Shape::Bytes, "Most bytes of its output."),
+];
+
+pub(super) const REGISTRY: &[Field] = &[
+    field("name", Shape::Text, "The server that registered tools are offered as."),
+    field("maxTools", Shape::Whole(1, 100_000), "Most registered tools."),
+    field("maxDefinitionBytes", Shape::Bytes, "Most bytes of one definition."),
+    field(
+        "allowPrivate",
+        Shape::Flag,
+        "Whether endpoints that are registered over HTTP may be private addresses.",
     ),
 ];
 

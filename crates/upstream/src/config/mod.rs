@@ -15,6 +15,7 @@ pub mod jsonc;
 mod locate;
 mod problems;
 mod reader;
+mod registry;
 mod schema;
 mod server;
 mod tools;
@@ -32,6 +33,7 @@ use serde_json::{Map, Value};
 use self::expand::Source;
 use self::jsonc::{Document, pointer_step};
 use self::reader::{Notes, Reader};
+use crate::builtin::registry::RegistryConfig;
 use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 use crate::spec::{Fallback, UpstreamId, UpstreamSpec};
 
@@ -40,6 +42,7 @@ pub use self::environment::Environment;
 pub use self::expand::{ExpandError, Expanded, expand};
 pub use self::locate::{CONFIG_FILE, Lookup, load};
 pub use self::problems::{ConfigError, ConfigErrors};
+pub(crate) use self::reader::parse_time;
 pub use self::schema::json_schema;
 pub use self::words::split_words;
 
@@ -51,6 +54,9 @@ pub struct GatewayConfig {
     pub servers: Vec<UpstreamSpec>,
     /// Clash policy, groups and the order of the servers.
     pub catalogue: CatalogueRules,
+    /// The tools of the file itself, and the settings of the registry. The server that offers them stands in `servers`,
+    /// where there are any.
+    pub registry: RegistryConfig,
     /// The members of the file that are not about servers and tools, as they are. Empty where there is no file.
     pub rest: Map<String, Value>,
     /// The file, for the lines of what is in `rest`.
@@ -68,6 +74,7 @@ impl fmt::Debug for GatewayConfig {
             .debug_struct("GatewayConfig")
             .field("servers", &self.servers)
             .field("catalogue", &self.catalogue)
+            .field("registry", &self.registry)
             .field("rest", &self.rest.keys().collect::<Vec<_>>())
             .field("source", &self.source)
             .field("warnings", &self.warnings)
@@ -91,7 +98,7 @@ pub enum ConfigSource {
 const SERVER_BLOCKS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
 
 /// Names of the other members at the top that are read here.
-const OWN: [&str; 5] = ["mcp", "inputs", "clash", "groups", "$schema"];
+const OWN: [&str; 7] = ["mcp", "inputs", "clash", "groups", "tools", "registry", "$schema"];
 
 /// The member `mcp`, which one client has around its servers, and we for the settings of our endpoint; without the servers.
 fn of_endpoint(members: &Map<String, Value>) -> Option<(String, Value)> {
@@ -114,6 +121,7 @@ struct Parts {
     servers: Vec<UpstreamSpec>,
     clash: Option<ClashPolicy>,
     groups: BTreeMap<String, ToolGroup>,
+    registry: RegistryConfig,
     rest: Map<String, Value>,
     document: Option<Document>,
     /// Files without any servers: an error, unless another file has some.
@@ -168,6 +176,8 @@ impl Parts {
         };
         let top = Reader { notes: &notes, pointer: String::new(), members };
         let blocks = server_blocks(&top);
+        // Who has tools needs no servers.
+        self.has_servers |= role == Role::Whole && top.has("tools");
         if blocks.is_empty() {
             let problem = notes.problem("", "Config file must have a \"servers\" object (or \"mcpServers\")");
             self.without_servers.push(problem);
@@ -181,6 +191,7 @@ impl Parts {
         }
         if role == Role::Whole {
             self.read_catalogue_rules(&top);
+            self.read_registry(&top, source);
         }
         self.check_references(&top, &blocks);
         found.borrow_mut().sort_by_line(before);
@@ -212,6 +223,42 @@ impl Parts {
             };
             let entry = Reader { notes: entry.notes, pointer: entry.pointer, members: &members };
             self.servers.extend(server::read_server(name, &entry, source.environment));
+        }
+    }
+
+    /// Reads the tools of the file itself. They are offered as those of one more server.
+    fn read_registry(&mut self, top: &Reader<'_>, source: Source<'_>) {
+        if let Some(settings) = top.object("registry") {
+            registry::read_settings(&settings, &mut self.registry);
+        }
+        let Some(block) = top.object("tools") else { return };
+        for name in block.members.keys() {
+            let Some(entry) = block.object(name) else { continue };
+            let expanding = Expanding { source, notes: entry.notes, lenient: false };
+            let mut members = entry.members.clone();
+            // Only what the gateway itself uses: a definition is for models, and means what it says.
+            if let Some(handler) = members.get_mut("handler") {
+                *handler = expanding.expand(handler, &format!("{}/handler", entry.pointer));
+            }
+            let entry = Reader { notes: entry.notes, pointer: entry.pointer, members: &members };
+            self.registry.tools.extend(registry::read_tool(name, &entry, source.environment));
+        }
+        let (most, bytes) = (self.registry.max_tools, self.registry.max_definition_bytes);
+        if block.members.len() > most {
+            top.error("tools", &format!("has more than {most} tools; \"registry.maxTools\" allows more"));
+        }
+        for tool in self.registry.tools.iter().filter(|tool| tool.definition().len() > bytes) {
+            let text = format!("has more than {bytes} bytes; \"registry.maxDefinitionBytes\" allows more");
+            block.error(tool.name(), &text);
+        }
+        let name = self.registry.name.clone();
+        if self.servers.iter().any(|server| server.id.as_str() == name) {
+            let text = format!(
+                "a server is called \"{name}\", so the tools need another name: set \"registry.name\""
+            );
+            top.error("tools", &text);
+        } else if !block.members.is_empty() {
+            self.servers.push(UpstreamSpec::registry(&name));
         }
     }
 
@@ -273,6 +320,7 @@ impl Parts {
         Ok(GatewayConfig {
             catalogue: CatalogueRules { clash: self.clash.unwrap_or_default(), groups: self.groups, order },
             servers: self.servers,
+            registry: self.registry,
             rest: self.rest,
             document: self.document,
             source,

@@ -185,15 +185,7 @@ impl<'a> Reader<'a> {
 
     /// A time: a number of seconds, or a text with its unit.
     pub(super) fn duration(&self, name: &str) -> Option<Duration> {
-        let value = self.get(name)?;
-        let parsed = match value {
-            Value::Number(number) => {
-                number.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-            }
-            Value::String(text) => parse_duration(text),
-            _ => None,
-        };
-        parsed.filter(|time| !time.is_zero() && *time <= LONGEST).or_else(|| {
+        parse_time(self.get(name)?).or_else(|| {
             self.wrong(name, "a time: a number of seconds, or a text such as \"500ms\", \"30s\", \"5m\"")
         })
     }
@@ -218,6 +210,18 @@ fn scalar_text(value: &Value) -> Option<String> {
         Value::Bool(flag) => Some(flag.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// A time: a number of seconds, or a text with its unit.
+pub(crate) fn parse_time(value: &Value) -> Option<Duration> {
+    let parsed = match value {
+        Value::Number(number) => {
+            number.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        }
+        Value::String(text) => parse_duration(text),
+        _ => None,
+    };
+    parsed.filter(|time| !time.is_zero() && *time <= LONGEST)
 }
 
 /// `500ms`, `30s`, `5m`, `1h`, or seconds without a unit.

@@ -35,6 +35,12 @@ pub fn json_schema() -> Value {
                 "description": "What happens when two servers have a tool of the same name: nobody has it, each has its \
                                 server's name in front, or the first server has it.",
             },
+            "tools": {
+                "type": "object",
+                "description": "Tools of the gateway itself, by name: an HTTP endpoint or a command does the work.",
+                "additionalProperties": {"$ref": "#/$defs/tool"},
+            },
+            "registry": described(&REGISTRY),
             "groups": {
                 "type": "object",
                 "description": "Named sets of tools.",
@@ -46,9 +52,35 @@ pub fn json_schema() -> Value {
             {"required": ["servers"]},
             {"required": ["context_servers"]},
             {"required": ["mcp"]},
+            {"required": ["tools"]},
         ],
-        "$defs": {"server": schema_of_object(fields::SERVER)},
+        "$defs": {"server": schema_of_object(fields::SERVER), "tool": tool()},
     })
+}
+
+const REGISTRY: Field = Field {
+    name: "registry",
+    shape: Shape::Object(fields::REGISTRY),
+    about: "The registry, which holds `tools` and what is registered over HTTP.",
+};
+
+fn tool() -> Value {
+    let mut schema = schema_of_object(fields::TOOL);
+    let handler = |fields: &[Field], needed: &str| {
+        let mut schema = schema_of_object(fields);
+        if let Value::Object(members) = &mut schema {
+            members.insert("required".to_owned(), json!([needed]));
+        }
+        schema
+    };
+    if let Some(handlers) = schema.pointer_mut("/properties/handler/anyOf") {
+        *handlers =
+            json!([handler(fields::ENDPOINT_HANDLER, "url"), handler(fields::COMMAND_HANDLER, "command")]);
+    }
+    if let Value::Object(members) = &mut schema {
+        members.insert("required".to_owned(), json!(["handler"]));
+    }
+    schema
 }
 
 fn schema_of_object(fields: &[Field]) -> Value {
@@ -98,6 +130,7 @@ fn schema_of(shape: &Shape) -> Value {
         Shape::Object(fields) => schema_of_object(fields),
         Shape::ObjectMap => json!({"type": "object", "additionalProperties": {"type": "object"}}),
         Shape::Either(shapes) => json!({"anyOf": shapes.iter().map(schema_of).collect::<Vec<_>>()}),
+        Shape::Schema => json!({"type": "object"}),
         Shape::Any => json!({}),
     }
 }

@@ -101,7 +101,7 @@ fn endpoint(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> O
             let Some(process) = process(reader) else {
                 return refuse("", "stdio transport requires \"command\" field");
             };
-            let env = variables(name, reader, environment, process.env);
+            let env = variables(&format!("Server \"{name}\""), reader, environment, process.env);
             let cwd = reader.filled_text("cwd").map(|text| environment.path(&text));
             let command = match process.command.strip_prefix("~/") {
                 Some(_) => environment.path(&process.command).display().to_string(),
@@ -222,8 +222,8 @@ fn container(reader: &Reader<'_>, args: &[String]) -> Option<Process> {
     Some(Process { command, before_env, after_env, passes_env_on: true, env: BTreeMap::new() })
 }
 
-fn variables(
-    name: &str,
+pub(super) fn variables(
+    owner: &str,
     reader: &Reader<'_>,
     environment: &Environment<'_>,
     mut env: BTreeMap<String, String>,
@@ -242,7 +242,7 @@ fn variables(
             reader.error_within("env", variable, "is no name of a variable");
         } else if let Some(why) = unsafe_env::refused(variable).filter(|_| !any_matches(&allowed, variable)) {
             let text = format!(
-                "Server \"{name}\": variable {variable} is refused: {why}. \
+                "{owner}: variable {variable} is refused: {why}. \
                  If you mean it, name it in \"allowUnsafeEnv\""
             );
             reader.error_within("env", variable, &text);
@@ -251,7 +251,7 @@ fn variables(
     env
 }
 
-fn headers(reader: &Reader<'_>) -> BTreeMap<String, String> {
+pub(super) fn headers(reader: &Reader<'_>) -> BTreeMap<String, String> {
     let headers = reader.text_map("headers").unwrap_or_default();
     for (name, value) in &headers {
         if name.parse::<http::HeaderName>().is_err() {

@@ -5,6 +5,7 @@ use gateway_protocol::{RawJson, RpcError, method};
 use super::call::Call;
 use super::handshake::{Discovery, Identity, Introduction, read_discovery};
 use crate::builtin::demo::DemoServer;
+use crate::builtin::registry::Registry;
 use crate::builtin::workspace::WorkspaceServer;
 use crate::error::{CallError, ConnectError};
 use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
@@ -20,6 +21,7 @@ pub(super) struct LocalChannel {
 enum Server {
     Demo(DemoServer),
     Workspace(WorkspaceServer),
+    Registry(Registry),
 }
 
 impl LocalChannel {
@@ -32,11 +34,15 @@ impl LocalChannel {
                 });
                 Server::Workspace(server?)
             }
-            Endpoint::Stdio { .. } | Endpoint::Http { .. } => {
+            Endpoint::Stdio { .. } | Endpoint::Http { .. } | Endpoint::Registry => {
                 return Err(ConnectError::NotMcp { reason: "it is no built-in server".to_owned() });
             }
         };
         Ok(Self { upstream: spec.id.clone(), server })
+    }
+
+    pub(super) fn registry(upstream: &UpstreamId, registry: Registry) -> Self {
+        Self { upstream: upstream.clone(), server: Server::Registry(registry) }
     }
 
     pub(super) async fn shake(&self, who: &Introduction) -> Result<Identity, ConnectError> {
@@ -71,6 +77,7 @@ impl LocalChannel {
         match &self.server {
             Server::Demo(demo) => demo.handle(method, Some(&params)),
             Server::Workspace(workspace) => workspace.handle(method, Some(&params)).await,
+            Server::Registry(registry) => registry.handle(method, Some(&params)).await,
         }
     }
 }

@@ -37,9 +37,10 @@ use self::handshake::{Identity, Introduction, Opening};
 use self::http::HttpChannel;
 use self::local::LocalChannel;
 use self::owner::StreamChannel;
-use self::process::Program;
+pub(crate) use self::process::{Process, Program};
 use self::status::Status;
 use self::tasks::Tasks;
+use crate::builtin::registry::Registry;
 use crate::error::{CallError, ConnectError};
 use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 
@@ -54,6 +55,8 @@ pub struct ConnectOptions {
     pub capabilities: RawJson,
     /// Where notifications and requests of the server go that belong to no call of ours.
     pub events: mpsc::Sender<ServerEvent>,
+    /// The tools of an upstream that is the registry.
+    pub registry: Registry,
 }
 
 /// Something that the server sent of its own accord.
@@ -173,7 +176,7 @@ impl Connection {
             spec.timeouts.probe,
             spec.timeouts.connect,
         );
-        let opened = Box::pin(open_endpoint(spec, &who, &events, opening, until));
+        let opened = Box::pin(open_endpoint(spec, &who, &events, opening, until, options.registry));
         let opened = timeout_at(until + SLACK, opened)
             .await
             .map_err(|_| ConnectError::Timeout { step: "connect", waited: spec.timeouts.connect })??;
@@ -357,6 +360,7 @@ async fn open_endpoint(
     events: &Arc<EventSink>,
     opening: Opening,
     until: Instant,
+    registry: Registry,
 ) -> Result<Opened, ConnectError> {
     match &spec.endpoint {
         Endpoint::Stdio { command, args, env, cwd } => {
@@ -367,17 +371,19 @@ async fn open_endpoint(
             let place = http::Place { url, headers, mode: *mode };
             http::open(spec, &place, who, events, opening, until).await
         }
-        Endpoint::Demo | Endpoint::Workspace(_) => {
-            let channel = LocalChannel::new(spec)?;
-            Ok(Opened {
-                transport: "builtin",
-                identity: channel.shake(who).await?,
-                status: Arc::new(Status::new(0, None)),
-                channel: Channel::Local(channel),
-                tasks: Tasks::new(),
-            })
-        }
+        Endpoint::Demo | Endpoint::Workspace(_) => open_local(LocalChannel::new(spec)?, who).await,
+        Endpoint::Registry => open_local(LocalChannel::registry(&spec.id, registry), who).await,
     }
+}
+
+async fn open_local(channel: LocalChannel, who: &Introduction) -> Result<Opened, ConnectError> {
+    Ok(Opened {
+        transport: "builtin",
+        identity: channel.shake(who).await?,
+        status: Arc::new(Status::new(0, None)),
+        channel: Channel::Local(channel),
+        tasks: Tasks::new(),
+    })
 }
 
 /// Starts the process, and starts it anew where the first way of opening the connection was the wrong one.

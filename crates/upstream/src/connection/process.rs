@@ -19,7 +19,7 @@ use crate::error::ConnectError;
 const MARK: &str = "GATEWAY_UPSTREAM_MARK";
 
 /// The gateway's own keys. They open the gateway, so no server gets them that is not meant to.
-const OWN_KEYS: [&str; 2] = ["MCP_GATEWAY_API_KEY", "MCP_GATEWAY_KEY"];
+const OWN_KEYS: [&str; 3] = ["MCP_GATEWAY_API_KEY", "MCP_GATEWAY_ADMIN_KEY", "MCP_GATEWAY_KEY"];
 
 /// How often to look whether killed processes are gone: they are not our children, so nobody tells us.
 const LOOK: Duration = Duration::from_millis(20);
@@ -29,24 +29,24 @@ const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How to start a process.
 #[derive(Debug)]
-pub(super) struct Program<'a> {
-    pub(super) command: &'a str,
-    pub(super) args: &'a [String],
-    pub(super) env: &'a BTreeMap<String, String>,
-    pub(super) cwd: Option<&'a PathBuf>,
+pub(crate) struct Program<'a> {
+    pub(crate) command: &'a str,
+    pub(crate) args: &'a [String],
+    pub(crate) env: &'a BTreeMap<String, String>,
+    pub(crate) cwd: Option<&'a PathBuf>,
 }
 
 /// The streams of a process.
 #[derive(Debug)]
-pub(super) struct Streams {
-    pub(super) stdin: ChildStdin,
-    pub(super) stdout: ChildStdout,
-    pub(super) stderr: ChildStderr,
+pub(crate) struct Streams {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: ChildStderr,
 }
 
 /// A running process, leader of its own group. Dropping it kills it with all its descendants.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     root: Option<Pid>,
     mark: String,
@@ -54,7 +54,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn spawn(program: &Program<'_>) -> Result<(Self, Streams), ConnectError> {
+    pub(crate) fn spawn(program: &Program<'_>) -> Result<(Self, Streams), ConnectError> {
         let spawn_error =
             |reason: String| ConnectError::Spawn { command: program.command.to_owned(), reason };
         let mark = new_mark();
@@ -76,15 +76,20 @@ impl Process {
 
     /// Waits for its exit and tells how it was.
     pub(super) async fn exited(&mut self) -> String {
+        self.exit().await.0
+    }
+
+    /// The same, and whether it was a good one.
+    pub(crate) async fn exit(&mut self) -> (String, bool) {
         match self.child.wait().await {
-            Ok(status) => describe(status),
-            Err(error) => format!("its exit status is unknown: {error}"),
+            Ok(status) => (describe(status), status.success()),
+            Err(error) => (format!("its exit status is unknown: {error}"), false),
         }
     }
 
     /// Ends it with all its descendants. Its standard input is closed already, which asks it to end by itself; then it
     /// is asked by a signal, then it is killed; `grace` before each step.
-    pub(super) async fn end(mut self, grace: Duration) {
+    pub(crate) async fn end(mut self, grace: Duration) {
         let _ = timeout(grace, self.child.wait()).await;
         for (signal, patience) in [(Signal::TERM, grace), (Signal::KILL, KILL_PATIENCE)] {
             let strays = self.members().await;

@@ -129,7 +129,7 @@ fn endpoint_key(spec: &UpstreamSpec) -> String {
             }
         }
         Endpoint::Http { url, .. } => hash.update(url.as_bytes()),
-        Endpoint::Demo => {}
+        Endpoint::Demo | Endpoint::Registry => {}
         Endpoint::Workspace(workspace) => hash.update(workspace.root.as_os_str().as_encoded_bytes()),
     }
     let digest: [u8; 32] = hash.finalize().into();

@@ -8,6 +8,7 @@ mod memory;
 mod offers;
 mod pause;
 mod ping;
+mod registry;
 mod subscriptions;
 mod supervisor;
 mod upstream;
@@ -25,9 +26,10 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::builtin::registry::Registry;
 use crate::catalogue::{Catalogue, CatalogueRules, UpstreamTools};
 use crate::error::CallError;
-use crate::spec::{ConnectMode, UpstreamId, UpstreamSpec};
+use crate::spec::{ConnectMode, Endpoint, UpstreamId, UpstreamSpec};
 
 pub use askers::InFlight;
 pub use call::CallOptions;
@@ -51,6 +53,8 @@ pub struct FleetOptions {
     pub catalogue: CatalogueRules,
     /// Where eras and fingerprints are remembered between runs; nowhere where absent.
     pub memory: Option<PathBuf>,
+    /// Tools that are not an upstream's. They are offered as those of one more upstream, as soon as there are any.
+    pub registry: Registry,
 }
 
 impl Default for FleetOptions {
@@ -64,6 +68,7 @@ impl Default for FleetOptions {
             capabilities: RawJson::empty_object(),
             catalogue: CatalogueRules::default(),
             memory: None,
+            registry: Registry::new(),
         }
     }
 }
@@ -130,6 +135,8 @@ struct Shared {
     drain_ms: AtomicU64,
     /// Held while the map or the catalogue is rebuilt, never across an await.
     rebuild: Mutex<()>,
+    /// Where supervisors run, also those of upstreams that somebody outside of it brings about.
+    runtime: tokio::runtime::Handle,
 }
 
 /// How many events a slow listener may lag behind.
@@ -153,7 +160,9 @@ impl Fleet {
             stop: CancellationToken::new(),
             drain_ms: AtomicU64::new(0),
             rebuild: Mutex::new(()),
+            runtime: tokio::runtime::Handle::current(),
         });
+        registry::watch(&shared);
         let fleet = Self { shared };
         fleet.apply(specs);
         fleet
@@ -174,42 +183,14 @@ impl Fleet {
         self.apply_locked(specs);
     }
 
-    fn apply_locked(&self, specs: Vec<UpstreamSpec>) {
-        let old = self.shared.upstreams.load_full();
-        let mut new = BTreeMap::new();
-        let mut started = Vec::new();
-        for spec in specs {
-            let id = spec.id.clone();
-            if let Some(same) = old.get(&id).filter(|upstream| *upstream.spec == spec) {
-                new.insert(id, Arc::clone(same));
-                continue;
-            }
-            let standby = spec.standby().map(|spec| Upstream::new(spec, None));
-            let (standby, standby_commands) =
-                standby.map(|(upstream, commands)| (Arc::new(upstream), commands)).unzip();
-            started.extend(standby.clone().zip(standby_commands));
-            let (upstream, commands) = Upstream::new(spec, standby);
-            let upstream = Arc::new(upstream);
-            new.insert(id, Arc::clone(&upstream));
-            started.push((upstream, commands));
-        }
-        let kept: Vec<*const Upstream> = new.values().map(Arc::as_ptr).collect();
-        self.shared.upstreams.store(Arc::new(new));
-        for upstream in old.values().filter(|upstream| !kept.contains(&Arc::as_ptr(upstream))) {
-            upstream.stop.cancel();
-            if let Some(standby) = &upstream.standby {
-                standby.stop.cancel();
-            }
-        }
-        for (upstream, commands) in started {
-            if upstream.spec.connect == ConnectMode::Eager {
-                upstream.order(Command::Connect);
-            }
-            let shared = Arc::clone(&self.shared);
-            self.shared.tasks.spawn(supervisor::supervise(upstream, shared, commands));
-        }
-        self.shared.rebuild_locked();
-        self.shared.tell(FleetEvent::Reloaded);
+    fn apply_locked(&self, mut specs: Vec<UpstreamSpec>) {
+        specs.extend(registry::missing(&self.shared.options.registry, &specs));
+        self.shared.apply_locked(specs);
+    }
+
+    /// The tools that are not an upstream's.
+    pub fn registry(&self) -> &Registry {
+        &self.shared.options.registry
     }
 
     /// The tools of all upstreams, as far as they are known.
@@ -312,6 +293,45 @@ impl Fleet {
 }
 
 impl Shared {
+    /// Makes the upstreams these. `rebuild` is held.
+    fn apply_locked(self: &Arc<Self>, specs: Vec<UpstreamSpec>) {
+        let old = self.upstreams.load_full();
+        let mut new = BTreeMap::new();
+        let mut started = Vec::new();
+        for spec in specs {
+            let id = spec.id.clone();
+            if let Some(same) = old.get(&id).filter(|upstream| *upstream.spec == spec) {
+                new.insert(id, Arc::clone(same));
+                continue;
+            }
+            let standby = spec.standby().map(|spec| Upstream::new(spec, None));
+            let (standby, standby_commands) =
+                standby.map(|(upstream, commands)| (Arc::new(upstream), commands)).unzip();
+            started.extend(standby.clone().zip(standby_commands));
+            let (upstream, commands) = Upstream::new(spec, standby);
+            let upstream = Arc::new(upstream);
+            new.insert(id, Arc::clone(&upstream));
+            started.push((upstream, commands));
+        }
+        let kept: Vec<*const Upstream> = new.values().map(Arc::as_ptr).collect();
+        self.upstreams.store(Arc::new(new));
+        for upstream in old.values().filter(|upstream| !kept.contains(&Arc::as_ptr(upstream))) {
+            upstream.stop.cancel();
+            if let Some(standby) = &upstream.standby {
+                standby.stop.cancel();
+            }
+        }
+        for (upstream, commands) in started {
+            if upstream.spec.connect == ConnectMode::Eager {
+                upstream.order(Command::Connect);
+            }
+            let shared = Arc::clone(self);
+            self.tasks.spawn_on(supervisor::supervise(upstream, shared, commands), &self.runtime);
+        }
+        self.rebuild_locked();
+        self.tell(FleetEvent::Reloaded);
+    }
+
     /// Builds the catalogue from what every upstream last said.
     fn rebuild(&self) {
         let _guard = self.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
@@ -320,7 +340,16 @@ impl Shared {
 
     fn rebuild_locked(&self) {
         let upstreams = self.upstreams.load();
-        let listings: Vec<_> = upstreams.values().map(|upstream| (upstream, upstream.tools())).collect();
+        let listings: Vec<_> = upstreams
+            .values()
+            .map(|upstream| {
+                if upstream.spec.endpoint == Endpoint::Registry && !upstream.spec.disabled {
+                    upstream.set_tools(self.options.registry.definitions());
+                    upstream.listing.send_replace(upstream::ListingState::Known);
+                }
+                (upstream, upstream.tools())
+            })
+            .collect();
         let parts: Vec<UpstreamTools<'_>> = listings
             .iter()
             .map(|(upstream, tools)| UpstreamTools {

@@ -19,7 +19,7 @@ use super::{FleetEvent, Shared};
 use crate::catalogue::{DefinitionChange, DefinitionChangeKind, changed_definitions};
 use crate::connection::{ConnectOptions, Connection, ServerEvent};
 use crate::error::ConnectError;
-use crate::spec::OnDefinitionChange;
+use crate::spec::{Endpoint, OnDefinitionChange};
 
 /// How many notifications of a server may wait.
 const SERVER_EVENTS: usize = 256;
@@ -103,6 +103,7 @@ impl Supervisor {
             client: self.shared.options.client.clone(),
             capabilities: self.shared.options.capabilities.clone(),
             events,
+            registry: self.shared.options.registry.clone(),
         };
         let waited = spec.timeouts.connect;
         match tokio::time::timeout(waited, Connection::open(spec, options)).await {
@@ -342,6 +343,12 @@ impl Supervisor {
 
     fn take_list(&self, read: Listing) {
         let upstream = &self.upstream;
+        if upstream.spec.endpoint == Endpoint::Registry {
+            // It may have changed since; and whoever replaces a tool there means to.
+            self.shared.rebuild();
+            upstream.set_reason(None);
+            return;
+        }
         let count = read.entries.len();
         upstream.set_tools(read.entries);
         upstream.set_reason(None);

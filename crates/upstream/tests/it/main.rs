@@ -17,6 +17,7 @@ mod fault_table;
 mod faults;
 mod fleet;
 mod ping;
+mod registry;
 mod restarts;
 mod rmcp;
 mod workspace;

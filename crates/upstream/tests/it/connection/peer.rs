@@ -76,7 +76,16 @@ pub(crate) fn command(command: &str, args: &[&str]) -> UpstreamSpec {
 pub(crate) fn options() -> (ConnectOptions, mpsc::Receiver<ServerEvent>) {
     let (events, receiver) = mpsc::channel(16);
     let client = Implementation { name: "tests".to_owned(), version: "1".to_owned(), title: None };
-    (ConnectOptions { remembered: None, client, capabilities: RawJson::empty_object(), events }, receiver)
+    (
+        ConnectOptions {
+            remembered: None,
+            client,
+            capabilities: RawJson::empty_object(),
+            events,
+            registry: gateway_upstream::Registry::new(),
+        },
+        receiver,
+    )
 }
 
 pub(crate) async fn open(spec: &UpstreamSpec) -> Result<Connection, ConnectError> {

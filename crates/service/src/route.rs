@@ -1,0 +1,213 @@
+//! Tool use answered in the format in which it came.
+//!
+//! The four formats of [`RouteFormat`] are answered in kind; what another provider sent is answered with its messages. Calls
+//! run as those of `/execute` do: same lists, same checks, same log. Whatever goes wrong is an answer in the same format,
+//! never an error of the transport, because it is a model that has to read it.
+
+use std::time::Duration;
+
+use gateway_dialects::calls::{
+    ReadOptions, RouteFormat, TextScan, parse_reply, parse_route, render_route_error, render_route_result,
+    route_format,
+};
+use gateway_dialects::dialect::Protocol;
+use gateway_dialects::results::neutral_result;
+use http::HeaderMap;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::context::RequestContext;
+use crate::execute::Turn;
+use crate::gateway::Gateway;
+use crate::query::Parameters;
+use crate::run::error_result;
+
+/// What stands for an output that is empty.
+const NOTHING: &str = "(No response)";
+
+/// How a request is routed.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RouteOptions {
+    /// `xml`, `json`, `openai` or `neutral`; found out where absent.
+    pub format: Option<String>,
+    /// The server that is meant, where names alone do not tell.
+    pub server: Option<String>,
+    /// Who calls, for the log.
+    pub caller: Option<String>,
+    /// How long all calls of the request may take together.
+    pub timeout: Option<Duration>,
+    /// Ends the calls when it is cancelled.
+    pub cancel: Option<CancellationToken>,
+}
+
+/// The format of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// One of the formats that are answered in kind.
+    Route(RouteFormat),
+    /// Another provider's, which is answered with its messages.
+    Provider,
+}
+
+impl Gateway {
+    /// Runs tool use in any format and answers in the same: a text with XML, an object `{name, input}`, `function_call` or
+    /// `tool_calls`, a neutral `tool_use`, or what any provider sends. Ids are kept. One call gives one result, several
+    /// give a list. A request that cannot be routed gives a result whose id is `error`.
+    pub async fn route(&self, request: &Value, options: &RouteOptions) -> Value {
+        let mut context = RequestContext::of(&HeaderMap::new(), None);
+        context.caller = options.caller.as_deref().map(Into::into);
+        self.routed(request, options, &context).await
+    }
+
+    /// Runs a tool from the neutral format, `{"type": "tool_use", "id", "name", "input"}`, and gives
+    /// `{"type": "tool_result", "tool_use_id", "content", "status", "error"?}`, however it ends.
+    pub async fn execute_tool_use(&self, tool_use: &Value, options: &RouteOptions) -> Value {
+        let options = RouteOptions { format: Some("neutral".to_owned()), ..options.clone() };
+        self.route(tool_use, &options).await
+    }
+
+    pub(crate) async fn routed(
+        &self,
+        request: &Value,
+        options: &RouteOptions,
+        context: &RequestContext,
+    ) -> Value {
+        let shape = match shape_of(request, options.format.as_deref()) {
+            Ok(shape) => shape,
+            Err(message) => return fault(&message, RouteFormat::Neutral),
+        };
+        match self.answered(request, shape, options, context).await {
+            Ok(answer) => answer,
+            Err(message) => match shape {
+                Shape::Route(format) => fault(&message, format),
+                Shape::Provider => fault(&message, RouteFormat::Neutral),
+            },
+        }
+    }
+
+    async fn answered(
+        &self,
+        request: &Value,
+        shape: Shape,
+        options: &RouteOptions,
+        context: &RequestContext,
+    ) -> Result<Value, String> {
+        let mut body = Map::new();
+        body.insert("call".to_owned(), request.clone());
+        if let Some(server) = &options.server {
+            body.insert("server".to_owned(), server.as_str().into());
+        }
+        if let Shape::Route(format) = shape {
+            let reply = parse_route(request, format, TextScan::Any).map_err(|error| error.to_string())?;
+            if reply.calls.is_empty() {
+                return Err("there is no tool use in it".to_owned());
+            }
+            match format {
+                // All values are texts there.
+                RouteFormat::Xml => body.insert("coerceArguments".to_owned(), true.into()),
+                // Several providers could have sent it.
+                RouteFormat::Json => body.insert("provider".to_owned(), "anthropic".into()),
+                RouteFormat::OpenAi | RouteFormat::Neutral => None,
+            };
+        }
+        let turn = Turn::parse(self, &body, &Parameters::default()).await.map_err(|error| error.message)?;
+        let running = Box::pin(turn.run(self, context));
+        let within = async {
+            match options.timeout {
+                Some(time) => tokio::time::timeout(time, running)
+                    .await
+                    .map_err(|_| format!("no answer within {time:?}")),
+                None => Ok(running.await),
+            }
+        };
+        let outcome = match &options.cancel {
+            Some(cancel) => {
+                cancel.run_until_cancelled(within).await.unwrap_or_else(|| Err("it was cancelled".to_owned()))
+            }
+            None => within.await,
+        };
+        let results: Vec<Value> = match outcome {
+            Ok(ran) => {
+                let ran = ran.map_err(|error| error.message)?;
+                if shape == Shape::Provider {
+                    return messages(&turn.answer(&ran).map_err(|error| error.message)?.body);
+                }
+                ran.iter().map(|ran| ran.result.read().unwrap_or_default()).collect()
+            }
+            Err(why) => turn.reply.calls.iter().map(|call| given_up(&call.name, &why)).collect(),
+        };
+        let format = if let Shape::Route(format) = shape { format } else { RouteFormat::Neutral };
+        let written = turn.reply.calls.iter().zip(&results).map(|(call, result)| {
+            render_route_result(&with_text(neutral_result(call.id.as_str(), result)), format)
+        });
+        Ok(together(written.collect(), format))
+    }
+}
+
+fn shape_of(request: &Value, named: Option<&str>) -> Result<Shape, String> {
+    let format = match named {
+        Some("xml") => RouteFormat::Xml,
+        Some("json") => RouteFormat::Json,
+        Some("openai") => RouteFormat::OpenAi,
+        Some("neutral") => RouteFormat::Neutral,
+        Some(other) => return Err(format!("Unsupported tool use format: {other}")),
+        None => match route_format(request) {
+            RouteFormat::Json if is_another_providers(request) => return Ok(Shape::Provider),
+            format => format,
+        },
+    };
+    Ok(Shape::Route(format))
+}
+
+/// Whether a request is clearly in the format of a provider that none of the four formats is.
+fn is_another_providers(request: &Value) -> bool {
+    let reply = parse_reply(request, &ReadOptions { text: TextScan::Off, ..ReadOptions::default() });
+    let Ok(reply) = reply else { return false };
+    match reply.protocol {
+        None | Some(Protocol::Messages | Protocol::Mcp) => false,
+        Some(
+            Protocol::Chat
+            | Protocol::Responses
+            | Protocol::Functions
+            | Protocol::GenerateContent
+            | Protocol::Converse
+            | Protocol::CohereChat
+            | Protocol::OllamaChat,
+        ) => !reply.calls.is_empty(),
+    }
+}
+
+/// The result of a call that was not waited for any longer.
+fn given_up(tool: &str, why: &str) -> Value {
+    error_result(&format!("Error executing tool '{tool}': {why}")).read().unwrap_or_default()
+}
+
+/// A neutral result that says something.
+fn with_text(mut result: Value) -> Value {
+    if let Some(content) = result.get_mut("content").filter(|content| **content == json!([])) {
+        *content = json!([{"type": "text", "text": NOTHING}]);
+    }
+    result
+}
+
+fn fault(message: &str, format: RouteFormat) -> Value {
+    together(vec![render_route_error(message, format)], format)
+}
+
+/// One result as it is, several as a list; as XML one after the other.
+fn together(mut results: Vec<Value>, format: RouteFormat) -> Value {
+    if results.len() == 1 {
+        results.pop().unwrap_or_default()
+    } else if format == RouteFormat::Xml {
+        results.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n").into()
+    } else {
+        results.into()
+    }
+}
+
+/// The messages of an answer of `/execute`.
+fn messages(body: &[u8]) -> Result<Value, String> {
+    let answer: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    Ok(answer.get("messages").cloned().unwrap_or_default())
+}

@@ -1,0 +1,81 @@
+//! `/registry`: tools that are not a server's.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use gateway_upstream::{Handler, RegisterError, RegisteredTool};
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::errors::{ApiError, code, json_response};
+use crate::gateway::Gateway;
+
+/// `GET /registry`.
+pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
+    let registry = gateway.registry();
+    let tools: Vec<Value> = registry.get_all().values().map(|tool| describe(tool)).collect();
+    json_response(StatusCode::OK, json!({"server": registry.server_name(), "tools": tools}).to_string())
+}
+
+/// `PUT /registry/{name}`.
+pub(crate) async fn register(
+    State(gateway): State<Gateway>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
+    let outcome = match serde_json::from_slice::<Map<String, Value>>(&body) {
+        Ok(body) => gateway.registry().register_remote(&name, &body).await.map_err(refusal),
+        Err(error) => Err(ApiError::bad_request(format!("reading the body as a JSON object: {error}"))),
+    };
+    match outcome {
+        Ok(replaced) => {
+            tracing::info!(tool = name, replaced, "Tool registered.");
+            let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
+            json_response(status, json!({"name": name, "replaced": replaced}).to_string())
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+/// `DELETE /registry/{name}`.
+pub(crate) async fn unregister(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
+    match gateway.registry().unregister_remote(&name) {
+        Ok(true) => {
+            tracing::info!(tool = name, "Tool unregistered.");
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Ok(false) => {
+            let message = format!("Tool '{name}' not found");
+            ApiError::new(StatusCode::NOT_FOUND, code::TOOL_NOT_FOUND, message).into_response()
+        }
+        Err(error) => refusal(error).into_response(),
+    }
+}
+
+/// What is told about a tool. Headers may be secrets, so nothing of them is.
+fn describe(tool: &RegisteredTool) -> Value {
+    let mut handler = json!({"kind": tool.handler().kind()});
+    if let (Handler::Endpoint(endpoint), Some(members)) = (tool.handler(), handler.as_object_mut()) {
+        members.insert("url".to_owned(), endpoint.shown_url().into());
+    }
+    json!({
+        "name": tool.name(),
+        "origin": tool.origin().word(),
+        "handler": handler,
+        "timeoutMs": u64::try_from(tool.timeout().as_millis()).unwrap_or(u64::MAX),
+        "definition": tool.definition(),
+    })
+}
+
+fn refusal(error: RegisterError) -> ApiError {
+    let message = error.to_string();
+    match error {
+        RegisterError::Configured { .. } => {
+            ApiError::new(StatusCode::CONFLICT, code::REGISTRY_CONFLICT, message)
+        }
+        RegisterError::Full { .. } => {
+            ApiError::new(StatusCode::INSUFFICIENT_STORAGE, code::REGISTRY_FULL, message)
+        }
+        _ => ApiError::bad_request(message),
+    }
+}

@@ -1,0 +1,168 @@
+//! Tools of the configuration file itself, and the settings of the registry that holds them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::environment::Environment;
+use super::fields;
+use super::reader::Reader;
+use super::server::{headers, variables, warn_of_unknown};
+use crate::builtin::registry::{
+    CommandHandler, CommandInput, EndpointHandler, Handler, LONGEST, RegisterError, RegisteredTool,
+    RegistryConfig, ToolOrigin,
+};
+
+/// Reads the block `registry`.
+pub(super) fn read_settings(reader: &Reader<'_>, config: &mut RegistryConfig) {
+    warn_of_unknown(reader, fields::REGISTRY, &[]);
+    let count =
+        |name: &str, most: u64| reader.whole(name, 1, most).and_then(|count| usize::try_from(count).ok());
+    if let Some(name) = reader.filled_text("name") {
+        config.name = name;
+    }
+    config.max_tools = count("maxTools", 100_000).unwrap_or(config.max_tools);
+    config.max_definition_bytes = reader.bytes("maxDefinitionBytes").unwrap_or(config.max_definition_bytes);
+    config.allow_private = reader.flag("allowPrivate").unwrap_or(config.allow_private);
+}
+
+/// Reads one entry of `tools`. Nothing, if it is wrong; the reason is noted then.
+pub(super) fn read_tool(
+    name: &str,
+    reader: &Reader<'_>,
+    environment: &Environment<'_>,
+) -> Option<RegisteredTool> {
+    warn_of_unknown(reader, fields::TOOL, &["$schema", "comment", "_comment"]);
+    let timeout = reader.duration("timeout");
+    if timeout.is_some_and(|timeout| timeout > LONGEST) {
+        reader.error("timeout", "must be an hour at most");
+    }
+    let Some(inner) = reader.object("handler") else {
+        if !reader.has("handler") {
+            reader.error("", &format!("Tool \"{name}\": needs a \"handler\" with \"url\" or \"command\""));
+        }
+        return None;
+    };
+    let handler = handler(name, &inner, environment);
+    if let Some(Handler::Command(command)) = &handler {
+        check_places(reader, &inner, command);
+    }
+    // Without a handler the definition is still looked at, so that all errors are told.
+    let stand_in = || CommandHandler::new("true", &[]).ok().map(Handler::Command);
+    let is_whole = handler.is_some();
+    match RegisteredTool::from(ToolOrigin::Configuration, name, reader.members, handler.or_else(stand_in)?) {
+        Ok(tool) => {
+            let tool = if let Some(timeout) = timeout { tool.with_timeout(timeout) } else { tool };
+            is_whole.then_some(tool)
+        }
+        Err(RegisterError::Field { field, message }) => {
+            reader.error(&field, &message);
+            None
+        }
+        Err(other) => {
+            reader.error("", &format!("Tool \"{name}\": {other}"));
+            None
+        }
+    }
+}
+
+fn handler(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Option<Handler> {
+    let (url, command) = (reader.has("url"), reader.has("command"));
+    match (url, command) {
+        (true, true) => {
+            reader.error("command", "has \"url\" beside it; keep one of them");
+            None
+        }
+        (false, false) => {
+            reader.error("", &format!("Tool \"{name}\": the handler needs \"url\" or \"command\""));
+            None
+        }
+        (true, false) => endpoint(reader),
+        (false, true) => program(name, reader, environment),
+    }
+}
+
+fn endpoint(reader: &Reader<'_>) -> Option<Handler> {
+    warn_of_unknown(reader, fields::ENDPOINT_HANDLER, &[]);
+    let headers = headers(reader);
+    let handler = EndpointHandler::new(&reader.filled_text("url").unwrap_or_default(), &headers);
+    match handler {
+        Ok(handler) => {
+            let bytes = reader.bytes("maxBytes");
+            Some(Handler::Endpoint(if let Some(bytes) = bytes {
+                handler.with_max_bytes(bytes)
+            } else {
+                handler
+            }))
+        }
+        Err(message) => {
+            reader.error("url", &message);
+            None
+        }
+    }
+}
+
+fn program(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Option<Handler> {
+    warn_of_unknown(reader, fields::COMMAND_HANDLER, &[]);
+    let mut command = reader.filled_text("command")?;
+    if command.starts_with("~/") {
+        command = environment.path(&command).display().to_string();
+    }
+    if command.contains(['{', '}']) {
+        reader.error("command", "must be the program itself; values have their places in \"args\"");
+        return None;
+    }
+    let env = variables(&format!("Tool \"{name}\""), reader, environment, BTreeMap::new());
+    let cwd = reader.filled_text("cwd").map(|text| environment.path(&text));
+    let inputs = [("none", CommandInput::Nothing), ("json", CommandInput::Json)];
+    let input = reader.choice("stdin", &inputs);
+    let handler = CommandHandler::new(&command, &groups(reader)?);
+    match handler {
+        Ok(mut handler) => {
+            handler = handler.in_environment(env, cwd);
+            if let Some(input) = input {
+                handler = handler.with_input(input);
+            }
+            if let Some(bytes) = reader.bytes("maxBytes") {
+                handler = handler.with_max_bytes(bytes);
+            }
+            Some(Handler::Command(handler))
+        }
+        Err(message) => {
+            reader.error("args", &message);
+            None
+        }
+    }
+}
+
+/// The arguments; those in a list inside the list are one group.
+fn groups(reader: &Reader<'_>) -> Option<Vec<Vec<String>>> {
+    let Some(args) = reader.get("args") else { return Some(Vec::new()) };
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let group = |value: &Value| match value {
+        Value::Array(items) => items.iter().map(text).collect(),
+        single => Some(vec![text(single)?]),
+    };
+    let groups = args.as_array().and_then(|args| args.iter().map(group).collect());
+    if groups.is_none() {
+        reader.error("args", "must be a list of texts, or of lists of texts that belong together");
+    }
+    groups
+}
+
+/// Every place has to be a parameter, or it would never have a value.
+fn check_places(reader: &Reader<'_>, handler: &Reader<'_>, command: &CommandHandler) {
+    let declared = reader.get("inputSchema").and_then(|schema| schema.get("properties"));
+    for place in command.places() {
+        if declared.and_then(|declared| declared.get(place)).is_none() {
+            handler.error(
+                "args",
+                &format!("`{{{place}}}` is no property of \"inputSchema\"; `{{{{` is a brace"),
+            );
+        }
+    }
+}

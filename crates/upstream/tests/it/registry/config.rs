@@ -1,0 +1,159 @@
+//! `tools` and `registry` of a configuration file.
+
+use std::path::Path;
+
+use gateway_upstream::config::{ConfigErrors, GatewayConfig, json_schema, parse};
+use gateway_upstream::{Endpoint, Handler, ToolOrigin, UpstreamId};
+use serde_json::{Value, json};
+
+use crate::config::environment;
+
+fn read(text: &str) -> Result<GatewayConfig, ConfigErrors> {
+    parse(
+        Path::new("gateway.json"),
+        text,
+        &environment(&[("TOKEN", "s3cret-token"), ("HOME", "/home/me")], &[]),
+    )
+}
+
+/// What is wrong with a tool whose entry stands on the third line.
+#[track_caller]
+fn check_error(entry: &str, expected: &str) {
+    let text = format!("{{\"servers\": {{}},\n\"tools\": {{\n\"x\": {entry}}}}}");
+    let errors = read(&text).map(|_| ()).unwrap_err();
+    assert_eq!(errors.to_string(), expected, "{entry}");
+}
+
+const WHOLE: &str = r#"{
+    // no servers are needed beside tools
+    "tools": {
+        "order": {
+            "title": "Order", "description": "Costs ${nothing}", "annotations": {"readOnlyHint": true}, "timeout": "5s",
+            "inputSchema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
+            "handler": {"url": "http://127.0.0.1:9000/x", "headers": {"authorization": "Bearer ${TOKEN}"}, "maxBytes": "1KB"},
+        },
+        "history": {
+            "inputSchema": {"type": "object", "properties": {"path": {}, "author": {}}},
+            "handler": {
+                "command": "~/bin/git", "args": ["log", ["--author", "{author}"], "--", "{path}"], "cwd": "~/src",
+                "env": {"GIT_PAGER": "cat"}, "stdin": "json",
+            },
+        },
+    },
+    "registry": {"name": "own", "maxTools": 5, "maxDefinitionBytes": "8KB", "allowPrivate": true},
+}"#;
+
+#[test]
+fn tools_are_read() {
+    let config = read(WHOLE).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(config.warnings, []);
+    let [server] = &config.servers[..] else { panic!("{:?}", config.servers) };
+    assert_eq!((&server.id, &server.endpoint), (&UpstreamId::new("own"), &Endpoint::Registry));
+    assert!(config.rest.is_empty(), "the service has nothing of it");
+    let registry = &config.registry;
+    assert_eq!(
+        (registry.max_tools, registry.max_definition_bytes, registry.allow_private),
+        (5, 8 << 10, true)
+    );
+    let [order, history] = &registry.tools[..] else { panic!("{registry:?}") };
+    assert_eq!((order.timeout().as_secs(), order.origin()), (5, ToolOrigin::Configuration));
+    let definition: Value = order.definition().read().unwrap();
+    assert_eq!(definition["description"], "Costs ${nothing}", "a definition means what it says");
+    assert!(
+        matches!(order.handler(), Handler::Endpoint(endpoint) if endpoint.shown_url() == "http://127.0.0.1:9000/x")
+    );
+    assert_eq!((history.name(), history.handler().kind()), ("history", "command"));
+    assert!(format!("{history:?}").contains("/home/me/bin/git"), "{history:?}");
+    assert!(!format!("{config:?}").contains("s3cret"), "secrets are not shown");
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let at = |field: &str, message: &str| format!("gateway.json:3: tools.x{field}: {message}");
+    check_error("{}", &at("", "Tool \"x\": needs a \"handler\" with \"url\" or \"command\""));
+    check_error("5", &at("", "must be an object"));
+    check_error(
+        r#"{"handler": {}}"#,
+        &at(".handler", "Tool \"x\": the handler needs \"url\" or \"command\""),
+    );
+    check_error(
+        r#"{"handler": {"url": "http://a", "command": "b"}}"#,
+        &at(".handler.command", "has \"url\" beside it; keep one of them"),
+    );
+    check_error(
+        r#"{"handler": {"url": "ftp://a"}}"#,
+        &at(".handler.url", "the address must begin with http:// or https://"),
+    );
+    check_error(
+        r#"{"handler": {"url": "http://a", "headers": {"b c": "d"}}}"#,
+        &(at(".handler.headers.b c", "is no name of a header")
+            + "\n"
+            + &at(".handler.url", "`b c` is no name of a header")),
+    );
+    check_error(
+        r#"{"handler": {"url": "http://${NOT_SET}/"}}"#,
+        &(at(".handler.url", "variable `NOT_SET` is not set; set it, or give a default: `${NOT_SET:-...}`")),
+    );
+    check_error(
+        r#"{"handler": {"command": "c", "env": {"LD_PRELOAD": "x.so"}}}"#,
+        &at(
+            ".handler.env.LD_PRELOAD",
+            "Tool \"x\": variable LD_PRELOAD is refused: it can load a library into the server. \
+             If you mean it, name it in \"allowUnsafeEnv\"",
+        ),
+    );
+    check_error(
+        r#"{"handler": {"command": "{c}"}}"#,
+        &at(".handler.command", "must be the program itself; values have their places in \"args\""),
+    );
+    check_error(
+        r#"{"handler": {"command": "c", "args": ["{nobody}"]}}"#,
+        &at(".handler.args", "`{nobody}` is no property of \"inputSchema\"; `{{` is a brace"),
+    );
+    check_error(
+        r#"{"handler": {"command": "c", "args": ["-{v}"]}, "inputSchema": {"properties": {"v": {}}}}"#,
+        &at(".handler.args", "`-{v}` lets `v` choose the option; write the option out"),
+    );
+    check_error(
+        r#"{"handler": {"command": "c", "args": "a b"}}"#,
+        &at(".handler.args", "must be a list of texts, or of lists of texts that belong together"),
+    );
+    check_error(
+        r#"{"handler": {"command": "c", "stdin": "yaml"}}"#,
+        &at(".handler.stdin", "must be one of \"none\", \"json\""),
+    );
+    check_error(
+        r#"{"handler": {"command": "c"}, "inputSchema": {"type": "array"}}"#,
+        &at(".inputSchema", "must describe an object: its `type` must be \"object\""),
+    );
+    check_error(
+        r#"{"handler": {"command": "c"}, "timeout": "2h"}"#,
+        &at(".timeout", "must be an hour at most"),
+    );
+    let errors = read("{\"tools\": {\"a b\": {\"handler\": {\"command\": \"c\"}}}}").map(|_| ()).unwrap_err();
+    assert!(errors.to_string().contains("Tool \"a b\": `a b` is no name of a tool"), "{errors}");
+}
+
+#[test]
+fn names_and_bounds_are_kept() {
+    let taken = "{\"servers\": {\"registry\": {\"command\": \"c\"}}, \"tools\": {\"x\": {\"handler\": {\"command\": \"c\"}}}}";
+    let errors = read(taken).map(|_| ()).unwrap_err().to_string();
+    assert!(errors.contains("set \"registry.name\""), "{errors}");
+    let many = "{\"registry\": {\"maxTools\": 1}, \"tools\": {\"x\": {\"handler\": {\"command\": \"c\"}}, \"y\": {\"handler\": {\"command\": \"c\"}}}}";
+    assert!(read(many).map(|_| ()).unwrap_err().to_string().contains("has more than 1 tools"));
+    let warnings = read(
+        "{\"tools\": {\"x\": {\"handler\": {\"command\": \"c\", \"cmd\": 1}, \"descripton\": \"\"}}, \"registry\": {\"size\": 1}}",
+    );
+    let warnings: Vec<String> =
+        warnings.unwrap().warnings.iter().map(|warning| warning.field.clone()).collect();
+    assert_eq!(warnings, ["registry.size", "tools.x.descripton", "tools.x.handler.cmd"]);
+}
+
+#[test]
+fn the_published_schema_knows_them() {
+    let schema = jsonschema::validator_for(&json_schema()).unwrap();
+    let document = gateway_upstream::config::jsonc::Document::parse(WHOLE).unwrap();
+    assert!(schema.is_valid(document.value()), "{:?}", schema.iter_errors(document.value()).next());
+    assert!(!schema.is_valid(&json!({"tools": {"x": {}}})), "a tool needs a handler");
+    assert!(!schema.is_valid(&json!({"tools": {"x": {"handler": {"url": 5}}}})));
+}
