@@ -44,6 +44,10 @@ pub mod code {
     pub const OVERLOADED: &str = "OVERLOADED";
     /// The same key with another request.
     pub const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
+    /// The policy, or somebody who was asked, denies the call.
+    pub const TOOL_DENIED: &str = "TOOL_DENIED";
+    /// Somebody has to approve the call.
+    pub const APPROVAL_REQUIRED: &str = "APPROVAL_REQUIRED";
     /// The tool stands in the configuration file, which is where it is changed.
     pub const REGISTRY_CONFLICT: &str = "REGISTRY_CONFLICT";
     /// No more tools can be registered.

@@ -376,7 +376,10 @@ impl Turn {
             (Failure::Unreadable(_), _) | (_, ErrorStyle::Precise) => {
                 Some(failure.clone().into_api(self.style))
             }
-            (Failure::Arguments(_) | Failure::UnknownTool(_) | Failure::Call(_), ErrorStyle::Plain) => None,
+            (
+                Failure::Arguments(_) | Failure::UnknownTool(_) | Failure::Refused { .. } | Failure::Call(_),
+                ErrorStyle::Plain,
+            ) => None,
         }
     }
 }

@@ -8,6 +8,7 @@ use gateway_store::{CallLog, Subscription};
 use gateway_upstream::{Fleet, Registry};
 use tokio::sync::Notify;
 
+use crate::approval::Approvals;
 use crate::cache::ResultCache;
 use crate::config::ServiceConfig;
 use crate::dialects::ReadyDialects;
@@ -39,6 +40,7 @@ struct Shared {
     idempotency: Idempotency,
     mcp: Mcp,
     cache: ResultCache,
+    approvals: Approvals,
     written: Arc<Notify>,
     _subscription: Subscription,
 }
@@ -62,6 +64,7 @@ impl Gateway {
             renders: Renders::default(),
             validators: Validators::default(),
             idempotency: Idempotency::default(),
+            approvals: Approvals::default(),
             mcp,
         };
         Self { shared: Arc::new(shared) }
@@ -129,6 +132,10 @@ impl Gateway {
 
     pub(crate) fn mcp(&self) -> &Mcp {
         &self.shared.mcp
+    }
+
+    pub(crate) fn approvals(&self) -> &Approvals {
+        &self.shared.approvals
     }
 
     pub(crate) fn cache(&self) -> &ResultCache {

@@ -4,6 +4,7 @@
 //! metrics and logs. Only this crate chooses the HTTP status codes that we send. What it is not: it spawns no process and
 //! opens no connection to a server; it calls no model.
 
+mod approval;
 mod cache;
 mod config;
 mod context;
@@ -30,8 +31,8 @@ mod telemetry;
 mod validators;
 
 pub use config::{
-    CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, Secret, ServiceConfig, SettingProblem,
-    SettingProblems, Settings,
+    ApprovalConfig, CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, Secret, ServiceConfig,
+    SettingProblem, SettingProblems, Settings,
 };
 pub use errors::code;
 pub use gateway::Gateway;

@@ -47,6 +47,13 @@ pub(crate) enum Failure {
     Unreadable(String),
     /// No tool has the name that the model gave.
     UnknownTool(String),
+    /// The call may not run, or not yet; the tool was not called.
+    Refused {
+        code: &'static str,
+        message: String,
+        /// The id under which it can be approved.
+        approval: Option<String>,
+    },
     /// The upstream gave no result.
     Call(CallError),
 }
@@ -57,6 +64,7 @@ impl Failure {
         match self {
             Self::Arguments(_) | Self::Unreadable(_) => code::VALIDATION_ERROR,
             Self::UnknownTool(_) => code::TOOL_NOT_FOUND,
+            Self::Refused { code, .. } => code,
             Self::Call(error) => classify(error, ErrorStyle::Plain).1,
         }
     }
@@ -64,7 +72,7 @@ impl Failure {
     /// Whether the tool certainly did not run.
     pub(crate) fn did_not_run(&self) -> bool {
         match self {
-            Self::Arguments(_) | Self::Unreadable(_) | Self::UnknownTool(_) => true,
+            Self::Arguments(_) | Self::Unreadable(_) | Self::UnknownTool(_) | Self::Refused { .. } => true,
             Self::Call(error) => !error.may_have_run(),
         }
     }
@@ -73,6 +81,7 @@ impl Failure {
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Arguments(text) | Self::Unreadable(text) | Self::UnknownTool(text) => text.clone(),
+            Self::Refused { message, .. } => message.clone(),
             Self::Call(error) => error.to_string(),
         }
     }
@@ -92,6 +101,14 @@ impl Failure {
                     ErrorStyle::Precise => StatusCode::NOT_FOUND,
                 };
                 ApiError::new(status, code::TOOL_NOT_FOUND, text)
+            }
+            Self::Refused { code, message, approval } => {
+                let status = match style {
+                    ErrorStyle::Plain => StatusCode::BAD_REQUEST,
+                    ErrorStyle::Precise => StatusCode::FORBIDDEN,
+                };
+                let answer = ApiError::new(status, code, message);
+                if let Some(id) = approval { answer.with("approvalId", id) } else { answer }
             }
             Self::Call(error) => {
                 let (status, word) = classify(&error, style);
@@ -189,6 +206,10 @@ impl Gateway {
         origin: &Origin,
         mut options: CallOptions,
     ) -> Result<Done, Failure> {
+        if let Err(failure) = self.permitted(tool, arguments, context, &options).await {
+            self.record_refusal(tool, arguments, permit, context, origin, &failure);
+            return Err(failure);
+        }
         let mut entry = Entry::new(self, tool, arguments, permit, context, origin);
         // A call that brings answers is another call than the same one without them.
         let cacheable =
@@ -222,6 +243,24 @@ impl Gateway {
                 Err(failure)
             }
         }
+    }
+
+    /// Whether a call may be made: its arguments fit where nobody else looks, and the policy or somebody says yes.
+    async fn permitted(
+        &self,
+        tool: &CatalogueTool,
+        arguments: &RawJson,
+        context: &RequestContext,
+        options: &CallOptions,
+    ) -> Result<(), Failure> {
+        if tool.registered {
+            let validator = self.validators().get(&self.fleet().catalogue(), tool);
+            let value: Value = arguments.read().map_err(|error| Failure::Unreadable(error.to_string()))?;
+            if let Some(validator) = validator.get().filter(|validator| !validator.is_valid(&value)) {
+                return Err(Failure::Arguments(render_issues(&validator.validate(&value), &pointer_name)));
+            }
+        }
+        self.approved(tool, arguments, context, options).await
     }
 
     /// Writes a call to the log of a tool that nobody has.

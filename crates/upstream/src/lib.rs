@@ -30,6 +30,6 @@ pub use fleet::{
     ResourceSubscription, UpstreamHealth, UpstreamState, watch_files,
 };
 pub use spec::{
-    ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange, ProtocolChoice,
-    RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec,
+    Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,
+    ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec,
 };

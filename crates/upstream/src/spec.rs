@@ -264,6 +264,24 @@ impl Default for FallbackOn {
     }
 }
 
+/// Whether calls of a tool run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Approval {
+    /// They do.
+    #[default]
+    Allow,
+    /// Somebody is asked first.
+    Ask,
+    /// They are refused.
+    Deny,
+}
+
+impl Approval {
+    /// The words of the configuration.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("allow", Self::Allow), ("ask", Self::Ask), ("deny", Self::Deny)];
+}
+
 /// What a changed tool definition means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDefinitionChange {
@@ -379,6 +397,8 @@ pub struct ToolRules {
     pub idempotent: Vec<String>,
     /// Patterns of tools that need no approval.
     pub always_allow: Vec<String>,
+    /// Whether calls run, by tool pattern.
+    pub approval: BTreeMap<String, Approval>,
     /// Parameters that the model never sees and the gateway fills in, by tool pattern.
     pub injected: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
     /// Parameters that the model never sees, by tool pattern.
@@ -406,6 +426,7 @@ impl fmt::Debug for ToolRules {
             .field("deny", &self.deny)
             .field("idempotent", &self.idempotent)
             .field("always_allow", &self.always_allow)
+            .field("approval", &self.approval)
             .field("injected", &injected)
             .field("hidden", &self.hidden)
             .field("categories", &self.categories)

@@ -1,6 +1,7 @@
 //! What is configured for the service itself.
 
 mod access;
+mod approval;
 mod read;
 mod section;
 mod units;
@@ -10,6 +11,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
+
+use gateway_upstream::Approval;
 
 use crate::telemetry::LogLevel;
 
@@ -54,6 +57,8 @@ pub struct ServiceConfig {
     pub validate: bool,
     /// Results that are kept for a while.
     pub cache: CacheConfig,
+    /// Which calls run, and which somebody has to approve.
+    pub approval: ApprovalConfig,
     /// The call log.
     pub log: LogConfig,
     /// The MCP endpoint.
@@ -111,6 +116,33 @@ pub struct CacheConfig {
 impl Default for CacheConfig {
     fn default() -> Self {
         Self { tools: Vec::new(), bytes: 16 << 20 }
+    }
+}
+
+/// Which calls run, and which somebody has to approve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalConfig {
+    /// For tools that nothing else is said about.
+    pub default: Approval,
+    /// `server/tool` patterns; the first that fits counts.
+    pub tools: Vec<(String, Approval)>,
+    /// How long a call waits for somebody with an admin key.
+    pub wait: Duration,
+    /// How long it can be approved.
+    pub expiry: Duration,
+    /// Calls at once that can be approved.
+    pub pending: usize,
+}
+
+impl Default for ApprovalConfig {
+    fn default() -> Self {
+        Self {
+            default: Approval::Allow,
+            tools: Vec::new(),
+            wait: Duration::from_secs(45),
+            expiry: Duration::from_mins(10),
+            pending: 100,
+        }
     }
 }
 
@@ -215,6 +247,7 @@ impl Default for ServiceConfig {
             default_server: None,
             validate: true,
             cache: CacheConfig::default(),
+            approval: ApprovalConfig::default(),
             log: LogConfig::default(),
             mcp: McpConfig::default(),
             dialect_files: Vec::new(),

@@ -9,6 +9,7 @@ use gateway_upstream::config::{ConfigSource, Environment, GatewayConfig};
 use serde_json::{Map, Value};
 
 use super::access::{keys, listen, origins};
+use super::approval::read_approval;
 use super::section::{Notes, Section, SettingProblem, SettingProblems};
 use super::{CacheConfig, McpConfig, RateLimit, SearchMode, ServiceConfig};
 
@@ -29,6 +30,7 @@ const KNOWN: &[&str] = &[
     "defaultServer",
     "validate",
     "cache",
+    "approval",
     "mcp",
     "log",
     "logLevel",
@@ -100,6 +102,9 @@ fn read(
         .or_else(|| paths.data());
     if let Some(section) = top.object("cache") {
         read_cache(&mut config.cache, &section);
+    }
+    if let Some(section) = top.object("approval") {
+        read_approval(&mut config.approval, &section);
     }
     if let Some(section) = top.object("mcp") {
         read_mcp(&mut config.mcp, &section);

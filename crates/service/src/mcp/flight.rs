@@ -19,7 +19,7 @@ use super::caller::{Caller, Reach};
 use super::out::Out;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
-use crate::run::{Failure, Origin};
+use crate::run::{Failure, Origin, error_result};
 
 /// Notifications of one call that may wait; more are dropped, as a slow reader cannot be waited for.
 const NOTES: usize = 64;
@@ -146,10 +146,15 @@ impl Errand {
                     .map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message))?;
                 let origin = Origin { transport: self.transport, provider: None };
                 let run = self.gateway.run_with(tool, arguments, permit, &self.context, &origin, options);
-                run.await.map(|done| done.result).map_err(|failure| match failure {
-                    Failure::Call(error) => told(error),
-                    other => RpcError::new(code::INVALID_PARAMS, other.message()),
-                })
+                match run.await {
+                    Ok(done) => Ok(done.result),
+                    Err(Failure::Call(error)) => Err(told(error)),
+                    // The model has to read why.
+                    Err(failure @ (Failure::Refused { .. } | Failure::Arguments(_))) => {
+                        Ok(error_result(&failure.message()))
+                    }
+                    Err(other) => Err(RpcError::new(code::INVALID_PARAMS, other.message())),
+                }
             }
             Target::Prompt { server, name, arguments } => {
                 let quoted = json!(name).to_string();

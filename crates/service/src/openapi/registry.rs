@@ -1,4 +1,4 @@
-//! The routes of the registry, and the one that answers in any format.
+//! The routes of the registry and of approvals, and the one that answers in any format.
 
 use super::parts::{CONFLICT, IDEMPOTENCY_KEY, ROW, SERVER, error, ok, path, query};
 use super::route::{Access, Action, Answer, Body, Content, Kind, Parameter, Route, Verb};
@@ -121,6 +121,52 @@ pub(super) const UNREGISTER: Route = Route {
         NO_ADMIN,
         error(404, "No tool has this name.", &["TOOL_NOT_FOUND"]),
         CONFIGURED,
+    ],
+    ..ROW
+};
+
+pub(super) const APPROVALS: Route = Route {
+    action: Action::Approvals,
+    path: "/approvals",
+    tag: "Calls",
+    summary: "List the calls that wait for approval",
+    description: "Calls of tools whose policy is `ask`, by callers who cannot be asked themselves; and calls that were approved and have not run. \
+                  Needs an admin key.",
+    access: Access::Admin,
+    answers: &[
+        ok(
+            "The calls, oldest first.",
+            Content::Json(
+                "ApprovalList",
+                Some(
+                    r#"{"approvals":[{"id":"0f8fad5bd9cb469fa16570867728950e","server":"files","tool":"write_file","arguments":"{\"path\":\"a.txt\"}","caller":"alice","approved":false,"expiresInMs":598000}]}"#,
+                ),
+            ),
+        ),
+        NO_ADMIN,
+    ],
+    ..ROW
+};
+
+pub(super) const APPROVE: Route = Route {
+    action: Action::Approve,
+    verb: Verb::Post,
+    path: "/approvals/{id}",
+    tag: "Calls",
+    summary: "Approve or deny a call that waits",
+    description: "A call that waits goes on at once. One that was given up runs when its caller makes it again, once, until the approval expires. \
+                  Needs an admin key.",
+    access: Access::Admin,
+    parameters: &[path("id", "The id of the call.")],
+    body: Some(Body {
+        schema: "ApprovalRequest",
+        examples: &[("approve", r#"{"decision":"approve"}"#), ("deny", r#"{"decision":"deny"}"#)],
+    }),
+    answers: &[
+        ok("It is decided.", Content::Json("ApprovalAnswer", None)),
+        error(400, "The decision is neither.", &["VALIDATION_ERROR"]),
+        NO_ADMIN,
+        error(404, "No call with this id waits.", &["NOT_FOUND"]),
     ],
     ..ROW
 };

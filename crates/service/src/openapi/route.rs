@@ -35,6 +35,8 @@ pub(crate) enum Action {
     Registry,
     RegisterTool,
     UnregisterTool,
+    Approvals,
+    Approve,
 }
 
 /// The method of a route.

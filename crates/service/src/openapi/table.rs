@@ -225,6 +225,8 @@ pub(crate) static ROUTES: &[Route] = &[
     registry::LIST,
     registry::REGISTER,
     registry::UNREGISTER,
+    registry::APPROVALS,
+    registry::APPROVE,
     Route {
         action: Action::Convert,
         verb: Verb::Post,

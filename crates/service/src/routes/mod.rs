@@ -1,5 +1,6 @@
 //! The routes.
 
+mod approvals;
 mod call_tool;
 mod execute;
 mod health;
@@ -112,6 +113,8 @@ fn handler(action: Action, stopping: &CancellationToken) -> MethodRouter<Gateway
         Action::Document => get(openapi::json),
         Action::Page => get(openapi::page),
         Action::Route => post(route::route),
+        Action::Approvals => get(approvals::list),
+        Action::Approve => post(approvals::decide),
         Action::Registry => get(registry::list),
         Action::RegisterTool => put(registry::register),
         Action::UnregisterTool => delete(registry::unregister),

@@ -24,7 +24,7 @@ pub(crate) async fn register(
     body: Bytes,
 ) -> Response {
     let outcome = match serde_json::from_slice::<Map<String, Value>>(&body) {
-        Ok(body) => gateway.registry().register_remote(&name, &body).await.map_err(refusal),
+        Ok(body) => gateway.registry().register_remote(&name, &body).await.map_err(|error| refusal(&error)),
         Err(error) => Err(ApiError::bad_request(format!("reading the body as a JSON object: {error}"))),
     };
     match outcome {
@@ -48,7 +48,7 @@ pub(crate) async fn unregister(State(gateway): State<Gateway>, Path(name): Path<
             let message = format!("Tool '{name}' not found");
             ApiError::new(StatusCode::NOT_FOUND, code::TOOL_NOT_FOUND, message).into_response()
         }
-        Err(error) => refusal(error).into_response(),
+        Err(error) => refusal(&error).into_response(),
     }
 }
 
@@ -67,7 +67,7 @@ fn describe(tool: &RegisteredTool) -> Value {
     })
 }
 
-fn refusal(error: RegisterError) -> ApiError {
+fn refusal(error: &RegisterError) -> ApiError {
     let message = error.to_string();
     match error {
         RegisterError::Configured { .. } => {

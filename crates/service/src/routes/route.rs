@@ -37,10 +37,12 @@ async fn run(
     let text = std::str::from_utf8(body).map_err(|_| ApiError::bad_request("the body must be UTF-8"))?;
     // What parses as JSON is JSON, however it is declared; all else is text.
     let request = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-    let mut options = RouteOptions::default();
-    options.format = query.get("format").map(str::to_owned);
-    options.server = query.get("server").map(str::to_owned);
-    options.timeout = query.number("timeoutMs", 1..=3_600_000)?.map(std::time::Duration::from_millis);
+    let options = RouteOptions {
+        format: query.get("format").map(str::to_owned),
+        server: query.get("server").map(str::to_owned),
+        timeout: query.number("timeoutMs", 1..=3_600_000)?.map(std::time::Duration::from_millis),
+        ..RouteOptions::default()
+    };
     let answer = match gateway.routed(&request, &options, context).await {
         Value::String(xml) => xml,
         other => return Ok(json_response(StatusCode::OK, other.to_string())),

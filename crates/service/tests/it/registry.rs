@@ -159,8 +159,8 @@ async fn an_mcp_client_hears_of_new_tools() {
     assert!(result.body.contains("hello"), "{}", result.body);
 }
 
-fn call(name: &str, input: Value) -> Value {
-    json!({"type": "tool_use", "id": "t1", "name": name, "input": input})
+fn call(name: &str) -> Value {
+    json!({"type": "tool_use", "id": "t1", "name": name, "input": {}})
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn one_registry_is_seen_through_facade_gateway_and_fleet() {
     gateway.fleet().registry().register(says("through-fleet", "three")).unwrap();
     for (name, text) in [("before", "one"), ("through-gateway", "two"), ("through-fleet", "three")] {
         assert!(system.registry().has(name));
-        let result = system.execute(&call(name, json!({})), &RouteOptions::default()).await;
+        let result = system.execute(&call(name), &RouteOptions::default()).await;
         assert_eq!(
             result,
             json!({"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": text}], "status": "success"})
@@ -187,7 +187,7 @@ async fn a_system_is_started_once_and_again_after_its_end() {
     let system = ToolSystem::new(SystemParts::default());
     assert!(!system.is_initialized());
     system.shutdown().await;
-    let before = system.execute(&call("a", json!({})), &RouteOptions::default()).await;
+    let before = system.execute(&call("a"), &RouteOptions::default()).await;
     assert_eq!(before["error"]["message"], "the tool system is not running");
     let (one, other, third) = tokio::join!(system.initialize(), system.initialize(), async {
         system.register_tool(says("a", "meanwhile")).unwrap();
@@ -196,7 +196,7 @@ async fn a_system_is_started_once_and_again_after_its_end() {
     let log = |gateway: &gateway_service::Gateway| std::ptr::from_ref(gateway.log());
     let (one, other, third) = (one.unwrap(), other.unwrap(), third.unwrap());
     assert!(log(&one) == log(&other) && log(&one) == log(&third), "they share one start");
-    let run = async || system.execute(&call("a", json!({})), &RouteOptions::default()).await;
+    let run = async || system.execute(&call("a"), &RouteOptions::default()).await;
     assert_eq!(run().await["content"][0]["text"], "meanwhile");
     tokio::join!(system.shutdown(), system.shutdown());
     system.shutdown().await;
@@ -229,8 +229,7 @@ async fn failures_are_results_in_the_neutral_format() {
     let endless = Handler::function(|_| std::future::pending());
     system.register_tool(RegisteredTool::new("endless", &json!({}), endless).unwrap()).unwrap();
     system.initialize().await.unwrap();
-    let run =
-        async |name: &str, options: &RouteOptions| system.execute(&call(name, json!({})), options).await;
+    let run = async |name: &str, options: &RouteOptions| system.execute(&call(name), options).await;
     for (name, _, message) in results {
         let result = run(name, &RouteOptions::default()).await;
         assert_eq!((&result["status"], &result["tool_use_id"]), (&json!("error"), &json!("t1")));

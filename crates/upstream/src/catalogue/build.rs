@@ -98,6 +98,8 @@ fn read_tool(
         // `idempotentHint` only means something where `readOnlyHint` is false: what changes nothing may run twice.
         idempotent: read_only || labels.idempotent.unwrap_or(false) || any_matches(&rules.idempotent, &name),
         always_allow: any_matches(&rules.always_allow, &name),
+        approval: first(&rules.approval, &name).copied(),
+        registered: spec.endpoint == Endpoint::Registry,
         category: first(&rules.categories, &name)
             .map(|category| Arc::from(category.as_str()))
             .or(labels.category),

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson};
 use serde_json::{Map, Value};
 
-use crate::spec::{UpstreamId, UpstreamSpec};
+use crate::spec::{Approval, UpstreamId, UpstreamSpec};
 
 pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart, changed_definitions};
 pub use filter::{ToolFilter, ToolGroup};
@@ -152,6 +152,10 @@ pub struct CatalogueTool {
     pub idempotent: bool,
     /// It needs no approval, by configuration.
     pub always_allow: bool,
+    /// Whether its calls run, where its server's entry says so.
+    pub approval: Option<Approval>,
+    /// Whether it stands in the registry, so that nobody but us checks its arguments.
+    pub registered: bool,
     /// Its category, from the configuration or the definition.
     pub category: Option<Arc<str>>,
     /// Its importance, from the configuration or the definition.

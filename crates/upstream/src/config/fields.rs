@@ -22,6 +22,8 @@ pub(super) enum Shape {
     /// A number of bytes, or a text with a unit.
     Bytes,
     Choice(&'static [&'static str]),
+    /// One of several words by name.
+    ChoiceMap(&'static [&'static str]),
     Object(&'static [Field]),
     /// Objects by name.
     ObjectMap,
@@ -224,6 +226,11 @@ pub(super) const TOOLS: &[Field] = &[
     field("deny", Shape::Texts, "Patterns of tools that are not offered."),
     field("idempotent", Shape::Texts, "Patterns of tools that may run again after an unclear failure."),
     field("alwaysAllow", Shape::Texts, "Patterns of tools that need no approval."),
+    field(
+        "approval",
+        Shape::ChoiceMap(&["allow", "ask", "deny"]),
+        "By tool pattern: whether calls run, somebody is asked first, or they are refused.",
+    ),
     field("injected", Shape::ObjectMap, "By tool pattern: parameters that the gateway fills in."),
     field(
         "hidden",

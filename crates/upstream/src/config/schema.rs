@@ -127,6 +127,7 @@ fn schema_of(shape: &Shape) -> Value {
             ]
         }),
         Shape::Choice(words) => json!({"enum": words}),
+        Shape::ChoiceMap(words) => json!({"type": "object", "additionalProperties": {"enum": words}}),
         Shape::Object(fields) => schema_of_object(fields),
         Shape::ObjectMap => json!({"type": "object", "additionalProperties": {"type": "object"}}),
         Shape::Either(shapes) => json!({"anyOf": shapes.iter().map(schema_of).collect::<Vec<_>>()}),

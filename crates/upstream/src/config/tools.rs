@@ -6,7 +6,7 @@ use super::fields;
 use super::reader::Reader;
 use super::server::warn_of_unknown;
 use crate::catalogue::Importance;
-use crate::spec::{OnDefinitionChange, ToolRules};
+use crate::spec::{Approval, OnDefinitionChange, ToolRules};
 
 /// Reads `tools` and the fields of other clients that say the same.
 pub(super) fn tool_rules(reader: &Reader<'_>) -> ToolRules {
@@ -49,6 +49,8 @@ fn own_rules(reader: &Reader<'_>, rules: &mut ToolRules) {
     rules.deny = reader.texts("deny").unwrap_or_default();
     rules.idempotent = reader.texts("idempotent").unwrap_or_default();
     rules.always_allow = reader.texts("alwaysAllow").unwrap_or_default();
+    let approval = |reader: &Reader<'_>, name: &str| reader.choice(name, &Approval::WORDS);
+    rules.approval = reader.map_of("approval", approval).unwrap_or_default();
     rules.injected = reader.map_of("injected", members).unwrap_or_default();
     rules.hidden = match reader.get("hidden") {
         Some(Value::Array(_)) => [("*".to_owned(), reader.texts("hidden").unwrap_or_default())].into(),

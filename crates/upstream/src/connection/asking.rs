@@ -79,6 +79,14 @@ impl Asker {
         }
     }
 
+    /// Asks something of our own, and waits for the answer. Whoever cannot be asked this refuses.
+    pub async fn put(&self, method: &str, params: RawJson) -> Result<RawJson, RpcError> {
+        let (answer, receiver) = oneshot::channel();
+        self.take_over(method.to_owned(), Some(params), answer, None);
+        let refused = || RpcError::new(code::METHOD_NOT_FOUND, "the caller cannot be asked");
+        receiver.await.unwrap_or_else(|_| Err(refused()))
+    }
+
     /// Whether both are for the same call.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -1,5 +1,6 @@
 //! The MCP endpoint as callers of both eras see it.
 
+mod approval;
 mod faces;
 mod followup;
 mod matrix;

@@ -131,8 +131,9 @@ fn refused_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0, 0, 0, 0, 0, 0, 0, 0] => Some("this machine"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Some("a loopback address"),
         // IPv4 inside IPv6: mapped, NAT64, 6to4.
-        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
-        [0x2002, high, low, ..] => embedded(high, low),
+        [0, 0, 0, 0, 0, 0xffff, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => embedded(high, low),
         [0x2001, 0, ..] => Some("a tunnel's address"),
         [0x2001, 0xdb8, ..] | [0x3fff, 0..=0x0fff, ..] => Some("an address for examples"),
         [0x2001, 0x2, 0, ..] => Some("an address for measurements"),

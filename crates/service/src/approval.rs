@@ -1,0 +1,349 @@
+//! Which calls run, which are refused, and which wait until somebody approves them.
+//!
+//! A caller over MCP who can answer questions is asked itself. For all others the call waits for somebody with an admin
+//! key: the list is `GET /approvals`, the answer `POST /approvals/{id}`. A call that was not approved in time is refused, but
+//! can go on: once it is approved, the same call of the same caller runs, once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gateway_protocol::{RawJson, method};
+use gateway_store::matches_pattern;
+use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::config::ApprovalConfig;
+use crate::context::RequestContext;
+use crate::errors::code;
+use crate::gateway::Gateway;
+use crate::run::Failure;
+
+/// Characters of the arguments that people are shown.
+const SHOWN: usize = 4_000;
+
+/// What somebody decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Open,
+    Approved,
+    Denied,
+}
+
+/// Calls that wait for somebody with an admin key, and calls that somebody approved and nobody has made yet.
+#[derive(Debug, Default)]
+pub(crate) struct Approvals {
+    waiting: Mutex<Vec<Waiting>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    id: String,
+    digest: [u8; 32],
+    server: String,
+    tool: String,
+    arguments: String,
+    caller: Option<Arc<str>>,
+    since: Instant,
+    verdict: watch::Sender<Verdict>,
+}
+
+impl Approvals {
+    /// The place of a call in the list; a new one where the same call does not stand there. Nothing, where there is no room.
+    fn enter(
+        &self,
+        tool: &CatalogueTool,
+        arguments: &RawJson,
+        context: &RequestContext,
+        config: &ApprovalConfig,
+    ) -> Option<(String, watch::Receiver<Verdict>)> {
+        let digest = digest_of(tool, arguments, context);
+        let mut waiting = self.fresh(config);
+        if let Some(known) = waiting.iter().find(|known| known.digest == digest) {
+            return Some((known.id.clone(), known.verdict.subscribe()));
+        }
+        if waiting.len() >= config.pending {
+            return None;
+        }
+        let (verdict, receiver) = watch::channel(Verdict::Open);
+        let id = new_id()?;
+        waiting.push(Waiting {
+            id: id.clone(),
+            digest,
+            server: tool.server.to_string(),
+            tool: tool.name.clone(),
+            arguments: shown(arguments),
+            caller: context.caller.clone(),
+            since: Instant::now(),
+            verdict,
+        });
+        Some((id, receiver))
+    }
+
+    /// Uses an approval up; whether it was still there.
+    fn take(&self, id: &str) -> bool {
+        let mut waiting = self.waiting();
+        let place = waiting.iter().position(|one| one.id == id && *one.verdict.borrow() == Verdict::Approved);
+        place.map(|place| waiting.swap_remove(place)).is_some()
+    }
+
+    /// Decides about a call; whether there is one of that id.
+    pub(crate) fn decide(&self, id: &str, verdict: Verdict, config: &ApprovalConfig) -> bool {
+        let mut waiting = self.fresh(config);
+        let Some(place) = waiting.iter().position(|one| one.id == id) else { return false };
+        let Some(one) = waiting.get(place) else { return false };
+        one.verdict.send_replace(verdict);
+        if verdict == Verdict::Denied {
+            waiting.swap_remove(place);
+        }
+        true
+    }
+
+    /// The list, for people.
+    pub(crate) fn list(&self, config: &ApprovalConfig) -> Vec<Value> {
+        let mut all: Vec<(Instant, Value)> = Vec::new();
+        for one in self.fresh(config).iter() {
+            let left = config.expiry.saturating_sub(one.since.elapsed());
+            let entry = json!({
+                "id": one.id,
+                "server": one.server,
+                "tool": one.tool,
+                "arguments": one.arguments,
+                "caller": one.caller.as_deref(),
+                "approved": *one.verdict.borrow() == Verdict::Approved,
+                "expiresInMs": u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+            });
+            all.push((one.since, entry));
+        }
+        all.sort_by_key(|(since, _)| *since);
+        all.into_iter().map(|(_, entry)| entry).collect()
+    }
+
+    /// The list without what is too old.
+    fn fresh(&self, config: &ApprovalConfig) -> MutexGuard<'_, Vec<Waiting>> {
+        let mut waiting = self.waiting();
+        waiting.retain(|one| one.since.elapsed() < config.expiry);
+        waiting
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Gateway {
+    /// Whether a call may run; waits until somebody has decided, where somebody has to.
+    pub(crate) async fn approved(
+        &self,
+        tool: &CatalogueTool,
+        arguments: &RawJson,
+        context: &RequestContext,
+        options: &CallOptions,
+    ) -> Result<(), Failure> {
+        match policy(&self.config().approval, tool) {
+            Approval::Allow => Ok(()),
+            Approval::Deny => Err(denied(tool, "the gateway's policy denies it")),
+            // A state is one that we have sealed for this very call, so that it was approved before the server asked.
+            Approval::Ask if options.params.iter().any(|(name, _)| *name == "requestState") => Ok(()),
+            Approval::Ask => {
+                let answer = match &options.asker {
+                    Some(asker) => self.ask_caller(asker, tool, arguments).await,
+                    None => None,
+                };
+                match answer {
+                    Some(outcome) => outcome,
+                    None => self.wait_for_admin(tool, arguments, context).await,
+                }
+            }
+        }
+    }
+
+    /// Asks whoever calls; nothing, where it cannot be asked.
+    async fn ask_caller(
+        &self,
+        asker: &Asker,
+        tool: &CatalogueTool,
+        arguments: &RawJson,
+    ) -> Option<Result<(), Failure>> {
+        let message = format!(
+            "May the tool `{}` of server `{}` run with these arguments?\n{}",
+            tool.name,
+            tool.server,
+            shown(arguments)
+        );
+        let params = json!({
+            "message": message,
+            "requestedSchema": {
+                "type": "object",
+                "properties": {"decision": {"type": "string", "title": "Decision", "enum": ["approve", "deny"]}},
+                "required": ["decision"],
+            },
+        });
+        let params = RawJson::of(&params).ok()?;
+        let asking = asker.put(method::ELICIT, params);
+        let answer = match timeout(self.config().mcp.input_expiry, asking).await {
+            Ok(Ok(answer)) => answer.read::<Value>().unwrap_or_default(),
+            Ok(Err(_)) => return None,
+            Err(_) => return Some(Err(required(tool, "it was not given in time", None))),
+        };
+        let is_approved = answer.get("action") == Some(&json!("accept"))
+            && answer.pointer("/content/decision") == Some(&json!("approve"));
+        Some(if is_approved { Ok(()) } else { Err(denied(tool, "the user did not approve it")) })
+    }
+
+    async fn wait_for_admin(
+        &self,
+        tool: &CatalogueTool,
+        arguments: &RawJson,
+        context: &RequestContext,
+    ) -> Result<(), Failure> {
+        let config = &self.config().approval;
+        if self.config().admin_keys.is_empty() {
+            let why = "nobody can give it: the caller cannot be asked, and no admin key is configured";
+            return Err(required(tool, why, None));
+        }
+        let until = Instant::now() + config.wait;
+        loop {
+            let Some((id, mut verdict)) = self.approvals().enter(tool, arguments, context, config) else {
+                return Err(required(tool, "too many calls wait for it already", None));
+            };
+            let deciding = verdict.wait_for(|verdict| *verdict != Verdict::Open);
+            let decided = timeout_at(until, deciding).await.map(|outcome| outcome.map(|verdict| *verdict));
+            match decided {
+                Ok(Ok(Verdict::Approved)) if self.approvals().take(&id) => return Ok(()),
+                // Another call like this one has used it up.
+                Ok(Ok(Verdict::Approved | Verdict::Open)) => {}
+                Ok(Ok(Verdict::Denied)) => return Err(denied(tool, "an operator denied it")),
+                Ok(Err(_)) => return Err(required(tool, "nobody gave it", None)),
+                Err(_) => {
+                    let why = format!(
+                        "it was not given within {:?}. It can still be given under the id `{id}`; the same call runs then",
+                        config.wait
+                    );
+                    return Err(required(tool, &why, Some(id)));
+                }
+            }
+        }
+    }
+}
+
+/// What the configuration says about a tool. A `deny` stands above everything; then what its server's entry says, then the
+/// patterns for all servers.
+fn policy(config: &ApprovalConfig, tool: &CatalogueTool) -> Approval {
+    let name = format!("{}/{}", tool.server, tool.name);
+    let everywhere = config.tools.iter().find(|(pattern, _)| matches_pattern(pattern, &name));
+    let everywhere = everywhere.map(|(_, approval)| *approval);
+    if tool.approval == Some(Approval::Deny) || everywhere == Some(Approval::Deny) {
+        return Approval::Deny;
+    }
+    let always = tool.always_allow.then_some(Approval::Allow);
+    always.or(tool.approval).or(everywhere).unwrap_or(config.default)
+}
+
+fn denied(tool: &CatalogueTool, why: &str) -> Failure {
+    let message = format!("The tool `{}` may not be called: {why}. Do not call it again.", tool.name);
+    Failure::Refused { code: code::TOOL_DENIED, message, approval: None }
+}
+
+fn required(tool: &CatalogueTool, why: &str, approval: Option<String>) -> Failure {
+    let message = format!("The tool `{}` needs approval, and {why}.", tool.name);
+    Failure::Refused { code: code::APPROVAL_REQUIRED, message, approval }
+}
+
+fn shown(arguments: &RawJson) -> String {
+    arguments.as_str().chars().take(SHOWN).collect()
+}
+
+fn digest_of(tool: &CatalogueTool, arguments: &RawJson, context: &RequestContext) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    let caller = context.caller.as_deref().map_or_else(|| "-".to_owned(), |caller| format!("+{caller}"));
+    for part in
+        [caller.as_bytes(), tool.server.as_str().as_bytes(), tool.name.as_bytes(), arguments.as_bytes()]
+    {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    }
+    digest.finalize().into()
+}
+
+/// Ids cannot be guessed, or whoever may call could learn what others wait for.
+fn new_id() -> Option<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use gateway_upstream::{Catalogue, CatalogueRules, Endpoint, UpstreamSpec, UpstreamTools};
+
+    #[track_caller]
+    fn check(
+        own: &[(&str, Approval)],
+        always: &[&str],
+        all: &[(&str, Approval)],
+        default: Approval,
+        expected: Approval,
+    ) {
+        let mut spec = UpstreamSpec::new("files", Endpoint::Demo);
+        spec.tools.approval =
+            own.iter().map(|(pattern, approval)| ((*pattern).to_owned(), *approval)).collect();
+        spec.tools.always_allow = always.iter().map(|name| (*name).to_owned()).collect();
+        let tools = [RawJson::parse(r#"{"name":"write","inputSchema":{}}"#.to_owned()).unwrap()];
+        let part = UpstreamTools { spec: &spec, tools: &tools };
+        let catalogue = Catalogue::build(1, &[part], &CatalogueRules::default());
+        let mut config = ApprovalConfig { default, ..ApprovalConfig::default() };
+        config.tools = all.iter().map(|(pattern, approval)| ((*pattern).to_owned(), *approval)).collect();
+        let found = policy(&config, catalogue.get("files", "write").unwrap());
+        assert_eq!(found, expected, "{own:?} {always:?} {all:?} {default:?}");
+    }
+
+    #[test]
+    fn a_denial_stands_above_all_and_a_server_above_the_rest() {
+        use Approval::{Allow, Ask, Deny};
+        check(&[], &[], &[], Allow, Allow);
+        check(&[], &[], &[], Ask, Ask);
+        check(&[], &["write"], &[], Ask, Allow);
+        check(&[], &["wr*"], &[("*", Ask)], Deny, Allow);
+        check(&[], &["write"], &[("files/*", Deny)], Allow, Deny);
+        check(&[("write", Deny)], &["write"], &[("*", Allow)], Allow, Deny);
+        check(&[("w*", Ask)], &[], &[("*", Allow)], Allow, Ask);
+        check(&[("*", Ask), ("write", Allow)], &[], &[("*", Ask)], Deny, Allow);
+        check(&[], &[], &[("files/read", Ask), ("files/w*", Ask), ("*", Allow)], Allow, Ask);
+        check(&[], &[], &[("other/*", Deny)], Allow, Allow);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_is_bounded_and_grows_old() {
+        let approvals = Approvals::default();
+        let mut config = ApprovalConfig { pending: 2, ..ApprovalConfig::default() };
+        config.expiry = Duration::from_mins(1);
+        let context = RequestContext::of(&http::HeaderMap::new(), None);
+        let spec = UpstreamSpec::new("files", Endpoint::Demo);
+        let tools = [RawJson::parse(r#"{"name":"write","inputSchema":{}}"#.to_owned()).unwrap()];
+        let part = UpstreamTools { spec: &spec, tools: &tools };
+        let catalogue = Catalogue::build(1, &[part], &CatalogueRules::default());
+        let tool = catalogue.get("files", "write").unwrap();
+        let enter = |text: &str| {
+            let arguments = RawJson::parse(text.to_owned()).unwrap();
+            approvals.enter(tool, &arguments, &context, &config).map(|(id, _)| id)
+        };
+        let (first, second) = (enter("1").unwrap(), enter("2").unwrap());
+        assert!(first != second && first.len() == 32);
+        assert_eq!(enter("1"), Some(first.clone()), "the same call has the same place");
+        assert_eq!(enter("3"), None, "there is no room");
+        assert_eq!(approvals.list(&config).len(), 2);
+        assert!(!approvals.take(&first), "nobody approved it");
+        assert!(approvals.decide(&first, Verdict::Approved, &config));
+        assert!(approvals.take(&first) && !approvals.take(&first), "it is used once");
+        assert!(approvals.decide(&second, Verdict::Denied, &config));
+        assert!(!approvals.decide(&second, Verdict::Approved, &config), "it is gone");
+        let third = enter("3").unwrap();
+        tokio::time::advance(Duration::from_secs(61)).await;
+        assert!(!approvals.decide(&third, Verdict::Approved, &config), "it is too old");
+    }
+}

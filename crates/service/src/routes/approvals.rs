@@ -1,0 +1,33 @@
+//! `/approvals`: calls that wait until somebody approves them.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::approval::Verdict;
+use crate::errors::{ApiError, code, json_response};
+use crate::gateway::Gateway;
+
+/// `GET /approvals`.
+pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
+    let list = gateway.approvals().list(&gateway.config().approval);
+    json_response(StatusCode::OK, json!({"approvals": list}).to_string())
+}
+
+/// `POST /approvals/{id}`.
+pub(crate) async fn decide(State(gateway): State<Gateway>, Path(id): Path<String>, body: Bytes) -> Response {
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let (word, verdict) = match body.get("decision").and_then(Value::as_str) {
+        Some("approve") => ("approve", Verdict::Approved),
+        Some("deny") => ("deny", Verdict::Denied),
+        _ => return ApiError::bad_request("\"decision\" must be \"approve\" or \"deny\"").into_response(),
+    };
+    if gateway.approvals().decide(&id, verdict, &gateway.config().approval) {
+        tracing::info!(decision = word, "Call decided.");
+        return json_response(StatusCode::OK, json!({"id": id, "decision": word}).to_string());
+    }
+    let message = "no call with this id waits; it may have run, been denied or expired";
+    ApiError::new(StatusCode::NOT_FOUND, code::NOT_FOUND, message).into_response()
+}
