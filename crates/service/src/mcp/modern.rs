@@ -130,8 +130,8 @@ pub(super) async fn post(
     request: Request,
 ) -> Response {
     // Two requests are two owners: nothing ties them together.
-    let owner = secret_id().unwrap_or_default().into();
-    let checked = match check(request, context, owner, face, "mcp", Some(headers)) {
+    let single = secret_id().unwrap_or_default().into();
+    let checked = match check(request, context, single, face, "mcp", Some(headers)) {
         Ok(checked) => checked,
         Err(refused) => return refusal(status_of(&refused.error), Some(&refused.id), refused.error),
     };

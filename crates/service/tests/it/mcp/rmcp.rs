@@ -137,12 +137,12 @@ impl Client {
         Self { running: running.unwrap(), heard: Mutex::new(receiver), era }
     }
 
-    fn params(tool: &str, arguments: Value) -> CallToolRequestParams {
+    fn params(tool: &str, arguments: &Value) -> CallToolRequestParams {
         of(json!({"name": tool, "arguments": arguments}))
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> String {
-        let called = self.running.call_tool(Self::params(tool, arguments));
+        let called = self.running.call_tool(Self::params(tool, &arguments));
         let result = tokio::time::timeout(PATIENCE, called).await.unwrap().unwrap();
         to(&result)["content"][0]["text"].as_str().unwrap().to_owned()
     }
@@ -185,7 +185,7 @@ async fn lists_and_calls() {
         assert!(tools.iter().any(|tool| tool.name == "greet"), "{cell}");
         assert_eq!(client.call("greet", json!({"name": "Ada"})).await, "Hello, Ada!", "{cell}");
         let failed =
-            client.running.call_tool(Client::params("test_error_handling", json!({}))).await.unwrap();
+            client.running.call_tool(Client::params("test_error_handling", &json!({}))).await.unwrap();
         assert_eq!(failed.is_error, Some(true), "{cell}");
         let resources = client.running.list_all_resources().await.unwrap();
         let text = resources.iter().find(|resource| resource.name == "static-text").unwrap();
@@ -227,7 +227,7 @@ async fn the_client_is_told() {
         for step in [0, 50, 100] {
             assert_eq!(client.next("progress").await.as_f64(), Some(f64::from(step)), "{cell}");
         }
-        let mut params = Client::params("test_tool_with_logging", json!({}));
+        let mut params = Client::params("test_tool_with_logging", &json!({}));
         match client.era {
             Era::Legacy => {
                 let level: SetLevelRequestParams = of(json!({"level": "info"}));
@@ -275,7 +275,7 @@ async fn the_client_is_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelling_reaches_the_server() {
     each(async |client, cell| {
-        let params = Client::params("test_held_call", json!({"label": "a"}));
+        let params = Client::params("test_held_call", &json!({"label": "a"}));
         let request = ClientRequest::CallToolRequest(Request::new(params));
         let held = client.running.send_cancellable_request(request, PeerRequestOptions::no_options());
         let held = held.await.unwrap();
