@@ -1,5 +1,7 @@
 //! Types mended by the schema.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Number, Value};
 
 use super::{
@@ -11,6 +13,8 @@ use super::{
 const MAX_DEPTH: u32 = 96;
 /// Parts of one object's schema looked at: references can make a short schema endless.
 const MAX_PARTS: usize = 64;
+/// Branches of one union that are put in order.
+const MAX_BRANCHES: usize = 256;
 
 /// What was done to one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +67,7 @@ pub fn coerce(schema: &Value, value: &Value) -> (Value, Vec<Coercion>) {
 }
 
 pub(super) fn coerce_with(validator: &Validator, value: &Value) -> (Value, Vec<Coercion>) {
-    let mut walk = Walk { root: validator.schema(), done: Vec::new() };
+    let mut walk = Walk { root: validator.schema(), kinds: HashMap::new(), done: Vec::new() };
     let mended = walk.mend(validator.schema(), value, "", 0);
     if walk.done.is_empty() || !validator.is_valid(&mended) {
         return (value.clone(), Vec::new());
@@ -73,6 +77,8 @@ pub(super) fn coerce_with(validator: &Validator, value: &Value) -> (Value, Vec<C
 
 struct Walk<'a> {
     root: &'a Value,
+    /// By the address of the schema: the items of a list all have the same one.
+    kinds: HashMap<usize, Kinds>,
     done: Vec<Coercion>,
 }
 
@@ -81,12 +87,17 @@ impl<'a> Walk<'a> {
         self.done.push(Coercion { path: path.to_owned(), rule });
     }
 
+    fn kinds_of(&mut self, schema: &'a Value) -> Kinds {
+        let address = std::ptr::from_ref(schema).addr();
+        *self.kinds.entry(address).or_insert_with(|| accepted_kinds(self.root, schema))
+    }
+
     fn mend(&mut self, schema: &'a Value, value: &Value, path: &str, depth: u32) -> Value {
         let schema = resolve(self.root, schema);
         if depth > MAX_DEPTH || !schema.is_object() {
             return value.clone();
         }
-        let kinds = accepted_kinds(self.root, schema);
+        let kinds = self.kinds_of(schema);
         if kinds.has(Kinds::of(value)) {
             return self.descend(schema, value, path, depth);
         }
@@ -165,8 +176,8 @@ impl<'a> Walk<'a> {
                 out.insert(name.clone(), value.clone());
                 continue;
             };
-            let nullable = accepted_kinds(self.root, inner).has(Kinds::NULL);
-            if value.is_null() && !nullable && !requires(&parts, name) {
+            let unwanted = value.is_null() && !self.kinds_of(inner).has(Kinds::NULL);
+            if unwanted && !requires(&parts, name) {
                 self.note(&below, CoercionRule::NullRemoved);
                 continue;
             }
@@ -203,7 +214,7 @@ impl<'a> Walk<'a> {
 
     /// Branches whose constant members agree with the instance, then the others.
     fn by_fit(&self, branches: &'a [Value], instance: &Map<String, Value>) -> Vec<&'a Value> {
-        let mut ordered: Vec<&Value> = branches.iter().collect();
+        let mut ordered: Vec<&Value> = branches.iter().take(MAX_BRANCHES).collect();
         ordered.sort_by_key(|branch| {
             let Some(properties) = resolve(self.root, branch).get("properties").and_then(Value::as_object)
             else {

@@ -1,5 +1,8 @@
 //! What is wrong with arguments, in words that let a model correct itself.
 
+use std::collections::HashSet;
+use std::io;
+
 use jsonschema::{
     ValidationError,
     error::{TypeKind, ValidationErrorKind},
@@ -13,7 +16,7 @@ pub(super) const MAX_ISSUES: usize = 100;
 /// Characters of a value shown.
 const MAX_SHOWN: usize = 80;
 /// Known parameters named beside an unknown one.
-const MAX_SIBLINGS: usize = 30;
+pub(super) const MAX_SIBLINGS: usize = 30;
 /// Unions inside unions that are looked into.
 const MAX_NESTED: u32 = 8;
 
@@ -63,13 +66,14 @@ pub fn render_issues(issues: &[Issue], rename: &dyn Fn(&str) -> String) -> Strin
 /// Adds what `error` says, leaving out what has been said.
 pub(super) fn collect_issues(schema: &Value, error: &ValidationError<'_>, issues: &mut Vec<Issue>) {
     for issue in issues_of(schema, error, 0) {
-        if !issues.contains(&issue) {
+        if issues.len() < MAX_ISSUES && !issues.contains(&issue) {
             issues.push(issue);
         }
     }
 }
 
-fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32) -> Vec<Issue> {
+/// What `error` says, at most as much as is reported at once.
+pub(super) fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32) -> Vec<Issue> {
     use ValidationErrorKind as Kind;
     let path = error.instance_path().as_str();
     let got = shown(error.instance());
@@ -87,7 +91,10 @@ fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32) -> Vec<Is
         Kind::Required { property } => vec![missing(schema, error, property.as_str().unwrap_or_default())],
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             let siblings = known_siblings(schema, error);
-            unexpected.iter().map(|name| unknown_parameter(error, name, &siblings)).collect()
+            let (path, instance) = (error.instance_path().as_str(), error.instance());
+            let value = |name: &str| instance.get(name).unwrap_or(&Value::Null);
+            let unknown = unexpected.iter().take(MAX_ISSUES);
+            unknown.map(|name| unknown_parameter(path, name, value(name), &siblings)).collect()
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
             if nested < MAX_NESTED {
@@ -114,7 +121,7 @@ fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32) -> Vec<Is
         Kind::Pattern { pattern } => one(format!("text that matches the pattern {pattern}")),
         Kind::UniqueItems => one("no item twice".to_owned()),
         Kind::Contains => one("an item of the kind that the schema asks for".to_owned()),
-        Kind::Not { schema } => one(format!("anything but {}", cut(&schema.to_string()))),
+        Kind::Not { schema } => one(format!("anything but {}", cut(schema))),
         Kind::PropertyNames { error: inner } => {
             let key = shown(inner.instance());
             let wanted = issues_of(schema, inner, nested + 1);
@@ -123,11 +130,11 @@ fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32) -> Vec<Is
             vec![issue(path, format!("keys to be {expected}"), format!("the key {key}"))]
         }
         Kind::FalseSchema => one("nothing here".to_owned()),
-        _ => one(format!("something else: {}", cut(&error.masked().to_string()))),
+        _ => one(format!("something else: {}", cut_text(&error.masked().to_string()))),
     }
 }
 
-fn issue(path: &str, expected: String, got: String) -> Issue {
+pub(super) fn issue(path: &str, expected: String, got: String) -> Issue {
     let message = format!("expected {expected}, got {got}");
     Issue { path: path.to_owned(), expected, got, message, ..Issue::default() }
 }
@@ -156,11 +163,11 @@ fn missing(schema: &Value, error: &ValidationError<'_>, name: &str) -> Issue {
     }
 }
 
-fn unknown_parameter(error: &ValidationError<'_>, name: &str, siblings: &[String]) -> Issue {
+pub(super) fn unknown_parameter(path: &str, name: &str, value: &Value, siblings: &[String]) -> Issue {
     Issue {
-        path: child(error.instance_path().as_str(), name),
+        path: child(path, name),
         expected: "nothing here".to_owned(),
-        got: error.instance().get(name).map_or_else(String::new, shown),
+        got: shown(value),
         siblings: siblings.to_vec(),
         message: "no such parameter, leave it out".to_owned(),
         allowed: None,
@@ -180,7 +187,7 @@ fn owner<'a>(schema: &'a Value, error: &ValidationError<'_>) -> Option<&'a Value
     schema.pointer(owner)
 }
 
-fn child(path: &str, name: &str) -> String {
+pub(super) fn child(path: &str, name: &str) -> String {
     format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
@@ -191,27 +198,27 @@ fn nearest_branch(
     branches: &[Vec<ValidationError<'static>>],
     nested: u32,
 ) -> Option<Vec<Issue>> {
-    let rank = |errors: &[ValidationError<'static>]| {
-        let misfit = errors.iter().map(|error| misfit(path, error)).max().unwrap_or(0);
-        (misfit, errors.len())
-    };
+    let misfit =
+        |error: &ValidationError<'static>| misfit_of(error).at(error.instance_path().as_str() == path);
+    let rank =
+        |errors: &[ValidationError<'static>]| (errors.iter().map(misfit).max().unwrap_or(0), errors.len());
     let (best, errors) =
         branches.iter().map(|errors| (rank(errors), errors)).min_by_key(|(rank, _)| *rank)?;
-    if best.0 < WRONG_KIND {
-        return Some(errors.iter().flat_map(|error| issues_of(schema, error, nested + 1)).collect());
+    let issues = |error| issues_of(schema, error, nested + 1);
+    if best.0 < Misfit::KIND {
+        return Some(errors.iter().flat_map(issues).take(MAX_ISSUES).collect());
     }
-    let merged = branches.iter().flatten().filter(|error| misfit(path, error) == WRONG_KIND);
-    let issues: Vec<Issue> = merged.flat_map(|error| issues_of(schema, error, nested + 1)).collect();
+    let wrong = branches.iter().flatten().filter(|error| misfit(error) == Misfit::KIND);
+    merged_kinds(path, wrong.flat_map(issues).take(MAX_ISSUES).collect()).map(|issue| vec![issue])
+}
+
+/// One issue for a value that is of none of the kinds that several branches want.
+pub(super) fn merged_kinds(path: &str, issues: Vec<Issue>) -> Option<Issue> {
     let got = issues.first()?.got.clone();
     if issues.iter().all(|issue| issue.allowed.is_some()) {
+        let mut known = HashSet::new();
         let values = issues.into_iter().filter_map(|issue| issue.allowed).flatten();
-        let mut unique = Vec::new();
-        values.for_each(|value| {
-            if !unique.contains(&value) {
-                unique.push(value);
-            }
-        });
-        return Some(vec![listed(path, unique, got)]);
+        return Some(listed(path, values.filter(|value| known.insert(value.to_string())).collect(), got));
     }
     let mut wanted: Vec<String> = Vec::new();
     for issue in issues {
@@ -219,26 +226,38 @@ fn nearest_branch(
             wanted.push(issue.expected);
         }
     }
-    Some(vec![issue(path, wanted.join(" or "), got)])
+    Some(issue(path, wanted.join(" or "), got))
 }
 
-/// The value is of another kind than the branch wants.
-const WRONG_KIND: u8 = 2;
+/// How far an issue speaks against the branch that it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misfit {
+    /// The value is of another kind than is wanted.
+    Kind,
+    /// Another constant is wanted, which is how branches are told apart.
+    Constant,
+    Other,
+}
 
-/// How far one error speaks against its branch.
-fn misfit(path: &str, error: &ValidationError<'_>) -> u8 {
-    let here = error.instance_path().as_str() == path;
-    match error.kind() {
-        ValidationErrorKind::Type { .. }
-        | ValidationErrorKind::Enum { .. }
-        | ValidationErrorKind::Constant { .. }
-            if here =>
-        {
-            WRONG_KIND
+impl Misfit {
+    /// The value itself is of another kind than the branch wants.
+    pub(super) const KIND: u8 = 2;
+
+    /// The more, the farther; what is wrong `here`, with the value itself, is worst.
+    pub(super) fn at(self, here: bool) -> u8 {
+        match self {
+            Self::Kind | Self::Constant if here => Self::KIND,
+            Self::Constant => 1,
+            Self::Kind | Self::Other => 0,
         }
-        // A member that tells branches apart.
-        ValidationErrorKind::Constant { .. } => 1,
-        _ => 0,
+    }
+}
+
+pub(super) fn misfit_of(error: &ValidationError<'_>) -> Misfit {
+    match error.kind() {
+        ValidationErrorKind::Constant { .. } => Misfit::Constant,
+        ValidationErrorKind::Type { .. } | ValidationErrorKind::Enum { .. } => Misfit::Kind,
+        _ => Misfit::Other,
     }
 }
 
@@ -260,18 +279,45 @@ fn counted(count: u64, thing: &str) -> String {
 }
 
 /// The kind of a value and as much of it as helps.
-fn shown(value: &Value) -> String {
+pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) => value.to_string(),
         Value::Array(items) if items.is_empty() => "an empty array".to_owned(),
         Value::Object(map) if map.is_empty() => "an empty object".to_owned(),
-        _ => format!("{} {}", kind_name(value), cut(&value.to_string())),
+        _ => format!("{} {}", kind_name(value), cut(value)),
     }
 }
 
-fn cut(text: &str) -> String {
+/// The beginning of a value's JSON, which is not written any further: one large value can be in many issues.
+pub(super) fn cut(value: &Value) -> String {
+    // No character takes more than four bytes.
+    let mut start = Start { bytes: Vec::new(), most: 4 * (MAX_SHOWN + 1) };
+    // The only error is that of a start that is full.
+    let _ = serde_json::to_writer(&mut start, value);
+    cut_text(&String::from_utf8_lossy(&start.bytes))
+}
+
+fn cut_text(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
+/// Takes bytes until it is full.
+struct Start {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl io::Write for Start {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.most.saturating_sub(self.bytes.len()).min(bytes.len());
+        self.bytes.extend_from_slice(bytes.get(..room).unwrap_or_default());
+        Ok(room)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -4,12 +4,18 @@
 //! it, [`Validator::coerce`] mends types by the original schema where that was asked for, and
 //! [`Validator::validate`] lists everything that is still wrong, for [`render_issues`] to tell the model.
 
+mod apply;
+mod bounded;
 mod coerce;
+mod cost;
+mod graph;
 mod issues;
 mod kinds;
 mod lenient;
+mod listing;
 mod names;
 mod parse;
+mod risk;
 mod validate;
 
 pub use coerce::{Coercion, CoercionRule, coerce};

@@ -1,11 +1,17 @@
 //! Validation against a tool's original schema.
 
+use std::fmt::Write as _;
+
 use jsonschema::Draft;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
+    bounded::Run,
     coerce::{Coercion, coerce_with},
+    graph::Graph,
     issues::{Issue, MAX_ISSUES, collect_issues},
+    listing::list_issues,
+    risk::{Risk, risk_of},
 };
 
 /// Parts of a broken schema taken out before it is given up.
@@ -27,7 +33,7 @@ pub struct Omission {
 #[derive(Debug)]
 pub struct Validator {
     schema: Value,
-    compiled: Option<jsonschema::Validator>,
+    checks: Option<Checks>,
     omissions: Vec<Omission>,
 }
 
@@ -35,8 +41,8 @@ impl Validator {
     /// Compiles `schema`: the draft that `$schema` names, 2020-12 without one.
     pub fn new(schema: &Value) -> Self {
         let mut omissions = Vec::new();
-        let compiled = compile(schema, &mut omissions);
-        Self { schema: schema.clone(), compiled, omissions }
+        let checks = compile(schema, &mut omissions);
+        Self { schema: schema.clone(), checks, omissions }
     }
 
     /// The parts of the schema that are not checked.
@@ -51,19 +57,34 @@ impl Validator {
 
     /// Whether `value` is valid.
     pub fn is_valid(&self, value: &Value) -> bool {
-        self.compiled.as_ref().is_none_or(|compiled| compiled.is_valid(value))
+        match &self.checks {
+            None => true,
+            Some(Checks::Library(compiled)) => compiled.is_valid(value),
+            Some(Checks::Bounded(compiled, graph)) => match affordable(compiled.as_ref(), graph, value) {
+                Some(compiled) => compiled.is_valid(value),
+                None => Run::new(graph, value).verdict().unwrap_or(false),
+            },
+        }
     }
 
     /// Everything that is wrong with `value`, at most a hundred entries.
     pub fn validate(&self, value: &Value) -> Vec<Issue> {
+        match &self.checks {
+            None => Vec::new(),
+            Some(Checks::Library(compiled)) => self.collect(compiled, value),
+            Some(Checks::Bounded(compiled, graph)) => match affordable(compiled.as_ref(), graph, value) {
+                Some(compiled) => self.collect(compiled, value),
+                None => list_issues(graph, value),
+            },
+        }
+    }
+
+    fn collect(&self, compiled: &jsonschema::Validator, value: &Value) -> Vec<Issue> {
         let mut issues = Vec::new();
-        if let Some(compiled) = &self.compiled {
-            for error in compiled.iter_errors(value) {
-                collect_issues(&self.schema, &error, &mut issues);
-                if issues.len() >= MAX_ISSUES {
-                    issues.truncate(MAX_ISSUES);
-                    break;
-                }
+        for error in compiled.iter_errors(value) {
+            collect_issues(&self.schema, &error, &mut issues);
+            if issues.len() >= MAX_ISSUES {
+                break;
             }
         }
         issues
@@ -75,7 +96,25 @@ impl Validator {
     }
 }
 
-fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<jsonschema::Validator> {
+/// What checks values.
+#[derive(Debug)]
+enum Checks {
+    /// The library, whose time grows with the size of schema and value.
+    Library(jsonschema::Validator),
+    /// The library, where it reads the schema in bounded time, for values that it surely checks in bounded time; for
+    /// all others the graph.
+    Bounded(Option<jsonschema::Validator>, Graph),
+}
+
+fn affordable<'a>(
+    compiled: Option<&'a jsonschema::Validator>,
+    graph: &Graph,
+    value: &Value,
+) -> Option<&'a jsonschema::Validator> {
+    compiled.filter(|_| Run::new(graph, value).is_affordable())
+}
+
+fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<Checks> {
     let first = match build(schema, None) {
         Ok(compiled) => return Some(compiled),
         Err(fault) => fault,
@@ -132,7 +171,8 @@ fn escaped(target: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'()*+,;=%".contains(&byte) {
             written.push(char::from(byte));
         } else {
-            written.push_str(&format!("%{byte:02X}"));
+            // Writing to a text cannot go wrong.
+            let _ = write!(written, "%{byte:02X}");
         }
     }
     written
@@ -191,19 +231,56 @@ fn numbered(pattern: &str) -> String {
     written
 }
 
-fn build(schema: &Value, draft: Option<Draft>) -> Result<jsonschema::Validator, Omission> {
+fn build(schema: &Value, draft: Option<Draft>) -> Result<Checks, Omission> {
+    let risk = risk_of(schema);
+    let compiled = if risk == Risk::Schema {
+        check_form(schema, draft)?;
+        None
+    } else {
+        Some(build_all(schema, draft)?)
+    };
+    match compiled {
+        Some(compiled) if risk == Risk::None => Ok(Checks::Library(compiled)),
+        compiled => {
+            let graph = Graph::new(schema, draft.unwrap_or_else(|| Draft::default().detect(schema)))
+                .map_err(|reason| Omission { path: String::new(), reason })?;
+            if compiled.is_none() && !graph.is_sound() {
+                let reason = "a keyword that cannot be used".to_owned();
+                return Err(Omission { path: String::new(), reason });
+            }
+            Ok(Checks::Bounded(compiled, graph))
+        }
+    }
+}
+
+fn build_all(schema: &Value, draft: Option<Draft>) -> Result<jsonschema::Validator, Omission> {
     let mut options = jsonschema::options().offline().should_validate_formats(false);
     if let Some(draft) = draft {
         options = options.with_draft(draft);
     }
-    options.build(schema).map_err(|error| Omission {
-        path: error.instance_path().as_str().to_owned(),
-        reason: error.to_string(),
-    })
+    options.build(schema).map_err(|error| omission(&error))
+}
+
+/// Whether a schema that is not compiled as a whole is what its draft calls a schema.
+fn check_form(schema: &Value, draft: Option<Draft>) -> Result<(), Omission> {
+    let name = match draft.unwrap_or_else(|| Draft::default().detect(schema)) {
+        Draft::Draft4 => "http://json-schema.org/draft-04/schema#",
+        Draft::Draft6 => "http://json-schema.org/draft-06/schema#",
+        Draft::Draft7 => "http://json-schema.org/draft-07/schema#",
+        Draft::Draft201909 => "https://json-schema.org/draft/2019-09/schema",
+        Draft::Draft202012 => "https://json-schema.org/draft/2020-12/schema",
+        _ => return Err(Omission { path: String::new(), reason: "an unknown draft".to_owned() }),
+    };
+    let form = build_all(&json!({"$schema": name, "$ref": name}), None)?;
+    form.validate(schema).map_err(|error| omission(&error))
+}
+
+fn omission(error: &jsonschema::ValidationError<'_>) -> Omission {
+    Omission { path: error.instance_path().as_str().to_owned(), reason: error.to_string() }
 }
 
 /// Takes out what does not compile, bit by bit. Only ever relaxes.
-fn compile_in_part(schema: &Value, omissions: &mut Vec<Omission>) -> Option<jsonschema::Validator> {
+fn compile_in_part(schema: &Value, omissions: &mut Vec<Omission>) -> Option<Checks> {
     let mut rest = schema.clone();
     let unknown_draft = rest.get("$schema").is_some() && build(&Value::Bool(true), None).is_ok();
     for _ in 0..MAX_OMISSIONS {

@@ -9,6 +9,7 @@ mod dialects;
 mod found;
 mod history;
 mod hostile;
+mod hostile_arguments;
 mod hostile_fuzz;
 mod invited;
 mod invited_properties;

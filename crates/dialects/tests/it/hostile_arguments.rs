@@ -1,0 +1,367 @@
+//! Schemas that make checking arguments exponential where every reference is followed each time.
+//!
+//! Nothing is timed: without a bound these tests do not end.
+
+use std::path::Path;
+
+use gateway_dialects::arguments::{Issue, Validator};
+use serde_json::{Map, Value, json};
+
+/// Makes a definition of a reference to the next one.
+type Part = fn(Value) -> Value;
+
+fn reference(index: usize) -> Value {
+    json!({"$ref": format!("#/$defs/d{index}")})
+}
+
+/// `count` definitions, each made of the next one, and `last` behind them.
+fn chain(count: usize, last: Value, part: impl Fn(Value) -> Value) -> Value {
+    let parts = (0..count).map(|index| (format!("d{index}"), part(reference(index + 1))));
+    let definitions: Map<String, Value> = parts.chain([(format!("d{count}"), last)]).collect();
+    json!({"$ref": "#/$defs/d0", "$defs": definitions})
+}
+
+/// `depth` levels of `level` around `last`.
+fn deep(depth: usize, last: Value, level: impl Fn(Value) -> Value) -> Value {
+    (0..depth).fold(last, |inner, _| level(inner))
+}
+
+fn in_a(inner: Value) -> Value {
+    Value::Object(Map::from_iter([("a".to_owned(), inner)]))
+}
+
+fn in_list(inner: Value) -> Value {
+    Value::Array(vec![inner])
+}
+
+/// The right value is taken; the wrong one is refused with reasons, all of which lead into the value.
+#[track_caller]
+fn check(name: &str, schema: &Value, right: &Value, wrong: &Value) -> Vec<Issue> {
+    let validator = Validator::new(schema);
+    assert_eq!(validator.omissions(), [], "{name}");
+    assert_eq!(validator.validate(right), [], "{name}");
+    assert!(validator.is_valid(right), "{name}");
+    assert!(!validator.is_valid(wrong), "{name}");
+    let issues = validator.validate(wrong);
+    assert!(!issues.is_empty() && issues.len() <= 100, "{name}: {} issues", issues.len());
+    for issue in &issues {
+        assert!(!issue.message.contains("budget"), "{name}: {issue:?}");
+        // A parameter that is missing stands in one that is there.
+        let there = wrong.pointer(&issue.path).or_else(|| wrong.pointer(issue.path.rsplit_once('/')?.0));
+        assert!(there.is_some(), "{name}: {issue:?}");
+    }
+    assert_eq!(validator.coerce(right), (right.clone(), Vec::new()), "{name}");
+    let _ = validator.coerce(wrong);
+    issues
+}
+
+#[test]
+fn chains_that_refer_twice_to_the_next_part() {
+    let integer = || json!({"type": "integer"});
+    let parts: [(&str, Part); 9] = [
+        ("allOf", |next| json!({"allOf": [next, next]})),
+        ("anyOf", |next| json!({"anyOf": [next, next]})),
+        ("oneOf", |next| json!({"oneOf": [next, {"allOf": [next, {"type": "string"}]}]})),
+        ("if", |next| json!({"if": next, "then": next, "else": next})),
+        ("not", |next| json!({"not": {"not": next}, "allOf": [next]})),
+        ("anyOf and allOf", |next| json!({"anyOf": [next, {"not": next}], "allOf": [next]})),
+        (
+            "dependentSchemas",
+            |next| json!({"dependentSchemas": {"a": next, "b": next}, "anyOf": [next, next]}),
+        ),
+        ("dependencies", |next| json!({"dependencies": {"a": next}, "anyOf": [next, next]})),
+        ("three", |next| json!({"allOf": [next, next, next]})),
+    ];
+    for (name, part) in parts {
+        for count in [24, 60] {
+            let schema = chain(count, integer(), part);
+            let issues = check(name, &schema, &json!(1), &json!("x"));
+            assert!(issues.iter().all(|issue| issue.path.is_empty()), "{name}: {issues:?}");
+            // As the type of a parameter, by draft-07 too, and beside a member that nobody knows.
+            let object = json!({
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "type": "object",
+                "properties": {"p": {"$ref": "#/$defs/d0"}, "q": {"type": "string"}},
+                "required": ["p", "q"],
+                "additionalProperties": false,
+                "$defs": schema["$defs"],
+            });
+            if !name.starts_with("dependentSchemas") {
+                let wrong = json!({"p": "x", "r": 1});
+                let issues = check(name, &object, &json!({"p": 1, "q": "s"}), &wrong);
+                let mut paths: Vec<&str> = issues.iter().map(|issue| issue.path.as_str()).collect();
+                paths.sort_unstable();
+                paths.dedup();
+                assert_eq!(paths, ["/p", "/q", "/r"], "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn objects_whose_members_are_reached_in_two_ways() {
+    let object = || json!({"type": "object"});
+    let parts: [(&str, Part); 7] = [
+        ("properties", |next| json!({"allOf": [{"properties": {"a": next}}, {"properties": {"a": next}}]})),
+        (
+            "properties and patterns",
+            |next| json!({"properties": {"a": next}, "patternProperties": {"^a": next}}),
+        ),
+        ("patterns", |next| json!({"patternProperties": {"^a": next, "a$": next}})),
+        ("additional", |next| {
+            json!({"anyOf": [
+            {"additionalProperties": next, "required": ["b"]}, {"additionalProperties": next}]})
+        }),
+        ("one", |next| {
+            json!({"oneOf": [
+            {"properties": {"a": next}, "required": ["b"]}, {"properties": {"a": next}}]})
+        }),
+        ("condition", |next| {
+            let member = json!({"properties": {"a": next}});
+            json!({"if": member, "then": member, "else": member})
+        }),
+        ("dependent", |next| {
+            let member = json!({"properties": {"a": next}});
+            json!({"properties": {"a": next}, "dependentSchemas": {"a": member}})
+        }),
+    ];
+    for (name, part) in parts {
+        let schema = chain(40, object(), part);
+        check(name, &schema, &deep(40, json!({}), in_a), &deep(40, json!(1), in_a));
+        // The same for one schema that refers to itself, as deep as JSON is read.
+        let schema =
+            json!({"$ref": "#/$defs/d0", "$defs": {"d0": {"allOf": [object(), part(reference(0))]}}});
+        let issues = check(name, &schema, &deep(120, json!({}), in_a), &deep(120, json!(1), in_a));
+        assert!(issues.iter().any(|issue| issue.path == "/a".repeat(120)), "{name}: {issues:?}");
+    }
+}
+
+#[test]
+fn lists_whose_items_are_reached_in_two_ways() {
+    let parts: [(&str, Part); 4] = [
+        ("items", |next| json!({"allOf": [{"items": next}, {"items": next}]})),
+        ("prefix", |next| json!({"allOf": [{"prefixItems": [next]}, {"items": next}]})),
+        ("contains", |next| json!({"contains": next, "items": next})),
+        (
+            "unevaluated",
+            |next| json!({"anyOf": [{"unevaluatedItems": next}, {"unevaluatedItems": next, "minItems": 9}]}),
+        ),
+    ];
+    for (name, part) in parts {
+        let schema = chain(40, json!({"type": "integer"}), part);
+        check(name, &schema, &deep(40, json!(1), in_list), &deep(40, json!("x"), in_list));
+        let own = json!({"$ref": "#/$defs/d0", "$defs": {"d0": {
+            "anyOf": [{"type": "integer"}, {"allOf": [{"type": "array"}, part(reference(0))]}]
+        }}});
+        check(name, &own, &deep(120, json!(1), in_list), &deep(120, json!("x"), in_list));
+    }
+}
+
+#[test]
+fn keys_that_are_checked_by_a_chain() {
+    let names = chain(40, json!({"maxLength": 3}), |next| json!({"anyOf": [next, next]}));
+    let schema = json!({"propertyNames": {"$ref": "#/$defs/d0"}, "$defs": names["$defs"]});
+    check("propertyNames", &schema, &json!({"abc": 1}), &json!({"abcd": 1}));
+}
+
+#[test]
+fn unevaluated_inside_unevaluated() {
+    let known = || json!({"properties": {"a": true}});
+    let (right, wrong) = (json!({"a": 1}), json!({"a": 1, "b": 2}));
+    let inline = deep(60, known(), |inner| json!({"allOf": [inner], "unevaluatedProperties": false}));
+    check("inline", &inline, &right, &wrong);
+    let once = chain(60, known(), |next| json!({"allOf": [next], "unevaluatedProperties": false}));
+    check("once", &once, &right, &wrong);
+    let twice = chain(60, known(), |next| json!({"anyOf": [next, next], "unevaluatedProperties": false}));
+    let issues = check("twice", &twice, &right, &wrong);
+    assert!(issues.iter().any(|issue| issue.path == "/b" && issue.message.contains("no such parameter")));
+    // The compiler itself would not end here.
+    let mut outer = chain(60, known(), |next| json!({"allOf": [next, next]}));
+    outer["unevaluatedProperties"] = json!(false);
+    check("compiler", &outer, &right, &wrong);
+    let mut items = chain(60, json!({"prefixItems": [true]}), |next| json!({"allOf": [next, next]}));
+    items["unevaluatedItems"] = json!({"type": "integer"});
+    check("items", &items, &json!(["x", 1]), &json!(["x", "y"]));
+    // With a part that is broken, what counts on all parts is left out, and said so.
+    outer["$defs"]["d60"]["pattern"] = json!("(");
+    let validator = Validator::new(&outer);
+    assert!(validator.omissions().iter().any(|omission| omission.path == "/unevaluatedProperties"));
+    assert!(validator.is_valid(&wrong));
+}
+
+#[test]
+fn dynamic_references_and_documents_inside() {
+    let tree = json!({
+        "$id": "http://example.com/tree",
+        "$dynamicAnchor": "node",
+        "anyOf": [
+            {"type": "integer"},
+            {"type": "object", "allOf": [
+                {"additionalProperties": {"$dynamicRef": "#node"}},
+                {"properties": {"a": {"$dynamicRef": "#node"}}}
+            ]}
+        ],
+    });
+    check("dynamic", &tree, &deep(120, json!(1), in_a), &deep(120, json!("x"), in_a));
+    // Each of many documents refers to all of them: the order in which they are entered is looked at.
+    let documents = (0..12).map(|index| {
+        let all: Vec<Value> = (0..12).map(|other| json!({"$ref": format!("r{other}")})).collect();
+        (
+            format!("r{index}"),
+            json!({"$id": format!("r{index}"), "type": "object", "properties": {"a": {"allOf": all}}}),
+        )
+    });
+    let schema = json!({
+        "$id": "http://example.com/", "$ref": "r0", "$defs": documents.collect::<Map<String, Value>>(),
+    });
+    check("documents", &schema, &deep(8, json!({}), in_a), &deep(8, json!(1), in_a));
+}
+
+#[test]
+fn definitions_that_all_refer_to_each_other() {
+    let count = 25;
+    let definitions = |part: &dyn Fn(Vec<Value>) -> Value| {
+        let all = (0..count).map(|index| {
+            let others = (0..count).filter(|other| *other != index).map(reference);
+            (format!("d{index}"), part(others.collect()))
+        });
+        json!({"$ref": "#/$defs/d0", "$defs": all.collect::<Map<String, Value>>()})
+    };
+    let members = definitions(&|others| {
+        let mut branches: Vec<Value> = others
+            .into_iter()
+            .map(|other| json!({"type": "object", "properties": {"a": other}, "required": ["a"]}))
+            .collect();
+        branches.push(json!({"type": "integer"}));
+        json!({"anyOf": branches})
+    });
+    check("members", &members, &deep(40, json!(1), in_a), &deep(40, json!("x"), in_a));
+    // These ask about themselves without a way down; such a question counts as answered with yes.
+    let beside = definitions(&|others| json!({"type": "integer", "allOf": others}));
+    check("beside", &beside, &json!(1), &json!("x"));
+}
+
+#[test]
+fn what_is_beyond_the_budget_is_refused() {
+    // A chain that is longer than the stack may grow.
+    let schema = chain(5000, json!({"type": "integer"}), |next| json!({"allOf": [next]}));
+    let validator = Validator::new(&schema);
+    assert!(!validator.is_valid(&json!(1)));
+    let issues = validator.validate(&json!(1));
+    assert_eq!(issues.len(), 1);
+    assert!(issues[0].message.contains("could not be checked within the budget"), "{issues:?}");
+}
+
+#[test]
+fn recursive_schemas_keep_the_words_of_the_library() {
+    let tree = json!({
+        "type": "object",
+        "properties": {"n": {"type": "integer"}, "list": {"type": "array", "items": {"$ref": "#"}}},
+        "required": ["n"],
+        "additionalProperties": false,
+    });
+    let wide: Vec<Value> = (0..20_000).map(|n| json!({"n": n})).collect();
+    let validator = Validator::new(&tree);
+    assert!(validator.is_valid(&json!({"n": 1, "list": wide})));
+    let issues = validator.validate(&json!({"n": 1, "list": [{"m": 2}]}));
+    let told: Vec<(&str, &str)> =
+        issues.iter().map(|issue| (issue.path.as_str(), issue.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            ("/list/0/m", "no such parameter, leave it out"),
+            ("/list/0/n", "required but missing, expected integer"),
+        ]
+    );
+}
+
+#[test]
+fn many_wrong_values_in_a_union_are_cut() {
+    let schema = json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]});
+    let value = Value::Array((0..100_000).map(Value::from).collect());
+    let validator = Validator::new(&schema);
+    assert_eq!(validator.validate(&value).len(), 100);
+    // A large value is not written out for each thing that is wrong with it.
+    let long = json!({"text": "x".repeat(200_000)});
+    let parts: Vec<Value> = (0..100).map(|index| json!({"minProperties": index + 2})).collect();
+    let issues = Validator::new(&json!({"allOf": parts})).validate(&long);
+    assert_eq!(issues.len(), 100);
+    assert!(issues.iter().all(|issue| issue.got.chars().count() < 100), "{}", issues[0].got);
+    let options: Vec<Value> = (0..20_000).map(Value::from).collect();
+    let listed = Validator::new(&json!({"anyOf": [{"enum": options}, {"enum": options}]}));
+    let allowed = listed.validate(&json!("x")).remove(0).allowed.unwrap();
+    assert_eq!(allowed.len(), 20_000);
+}
+
+#[test]
+fn long_lists_are_mended_in_bounded_time() {
+    let kinds = chain(40, json!({"type": "integer"}), |next| json!({"anyOf": [next, next]}));
+    let schema = json!({"type": "array", "items": {"$ref": "#/$defs/d0"}, "$defs": kinds["$defs"]});
+    let list = |item: Value| Value::Array(vec![item; 20_000]);
+    let (mended, done) = Validator::new(&schema).coerce(&list(json!(1)));
+    assert_eq!((mended, done), (list(json!(1)), Vec::new()));
+}
+
+/// The schema inside one that holds more documents than the compiler is given, so that it is never compiled whole.
+fn guarded(schema: &Value, draft: &str) -> Option<Value> {
+    let mut inner = schema.clone();
+    let name = match &mut inner {
+        // Until draft-07 a reference hides its neighbours, a name among them.
+        Value::Object(map) if draft.contains("draft-07") && map.contains_key("$ref") => return None,
+        Value::Object(map) => {
+            map.shift_remove("$schema");
+            map.entry("$id").or_insert_with(|| json!("http://example.com/case")).clone()
+        }
+        _ => json!("#/definitions/case"),
+    };
+    let others =
+        (0..5).map(|index| (format!("other{index}"), json!({"$id": format!("http://example.com/{index}")})));
+    let mut definitions: Map<String, Value> = others.collect();
+    definitions.insert("case".to_owned(), inner);
+    Some(
+        json!({"$schema": draft, "allOf": [{"$ref": name}, {"$ref": "http://example.com/0"}], "definitions": definitions}),
+    )
+}
+
+#[test]
+fn verdicts_of_the_test_suite_stay_as_they_are() {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/json-schema-test-suite/tests");
+    if !suite.exists() {
+        eprintln!("skipped: no json-schema-test-suite beside the checkout");
+        return;
+    }
+    for (folder, draft, least) in [
+        ("draft7", "http://json-schema.org/draft-07/schema#", 700),
+        ("draft2020-12", "https://json-schema.org/draft/2020-12/schema", 1000),
+    ] {
+        let (mut checked, mut left_out) = (0, 0);
+        for entry in std::fs::read_dir(suite.join(folder)).unwrap() {
+            let file = entry.unwrap().path();
+            // Other vocabularies and documents elsewhere are out of reach.
+            if file.is_dir() || ["vocabulary.json", "refRemote.json"].iter().any(|name| file.ends_with(name))
+            {
+                continue;
+            }
+            let groups: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+            for group in groups {
+                let validator = guarded(&group["schema"], draft).map(|schema| Validator::new(&schema));
+                let Some(validator) = validator.filter(|validator| validator.omissions().is_empty()) else {
+                    left_out += 1;
+                    continue;
+                };
+                for test in group["tests"].as_array().unwrap() {
+                    let place =
+                        format!("{}: {}: {}", file.display(), group["description"], test["description"]);
+                    assert_eq!(Some(validator.is_valid(&test["data"])), test["valid"].as_bool(), "{place}");
+                    assert_eq!(
+                        validator.validate(&test["data"]).is_empty(),
+                        test["valid"] == true,
+                        "{place}"
+                    );
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked >= least && left_out <= 20, "{folder}: {checked} cases, {left_out} schemas left out");
+    }
+}
