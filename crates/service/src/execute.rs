@@ -20,7 +20,7 @@ use crate::gateway::Gateway;
 use crate::mcp::finder::may_be_meant;
 use crate::query::Parameters;
 use crate::render::{ListRequest, Rendered, unknown_dialect};
-use crate::run::{Failure, Origin, error_result, pointer_name};
+use crate::run::{Call, Failure, Origin, error_result, pointer_name};
 
 /// A turn to run.
 #[derive(Clone, Debug)]
@@ -221,7 +221,9 @@ impl Turn {
             Ok(parsed) => parsed,
             Err(error) => {
                 let failure = Failure::Unreadable(error.to_string());
-                gateway.record_refusal(tool, &as_sent(&call.arguments), permit, context, origin, &failure);
+                let arguments = as_sent(&call.arguments);
+                let refused = Call { tool, arguments: &arguments, context, origin };
+                gateway.record_refusal(refused, permit, &failure);
                 return ran.failed(failure);
             }
         };
@@ -236,7 +238,8 @@ impl Turn {
             Ok(value) => value,
             Err(error) => {
                 let failure = Failure::Arguments(format!("The arguments cannot be read: {error}"));
-                gateway.record_refusal(tool, &logged(&sent), permit, context, origin, &failure);
+                let refused = Call { tool, arguments: &logged(&sent), context, origin };
+                gateway.record_refusal(refused, permit, &failure);
                 return ran.failed(failure);
             }
         };
@@ -254,11 +257,14 @@ impl Turn {
                     mended
                 }
                 Err(failure) => {
-                    gateway.record_refusal(tool, &logged(&value), permit, context, origin, &failure);
+                    let refused = Call { tool, arguments: &logged(&value), context, origin };
+                    gateway.record_refusal(refused, permit, &failure);
                     return ran.failed(failure);
                 }
             };
-        match gateway.run(tool, &logged(&value), permit, context, origin).await {
+        let arguments = logged(&value);
+        let call = Call { tool, arguments: &arguments, context, origin };
+        match gateway.run(call, permit, context.call_options()).await {
             Ok(done) => {
                 ran.result = done.result;
                 ran.is_cached = done.age.is_some();

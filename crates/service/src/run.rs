@@ -29,6 +29,15 @@ pub(crate) struct Origin {
     pub(crate) provider: Option<Arc<str>>,
 }
 
+/// A call to make: which tool, with what, for whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) tool: &'a CatalogueTool,
+    pub(crate) arguments: &'a RawJson,
+    pub(crate) context: &'a RequestContext,
+    pub(crate) origin: &'a Origin,
+}
+
 /// What a call gave.
 #[derive(Clone, Debug)]
 pub(crate) struct Done {
@@ -170,31 +179,17 @@ impl Gateway {
     /// configuration allows that, which is written to the log too. A caller who goes away cancels it.
     pub(crate) async fn run(
         &self,
-        tool: &CatalogueTool,
-        arguments: &RawJson,
+        call: Call<'_>,
         permit: Permit,
-        context: &RequestContext,
-        origin: &Origin,
-    ) -> Result<Done, Failure> {
-        self.run_with(tool, arguments, permit, context, origin, context.call_options()).await
-    }
-
-    /// The same, for a caller with wishes of its own.
-    pub(crate) async fn run_with(
-        &self,
-        tool: &CatalogueTool,
-        arguments: &RawJson,
-        permit: Permit,
-        context: &RequestContext,
-        origin: &Origin,
         mut options: CallOptions,
     ) -> Result<Done, Failure> {
-        let mut entry = Entry::new(self, tool, arguments, permit, context, origin);
+        let Call { tool, arguments, context, .. } = call;
+        let mut entry = Entry::new(self, call, permit);
         // A call that brings answers is another call than the same one without them.
         let cacheable =
             if options.params.is_empty() { self.cache().cacheable(tool, arguments) } else { None };
-        if let Some(call) = cacheable.as_ref().filter(|_| !context.wants_fresh)
-            && let Some((result, age)) = self.cache().get(call, Instant::now())
+        if let Some(kept) = cacheable.as_ref().filter(|_| !context.wants_fresh)
+            && let Some((result, age)) = self.cache().get(kept, Instant::now())
         {
             entry.finish_with(&result);
             return Ok(Done { result, age: Some(age) });
@@ -211,8 +206,8 @@ impl Gateway {
             Ok(result) => {
                 entry.finish_with(&result);
                 let is_whole = CallResultView::of(&result).result_type == ResultType::Complete;
-                if let Some(call) = cacheable.as_ref().filter(|_| is_whole) {
-                    self.cache().put(call, &result, Instant::now());
+                if let Some(kept) = cacheable.as_ref().filter(|_| is_whole) {
+                    self.cache().put(kept, &result, Instant::now());
                 }
                 Ok(Done { result, age: None })
             }
@@ -244,16 +239,8 @@ impl Gateway {
     }
 
     /// Writes a call to the log that was not made.
-    pub(crate) fn record_refusal(
-        &self,
-        tool: &CatalogueTool,
-        arguments: &RawJson,
-        permit: Permit,
-        context: &RequestContext,
-        origin: &Origin,
-        failure: &Failure,
-    ) {
-        let mut entry = Entry::new(self, tool, arguments, permit, context, origin);
+    pub(crate) fn record_refusal(&self, call: Call<'_>, permit: Permit, failure: &Failure) {
+        let mut entry = Entry::new(self, call, permit);
         entry.finish(Outcome::error(failure.message(), failure.code()), Some(failure.code()));
     }
 }
@@ -289,14 +276,8 @@ struct Entry<'g> {
 }
 
 impl<'g> Entry<'g> {
-    fn new(
-        gateway: &'g Gateway,
-        tool: &CatalogueTool,
-        arguments: &RawJson,
-        permit: Permit,
-        context: &RequestContext,
-        origin: &Origin,
-    ) -> Self {
+    fn new(gateway: &'g Gateway, call: Call<'_>, permit: Permit) -> Self {
+        let Call { tool, arguments, context, origin } = call;
         let record = begun(tool.server.to_shared(), tool.name.as_str().into(), arguments, context, origin);
         Self { gateway, permit: Some(permit), began: Instant::now(), record: Some(record) }
     }

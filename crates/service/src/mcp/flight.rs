@@ -19,7 +19,7 @@ use super::caller::{Caller, Reach};
 use super::out::Out;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
-use crate::run::{Failure, Origin};
+use crate::run::{Call, Failure, Origin};
 
 /// Notifications of one call that may wait; more are dropped, as a slow reader cannot be waited for.
 const NOTES: usize = 64;
@@ -145,7 +145,8 @@ impl Errand {
                     .await
                     .map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message))?;
                 let origin = Origin { transport: self.transport, provider: None };
-                let run = self.gateway.run_with(tool, arguments, permit, &self.context, &origin, options);
+                let call = Call { tool, arguments, context: &self.context, origin: &origin };
+                let run = self.gateway.run(call, permit, options);
                 run.await.map(|done| done.result).map_err(|failure| match failure {
                     Failure::Call(error) => told(error),
                     other => RpcError::new(code::INVALID_PARAMS, other.message()),

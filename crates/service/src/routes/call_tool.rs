@@ -19,7 +19,7 @@ use crate::execute::{rendered_result, result_mode};
 use crate::gateway::Gateway;
 use crate::idempotency::answered;
 use crate::query::Parameters;
-use crate::run::{Failure, Origin, pointer_name};
+use crate::run::{Call, Failure, Origin, pointer_name};
 use crate::scope::unknown_server;
 
 #[derive(Deserialize)]
@@ -80,11 +80,12 @@ async fn run(
             return Err(error);
         }
     };
+    let call = Call { tool, arguments: &arguments, context, origin: &origin };
     if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer_name) {
-        gateway.record_refusal(tool, &arguments, permit, context, &origin, &failure);
+        gateway.record_refusal(call, permit, &failure);
         return Err(failure.into_api(style));
     }
-    let result = gateway.run(tool, &arguments, permit, context, &origin).await;
+    let result = gateway.run(call, permit, context.call_options()).await;
     let done = result.map_err(|failure: Failure| failure.into_api(style))?;
     let result = rendered_result(gateway, mode, tool, &done.result);
     let mut answer = Vec::with_capacity(result.len() + 16);
