@@ -44,6 +44,10 @@ pub mod code {
     pub const OVERLOADED: &str = "OVERLOADED";
     /// The same key with another request.
     pub const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
+    /// The server wants to know something that the caller did not offer to answer.
+    pub const INPUT_REQUIRED: &str = "INPUT_REQUIRED";
+    /// What a server wanted to know came too late, or twice.
+    pub const INPUT_EXPIRED: &str = "INPUT_EXPIRED";
     /// Anything else.
     pub const UNKNOWN: &str = "UNKNOWN";
 }

@@ -22,6 +22,10 @@ const LOG_PATIENCE: Duration = Duration::from_secs(2);
 /// What a server may tell about a call before it is passed on.
 const TOLD: usize = 16;
 
+/// What callers are told who cannot be asked.
+const NEEDS_INPUT: &str = "the server needs input for this call, and the request does not say that the caller can give it; \
+     say so with \"input\"";
+
 /// How a call came to us.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
@@ -47,6 +51,13 @@ pub(crate) struct Done {
     pub(crate) age: Option<Duration>,
 }
 
+impl Done {
+    /// A result that came just now.
+    pub(crate) fn fresh(result: RawJson) -> Self {
+        Self { result, age: None }
+    }
+}
+
 /// Why a call gave no result.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
@@ -56,6 +67,10 @@ pub(crate) enum Failure {
     Unreadable(String),
     /// No tool has the name that the model gave.
     UnknownTool(String),
+    /// The log has no room; the tool was not called.
+    NoRoom(String),
+    /// The server wants to know something first, and the caller did not say that it can be asked.
+    NeedsInput(String),
     /// The upstream gave no result.
     Call(CallError),
 }
@@ -66,6 +81,8 @@ impl Failure {
         match self {
             Self::Arguments(_) | Self::Unreadable(_) => code::VALIDATION_ERROR,
             Self::UnknownTool(_) => code::TOOL_NOT_FOUND,
+            Self::NoRoom(_) => code::OVERLOADED,
+            Self::NeedsInput(_) => code::INPUT_REQUIRED,
             Self::Call(error) => classify(error, ErrorStyle::Plain).1,
         }
     }
@@ -73,7 +90,8 @@ impl Failure {
     /// Whether the tool certainly did not run.
     pub(crate) fn did_not_run(&self) -> bool {
         match self {
-            Self::Arguments(_) | Self::Unreadable(_) | Self::UnknownTool(_) => true,
+            Self::Arguments(_) | Self::Unreadable(_) | Self::UnknownTool(_) | Self::NoRoom(_) => true,
+            Self::NeedsInput(_) => false,
             Self::Call(error) => !error.may_have_run(),
         }
     }
@@ -81,7 +99,11 @@ impl Failure {
     /// The words for people and models.
     pub(crate) fn message(&self) -> String {
         match self {
-            Self::Arguments(text) | Self::Unreadable(text) | Self::UnknownTool(text) => text.clone(),
+            Self::Arguments(text)
+            | Self::Unreadable(text)
+            | Self::UnknownTool(text)
+            | Self::NoRoom(text)
+            | Self::NeedsInput(text) => text.clone(),
             Self::Call(error) => error.to_string(),
         }
     }
@@ -101,6 +123,14 @@ impl Failure {
                     ErrorStyle::Precise => StatusCode::NOT_FOUND,
                 };
                 ApiError::new(status, code::TOOL_NOT_FOUND, text)
+            }
+            Self::NoRoom(text) => ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, text, 1),
+            Self::NeedsInput(text) => {
+                let status = match style {
+                    ErrorStyle::Plain => StatusCode::BAD_REQUEST,
+                    ErrorStyle::Precise => StatusCode::CONFLICT,
+                };
+                ApiError::new(status, code::INPUT_REQUIRED, text)
             }
             Self::Call(error) => {
                 let (status, word) = classify(&error, style);
@@ -199,10 +229,26 @@ impl Gateway {
             Some(sink) => {
                 let (sender, told) = mpsc::channel(TOLD);
                 options.progress = Some(sender);
-                sink.watch(tool, told, self.fleet().call(tool, Some(arguments), &options)).await
+                sink.watcher(&tool.server, &tool.name)
+                    .watch(told, self.fleet().call(tool, Some(arguments), &options))
+                    .await
             }
         };
         match outcome {
+            // Whoever can be asked brings somebody who answers.
+            Ok(result)
+                if options.asker.is_none()
+                    && CallResultView::of(&result).result_type == ResultType::InputRequired =>
+            {
+                let failure = Failure::NeedsInput(NEEDS_INPUT.to_owned());
+                let outcome = Outcome::Error {
+                    message: failure.message().into(),
+                    code: Some(failure.code().into()),
+                    result: Some(result.to_bytes()),
+                };
+                entry.finish(outcome, Some(failure.code()));
+                Err(failure)
+            }
             Ok(result) => {
                 entry.finish_with(&result);
                 let is_whole = CallResultView::of(&result).result_type == ResultType::Complete;

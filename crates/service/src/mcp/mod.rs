@@ -21,6 +21,7 @@ mod news;
 mod offers;
 mod out;
 mod parked;
+pub(crate) mod plain;
 mod state;
 mod stdio;
 mod tasks;
@@ -44,6 +45,7 @@ use self::legacy::Sessions;
 use self::listen::Listeners;
 use self::lists::ToolLists;
 use self::parked::Parked;
+pub(crate) use self::parked::Waiting;
 use self::state::Seal;
 use crate::config::McpConfig;
 use crate::context::RequestContext;
@@ -66,7 +68,7 @@ impl Mcp {
     pub(crate) fn new(config: &McpConfig) -> Self {
         Self {
             seal: Seal::random(),
-            parked: Parked::new(config.input_expiry, config.parked_calls),
+            parked: Parked::new(config.parked_calls),
             sessions: Sessions::new(config.sessions, config.session_idle),
             listeners: Listeners::default(),
             tools: ToolLists::default(),

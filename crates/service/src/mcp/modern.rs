@@ -23,7 +23,7 @@ use super::face::Face;
 use super::level::Level;
 use super::listen;
 use super::out::{Out, Sink};
-use super::state::secret_id;
+use super::state::unique_name;
 use super::tasks;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
@@ -113,7 +113,7 @@ pub(super) fn check(
     match read() {
         Ok(meta) => {
             // Two requests are two owners: nothing ties them together.
-            let owner: Arc<str> = secret_id().unwrap_or_default().into();
+            let owner: Arc<str> = unique_name().into();
             let can = Can::of(meta.capabilities);
             let caller = Caller { context, owner, face, can, reach: Reach::Returns, transport };
             Ok(Checked { request, caller, token: meta.token, level: meta.level })

@@ -10,6 +10,7 @@ mod cache;
 mod client;
 mod drain;
 mod guard;
+mod input;
 mod lists;
 mod logs;
 mod mcp;

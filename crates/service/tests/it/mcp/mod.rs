@@ -5,5 +5,5 @@ mod matrix;
 mod old_clients;
 mod sessions;
 mod state;
-mod wire;
+pub(crate) mod wire;
 mod wrong_messages;
