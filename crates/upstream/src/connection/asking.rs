@@ -31,6 +31,8 @@ struct Inner {
     open: AtomicUsize,
     /// Milliseconds since `since` of the last answer.
     answered: AtomicU64,
+    /// Milliseconds since `since`, from one on, of the moment when the call was set aside; zero where it is not.
+    aside: AtomicU64,
 }
 
 impl Asker {
@@ -43,6 +45,7 @@ impl Asker {
             since: Instant::now(),
             open: AtomicUsize::new(0),
             answered: AtomicU64::new(0),
+            aside: AtomicU64::new(0),
         };
         (Self(Arc::new(inner)), receiver)
     }
@@ -77,6 +80,23 @@ impl Asker {
             // Two of them without room would hand it to each other for ever.
             error.into_inner().heirs = None;
         }
+    }
+
+    /// Notes that the call is set aside until its caller brings an answer, which may be never.
+    pub fn set_aside(&self) {
+        let millis = u64::try_from(self.0.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.aside.store(millis.saturating_add(1), Ordering::Release);
+    }
+
+    /// Notes that the call goes on.
+    pub fn take_up(&self) {
+        self.0.aside.store(0, Ordering::Release);
+    }
+
+    /// Whether the call was set aside, and what the server asked with the question that it waits for has come.
+    pub(crate) fn is_aside(&self) -> bool {
+        let aside = self.0.aside.load(Ordering::Acquire);
+        aside > 0 && self.0.since.elapsed() >= Duration::from_millis(aside) + LINGER
     }
 
     /// Whether both are for the same call.
@@ -121,6 +141,14 @@ impl Question {
         if let Some(answer) = self.answer.take() {
             // A server that went away wants no answer.
             let _ = answer.send(outcome);
+        }
+    }
+
+    /// Waits until the server takes its request back; for ever where it does not.
+    pub async fn withdrawn(&mut self) {
+        match &mut self.answer {
+            Some(answer) => answer.closed().await,
+            None => std::future::pending().await,
         }
     }
 
