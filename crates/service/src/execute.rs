@@ -180,7 +180,14 @@ impl Turn {
             Ok(found) => self.run_found(gateway, context, call, found, permit, &origin).await,
             Err(message) => {
                 let name = (self.server.as_deref(), call.name.as_str());
-                gateway.record_unknown(name, &as_sent(&call.arguments), permit, context, &origin, &message);
+                gateway.record_unknown(
+                    name,
+                    &as_sent(&call.arguments),
+                    permit,
+                    context,
+                    &origin,
+                    (&message, code::TOOL_NOT_FOUND),
+                );
                 Step::Done(Ran::unknown_tool(message))
             }
         }
@@ -317,7 +324,10 @@ impl Ran {
             Ok(Came::Done(done)) => {
                 self.result = done.result;
                 self.is_cached = done.age.is_some();
-                Step::Done(self.judged())
+                if done.view.is_error {
+                    self.code = Some(code::TOOL_ERROR);
+                }
+                Step::Done(self)
             }
             Ok(Came::Waits(paused)) => Step::Waits(Box::new(self), paused),
             Err(failure) => Step::Done(self.failed(failure)),

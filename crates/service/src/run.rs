@@ -49,12 +49,15 @@ pub(crate) struct Done {
     pub(crate) result: RawJson,
     /// How old it is, where it is that of an earlier call.
     pub(crate) age: Option<Duration>,
+    /// What it says about itself, read once: results can be long.
+    pub(crate) view: CallResultView,
 }
 
 impl Done {
     /// A result that came just now.
     pub(crate) fn fresh(result: RawJson) -> Self {
-        Self { result, age: None }
+        let view = CallResultView::of(&result);
+        Self { result, age: None, view }
     }
 }
 
@@ -221,8 +224,9 @@ impl Gateway {
         if let Some(kept) = cacheable.as_ref().filter(|_| !context.wants_fresh)
             && let Some((result, age)) = self.cache().get(kept, Instant::now())
         {
-            entry.finish_with(&result);
-            return Ok(Done { result, age: Some(age) });
+            let done = Done { age: Some(age), ..Done::fresh(result) };
+            entry.finish_with(&done);
+            return Ok(done);
         }
         let outcome = match &context.progress {
             None => self.fleet().call(tool, Some(arguments), &options).await,
@@ -235,27 +239,25 @@ impl Gateway {
             }
         };
         match outcome {
-            // Whoever can be asked brings somebody who answers.
-            Ok(result)
-                if options.asker.is_none()
-                    && CallResultView::of(&result).result_type == ResultType::InputRequired =>
-            {
-                let failure = Failure::NeedsInput(NEEDS_INPUT.to_owned());
-                let outcome = Outcome::Error {
-                    message: failure.message().into(),
-                    code: Some(failure.code().into()),
-                    result: Some(result.to_bytes()),
-                };
-                entry.finish(outcome, Some(failure.code()));
-                Err(failure)
-            }
             Ok(result) => {
-                entry.finish_with(&result);
-                let is_whole = CallResultView::of(&result).result_type == ResultType::Complete;
-                if let Some(kept) = cacheable.as_ref().filter(|_| is_whole) {
-                    self.cache().put(kept, &result, Instant::now());
+                let done = Done::fresh(result);
+                // Whoever can be asked brings somebody who answers.
+                if options.asker.is_none() && done.view.result_type == ResultType::InputRequired {
+                    let failure = Failure::NeedsInput(NEEDS_INPUT.to_owned());
+                    let outcome = Outcome::Error {
+                        message: failure.message().into(),
+                        code: Some(failure.code().into()),
+                        result: Some(done.result.to_bytes()),
+                    };
+                    entry.finish(outcome, Some(failure.code()));
+                    return Err(failure);
                 }
-                Ok(Done { result, age: None })
+                entry.finish_with(&done);
+                let is_whole = done.view.result_type == ResultType::Complete;
+                if let Some(kept) = cacheable.as_ref().filter(|_| is_whole) {
+                    self.cache().put(kept, &done.result, Instant::now());
+                }
+                Ok(done)
             }
             Err(error) => {
                 let failure = Failure::Call(error);
@@ -265,7 +267,7 @@ impl Gateway {
         }
     }
 
-    /// Writes a call to the log of a tool that nobody has.
+    /// Writes a call to the log of a tool that nobody has, or whose server cannot be asked what it has.
     pub(crate) fn record_unknown(
         &self,
         (server, tool): (Option<&str>, &str),
@@ -273,14 +275,14 @@ impl Gateway {
         permit: Permit,
         context: &RequestContext,
         origin: &Origin,
-        message: &str,
+        (message, word): (&str, &'static str),
     ) {
         let tool: String = tool.chars().take(256).collect();
         let mut record = begun(server.unwrap_or_default().into(), tool.into(), arguments, context, origin);
-        record.outcome = Outcome::error(message, code::TOOL_NOT_FOUND);
+        record.outcome = Outcome::error(message, word);
         // Invented names must not fill the table of the figures.
         let provider = record.provider.as_deref();
-        self.metrics().call(&record.server, "unknown", provider, Some(code::TOOL_NOT_FOUND), Duration::ZERO);
+        self.metrics().call(&record.server, "unknown", provider, Some(word), Duration::ZERO);
         permit.record(record);
     }
 
@@ -328,10 +330,11 @@ impl<'g> Entry<'g> {
         Self { gateway, permit: Some(permit), began: Instant::now(), record: Some(record) }
     }
 
-    fn finish_with(&mut self, result: &RawJson) {
-        let text = result.to_bytes();
-        if CallResultView::of(result).is_error {
-            let message = first_text(result).unwrap_or_else(|| "the tool says that it failed".to_owned());
+    fn finish_with(&mut self, done: &Done) {
+        let text = done.result.to_bytes();
+        if done.view.is_error {
+            let message =
+                first_text(&done.result).unwrap_or_else(|| "the tool says that it failed".to_owned());
             let outcome = Outcome::Error {
                 message: message.into(),
                 code: Some(code::TOOL_ERROR.into()),

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::{Ran, Step, Turn, as_sent};
 use crate::context::RequestContext;
+use crate::errors::code;
 use crate::gateway::Gateway;
 use crate::mcp::finder::{Finder, Named};
 use crate::run::{Failure, Origin};
@@ -68,7 +69,14 @@ impl Turn {
             (..) => {
                 let message = finder.unknown(&named.name);
                 let name = (self.server.as_deref(), named.name.as_str());
-                gateway.record_unknown(name, &as_sent(&call.arguments), permit, context, origin, &message);
+                gateway.record_unknown(
+                    name,
+                    &as_sent(&call.arguments),
+                    permit,
+                    context,
+                    origin,
+                    (&message, code::TOOL_NOT_FOUND),
+                );
                 Step::Done(Ran::unknown_tool(message))
             }
         }

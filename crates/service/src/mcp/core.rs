@@ -19,6 +19,7 @@ use super::out::Out;
 use super::parked::Waiting;
 use super::state::{Behind, request_mark};
 use super::tasks;
+use crate::errors::code::TOOL_NOT_FOUND;
 use crate::gateway::Gateway;
 use crate::run::Origin;
 
@@ -141,8 +142,8 @@ impl<'a> Asked<'a> {
         let errand = Arc::clone(&flight.errand);
         let progressed = flight.drive(caller, out).await;
         match progressed.map_err(|error| self.refused(caller, error))? {
-            Progressed::Done(result) => {
-                let result = tasks::published(gateway, caller, errand.target.server(), result);
+            Progressed::Done(done) => {
+                let result = tasks::published(gateway, caller, errand.target.server(), done);
                 Ok(finished(caller, self.method, result))
             }
             Progressed::Waits(flight) => waiting(gateway, caller, &self.mark(caller)?, flight),
@@ -303,7 +304,14 @@ async fn tool(
         Face::All | Face::Group(_) => None,
     };
     let origin = Origin { transport: caller.transport, provider: None };
-    gateway.record_unknown((server, name), arguments, permit, &caller.context, &origin, &message);
+    gateway.record_unknown(
+        (server, name),
+        arguments,
+        permit,
+        &caller.context,
+        &origin,
+        (&message, TOOL_NOT_FOUND),
+    );
     Err(invalid(message))
 }
 

@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use gateway_protocol::{
-    CallResultView, Notification, RawJson, RawObject, ResultType, RpcError, code, method,
-};
+use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError, code, method};
 use gateway_store::Permit;
 use gateway_upstream::{Asker, CallError, CallOptions, Question, UpstreamId};
 use serde_json::json;
@@ -82,6 +80,7 @@ pub(crate) struct Flight {
     open: Vec<(String, Question)>,
     rounds: usize,
     began: Instant,
+    asker: Asker,
 }
 
 impl std::fmt::Debug for Flight {
@@ -103,7 +102,7 @@ impl Errand {
             }
         }
         options.progress = self.is_watched.then_some(notes);
-        options.asker = Some(asker);
+        options.asker = Some(asker.clone());
         options.capabilities = Some(self.capabilities.clone());
         if let Some(responses) = input.responses {
             options.params.push(("inputResponses", responses));
@@ -114,7 +113,7 @@ impl Errand {
         let errand = Arc::clone(&self);
         let run = Box::pin(async move { errand.run(options, permit).await });
         let (open, began) = (Vec::new(), Instant::now());
-        Flight { errand: self, run, notes: notes_receiver, questions, open, rounds: 0, began }
+        Flight { errand: self, run, notes: notes_receiver, questions, open, rounds: 0, began, asker }
     }
 
     async fn run(&self, options: CallOptions, permit: Option<Permit>) -> Result<Done, Failure> {
@@ -179,7 +178,7 @@ pub(super) fn told_failure(failure: Failure) -> RpcError {
 /// How far a flight came.
 pub(super) enum Progressed {
     /// It ended.
-    Done(RawJson),
+    Done(Done),
     /// The server waits for answers that only another request can bring.
     Waits(Box<Flight>),
     /// The upstream itself said `input_required`.
@@ -222,34 +221,28 @@ impl Flight {
     pub(super) async fn drive(mut self, caller: &Caller, out: &Out) -> Result<Progressed, RpcError> {
         loop {
             match self.lap(&caller.can, &caller.reach, out).await.map_err(told_failure)? {
-                Lap::Done(Done { result, .. }) => {
-                    match (CallResultView::of(&result).result_type, &caller.reach) {
-                        (ResultType::InputRequired, Reach::Returns) => return Ok(Progressed::Asks(result)),
-                        (ResultType::InputRequired, Reach::Asked(peer)) => {
-                            if self.rounds >= ROUNDS {
-                                let message = format!("the server asked {ROUNDS} times and gave no result");
-                                return Err(RpcError::new(code::INTERNAL_ERROR, message));
-                            }
-                            let mcp = self.errand.gateway.mcp();
-                            let patience = self.errand.gateway.config().mcp.input_expiry;
-                            let asking = tokio::time::timeout(patience, answers(&result, caller, peer, out));
-                            let input = mcp
-                                .stopping
-                                .run_until_cancelled(asking)
-                                .await
-                                .and_then(Result::ok)
-                                .ok_or_else(|| {
-                                    RpcError::new(code::INTERNAL_ERROR, "the caller gave no answer in time")
-                                })??;
-                            let rounds = self.rounds + 1;
-                            self = Arc::clone(&self.errand).start(input, None);
-                            self.rounds = rounds;
+                Lap::Done(done) => match (&done.view.result_type, &caller.reach) {
+                    (ResultType::InputRequired, Reach::Returns) => return Ok(Progressed::Asks(done.result)),
+                    (ResultType::InputRequired, Reach::Asked(peer)) => {
+                        if self.rounds >= ROUNDS {
+                            let message = format!("the server asked {ROUNDS} times and gave no result");
+                            return Err(RpcError::new(code::INTERNAL_ERROR, message));
                         }
-                        (ResultType::Complete | ResultType::Other(_), _) => {
-                            return Ok(Progressed::Done(result));
-                        }
+                        let mcp = self.errand.gateway.mcp();
+                        let patience = self.errand.gateway.config().mcp.input_expiry;
+                        let asking = tokio::time::timeout(patience, answers(&done.result, caller, peer, out));
+                        let input =
+                            mcp.stopping.run_until_cancelled(asking).await.and_then(Result::ok).ok_or_else(
+                                || RpcError::new(code::INTERNAL_ERROR, "the caller gave no answer in time"),
+                            )??;
+                        let rounds = self.rounds + 1;
+                        self = Arc::clone(&self.errand).start(input, None);
+                        self.rounds = rounds;
                     }
-                }
+                    (ResultType::Complete | ResultType::Other(_), _) => {
+                        return Ok(Progressed::Done(done));
+                    }
+                },
                 Lap::Waits => return Ok(Progressed::Waits(Box::new(self))),
             }
         }
@@ -257,7 +250,8 @@ impl Flight {
 
     /// Goes on until there is a result or a question that only another request can answer.
     pub(super) async fn lap(&mut self, can: &Can, reach: &Reach, out: &Out) -> Result<Lap, Failure> {
-        let Self { run, notes, questions, open, .. } = self;
+        let Self { run, notes, questions, open, asker, .. } = self;
+        asker.take_up();
         let mut asking = FuturesUnordered::new();
         loop {
             tokio::select! {
@@ -270,12 +264,18 @@ impl Flight {
                     }
                     match reach {
                         Reach::Asked(peer) => asking.push(async move {
-                            let answer = peer.ask(&out.sink, &question.method, question.params.as_ref()).await;
-                            question.answer(answer);
+                            let mut question = question;
+                            let (method, params) = (question.method.clone(), question.params.clone());
+                            // Whom the server asks no more is told so: dropping the request takes it back.
+                            tokio::select! {
+                                answer = peer.ask(&out.sink, &method, params.as_ref()) => question.answer(answer),
+                                () = question.withdrawn() => {}
+                            }
                         }),
                         Reach::Returns => {
                             let key = format!("request-{}", open.len() + 1);
                             open.push((key, question));
+                            asker.set_aside();
                             return Ok(Lap::Waits);
                         }
                     }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_protocol::{CallResultView, RawJson, RawObject, ResultType};
+use gateway_protocol::{RawJson, RawObject, ResultType};
 use gateway_store::Permit;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,7 @@ async fn go(mut flight: Flight, answerer: Answerer, context: &RequestContext) ->
             let requests = named(&flight.input_requests().map_err(malformed)?);
             Ok(Came::Waits(Box::new(Paused { rest: Rest::Flight(Box::new(flight)), requests, answerer })))
         }
-        Lap::Done(done) if CallResultView::of(&done.result).result_type == ResultType::InputRequired => {
+        Lap::Done(done) if done.view.result_type == ResultType::InputRequired => {
             let (requests, state) = asked(&done.result).map_err(malformed)?;
             if let Some(other) = requests.iter().find_map(|(_, request)| unanswerable(&answerer.can, request))
             {

@@ -87,7 +87,14 @@ async fn run(
         Ok(tool) => tool,
         Err(error) => {
             let wanted = (server.as_deref(), name.as_str());
-            gateway.record_unknown(wanted, &arguments, permit, context, &origin, &error.message);
+            gateway.record_unknown(
+                wanted,
+                &arguments,
+                permit,
+                context,
+                &origin,
+                (&error.message, error.code),
+            );
             return Err(error);
         }
     };
