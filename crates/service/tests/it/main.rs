@@ -11,6 +11,7 @@ mod client;
 mod drain;
 mod guard;
 mod input;
+mod kept;
 mod lists;
 mod logs;
 mod mcp;
