@@ -5,7 +5,7 @@
 //! stream it is given to the owner of the calls in flight, and to nobody where there is more than one owner.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use gateway_protocol::{RawJson, Request, RpcError, code};
@@ -31,8 +31,8 @@ struct Inner {
     open: AtomicUsize,
     /// Milliseconds since `since` of the last answer.
     answered: AtomicU64,
-    /// Milliseconds since `since`, from one on, of the moment when the call was set aside; zero where it is not.
-    aside: AtomicU64,
+    /// When the call was set aside, where it is.
+    aside: Mutex<Option<Instant>>,
 }
 
 impl Asker {
@@ -45,7 +45,7 @@ impl Asker {
             since: Instant::now(),
             open: AtomicUsize::new(0),
             answered: AtomicU64::new(0),
-            aside: AtomicU64::new(0),
+            aside: Mutex::default(),
         };
         (Self(Arc::new(inner)), receiver)
     }
@@ -84,19 +84,25 @@ impl Asker {
 
     /// Notes that the call is set aside until its caller brings an answer, which may be never.
     pub fn set_aside(&self) {
-        let millis = u64::try_from(self.0.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.0.aside.store(millis.saturating_add(1), Ordering::Release);
+        self.set_aside_at(Instant::now());
+    }
+
+    pub(crate) fn set_aside_at(&self, moment: Instant) {
+        *self.aside() = Some(moment);
     }
 
     /// Notes that the call goes on.
     pub fn take_up(&self) {
-        self.0.aside.store(0, Ordering::Release);
+        *self.aside() = None;
     }
 
     /// Whether the call was set aside, and what the server asked with the question that it waits for has come.
     pub(crate) fn is_aside(&self) -> bool {
-        let aside = self.0.aside.load(Ordering::Acquire);
-        aside > 0 && self.0.since.elapsed() >= Duration::from_millis(aside) + LINGER
+        self.aside().is_some_and(|since| since.elapsed() >= LINGER)
+    }
+
+    fn aside(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.0.aside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether both are for the same call.
