@@ -40,7 +40,7 @@ pub use raw::RawJson;
 pub use results::{CallResultView, ResultType};
 pub use sse::{SseError, SseEvent, SseParser};
 pub use version::{
-    Era, LATEST_LEGACY, MODERN, PLAIN_HTTP_DEFAULT, is_known_legacy, is_modern, negotiate_legacy,
-    primes_streams, supported_versions,
+    Era, LATEST_LEGACY, MODERN, PLAIN_HTTP_DEFAULT, allows_batches, is_known_legacy, is_modern,
+    negotiate_legacy, primes_streams, supported_versions,
 };
 pub use write::{MetaEntry, meta, method, write_error, write_notification, write_request, write_response};

@@ -59,6 +59,11 @@ pub fn primes_streams(version: &str) -> bool {
     version >= LATEST_LEGACY
 }
 
+/// Whether messages of this legacy version may come several at once, in a list. Only one version has that.
+pub fn allows_batches(version: &str) -> bool {
+    version == "2025-03-26"
+}
+
 /// Whether we speak this legacy version.
 pub fn is_known_legacy(version: &str) -> bool {
     LEGACY.contains(&version)

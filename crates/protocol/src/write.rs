@@ -50,6 +50,12 @@ pub mod method {
     pub const SAMPLE: &str = "sampling/createMessage";
     /// The server asks for the roots of the workspace.
     pub const LIST_ROOTS: &str = "roots/list";
+    /// Asks about a task (extension).
+    pub const GET_TASK: &str = "tasks/get";
+    /// Brings a task what it asked for (extension).
+    pub const UPDATE_TASK: &str = "tasks/update";
+    /// Ends a task (extension).
+    pub const CANCEL_TASK: &str = "tasks/cancel";
     /// The other side gave a request up.
     pub const CANCELLED: &str = "notifications/cancelled";
     /// A request goes on.

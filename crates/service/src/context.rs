@@ -69,6 +69,13 @@ impl RequestContext {
         }
     }
 
+    /// The same for a call of a caller who cannot be asked anything.
+    pub(crate) fn own_call_options(&self) -> CallOptions {
+        let mut options = self.call_options();
+        options.capabilities = Some(RawJson::empty_object());
+        options
+    }
+
     /// The ids as members of a call's `_meta`.
     pub(crate) fn call_options(&self) -> CallOptions {
         let mut options = CallOptions::default();

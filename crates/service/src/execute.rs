@@ -1,13 +1,16 @@
 //! Whole turns: what a model said, run, and answered in the provider's own shape.
 
+mod answer;
 mod search;
+mod unfinished;
+
+pub(crate) use self::unfinished::{Step, Unfinished};
 
 use std::sync::Arc;
 
-use futures_util::StreamExt as _;
 use gateway_dialects::arguments::{BadArguments, nearest_names, unknown_tool_text};
 use gateway_dialects::calls::{Arguments, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
-use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, render_mode, render_results};
+use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, render_mode};
 use gateway_dialects::{Dialect, Plan};
 use gateway_protocol::RawJson;
 use gateway_store::Permit;
@@ -18,9 +21,10 @@ use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, code};
 use crate::gateway::Gateway;
 use crate::mcp::finder::may_be_meant;
+use crate::mcp::plain::{self, Answerer, Came};
 use crate::query::Parameters;
 use crate::render::{ListRequest, Rendered, unknown_dialect};
-use crate::run::{Failure, Origin, error_result, pointer_name};
+use crate::run::{Call, Failure, Origin, error_result, pointer_name};
 
 /// A turn to run.
 #[derive(Clone, Debug)]
@@ -40,6 +44,8 @@ pub(crate) struct Turn {
     mode: ResultMode,
     style: ErrorStyle,
     results: ResultOptions,
+    /// What the caller can be asked.
+    answerer: Option<Answerer>,
 }
 
 /// What came of one call of a turn.
@@ -55,15 +61,6 @@ pub(crate) struct Ran {
     /// Whether the result is that of an earlier call.
     is_cached: bool,
     notes: Vec<Value>,
-}
-
-/// The answer to a turn.
-pub(crate) struct Answer {
-    pub(crate) body: Vec<u8>,
-    /// Who was meant, for the figures.
-    pub(crate) provider: Arc<str>,
-    /// Whether certainly nothing ran.
-    pub(crate) not_run: bool,
 }
 
 impl Turn {
@@ -162,35 +159,18 @@ impl Turn {
             bad_arguments,
             style,
             results,
+            answerer: Answerer::of(&options.all("input"))?,
         })
     }
 
-    /// Runs all calls, several at a time, and gives what came of them in the order of the calls.
-    pub(crate) async fn run(
-        &self,
-        gateway: &Gateway,
-        context: &RequestContext,
-    ) -> Result<Vec<Ran>, ApiError> {
-        // Room in the log for all of them first: a turn is run as a whole or not at all.
-        let mut permits: Vec<Permit> = Vec::with_capacity(self.reply.calls.len());
-        for _ in &self.reply.calls {
-            permits.push(gateway.reserve().await?);
-        }
-        let at_once = gateway.config().concurrent_calls_per_turn.max(1);
-        let mut waiting = Vec::with_capacity(permits.len());
-        for (call, permit) in self.reply.calls.iter().zip(permits) {
-            waiting.push(self.run_call(gateway, context, call, permit));
-        }
-        Ok(futures_util::stream::iter(waiting).buffered(at_once).collect().await)
-    }
-
+    /// Runs one call.
     async fn run_call(
         &self,
         gateway: &Gateway,
         context: &RequestContext,
         call: &ToolCall,
         permit: Permit,
-    ) -> Ran {
+    ) -> Step {
         let origin = Origin { transport: "http", provider: Some(Arc::clone(&self.provider)) };
         let search = self.search.as_ref().and_then(|list| list.meta_tool(&call.name));
         if let Some((tool, finder, plan)) = search.filter(|_| self.rendered.tool(&call.name).is_none()) {
@@ -200,8 +180,15 @@ impl Turn {
             Ok(found) => self.run_found(gateway, context, call, found, permit, &origin).await,
             Err(message) => {
                 let name = (self.server.as_deref(), call.name.as_str());
-                gateway.record_unknown(name, &as_sent(&call.arguments), permit, context, &origin, &message);
-                Ran::unknown_tool(message)
+                gateway.record_unknown(
+                    name,
+                    &as_sent(&call.arguments),
+                    permit,
+                    context,
+                    &origin,
+                    (&message, code::TOOL_NOT_FOUND),
+                );
+                Step::Done(Ran::unknown_tool(message))
             }
         }
     }
@@ -215,14 +202,16 @@ impl Turn {
         (tool, plan): (&CatalogueTool, Option<&Plan>),
         permit: Permit,
         origin: &Origin,
-    ) -> Ran {
+    ) -> Step {
         let mut ran = Ran::of(tool);
         let parsed = match call.arguments_object(&self.dialect.label, self.bad_arguments) {
             Ok(parsed) => parsed,
             Err(error) => {
                 let failure = Failure::Unreadable(error.to_string());
-                gateway.record_refusal(tool, &as_sent(&call.arguments), permit, context, origin, &failure);
-                return ran.failed(failure);
+                let arguments = as_sent(&call.arguments);
+                let refused = Call { tool, arguments: &arguments, context, origin };
+                gateway.record_refusal(refused, permit, &failure);
+                return Step::Done(ran.failed(failure));
             }
         };
         ran.notes.extend(parsed.repairs.iter().map(|repair| json!({"repaired": repair.name()})));
@@ -236,8 +225,9 @@ impl Turn {
             Ok(value) => value,
             Err(error) => {
                 let failure = Failure::Arguments(format!("The arguments cannot be read: {error}"));
-                gateway.record_refusal(tool, &logged(&sent), permit, context, origin, &failure);
-                return ran.failed(failure);
+                let refused = Call { tool, arguments: &logged(&sent), context, origin };
+                gateway.record_refusal(refused, permit, &failure);
+                return Step::Done(ran.failed(failure));
             }
         };
         let rename = |pointer: &str| match plan {
@@ -254,18 +244,18 @@ impl Turn {
                     mended
                 }
                 Err(failure) => {
-                    gateway.record_refusal(tool, &logged(&value), permit, context, origin, &failure);
-                    return ran.failed(failure);
+                    let refused = Call { tool, arguments: &logged(&value), context, origin };
+                    gateway.record_refusal(refused, permit, &failure);
+                    return Step::Done(ran.failed(failure));
                 }
             };
-        match gateway.run(tool, &logged(&value), permit, context, origin).await {
-            Ok(done) => {
-                ran.result = done.result;
-                ran.is_cached = done.age.is_some();
-                ran.judged()
-            }
-            Err(failure) => ran.failed(failure),
-        }
+        let arguments = logged(&value);
+        let call = Call { tool, arguments: &arguments, context, origin };
+        let came = match &self.answerer {
+            Some(answerer) => plain::call(gateway, call, permit, answerer).await,
+            None => gateway.run(call, permit, context.own_call_options()).await.map(Came::Done),
+        };
+        ran.came(came)
     }
 
     /// The tool that the model means: by the name in its list, else by any other name that leads to it.
@@ -285,101 +275,6 @@ impl Turn {
             }
             Err(error @ LookupError::Ambiguous { .. }) => Err(error.to_string()),
             Err(_) => Err(unknown_tool_text(name, &nearest_names(name, self.rendered.wire_names()))),
-        }
-    }
-
-    /// The answer: one call's result or several calls' results, and the messages to append.
-    pub(crate) fn answer(&self, ran: &[Ran]) -> Result<Answer, ApiError> {
-        if let [single] = ran
-            && let Some(error) = self.single_failure(single)
-        {
-            return Err(error);
-        }
-        let values: Vec<Value> = ran.iter().map(|ran| ran.result.read().unwrap_or_default()).collect();
-        let outcomes: Vec<Outcome<'_>> = self
-            .reply
-            .calls
-            .iter()
-            .zip(&values)
-            .map(|(call, result)| Outcome {
-                call_id: call.id.given(),
-                wire_name: &call.name,
-                result,
-                kept: None,
-            })
-            .collect();
-        let rendered = render_results(&self.dialect, &outcomes, &self.results);
-        let mut body = Vec::with_capacity(ran.iter().map(|ran| ran.result.len()).sum::<usize>() * 2 + 256);
-        body.push(b'{');
-        let origin = |ran: &Ran| {
-            format!(
-                "{}/{}",
-                ran.server.as_deref().unwrap_or_default(),
-                ran.tool.as_deref().unwrap_or_default()
-            )
-        };
-        let result_of = |ran: &Ran, outcome: &Outcome<'_>| match self.mode {
-            ResultMode::Raw => ran.result.clone(),
-            mode => RawJson::of(&render_mode(mode, &self.dialect, outcome, &origin(ran), &self.results))
-                .unwrap_or_else(|_| RawJson::null()),
-        };
-        if let ([single], [outcome]) = (ran, outcomes.as_slice()) {
-            body.extend_from_slice(b"\"result\":");
-            body.extend_from_slice(result_of(single, outcome).as_bytes());
-            single.write_facts(&mut body);
-        } else {
-            body.extend_from_slice(b"\"results\":[");
-            for (index, (one, outcome)) in ran.iter().zip(&outcomes).enumerate() {
-                body.extend_from_slice(if index > 0 { b",{" } else { b"{" });
-                body.extend_from_slice(b"\"name\":");
-                write_json(&mut body, outcome.wire_name);
-                if let Some(id) = outcome.call_id {
-                    body.extend_from_slice(b",\"id\":");
-                    write_json(&mut body, id);
-                }
-                body.extend_from_slice(b",\"result\":");
-                body.extend_from_slice(result_of(one, outcome).as_bytes());
-                one.write_facts(&mut body);
-                body.push(b'}');
-            }
-            body.push(b']');
-        }
-        body.extend_from_slice(b",\"messages\":");
-        write_json(&mut body, &rendered.messages);
-        body.extend_from_slice(b",\"provider\":");
-        write_json(&mut body, &self.dialect.name);
-        if !self.reply.text.is_empty() {
-            body.extend_from_slice(b",\"text\":");
-            write_json(&mut body, &self.reply.text);
-        }
-        if !rendered.changes.is_empty() {
-            body.extend_from_slice(b",\"changes\":");
-            let changes: Vec<Value> = rendered
-                .changes
-                .iter()
-                .map(|change| {
-                    let fate = format!("{:?}", change.fate).to_lowercase();
-                    json!({"result": change.result, "path": change.path, "fate": fate, "reason": change.reason})
-                })
-                .collect();
-            write_json(&mut body, &changes);
-        }
-        body.push(b'}');
-        let not_run = ran.iter().all(|ran| ran.failure.as_ref().is_some_and(Failure::did_not_run));
-        Ok(Answer { body, provider: Arc::clone(&self.provider), not_run })
-    }
-
-    /// A single call's failure as an HTTP error, where it is the caller's own or the caller asked for precision.
-    fn single_failure(&self, ran: &Ran) -> Option<ApiError> {
-        let failure = ran.failure.as_ref()?;
-        match (failure, self.style) {
-            (Failure::Unreadable(_), _) | (_, ErrorStyle::Precise) => {
-                Some(failure.clone().into_api(self.style))
-            }
-            (
-                Failure::Arguments(_) | Failure::UnknownTool(_) | Failure::Refused { .. } | Failure::Call(_),
-                ErrorStyle::Plain,
-            ) => None,
         }
     }
 }
@@ -423,6 +318,22 @@ impl Ran {
         }
     }
 
+    /// What became of a call that was made.
+    fn came(mut self, came: Result<Came, Failure>) -> Step {
+        match came {
+            Ok(Came::Done(done)) => {
+                self.result = done.result;
+                self.is_cached = done.age.is_some();
+                if done.view.is_error {
+                    self.code = Some(code::TOOL_ERROR);
+                }
+                Step::Done(self)
+            }
+            Ok(Came::Waits(paused)) => Step::Waits(Box::new(self), paused),
+            Err(failure) => Step::Done(self.failed(failure)),
+        }
+    }
+
     /// Notes where a result says that it is none.
     fn judged(mut self) -> Self {
         if gateway_protocol::CallResultView::of(&self.result).is_error {
@@ -449,30 +360,6 @@ impl Ran {
         self.failure = Some(failure);
         self
     }
-
-    fn write_facts(&self, body: &mut Vec<u8>) {
-        let mut fact = |key: &str, value: Value| {
-            body.push(b',');
-            write_json(body, key);
-            body.push(b':');
-            write_json(body, &value);
-        };
-        if let Some(server) = &self.server {
-            fact("server", server.as_str().into());
-        }
-        if let Some(tool) = &self.tool {
-            fact("tool", tool.as_str().into());
-        }
-        if let Some(code) = self.code {
-            fact("code", code.into());
-        }
-        if self.is_cached {
-            fact("cached", true.into());
-        }
-        if !self.notes.is_empty() {
-            fact("notes", self.notes.clone().into());
-        }
-    }
 }
 
 /// What the caller wants of a result.
@@ -487,7 +374,7 @@ pub(crate) fn result_mode(parameters: &Parameters) -> Result<ResultMode, ApiErro
 pub(crate) fn rendered_result(
     gateway: &Gateway,
     mode: ResultMode,
-    tool: &CatalogueTool,
+    (server, tool): (&str, &str),
     result: &RawJson,
 ) -> RawJson {
     if mode == ResultMode::Raw {
@@ -495,16 +382,8 @@ pub(crate) fn rendered_result(
     }
     let Some(dialect) = gateway.ready_dialects().untouched() else { return result.clone() };
     let value: Value = result.read().unwrap_or_default();
-    let outcome = Outcome { call_id: None, wire_name: &tool.name, result: &value, kept: None };
-    let origin = format!("{}/{}", tool.server, tool.name);
+    let outcome = Outcome { call_id: None, wire_name: tool, result: &value, kept: None };
+    let origin = format!("{server}/{tool}");
     RawJson::of(&render_mode(mode, dialect, &outcome, &origin, &ResultOptions::default()))
         .unwrap_or_else(|_| result.clone())
-}
-
-fn write_json<T: serde::Serialize + ?Sized>(body: &mut Vec<u8>, value: &T) {
-    let before = body.len();
-    if serde_json::to_writer(&mut *body, value).is_err() {
-        body.truncate(before);
-        body.extend_from_slice(b"null");
-    }
 }

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{Notification, RawJson, RawObject};
-use gateway_upstream::CatalogueTool;
+use gateway_upstream::UpstreamId;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -34,37 +34,52 @@ pub(crate) struct ProgressSink {
     events: mpsc::Sender<Bytes>,
 }
 
+/// Takes what a server tells about one call.
+#[derive(Clone, Debug)]
+pub(crate) struct Watcher {
+    sink: ProgressSink,
+    server: UpstreamId,
+    tool: String,
+}
+
 impl ProgressSink {
+    /// For the calls of one tool.
+    pub(crate) fn watcher(&self, server: &UpstreamId, tool: &str) -> Watcher {
+        Watcher { sink: self.clone(), server: server.clone(), tool: tool.to_owned() }
+    }
+}
+
+impl Watcher {
     /// Waits for a call and passes on what the server tells about it meanwhile.
     pub(crate) async fn watch<T>(
         &self,
-        tool: &CatalogueTool,
         mut told: mpsc::Receiver<Notification>,
         call: impl Future<Output = T>,
     ) -> T {
         let mut call = std::pin::pin!(call);
         let outcome = loop {
             tokio::select! {
-                Some(notification) = told.recv() => self.tell(tool, &notification),
+                Some(notification) = told.recv() => self.tell(&notification),
                 outcome = &mut call => break outcome,
             }
         };
         while let Ok(notification) = told.try_recv() {
-            self.tell(tool, &notification);
+            self.tell(&notification);
         }
         outcome
     }
 
-    fn tell(&self, tool: &CatalogueTool, notification: &Notification) {
-        if let Some(event) = event_of(tool, notification) {
+    /// Passes on what the server tells.
+    pub(crate) fn tell(&self, notification: &Notification) {
+        if let Some(event) = event_of((self.server.as_str(), &self.tool), notification) {
             // A caller who does not read fast enough misses some.
-            let _ = self.events.try_send(event);
+            let _ = self.sink.events.try_send(event);
         }
     }
 }
 
 /// The event for what a server tells: its own words, and who it is about.
-fn event_of(tool: &CatalogueTool, notification: &Notification) -> Option<Bytes> {
+fn event_of((server, tool): (&str, &str), notification: &Notification) -> Option<Bytes> {
     let name = match notification.method.as_str() {
         "notifications/progress" => "progress",
         "notifications/message" => "log",
@@ -74,8 +89,8 @@ fn event_of(tool: &CatalogueTool, notification: &Notification) -> Option<Bytes> 
     let mut told = RawObject::parse(&told).ok()?;
     told.members.retain(|(key, _)| !matches!(key.as_ref(), "progressToken" | "server" | "tool"));
     let mut members = RawObject::default();
-    members.set("server", &RawJson::of(tool.server.as_str()).ok()?).ok()?;
-    members.set("tool", &RawJson::of(&tool.name).ok()?).ok()?;
+    members.set("server", &RawJson::of(server).ok()?).ok()?;
+    members.set("tool", &RawJson::of(tool).ok()?).ok()?;
     members.members.append(&mut told.members);
     Some(event(name, members.to_raw().ok()?.as_bytes()))
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::RequestContext;
-use crate::execute::Turn;
+use crate::execute::{Turn, Unfinished};
 use crate::gateway::Gateway;
 use crate::query::Parameters;
 use crate::run::error_result;
@@ -112,7 +112,9 @@ impl Gateway {
             };
         }
         let turn = Turn::parse(self, &body, &Parameters::default()).await.map_err(|error| error.message)?;
-        let running = Box::pin(turn.run(self, context));
+        // Nobody is asked here, so that every call ends.
+        let mut turn = Unfinished::of(turn);
+        let running = Box::pin(turn.advance(self, context, None));
         let within = async {
             match options.timeout {
                 Some(time) => tokio::time::timeout(time, running)
@@ -128,17 +130,18 @@ impl Gateway {
             None => within.await,
         };
         let results: Vec<Value> = match outcome {
-            Ok(ran) => {
-                let ran = ran.map_err(|error| error.message)?;
+            Ok(over) => {
+                over.map_err(|error| error.message)?;
+                let ran = turn.take_ran();
                 if shape == Shape::Provider {
-                    return messages(&turn.answer(&ran).map_err(|error| error.message)?.body);
+                    return messages(&turn.turn().answer(&ran).map_err(|error| error.message)?.body);
                 }
                 ran.iter().map(|ran| ran.result.read().unwrap_or_default()).collect()
             }
-            Err(why) => turn.reply.calls.iter().map(|call| given_up(&call.name, &why)).collect(),
+            Err(why) => turn.turn().reply.calls.iter().map(|call| given_up(&call.name, &why)).collect(),
         };
         let format = if let Shape::Route(format) = shape { format } else { RouteFormat::Neutral };
-        let written = turn.reply.calls.iter().zip(&results).map(|(call, result)| {
+        let written = turn.turn().reply.calls.iter().zip(&results).map(|(call, result)| {
             render_route_result(&with_text(neutral_result(call.id.as_str(), result)), format)
         });
         Ok(together(written.collect(), format))

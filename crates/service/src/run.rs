@@ -22,11 +22,24 @@ const LOG_PATIENCE: Duration = Duration::from_secs(2);
 /// What a server may tell about a call before it is passed on.
 const TOLD: usize = 16;
 
+/// What callers are told who cannot be asked.
+const NEEDS_INPUT: &str = "the server needs input for this call, and the request does not say that the caller can give it; \
+     say so with \"input\"";
+
 /// How a call came to us.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) transport: &'static str,
     pub(crate) provider: Option<Arc<str>>,
+}
+
+/// A call to make: which tool, with what, for whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) tool: &'a CatalogueTool,
+    pub(crate) arguments: &'a RawJson,
+    pub(crate) context: &'a RequestContext,
+    pub(crate) origin: &'a Origin,
 }
 
 /// What a call gave.
@@ -36,6 +49,16 @@ pub(crate) struct Done {
     pub(crate) result: RawJson,
     /// How old it is, where it is that of an earlier call.
     pub(crate) age: Option<Duration>,
+    /// What it says about itself, read once: results can be long.
+    pub(crate) view: CallResultView,
+}
+
+impl Done {
+    /// A result that came just now.
+    pub(crate) fn fresh(result: RawJson) -> Self {
+        let view = CallResultView::of(&result);
+        Self { result, age: None, view }
+    }
 }
 
 /// Why a call gave no result.
@@ -54,6 +77,10 @@ pub(crate) enum Failure {
         /// The id under which it can be approved.
         approval: Option<String>,
     },
+    /// The log has no room; the tool was not called.
+    NoRoom(String),
+    /// The server wants to know something first, and the caller did not say that it can be asked.
+    NeedsInput(String),
     /// The upstream gave no result.
     Call(CallError),
 }
@@ -65,6 +92,8 @@ impl Failure {
             Self::Arguments(_) | Self::Unreadable(_) => code::VALIDATION_ERROR,
             Self::UnknownTool(_) => code::TOOL_NOT_FOUND,
             Self::Refused { code, .. } => code,
+            Self::NoRoom(_) => code::OVERLOADED,
+            Self::NeedsInput(_) => code::INPUT_REQUIRED,
             Self::Call(error) => classify(error, ErrorStyle::Plain).1,
         }
     }
@@ -72,7 +101,12 @@ impl Failure {
     /// Whether the tool certainly did not run.
     pub(crate) fn did_not_run(&self) -> bool {
         match self {
-            Self::Arguments(_) | Self::Unreadable(_) | Self::UnknownTool(_) | Self::Refused { .. } => true,
+            Self::Arguments(_)
+            | Self::Unreadable(_)
+            | Self::UnknownTool(_)
+            | Self::NoRoom(_)
+            | Self::Refused { .. } => true,
+            Self::NeedsInput(_) => false,
             Self::Call(error) => !error.may_have_run(),
         }
     }
@@ -80,8 +114,12 @@ impl Failure {
     /// The words for people and models.
     pub(crate) fn message(&self) -> String {
         match self {
-            Self::Arguments(text) | Self::Unreadable(text) | Self::UnknownTool(text) => text.clone(),
-            Self::Refused { message, .. } => message.clone(),
+            Self::Arguments(text)
+            | Self::Unreadable(text)
+            | Self::UnknownTool(text)
+            | Self::NoRoom(text)
+            | Self::NeedsInput(text)
+            | Self::Refused { message: text, .. } => text.clone(),
             Self::Call(error) => error.to_string(),
         }
     }
@@ -109,6 +147,14 @@ impl Failure {
                 };
                 let answer = ApiError::new(status, code, message);
                 if let Some(id) = approval { answer.with("approvalId", id) } else { answer }
+            }
+            Self::NoRoom(text) => ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, text, 1),
+            Self::NeedsInput(text) => {
+                let status = match style {
+                    ErrorStyle::Plain => StatusCode::BAD_REQUEST,
+                    ErrorStyle::Precise => StatusCode::CONFLICT,
+                };
+                ApiError::new(status, code::INPUT_REQUIRED, text)
             }
             Self::Call(error) => {
                 let (status, word) = classify(&error, style);
@@ -187,55 +233,56 @@ impl Gateway {
     /// configuration allows that, which is written to the log too. A caller who goes away cancels it.
     pub(crate) async fn run(
         &self,
-        tool: &CatalogueTool,
-        arguments: &RawJson,
+        call: Call<'_>,
         permit: Permit,
-        context: &RequestContext,
-        origin: &Origin,
-    ) -> Result<Done, Failure> {
-        self.run_with(tool, arguments, permit, context, origin, context.call_options()).await
-    }
-
-    /// The same, for a caller with wishes of its own.
-    pub(crate) async fn run_with(
-        &self,
-        tool: &CatalogueTool,
-        arguments: &RawJson,
-        permit: Permit,
-        context: &RequestContext,
-        origin: &Origin,
         mut options: CallOptions,
     ) -> Result<Done, Failure> {
+        let Call { tool, arguments, context, .. } = call;
         if let Err(failure) = self.permitted(tool, arguments, context, &options).await {
-            self.record_refusal(tool, arguments, permit, context, origin, &failure);
+            self.record_refusal(call, permit, &failure);
             return Err(failure);
         }
-        let mut entry = Entry::new(self, tool, arguments, permit, context, origin);
+        let mut entry = Entry::new(self, call, permit);
         // A call that brings answers is another call than the same one without them.
         let cacheable =
             if options.params.is_empty() { self.cache().cacheable(tool, arguments) } else { None };
-        if let Some(call) = cacheable.as_ref().filter(|_| !context.wants_fresh)
-            && let Some((result, age)) = self.cache().get(call, Instant::now())
+        if let Some(kept) = cacheable.as_ref().filter(|_| !context.wants_fresh)
+            && let Some((result, age)) = self.cache().get(kept, Instant::now())
         {
-            entry.finish_with(&result);
-            return Ok(Done { result, age: Some(age) });
+            let done = Done { age: Some(age), ..Done::fresh(result) };
+            entry.finish_with(&done);
+            return Ok(done);
         }
         let outcome = match &context.progress {
             None => self.fleet().call(tool, Some(arguments), &options).await,
             Some(sink) => {
                 let (sender, told) = mpsc::channel(TOLD);
                 options.progress = Some(sender);
-                sink.watch(tool, told, self.fleet().call(tool, Some(arguments), &options)).await
+                sink.watcher(&tool.server, &tool.name)
+                    .watch(told, self.fleet().call(tool, Some(arguments), &options))
+                    .await
             }
         };
         match outcome {
             Ok(result) => {
-                entry.finish_with(&result);
-                let is_whole = CallResultView::of(&result).result_type == ResultType::Complete;
-                if let Some(call) = cacheable.as_ref().filter(|_| is_whole) {
-                    self.cache().put(call, &result, Instant::now());
+                let done = Done::fresh(result);
+                // Whoever can be asked brings somebody who answers.
+                if options.asker.is_none() && done.view.result_type == ResultType::InputRequired {
+                    let failure = Failure::NeedsInput(NEEDS_INPUT.to_owned());
+                    let outcome = Outcome::Error {
+                        message: failure.message().into(),
+                        code: Some(failure.code().into()),
+                        result: Some(done.result.to_bytes()),
+                    };
+                    entry.finish(outcome, Some(failure.code()));
+                    return Err(failure);
                 }
-                Ok(Done { result, age: None })
+                entry.finish_with(&done);
+                let is_whole = done.view.result_type == ResultType::Complete;
+                if let Some(kept) = cacheable.as_ref().filter(|_| is_whole) {
+                    self.cache().put(kept, &done.result, Instant::now());
+                }
+                Ok(done)
             }
             Err(error) => {
                 let failure = Failure::Call(error);
@@ -263,7 +310,7 @@ impl Gateway {
         self.approved(tool, arguments, context, options).await
     }
 
-    /// Writes a call to the log of a tool that nobody has.
+    /// Writes a call to the log of a tool that nobody has, or whose server cannot be asked what it has.
     pub(crate) fn record_unknown(
         &self,
         (server, tool): (Option<&str>, &str),
@@ -271,28 +318,20 @@ impl Gateway {
         permit: Permit,
         context: &RequestContext,
         origin: &Origin,
-        message: &str,
+        (message, word): (&str, &'static str),
     ) {
         let tool: String = tool.chars().take(256).collect();
         let mut record = begun(server.unwrap_or_default().into(), tool.into(), arguments, context, origin);
-        record.outcome = Outcome::error(message, code::TOOL_NOT_FOUND);
+        record.outcome = Outcome::error(message, word);
         // Invented names must not fill the table of the figures.
         let provider = record.provider.as_deref();
-        self.metrics().call(&record.server, "unknown", provider, Some(code::TOOL_NOT_FOUND), Duration::ZERO);
+        self.metrics().call(&record.server, "unknown", provider, Some(word), Duration::ZERO);
         permit.record(record);
     }
 
     /// Writes a call to the log that was not made.
-    pub(crate) fn record_refusal(
-        &self,
-        tool: &CatalogueTool,
-        arguments: &RawJson,
-        permit: Permit,
-        context: &RequestContext,
-        origin: &Origin,
-        failure: &Failure,
-    ) {
-        let mut entry = Entry::new(self, tool, arguments, permit, context, origin);
+    pub(crate) fn record_refusal(&self, call: Call<'_>, permit: Permit, failure: &Failure) {
+        let mut entry = Entry::new(self, call, permit);
         entry.finish(Outcome::error(failure.message(), failure.code()), Some(failure.code()));
     }
 }
@@ -328,22 +367,17 @@ struct Entry<'g> {
 }
 
 impl<'g> Entry<'g> {
-    fn new(
-        gateway: &'g Gateway,
-        tool: &CatalogueTool,
-        arguments: &RawJson,
-        permit: Permit,
-        context: &RequestContext,
-        origin: &Origin,
-    ) -> Self {
+    fn new(gateway: &'g Gateway, call: Call<'_>, permit: Permit) -> Self {
+        let Call { tool, arguments, context, origin } = call;
         let record = begun(tool.server.to_shared(), tool.name.as_str().into(), arguments, context, origin);
         Self { gateway, permit: Some(permit), began: Instant::now(), record: Some(record) }
     }
 
-    fn finish_with(&mut self, result: &RawJson) {
-        let text = result.to_bytes();
-        if CallResultView::of(result).is_error {
-            let message = first_text(result).unwrap_or_else(|| "the tool says that it failed".to_owned());
+    fn finish_with(&mut self, done: &Done) {
+        let text = done.result.to_bytes();
+        if done.view.is_error {
+            let message =
+                first_text(&done.result).unwrap_or_else(|| "the tool says that it failed".to_owned());
             let outcome = Outcome::Error {
                 message: message.into(),
                 code: Some(code::TOOL_ERROR.into()),

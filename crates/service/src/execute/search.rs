@@ -8,8 +8,9 @@ use gateway_store::Permit;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::{Ran, Turn, as_sent};
+use super::{Ran, Step, Turn, as_sent};
 use crate::context::RequestContext;
+use crate::errors::code;
 use crate::gateway::Gateway;
 use crate::mcp::finder::{Finder, Named};
 use crate::run::{Failure, Origin};
@@ -25,11 +26,11 @@ impl Turn {
         (meta, finder, plan): (MetaTool, &Arc<Finder>, &Plan),
         permit: Permit,
         origin: &Origin,
-    ) -> Ran {
+    ) -> Step {
         let mut ran = Ran::nobodys(call.name.clone());
         let parsed = match call.arguments_object(&self.dialect.label, self.bad_arguments) {
             Ok(parsed) => parsed,
-            Err(error) => return ran.failed(Failure::Unreadable(error.to_string())),
+            Err(error) => return Step::Done(ran.failed(Failure::Unreadable(error.to_string()))),
         };
         let sent = Value::Object(parsed.object);
         let value = match plan.decode(&sent) {
@@ -38,12 +39,13 @@ impl Turn {
         };
         if meta == MetaTool::Search {
             ran.result = finder.search(&value).await;
-            return ran.judged();
+            return Step::Done(ran.judged());
         }
         let named = match Named::deserialize(&value) {
             Ok(named) => named,
             Err(error) => {
-                return ran.failed(Failure::Arguments(format!("The arguments do not fit: {error}")));
+                let failure = Failure::Arguments(format!("The arguments do not fit: {error}"));
+                return Step::Done(ran.failed(failure));
             }
         };
         let catalogue = &self.rendered.catalogue;
@@ -53,7 +55,7 @@ impl Turn {
         match (meta, listed, tool) {
             (MetaTool::Describe, Some(listed), _) => {
                 ran.result = listed.described();
-                ran.judged()
+                Step::Done(ran.judged())
             }
             (_, Some(_), Some(tool)) => {
                 let arguments = match value.get("arguments") {
@@ -67,8 +69,15 @@ impl Turn {
             (..) => {
                 let message = finder.unknown(&named.name);
                 let name = (self.server.as_deref(), named.name.as_str());
-                gateway.record_unknown(name, &as_sent(&call.arguments), permit, context, origin, &message);
-                Ran::unknown_tool(message)
+                gateway.record_unknown(
+                    name,
+                    &as_sent(&call.arguments),
+                    permit,
+                    context,
+                    origin,
+                    (&message, code::TOOL_NOT_FOUND),
+                );
+                Step::Done(Ran::unknown_tool(message))
             }
         }
     }

@@ -9,17 +9,18 @@ use serde_json::{Map, Value, json};
 
 use super::face::Face;
 use super::lists::LIST_TTL;
+use super::offers::SOON;
 use crate::gateway::Gateway;
 
-/// What the servers behind a face can do together.
+/// What the servers behind a face can do together. A server that has not said yet may turn out to have anything: callers
+/// who are not told of resources and prompts would never ask for them.
 async fn abilities(gateway: &Gateway, face: &Face) -> Capabilities {
     let servers = face.servers(gateway);
-    let patience = gateway.config().list_wait;
-    let asking = servers
-        .iter()
-        .map(|server| tokio::time::timeout(patience, gateway.fleet().capabilities(server.as_str())));
+    let patience = gateway.config().list_wait.min(SOON);
+    let asking = servers.iter().map(|server| gateway.fleet().capabilities(server.as_str(), patience));
     let mut all = Capabilities::default();
-    for can in join_all(asking).await.into_iter().flatten().flatten() {
+    for can in join_all(asking).await {
+        let can = can.unwrap_or_else(unknown);
         all.prompts |= can.prompts;
         all.resources |= can.resources;
         all.completions |= can.completions;
@@ -30,6 +31,13 @@ async fn abilities(gateway: &Gateway, face: &Face) -> Capabilities {
         }
     }
     all
+}
+
+/// What a server may be able to do that nobody knows yet.
+fn unknown() -> Capabilities {
+    let mut can = Capabilities::default();
+    (can.prompts, can.resources, can.completions, can.subscribe) = (true, true, true, true);
+    can
 }
 
 /// The capabilities of an endpoint. Changes of lists are always told: servers come and go.

@@ -5,19 +5,21 @@ use std::sync::Arc;
 
 use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code, meta, method};
 use gateway_upstream::UpstreamId;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::caller::Caller;
 use super::face::Face;
 use super::finder::{self, Meant};
-use super::flight::{Errand, Flight, Input, Mark, Progressed, Target, told};
+use super::flight::{Errand, Flight, Input, Progressed, Target, told};
 use super::lists;
 use super::offers::{self, Whose};
 use super::out::Out;
-use super::state::Behind;
+use super::parked::Waiting;
+use super::state::{Behind, request_mark};
 use super::tasks;
+use crate::errors::code::TOOL_NOT_FOUND;
 use crate::gateway::Gateway;
 use crate::run::Origin;
 
@@ -119,13 +121,7 @@ impl<'a> Asked<'a> {
         out: &Out,
         params: &RawJson,
     ) -> Result<RawJson, RpcError> {
-        let mark = Mark {
-            face: caller.face.word(),
-            method: self.method,
-            name: self.name().to_owned(),
-            arguments: self.arguments.map(|arguments| params.part(arguments)),
-        };
-        let flight = match self.resumed(gateway, caller, &mark, params)? {
+        let flight = match self.resumed(gateway, caller, params)? {
             Resumed::Flight(flight) => *flight,
             Resumed::Input(input) => {
                 let target = self.target(gateway, caller, params).await?;
@@ -133,26 +129,33 @@ impl<'a> Asked<'a> {
                     gateway: gateway.clone(),
                     context: caller.context.clone(),
                     transport: caller.transport,
+                    provider: None,
                     owner: Arc::clone(&caller.owner),
                     target,
                     meta: self.own_meta(params, caller, out),
                     capabilities: caller.can.raw().clone(),
                     is_watched: out.token.is_some() || out.level.is_some(),
-                    mark,
                 };
-                Arc::new(errand).start(input)
+                Arc::new(errand).start(input, None)
             }
         };
         let errand = Arc::clone(&flight.errand);
         let progressed = flight.drive(caller, out).await;
         match progressed.map_err(|error| self.refused(caller, error))? {
-            Progressed::Done(result) => {
-                let result = tasks::published(gateway, caller, errand.target.server(), result);
+            Progressed::Done(done) => {
+                let result = tasks::published(gateway, caller, errand.target.server(), done);
                 Ok(finished(caller, self.method, result))
             }
-            Progressed::Waits(flight) => waiting(gateway, caller, flight),
-            Progressed::Asks(result) => resealed(gateway, caller, &errand.mark, &result),
+            Progressed::Waits(flight) => waiting(gateway, caller, &self.mark(caller)?, flight),
+            Progressed::Asks(result) => resealed(gateway, caller, &self.mark(caller)?, &result),
         }
+    }
+
+    /// What a state for this request is bound to.
+    fn mark(&self, caller: &Caller) -> Result<String, RpcError> {
+        let arguments = self.arguments.map(RawValue::get);
+        request_mark(&caller.face.word(), self.method, self.name(), arguments)
+            .map_err(|error| invalid(format!("reading `params.arguments`: {error}")))
     }
 
     /// An error as the caller's era has it.
@@ -168,26 +171,24 @@ impl<'a> Asked<'a> {
     }
 
     /// What the caller brought from an earlier try.
-    fn resumed(
-        &self,
-        gateway: &Gateway,
-        caller: &Caller,
-        mark: &Mark,
-        params: &RawJson,
-    ) -> Result<Resumed, RpcError> {
+    fn resumed(&self, gateway: &Gateway, caller: &Caller, params: &RawJson) -> Result<Resumed, RpcError> {
         let responses = self.input_responses.map(|responses| params.part(responses));
         let Some(state) = &self.request_state else {
             return Ok(Resumed::Input(Input { responses, state: None }));
         };
         let who = caller.context.caller.as_deref();
-        let behind = gateway.mcp().seal.read(state, who, &mark.text());
+        let behind = gateway.mcp().seal.read(state, who, &self.mark(caller)?);
         match behind.map_err(|bad| invalid(bad.to_string()))? {
             Behind::Upstream(state) => Ok(Resumed::Input(Input { responses, state })),
             Behind::Parked(id) => {
-                let mut flight = gateway.mcp().parked.take(&id).ok_or_else(|| {
-                    invalid("the call behind this `requestState` is over; send the request again without it")
-                })?;
-                flight.answer(responses.as_ref());
+                let Some(Waiting::Flight(mut flight)) = gateway.mcp().parked.take(&id) else {
+                    let message =
+                        "the call behind this `requestState` is over; send the request again without it";
+                    return Err(invalid(message));
+                };
+                let given =
+                    responses.as_ref().and_then(|given| RawObject::parse(given).ok()).unwrap_or_default();
+                flight.answer(|key| given.get(key).and_then(|value| RawJson::of(value).ok()));
                 Ok(Resumed::Flight(flight))
             }
         }
@@ -303,7 +304,14 @@ async fn tool(
         Face::All | Face::Group(_) => None,
     };
     let origin = Origin { transport: caller.transport, provider: None };
-    gateway.record_unknown((server, name), arguments, permit, &caller.context, &origin, &message);
+    gateway.record_unknown(
+        (server, name),
+        arguments,
+        permit,
+        &caller.context,
+        &origin,
+        (&message, TOOL_NOT_FOUND),
+    );
     Err(invalid(message))
 }
 
@@ -325,22 +333,31 @@ pub(super) async fn resource(
     Err(RpcError { code, message, data })
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InputRequired {
+    result_type: &'static str,
+    input_requests: RawJson,
+    request_state: String,
+}
+
 /// The answer for a caller who has to come back with answers for a server of the legacy era.
-fn waiting(gateway: &Gateway, caller: &Caller, flight: Box<Flight>) -> Result<RawJson, RpcError> {
-    let requests = flight.input_requests();
-    let mark = flight.errand.mark.text();
-    let mcp = gateway.mcp();
-    let id = mcp.parked.park(flight).ok_or_else(|| {
+fn waiting(gateway: &Gateway, caller: &Caller, mark: &str, flight: Box<Flight>) -> Result<RawJson, RpcError> {
+    let fault = |error: serde_json::Error| RpcError::new(code::INTERNAL_ERROR, error.to_string());
+    let requests = flight.input_requests().and_then(|requests| requests.to_raw()).map_err(fault)?;
+    let (mcp, life) = (gateway.mcp(), flight.patience());
+    let id = mcp.parked.park(Waiting::Flight(flight), life).ok_or_else(|| {
         RpcError::new(code::INTERNAL_ERROR, "too many calls wait for answers; try again later")
     })?;
     let who = caller.context.caller.as_deref();
-    let state = mcp.seal.write(Behind::Parked(id), who, &mark, gateway.config().mcp.input_expiry);
-    let answer = json!({"resultType": "input_required", "inputRequests": requests, "requestState": state});
-    RawJson::of(&answer).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))
+    let state = mcp.seal.write(Behind::Parked(id), who, mark, life);
+    let answer =
+        InputRequired { result_type: "input_required", input_requests: requests, request_state: state };
+    RawJson::of(&answer).map_err(fault)
 }
 
 /// The upstream's own `input_required`, with a state that is bound to this caller and this request.
-fn resealed(gateway: &Gateway, caller: &Caller, mark: &Mark, result: &RawJson) -> Result<RawJson, RpcError> {
+fn resealed(gateway: &Gateway, caller: &Caller, mark: &str, result: &RawJson) -> Result<RawJson, RpcError> {
     let fault = |error: serde_json::Error| {
         RpcError::new(code::INTERNAL_ERROR, format!("the server's `input_required` cannot be read: {error}"))
     };
@@ -351,7 +368,7 @@ fn resealed(gateway: &Gateway, caller: &Caller, mark: &Mark, result: &RawJson) -
     };
     let who = caller.context.caller.as_deref();
     let life = gateway.config().mcp.input_expiry;
-    let state = gateway.mcp().seal.write(Behind::Upstream(theirs), who, &mark.text(), life);
+    let state = gateway.mcp().seal.write(Behind::Upstream(theirs), who, mark, life);
     members.set("requestState", &RawJson::of(&state).map_err(fault)?).map_err(fault)?;
     members.to_raw().map_err(fault)
 }

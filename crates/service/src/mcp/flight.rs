@@ -5,21 +5,21 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use gateway_protocol::{
-    CallResultView, Notification, RawJson, RawObject, ResultType, RpcError, code, method,
-};
+use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError, code, method};
+use gateway_store::Permit;
 use gateway_upstream::{Asker, CallError, CallOptions, Question, UpstreamId};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::caller::{Caller, Reach};
+use super::caller::{Caller, Can, Reach};
 use super::out::Out;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
-use crate::run::{Failure, Origin, error_result};
+use crate::run::{Call, Done, Failure, Origin, error_result};
 
 /// Notifications of one call that may wait; more are dropped, as a slow reader cannot be waited for.
 const NOTES: usize = 64;
@@ -33,6 +33,8 @@ pub(super) struct Errand {
     pub(super) gateway: Gateway,
     pub(super) context: RequestContext,
     pub(super) transport: &'static str,
+    /// The provider whose model called, where one did.
+    pub(super) provider: Option<Arc<str>>,
     pub(super) owner: Arc<str>,
     pub(super) target: Target,
     /// The caller's own members of `_meta`.
@@ -41,8 +43,6 @@ pub(super) struct Errand {
     pub(super) capabilities: RawJson,
     /// Whether the caller wants to see progress or log messages.
     pub(super) is_watched: bool,
-    /// What tells this request from another.
-    pub(super) mark: Mark,
 }
 
 /// What a request is about.
@@ -61,23 +61,6 @@ impl Target {
     }
 }
 
-/// The parts of a request that a state is bound to.
-#[derive(Clone, Debug)]
-pub(super) struct Mark {
-    pub(super) face: String,
-    pub(super) method: &'static str,
-    pub(super) name: String,
-    pub(super) arguments: Option<RawJson>,
-}
-
-impl Mark {
-    pub(super) fn text(&self) -> String {
-        let arguments =
-            self.arguments.as_ref().and_then(|arguments| arguments.read().ok()).unwrap_or_default();
-        super::state::request_mark(&self.face, self.method, &self.name, &arguments)
-    }
-}
-
 /// Answers for a server of the modern era.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Input {
@@ -85,10 +68,10 @@ pub(super) struct Input {
     pub(super) state: Option<String>,
 }
 
-type Run = Pin<Box<dyn Future<Output = Result<RawJson, RpcError>> + Send>>;
+type Run = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 
 /// A request on its way.
-pub(super) struct Flight {
+pub(crate) struct Flight {
     pub(super) errand: Arc<Errand>,
     run: Run,
     notes: mpsc::Receiver<Notification>,
@@ -96,6 +79,8 @@ pub(super) struct Flight {
     /// What the server waits for, under the names that the caller knows.
     open: Vec<(String, Question)>,
     rounds: usize,
+    began: Instant,
+    asker: Asker,
 }
 
 impl std::fmt::Debug for Flight {
@@ -105,8 +90,8 @@ impl std::fmt::Debug for Flight {
 }
 
 impl Errand {
-    /// Sets out.
-    pub(super) fn start(self: Arc<Self>, input: Input) -> Flight {
+    /// Sets out. Whoever has room in the log already gives it.
+    pub(super) fn start(self: Arc<Self>, input: Input, permit: Option<Permit>) -> Flight {
         let (notes, notes_receiver) = mpsc::channel(NOTES);
         let (asker, questions) = Asker::new(Arc::clone(&self.owner));
         let mut options = self.context.call_options();
@@ -117,7 +102,7 @@ impl Errand {
             }
         }
         options.progress = self.is_watched.then_some(notes);
-        options.asker = Some(asker);
+        options.asker = Some(asker.clone());
         options.capabilities = Some(self.capabilities.clone());
         if let Some(responses) = input.responses {
             options.params.push(("inputResponses", responses));
@@ -126,35 +111,26 @@ impl Errand {
             options.params.push(("requestState", state));
         }
         let errand = Arc::clone(&self);
-        let run = Box::pin(async move { errand.run(options).await });
-        Flight { errand: self, run, notes: notes_receiver, questions, open: Vec::new(), rounds: 0 }
+        let run = Box::pin(async move { errand.run(options, permit).await });
+        let (open, began) = (Vec::new(), Instant::now());
+        Flight { errand: self, run, notes: notes_receiver, questions, open, rounds: 0, began, asker }
     }
 
-    async fn run(&self, options: CallOptions) -> Result<RawJson, RpcError> {
+    async fn run(&self, options: CallOptions, permit: Option<Permit>) -> Result<Done, Failure> {
         let fleet = self.gateway.fleet();
         match &self.target {
             Target::Tool { server, name, arguments } => {
                 let catalogue = fleet.catalogue();
                 let Some(tool) = catalogue.get(server.as_str(), name) else {
-                    let message = format!("Unknown tool: {name}");
-                    return Err(RpcError::new(code::INVALID_PARAMS, message));
+                    return Err(Failure::UnknownTool(format!("Unknown tool: {name}")));
                 };
-                let permit = self
-                    .gateway
-                    .reserve()
-                    .await
-                    .map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message))?;
-                let origin = Origin { transport: self.transport, provider: None };
-                let run = self.gateway.run_with(tool, arguments, permit, &self.context, &origin, options);
-                match run.await {
-                    Ok(done) => Ok(done.result),
-                    Err(Failure::Call(error)) => Err(told(error)),
-                    // The model has to read why.
-                    Err(failure @ (Failure::Refused { .. } | Failure::Arguments(_))) => {
-                        Ok(error_result(&failure.message()))
-                    }
-                    Err(other) => Err(RpcError::new(code::INVALID_PARAMS, other.message())),
-                }
+                let permit = match permit {
+                    Some(permit) => permit,
+                    None => self.gateway.reserve().await.map_err(|error| Failure::NoRoom(error.message))?,
+                };
+                let origin = Origin { transport: self.transport, provider: self.provider.clone() };
+                let call = Call { tool, arguments, context: &self.context, origin: &origin };
+                self.gateway.run(call, permit, options).await
             }
             Target::Prompt { server, name, arguments } => {
                 let quoted = json!(name).to_string();
@@ -162,14 +138,14 @@ impl Errand {
                 params.extend(arguments.as_ref().map(|arguments| ("arguments", arguments.as_bytes())));
                 let outcome =
                     fleet.request(server.as_str(), method::GET_PROMPT, Some(name), &params, &options).await;
-                outcome.map_err(told)
+                outcome.map(Done::fresh).map_err(Failure::Call)
             }
             Target::Resource { server, uri } => {
                 let quoted = json!(uri).to_string();
                 let params = [("uri", quoted.as_bytes())];
                 let outcome =
                     fleet.request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, &options).await;
-                outcome.map_err(told)
+                outcome.map(Done::fresh).map_err(Failure::Call)
             }
         }
     }
@@ -187,10 +163,23 @@ pub(super) fn told(error: CallError) -> RpcError {
     }
 }
 
+/// The same for a call that may have failed before it reached its upstream.
+pub(super) fn told_failure(failure: Failure) -> RpcError {
+    match failure {
+        Failure::Call(error) => told(error),
+        Failure::NoRoom(message) => RpcError::new(code::INTERNAL_ERROR, message),
+        Failure::Refused { message, .. }
+        | Failure::Arguments(message)
+        | Failure::Unreadable(message)
+        | Failure::UnknownTool(message)
+        | Failure::NeedsInput(message) => RpcError::new(code::INVALID_PARAMS, message),
+    }
+}
+
 /// How far a flight came.
 pub(super) enum Progressed {
     /// It ended.
-    Done(RawJson),
+    Done(Done),
     /// The server waits for answers that only another request can bring.
     Waits(Box<Flight>),
     /// The upstream itself said `input_required`.
@@ -199,32 +188,50 @@ pub(super) enum Progressed {
 
 impl Flight {
     /// Gives the server the answers that a caller brought. What it brought none for is refused.
-    pub(super) fn answer(&mut self, responses: Option<&RawJson>) {
-        let responses = responses.and_then(|responses| RawObject::parse(responses).ok()).unwrap_or_default();
+    pub(super) fn answer(&mut self, answered: impl Fn(&str) -> Option<RawJson>) {
         for (key, question) in self.open.drain(..) {
-            match responses.get(&key).and_then(|value| RawJson::parse(value.get().to_owned()).ok()) {
+            match answered(&key) {
                 Some(response) => question.answer(Ok(response)),
                 None => question.refuse(),
             }
         }
     }
 
+    /// How long the caller may take to come back: as long as the call itself may last, and no longer than it may wait.
+    pub(super) fn patience(&self) -> Duration {
+        let gateway = &self.errand.gateway;
+        let most = gateway.config().mcp.input_expiry;
+        let spec = gateway.fleet().spec(self.errand.target.server().as_str());
+        let left = spec.map(|spec| spec.timeouts.call_maximum.max(spec.timeouts.call));
+        left.map_or(most, |left| left.saturating_sub(self.began.elapsed()).min(most))
+    }
+
     /// The requests that the server waits for, in the form of `inputRequests`.
-    pub(super) fn input_requests(&self) -> serde_json::Value {
-        let requests = self.open.iter().map(|(key, question)| {
-            let params = question.params.as_ref().and_then(|params| params.read().ok());
-            let params = params.unwrap_or_else(|| json!({}));
-            (key.clone(), json!({"method": question.method, "params": params}))
-        });
-        serde_json::Value::Object(requests.collect())
+    pub(super) fn input_requests(&self) -> Result<RawObject<'static>, serde_json::Error> {
+        let mut requests = RawObject::default();
+        for (key, question) in &self.open {
+            let mut request = RawObject::default();
+            request.set("method", &RawJson::of(&question.method)?)?;
+            request.set("params", question.params.as_ref().unwrap_or(&RawJson::empty_object()))?;
+            requests.set(key, &request.to_raw()?)?;
+        }
+        Ok(requests)
     }
 
     /// Goes on until there is a result, or answers are needed that this request cannot get.
     pub(super) async fn drive(mut self, caller: &Caller, out: &Out) -> Result<Progressed, RpcError> {
         loop {
-            match self.lap(caller, out).await? {
-                Lap::Done(result) => match (CallResultView::of(&result).result_type, &caller.reach) {
-                    (ResultType::InputRequired, Reach::Returns) => return Ok(Progressed::Asks(result)),
+            let lap = match self.lap(&caller.can, &caller.reach, out).await {
+                // The model has to read why.
+                Err(failure @ (Failure::Refused { .. } | Failure::Arguments(_))) => {
+                    let result = error_result(&failure.message());
+                    return Ok(Progressed::Done(Done::fresh(result)));
+                }
+                lap => lap.map_err(told_failure)?,
+            };
+            match lap {
+                Lap::Done(done) => match (&done.view.result_type, &caller.reach) {
+                    (ResultType::InputRequired, Reach::Returns) => return Ok(Progressed::Asks(done.result)),
                     (ResultType::InputRequired, Reach::Asked(peer)) => {
                         if self.rounds >= ROUNDS {
                             let message = format!("the server asked {ROUNDS} times and gave no result");
@@ -232,42 +239,52 @@ impl Flight {
                         }
                         let mcp = self.errand.gateway.mcp();
                         let patience = self.errand.gateway.config().mcp.input_expiry;
-                        let asking = tokio::time::timeout(patience, answers(&result, caller, peer, out));
+                        let asking = tokio::time::timeout(patience, answers(&done.result, caller, peer, out));
                         let input =
                             mcp.stopping.run_until_cancelled(asking).await.and_then(Result::ok).ok_or_else(
                                 || RpcError::new(code::INTERNAL_ERROR, "the caller gave no answer in time"),
                             )??;
                         let rounds = self.rounds + 1;
-                        self = Arc::clone(&self.errand).start(input);
+                        self = Arc::clone(&self.errand).start(input, None);
                         self.rounds = rounds;
                     }
-                    (ResultType::Complete | ResultType::Other(_), _) => return Ok(Progressed::Done(result)),
+                    (ResultType::Complete | ResultType::Other(_), _) => {
+                        return Ok(Progressed::Done(done));
+                    }
                 },
                 Lap::Waits => return Ok(Progressed::Waits(Box::new(self))),
             }
         }
     }
 
-    async fn lap(&mut self, caller: &Caller, out: &Out) -> Result<Lap, RpcError> {
-        let Self { run, notes, questions, open, .. } = self;
+    /// Goes on until there is a result or a question that only another request can answer.
+    pub(super) async fn lap(&mut self, can: &Can, reach: &Reach, out: &Out) -> Result<Lap, Failure> {
+        let Self { run, notes, questions, open, asker, .. } = self;
+        asker.take_up();
         let mut asking = FuturesUnordered::new();
         loop {
             tokio::select! {
                 biased;
                 Some(note) = notes.recv() => out.note(note).await,
                 Some(question) = questions.recv() => {
-                    if !caller.can.answers(&question.method) {
+                    if !can.answers(&question.method) {
                         question.refuse();
                         continue;
                     }
-                    match &caller.reach {
+                    match reach {
                         Reach::Asked(peer) => asking.push(async move {
-                            let answer = peer.ask(&out.sink, &question.method, question.params.as_ref()).await;
-                            question.answer(answer);
+                            let mut question = question;
+                            let (method, params) = (question.method.clone(), question.params.clone());
+                            // Whom the server asks no more is told so: dropping the request takes it back.
+                            tokio::select! {
+                                answer = peer.ask(&out.sink, &method, params.as_ref()) => question.answer(answer),
+                                () = question.withdrawn() => {}
+                            }
                         }),
                         Reach::Returns => {
                             let key = format!("request-{}", open.len() + 1);
                             open.push((key, question));
+                            asker.set_aside();
                             return Ok(Lap::Waits);
                         }
                     }
@@ -284,8 +301,9 @@ impl Flight {
     }
 }
 
-enum Lap {
-    Done(RawJson),
+/// How a lap ended.
+pub(super) enum Lap {
+    Done(Done),
     Waits,
 }
 

@@ -21,6 +21,7 @@ mod news;
 mod offers;
 mod out;
 mod parked;
+pub(crate) mod plain;
 mod state;
 mod stdio;
 mod tasks;
@@ -31,7 +32,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use gateway_protocol::{Incoming, RawJson, RpcError, code, header, parse_message};
+use gateway_protocol::{Incoming, RawJson, RpcError, code, header, is_modern, parse_message};
 use http::{HeaderMap, StatusCode, Uri};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -44,6 +45,7 @@ use self::legacy::Sessions;
 use self::listen::Listeners;
 use self::lists::ToolLists;
 use self::parked::Parked;
+pub(crate) use self::parked::Waiting;
 use self::state::Seal;
 use crate::config::McpConfig;
 use crate::context::RequestContext;
@@ -66,7 +68,7 @@ impl Mcp {
     pub(crate) fn new(config: &McpConfig) -> Self {
         Self {
             seal: Seal::random(),
-            parked: Parked::new(config.input_expiry, config.parked_calls),
+            parked: Parked::new(config.parked_calls),
             sessions: Sessions::new(config.sessions, config.session_idle),
             listeners: Listeners::default(),
             tools: ToolLists::default(),
@@ -119,6 +121,12 @@ pub(crate) async fn post(
     body: Bytes,
 ) -> Response {
     let name = name_of(group.as_ref());
+    if let Some(batch) = legacy::Batch::read(&body) {
+        return match Face::named(&gateway, name) {
+            Some(_) => legacy::post_batch(&gateway, context, name, &headers, batch).await,
+            None => unknown(&gateway, name),
+        };
+    }
     let incoming = match parse_message(body) {
         Ok(incoming) => incoming,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, None, unreadable(&error)),
@@ -130,12 +138,13 @@ pub(crate) async fn post(
         Incoming::Notification(notification) => (notification.params.as_ref(), false),
         Incoming::Response(_) => (None, false),
     };
-    let is_modern = !headers.contains_key(header::SESSION) && modern::is_meant(params, version);
+    // A session that a modern client remembers of old times says nothing about this request.
+    let is_meant = modern::is_meant(params, version);
     match incoming {
-        Incoming::Request(request) if is_modern => {
+        Incoming::Request(request) if is_meant => {
             Box::pin(modern::post(&gateway, context, face, &headers, request)).await
         }
-        _ if is_modern && !is_request => StatusCode::ACCEPTED.into_response(),
+        _ if is_meant && !is_request => StatusCode::ACCEPTED.into_response(),
         incoming => Box::pin(legacy::post(&gateway, context, (name, face), &headers, incoming)).await,
     }
 }
@@ -151,17 +160,13 @@ pub(crate) async fn get(
     if Face::named(&gateway, name).is_none() {
         return unknown(&gateway, name);
     }
-    let accepts = headers.get(http::header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("*/*");
-    if !accepts.contains("text/event-stream") && !accepts.contains("*/*") {
+    if !takes_events(&headers) {
         let error = RpcError::new(code::INVALID_REQUEST, "Not Acceptable: this is a stream of events");
         return refusal(StatusCode::NOT_ACCEPTABLE, None, error);
     }
-    if !headers.contains_key(header::SESSION) {
+    if !headers.contains_key(header::SESSION) || names_modern(&headers) {
         // Streams without a session are those of the modern era, and they begin with a POST.
-        let error = RpcError::new(code::INVALID_REQUEST, "Method not allowed: send `subscriptions/listen`");
-        let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, None, error);
-        response.headers_mut().insert(http::header::ALLOW, http::HeaderValue::from_static("POST"));
-        return response;
+        return not_allowed("Method not allowed: send `subscriptions/listen`");
     }
     legacy::get(&gateway, &context, name, &headers)
 }
@@ -174,7 +179,33 @@ pub(crate) async fn delete(
     headers: HeaderMap,
 ) -> Response {
     let name = name_of(group.as_ref());
+    if names_modern(&headers) {
+        return not_allowed("Method not allowed: there are no sessions in this version");
+    }
     legacy::delete(&gateway, &context, name, &headers)
+}
+
+/// Whether a request says that it is of the modern era.
+fn names_modern(headers: &HeaderMap) -> bool {
+    let version = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
+    version.is_some_and(is_modern)
+}
+
+fn not_allowed(message: &str) -> Response {
+    let error = RpcError::new(code::INVALID_REQUEST, message);
+    let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, None, error);
+    response.headers_mut().insert(http::header::ALLOW, http::HeaderValue::from_static("POST"));
+    response
+}
+
+/// Whether a caller takes a stream of events; who says nothing takes anything.
+fn takes_events(headers: &HeaderMap) -> bool {
+    let mut accepted = headers.get_all(http::header::ACCEPT).iter().peekable();
+    accepted.peek().is_none()
+        || accepted.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|part| {
+            let media = part.split(';').next().unwrap_or_default().trim();
+            matches!(media, "text/event-stream" | "text/*" | "*/*")
+        })
 }
 
 /// `GET /mcp/events`.

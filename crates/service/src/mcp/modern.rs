@@ -23,7 +23,7 @@ use super::face::Face;
 use super::level::Level;
 use super::listen;
 use super::out::{Out, Sink};
-use super::state::secret_id;
+use super::state::unique_name;
 use super::tasks;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
@@ -130,7 +130,7 @@ pub(super) async fn post(
     request: Request,
 ) -> Response {
     // Two requests are two owners: nothing ties them together.
-    let single = secret_id().unwrap_or_default().into();
+    let single = unique_name().into();
     let checked = match check(request, context, single, face, "mcp", Some(headers)) {
         Ok(checked) => checked,
         Err(refused) => return refusal(status_of(&refused.error), Some(&refused.id), refused.error),
@@ -138,10 +138,21 @@ pub(super) async fn post(
     if let Err(error) = check_headers(gateway, &checked, headers) {
         return refusal(status_of(&error), Some(&checked.request.id), error);
     }
+    let id = checked.request.id.clone();
+    let takes_events = super::takes_events(headers);
     if checked.request.method == method::LISTEN {
+        if !takes_events {
+            let error = RpcError::new(code::INVALID_REQUEST, "Not Acceptable: this is a stream of events");
+            return refusal(StatusCode::NOT_ACCEPTABLE, Some(&id), error);
+        }
         return listen::stream(gateway, checked).await;
     }
-    let id = checked.request.id.clone();
+    if !takes_events {
+        // What comes before the answer has no place in it.
+        let outcome = Box::pin(answer(gateway, checked, Sink::Plain(None))).await;
+        let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
+        return crate::errors::json_response(status, message(&id, &outcome));
+    }
     let (sender, mut messages) = mpsc::channel(MESSAGES);
     let heartbeat = gateway.config().heartbeat;
     let owned = gateway.clone();

@@ -1,6 +1,6 @@
 //! What happens to the upstreams, told to everybody whom it concerns.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -36,7 +36,7 @@ pub(super) async fn run(gateway: Gateway) {
     let stopping = gateway.mcp().stopping.clone();
     let mut events = gateway.fleet().events();
     let mut sweep = tokio::time::interval(SWEEP);
-    let mut known = HashMap::new();
+    let mut known = Known::default();
     loop {
         tokio::select! {
             () = stopping.cancelled() => return,
@@ -45,7 +45,7 @@ pub(super) async fn run(gateway: Gateway) {
                 gateway.mcp().parked.sweep();
             }
             event = events.recv() => match event {
-                Ok(event) => take(&gateway, event, &mut known).await,
+                Ok(event) => take(&gateway, event, &mut known),
                 // What was missed may have been anything.
                 Err(RecvError::Lagged(_)) => {
                     for list in LISTS {
@@ -58,15 +58,21 @@ pub(super) async fn run(gateway: Gateway) {
     }
 }
 
-/// The definitions that were last told of, by server.
-type Known = HashMap<UpstreamId, u64>;
+/// What was told already.
+#[derive(Debug, Default)]
+struct Known {
+    /// The definitions that were last told of, by server.
+    tools: HashMap<UpstreamId, u64>,
+    /// Servers that were there before.
+    met: HashSet<UpstreamId>,
+}
 
-async fn take(gateway: &Gateway, event: FleetEvent, known: &mut Known) {
+fn take(gateway: &Gateway, event: FleetEvent, known: &mut Known) {
     match event {
         FleetEvent::Listed { upstream, .. } => {
             // Lists are read again and again; only another list is news.
             let now = fingerprint(gateway, &upstream);
-            match known.insert(upstream.clone(), now) {
+            match known.tools.insert(upstream.clone(), now) {
                 None => tell(gateway, &News::Appeared),
                 Some(before) if before != now => {
                     tell(gateway, &News::Changed { server: Some(upstream), list: method::TOOLS_CHANGED });
@@ -75,19 +81,39 @@ async fn take(gateway: &Gateway, event: FleetEvent, known: &mut Known) {
             }
         }
         FleetEvent::Reloaded => {
-            known.clear();
+            *known = Known::default();
             for list in LISTS {
                 tell(gateway, &News::Changed { server: None, list });
             }
         }
         FleetEvent::State { upstream, state: UpstreamState::Connected, .. } => {
-            spread_level_to(gateway, &upstream).await;
+            let is_new = known.met.insert(upstream.clone());
+            let owned = gateway.clone();
+            // A server that does not answer must not hold up what others have to tell.
+            gateway.mcp().tasks.spawn(async move {
+                let greeting = tokio::time::timeout(GREETING, greet(&owned, &upstream, is_new));
+                let _ = owned.mcp().stopping.run_until_cancelled(greeting).await;
+            });
         }
         FleetEvent::Notification { upstream, notification, in_flight } => {
             notify(gateway, upstream, &notification, &in_flight);
         }
         _ => {}
     }
+}
+
+/// How long a server that has just come may take to hear what callers want of it.
+const GREETING: Duration = Duration::from_secs(5);
+
+/// Tells callers what a server has that came late, and the server what callers want to hear.
+async fn greet(gateway: &Gateway, server: &UpstreamId, is_new: bool) {
+    if is_new && let Some(can) = gateway.fleet().capabilities(server.as_str(), GREETING).await {
+        let lists = [(can.resources, method::RESOURCES_CHANGED), (can.prompts, method::PROMPTS_CHANGED)];
+        for (_, list) in lists.into_iter().filter(|(has, _)| *has) {
+            tell(gateway, &News::Changed { server: Some(server.clone()), list });
+        }
+    }
+    spread_level_to(gateway, server).await;
 }
 
 fn fingerprint(gateway: &Gateway, server: &UpstreamId) -> u64 {
@@ -180,7 +206,11 @@ fn tell(gateway: &Gateway, news: &News) {
 /// Tells the servers of a face how much the callers want to hear.
 pub(super) async fn spread_level(gateway: &Gateway, face: &Face) {
     let servers = face.servers(gateway);
-    join_all(servers.iter().map(|server| spread_level_to(gateway, server))).await;
+    let spreading = servers.iter().map(|server| {
+        // Whoever is slow hears it later, or not at all; the caller need not wait for it.
+        tokio::time::timeout(GREETING, spread_level_to(gateway, server))
+    });
+    join_all(spreading).await;
 }
 
 /// Tells a server of the legacy era the lowest level that a session wants; each session hears only from its own level on.
@@ -199,7 +229,7 @@ async fn spread_level_to(gateway: &Gateway, server: &UpstreamId) {
         return;
     };
     let is_modern = health.era.is_some_and(|era| era.is_modern());
-    if is_modern || !fleet.capabilities(server.as_str()).await.is_ok_and(|can| can.logging) {
+    if is_modern || !fleet.capabilities(server.as_str(), GREETING).await.is_some_and(|can| can.logging) {
         return;
     }
     let level = json!(lowest.name()).to_string();

@@ -2,12 +2,14 @@
 //!
 //! Names. A prompt keeps its own name, and a resource its own URI, as long as no other server of the same endpoint has
 //! it. Those that more than one server has stand under `<server>__<name>` and `gateway:<server>:<uri>`, each of them, so
-//! that a name never leads to another server than before. URIs that are in no list go to the server whose template fits,
+//! that a name never leads to another server than before; those names hold always. A server that is away counts with what it
+//! had last. URIs that are in no list go to the server whose template fits,
 //! or to the only server that has resources at all.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use gateway_protocol::{ListKind, RawJson, RawObject};
@@ -15,6 +17,10 @@ use gateway_upstream::UpstreamId;
 
 use super::face::Face;
 use crate::gateway::Gateway;
+
+/// How long servers are waited for that have not said yet what they offer. Whoever is late is left out and tells when it
+/// comes.
+pub(super) const SOON: Duration = Duration::from_secs(3);
 
 /// One entry of one server's list.
 #[derive(Clone, Debug)]
@@ -57,19 +63,14 @@ fn member(kind: ListKind) -> &'static str {
 /// take the others with it.
 pub(super) async fn offers(gateway: &Gateway, face: &Face, kind: ListKind) -> Vec<Offer> {
     let servers = face.servers(gateway);
-    let patience = gateway.config().list_wait;
-    let reading = servers
-        .iter()
-        .map(|server| tokio::time::timeout(patience, gateway.fleet().entries(server.as_str(), kind)));
+    let patience = gateway.config().list_wait.min(SOON);
+    let reading = servers.iter().map(|server| gateway.fleet().entries(server.as_str(), kind, patience));
     let lists = join_all(reading).await;
     let mut found = Vec::new();
     for (server, list) in servers.into_iter().zip(lists) {
         match list {
-            Ok(Ok(entries)) => take(&server, kind, &entries, &mut found),
-            Ok(Err(error)) => {
-                tracing::warn!(upstream = %server, %error, "Its {} are left out.", kind.member());
-            }
-            Err(_) => tracing::warn!(upstream = %server, "Its {} are left out: no answer.", kind.member()),
+            Ok(entries) => take(&server, kind, &entries, &mut found),
+            Err(error) => tracing::warn!(upstream = %server, %error, "Its {} are left out.", kind.member()),
         }
     }
     give_names(kind, &mut found);
@@ -103,7 +104,7 @@ fn give_names(kind: ListKind, found: &mut [Offer]) {
     }
     for offer in found.iter_mut().filter(|offer| owners.get(&offer.own) == Some(&None)) {
         offer.public = match kind {
-            ListKind::Tools | ListKind::Prompts => format!("{}__{}", offer.server, offer.own),
+            ListKind::Tools | ListKind::Prompts => whole_name(&offer.server, &offer.own),
             ListKind::Resources | ListKind::ResourceTemplates => prefixed(&offer.server, &offer.own),
         };
     }
@@ -119,8 +120,14 @@ pub(super) async fn prompt(gateway: &Gateway, face: &Face, name: &str) -> Option
         return Some((server.clone(), name.to_owned()));
     }
     let offers = offers(gateway, face, ListKind::Prompts).await;
-    let found = offers.into_iter().find(|offer| offer.public == name)?;
-    Some((found.server, found.own))
+    let is_meant = |offer: &&Offer| whole_name(&offer.server, &offer.own) == name;
+    let found = offers.iter().find(|offer| offer.public == name).or_else(|| offers.iter().find(is_meant))?;
+    Some((found.server.clone(), found.own.clone()))
+}
+
+/// The name of a prompt that holds whatever other servers have.
+fn whole_name(server: &UpstreamId, own: &str) -> String {
+    format!("{server}__{own}")
 }
 
 /// Whose resource a URI is, and what the server calls it.
@@ -166,13 +173,11 @@ pub(super) async fn resource(gateway: &Gateway, face: &Face, uri: &str) -> Whose
 }
 
 async fn servers_with_resources(gateway: &Gateway, face: &Face) -> Vec<UpstreamId> {
-    let mut found = Vec::new();
-    for server in face.servers(gateway) {
-        if gateway.fleet().capabilities(server.as_str()).await.is_ok_and(|can| can.resources) {
-            found.push(server);
-        }
-    }
-    found
+    let servers = face.servers(gateway);
+    let asking = servers.iter().map(|server| gateway.fleet().capabilities(server.as_str(), SOON));
+    let known = join_all(asking).await;
+    let with = servers.iter().zip(known).filter(|(_, can)| can.as_ref().is_some_and(|can| can.resources));
+    with.map(|(server, _)| server.clone()).collect()
 }
 
 /// Whether a URI can come from a template. `{x}` stands for some text without slashes, `{+path}` and the like for any text.

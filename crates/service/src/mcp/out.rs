@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::legacy::Stream;
 use super::level::Level;
+use crate::progress::Watcher;
 
 /// Where messages of one request go.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(super) enum Sink {
     Stream(Arc<Stream>),
     /// Whoever reads the answer now: a modern request, or standard output.
     Channel(mpsc::Sender<Bytes>),
+    /// A plain HTTP caller, who has other words for progress; nobody where it asked for none.
+    Plain(Option<Watcher>),
 }
 
 impl Sink {
@@ -28,6 +31,7 @@ impl Sink {
             Self::Channel(channel) => {
                 let _ = channel.send(message).await;
             }
+            Self::Plain(_) => {}
         }
     }
 }
@@ -38,6 +42,7 @@ impl Sink {
         match self {
             Self::Stream(stream) => stream.push(message),
             Self::Channel(channel) => drop(channel.try_send(message)),
+            Self::Plain(_) => {}
         }
     }
 }
@@ -55,6 +60,12 @@ pub(super) struct Out {
 impl Out {
     /// Sends a notification of an upstream on, if the caller wants it.
     pub(super) async fn note(&self, notification: Notification) {
+        if let Sink::Plain(watcher) = &self.sink {
+            if let Some(watcher) = watcher {
+                watcher.tell(&notification);
+            }
+            return;
+        }
         let params = match notification.method.as_str() {
             method::PROGRESS => match self.with_token(notification.params) {
                 Some(params) => Some(params),

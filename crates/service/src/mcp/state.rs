@@ -1,14 +1,17 @@
 //! The `requestState` that callers carry from one request to the next: signed, so that nobody can write one; with a time
 //! after which it is void; and bound to the caller and the request that it was made for.
 
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use gateway_protocol::RawObject;
 use hmac::{Hmac, Mac as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 /// What a state stands for.
@@ -109,41 +112,62 @@ impl Seal {
 }
 
 /// What tells one request from another: the same method, name and arguments give the same text, whatever their spacing
-/// and the order of their keys.
-pub(crate) fn request_mark(face: &str, method: &str, name: &str, arguments: &Value) -> String {
+/// and the order of their keys. Numbers are the same where they are written the same.
+pub(crate) fn request_mark(
+    face: &str,
+    method: &str,
+    name: &str,
+    arguments: Option<&str>,
+) -> Result<String, serde_json::Error> {
     let mut hash = Sha256::new();
     for part in [face, method, name] {
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(part);
     }
-    digest(&mut hash, arguments);
-    BASE64.encode(hash.finalize())
+    digest(&mut hash, arguments.unwrap_or("null"), DEEPEST)?;
+    Ok(BASE64.encode(hash.finalize()))
 }
 
-fn digest(hash: &mut Sha256, value: &Value) {
-    match value {
-        Value::Object(members) => {
-            let mut keys: Vec<&String> = members.keys().collect();
-            keys.sort_unstable();
+/// Arguments that are nested deeper are not read anywhere else either.
+const DEEPEST: usize = 128;
+
+fn digest(hash: &mut Sha256, text: &str, left: usize) -> Result<(), serde_json::Error> {
+    let left = left.checked_sub(1).ok_or_else(|| {
+        <serde_json::Error as serde::de::Error>::custom(format!("nested deeper than {DEEPEST} levels"))
+    })?;
+    let text = text.trim();
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            let mut members = serde_json::from_str::<RawObject<'_>>(text)?.members;
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
             hash.update(b"{");
-            for key in keys {
-                hash.update(Value::from(key.as_str()).to_string());
-                digest(hash, members.get(key).unwrap_or(&Value::Null));
+            for (key, value) in &members {
+                hash.update(serde_json::to_string(key)?);
+                digest(hash, value.get(), left)?;
             }
             hash.update(b"}");
         }
-        Value::Array(items) => {
+        Some(b'[') => {
             hash.update(b"[");
-            for item in items {
-                digest(hash, item);
+            for item in serde_json::from_str::<Vec<&RawValue>>(text)? {
+                digest(hash, item.get(), left)?;
             }
             hash.update(b"]");
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            hash.update(value.to_string());
+        // The same text can be written in several ways.
+        Some(b'"') => hash.update(serde_json::to_string(&serde_json::from_str::<Cow<'_, str>>(text)?)? + ","),
+        _ => {
+            hash.update(text);
             hash.update(b",");
         }
     }
+    Ok(())
+}
+
+/// A name that nothing else has. It is no secret.
+pub(crate) fn unique_name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!("request {}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// An id that cannot be guessed; nothing where the system gives no random numbers.
@@ -159,8 +183,6 @@ fn random_bytes() -> Option<[u8; 32]> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     const LIFE: Duration = Duration::from_mins(1);
@@ -216,14 +238,37 @@ mod tests {
 
     #[test]
     fn the_same_request_has_the_same_mark() {
-        let mark = |name: &str, arguments: Value| request_mark("", "tools/call", name, &arguments);
-        assert_eq!(mark("a", json!({"x": 1, "y": [1, 2]})), mark("a", json!({"y": [1, 2], "x": 1})));
-        let other = [
-            mark("b", json!({"x": 1})),
-            mark("a", json!({"x": "1"})),
-            mark("a", json!({"x": [1]})),
-            mark("a", json!({"x": 1, "y": null})),
-        ];
-        assert!(other.iter().all(|other| *other != mark("a", json!({"x": 1}))));
+        let mark =
+            |name: &str, arguments: &str| request_mark("", "tools/call", name, Some(arguments)).unwrap();
+        assert_eq!(mark("a", r#"{"x": 1, "y": [1, 2]}"#), mark("a", "{\"y\":[1,\n2],\"x\":1}"));
+        assert_eq!(mark("a", r#"{"x": "\u00e4/"}"#), mark("a", r#"{"x": "ä\/"}"#));
+        let one = mark("a", r#"{"x":1}"#);
+        for other in [
+            mark("b", r#"{"x":1}"#),
+            mark("a", r#"{"x":"1"}"#),
+            mark("a", r#"{"x":[1]}"#),
+            mark("a", r#"{"x":1,"y":null}"#),
+            mark("a", r#"{"x":1e400}"#),
+            request_mark("", "tools/call", "a", None).unwrap(),
+        ] {
+            assert_ne!(other, one);
+        }
+    }
+
+    #[test]
+    fn numbers_that_nothing_holds_exactly_are_told_apart() {
+        let mark =
+            |number: &str| request_mark("", "tools/call", "a", Some(&format!("{{\"x\":{number}}}"))).unwrap();
+        assert_ne!(mark("123456789012345678901234567890"), mark("123456789012345678901234567891"));
+        assert_ne!(mark("1e400"), mark("1e401"));
+        assert_ne!(mark("0.1"), mark("0.10000000000000000001"));
+    }
+
+    #[test]
+    fn arguments_that_cannot_be_read_have_no_mark() {
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        for arguments in ["{", r#"{"x":}"#, r#""\ud800""#, &deep] {
+            assert!(request_mark("", "tools/call", "a", Some(arguments)).is_err(), "{arguments}");
+        }
     }
 }

@@ -140,6 +140,9 @@ impl Wire {
         if text.iter().all(u8::is_ascii_whitespace) {
             return;
         }
+        if let Some(batch) = legacy::Batch::read(&text) {
+            return self.take_batch(batch).await;
+        }
         let incoming = match parse_message(text) {
             Ok(incoming) => incoming,
             Err(error) => return self.refuse(code::PARSE_ERROR, &error.to_string()).await,
@@ -150,9 +153,11 @@ impl Wire {
         match incoming {
             Incoming::Request(request) if modern::is_meant(request.params.as_ref(), None) => {
                 // Noted at once, so that a cancellation that follows finds it.
-                let (id, face, running) =
-                    (request.id.clone(), self.face.clone(), session.running(&request.id));
-                let owner = Arc::clone(&self.owner);
+                let (id, face, owner) = (request.id.clone(), self.face.clone(), Arc::clone(&self.owner));
+                let running = match session.running(&id) {
+                    Ok(running) => running,
+                    Err(error) => return drop(sender.send(message(&id, &Err(error))).await),
+                };
                 let work = async move {
                     modern_request(&gateway, context, owner, face, request, sender, running).await;
                 };
@@ -169,6 +174,22 @@ impl Wire {
             }
             // Answers and notifications wait for nothing: what is at work may be waiting for them.
             incoming => legacy::take(&gateway, &session, context, incoming, &sender).await,
+        }
+    }
+
+    async fn take_batch(&self, batch: legacy::Batch) {
+        let context = RequestContext::of(&HeaderMap::new(), None);
+        match batch.answer(&self.gateway, &self.session, context) {
+            Ok(work) => {
+                let sender = self.sender.clone();
+                let work = async move {
+                    if let Some(answers) = work.await {
+                        let _ = sender.send(answers).await;
+                    }
+                };
+                self.spawn(&RawJson::null(), work).await;
+            }
+            Err(error) => self.refuse(error.code, &error.message).await,
         }
     }
 

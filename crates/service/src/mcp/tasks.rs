@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use gateway_protocol::{CallResultView, RawJson, RawObject, ResultType, RpcError};
+use gateway_protocol::{RawJson, RawObject, ResultType, RpcError, method};
 use gateway_upstream::UpstreamId;
 use serde::Deserialize;
 
@@ -16,12 +16,13 @@ use super::face::Face;
 use super::flight::told;
 use super::state::Behind;
 use crate::gateway::Gateway;
+use crate::run::Done;
 
 const TASK_ID: &str = "taskId";
 
 /// Whether a method is about a task.
-pub(super) fn is_meant(method: &str) -> bool {
-    matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel")
+pub(super) fn is_meant(asked: &str) -> bool {
+    matches!(asked, method::GET_TASK | method::UPDATE_TASK | method::CANCEL_TASK)
 }
 
 /// The task that a request is about.
@@ -35,10 +36,9 @@ pub(super) fn task_id(params: Option<&RawJson>) -> Option<String> {
 }
 
 /// A result of `server` with the id that its task has here. Results that are no tasks stay as they are.
-pub(super) fn published(gateway: &Gateway, caller: &Caller, server: &UpstreamId, result: RawJson) -> RawJson {
-    let is_task =
-        matches!(CallResultView::of(&result).result_type, ResultType::Other(kind) if kind == "task");
-    if is_task { renamed(gateway, caller, server, result) } else { result }
+pub(super) fn published(gateway: &Gateway, caller: &Caller, server: &UpstreamId, done: Done) -> RawJson {
+    let is_task = matches!(done.view.result_type, ResultType::Other(kind) if kind == "task");
+    if is_task { renamed(gateway, caller, server, done.result) } else { done.result }
 }
 
 fn renamed(gateway: &Gateway, caller: &Caller, server: &UpstreamId, result: RawJson) -> RawJson {

@@ -80,7 +80,7 @@ impl<T: Default> Labels<T> {
 const SERIES: usize = 2_000;
 
 /// The outcomes that are told apart: none, or the word for the failure.
-pub(super) const OUTCOMES: [&str; 10] = [
+pub(super) const OUTCOMES: [&str; 11] = [
     "OK",
     "TOOL_ERROR",
     "VALIDATION_ERROR",
@@ -90,6 +90,7 @@ pub(super) const OUTCOMES: [&str; 10] = [
     "TIMEOUT",
     "OVERLOADED",
     "CANCELLED",
+    "INPUT_REQUIRED",
     "UNKNOWN",
 ];
 

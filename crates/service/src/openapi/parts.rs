@@ -36,6 +36,14 @@ pub(super) const IDEMPOTENCY_KEY: Parameter = header(
     "Idempotency-Key",
     "Up to 255 visible characters. The same key with the same body gives the first answer again, for ten minutes.",
 );
+pub(super) const INPUT: Parameter = query(
+    "input",
+    Kind::Texts,
+    "What the server may ask the caller: `elicitation`, `sampling`, `roots`. The body may say it too.",
+);
+/// A request that goes on with a call.
+pub(super) const CONTINUED: &str =
+    r#"{"continue":"eyJi…","responses":{"request-1":{"action":"accept","content":{"name":"Ann"}}}}"#;
 pub(super) const CACHE_CONTROL: Parameter = header(
     "Cache-Control",
     "`no-cache` wants a fresh result where the configuration keeps results of the tool.",
@@ -99,6 +107,15 @@ pub(super) const PRECISE_FAULTS: [Answer; 3] = [
 ];
 pub(super) const CONFLICT: Answer =
     error(422, "The key was used with another body.", &["IDEMPOTENCY_CONFLICT"]);
+pub(super) const FOREIGN_STATE: Answer =
+    error(403, "The state belongs to another caller or another route.", &["FORBIDDEN"]);
+pub(super) const NEEDS_INPUT: Answer = error(
+    409,
+    "With `errors=precise`: the server asks for something that the caller did not offer.",
+    &["INPUT_REQUIRED"],
+);
+pub(super) const STATE_OVER: Answer =
+    error(410, "The state has expired or was used; send the request again.", &["INPUT_EXPIRED"]);
 pub(super) const NO_SUCH_SERVER: Answer = error(404, "No server has this name.", &["SERVER_NOT_FOUND"]);
 
 pub(super) const ROW: Route = Route {

@@ -2,9 +2,10 @@
 
 use super::mcp;
 use super::parts::{
-    ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULT, CATEGORY, CHARACTERS, COERCE, CONFLICT, ERRORS, GROUP,
-    IDEMPOTENCY_KEY, IMPORTANCE, MODEL, NAME, NAME_PATTERN, NO_SUCH_SERVER, NOT_MODIFIED, PRECISE_FAULTS,
-    PROVIDER, RESULT, ROW, SERVER, TAG, TO, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
+    ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULT, CATEGORY, CHARACTERS, COERCE, CONFLICT, CONTINUED,
+    ERRORS, FOREIGN_STATE, GROUP, IDEMPOTENCY_KEY, IMPORTANCE, INPUT, MODEL, NAME, NAME_PATTERN, NEEDS_INPUT,
+    NO_SUCH_SERVER, NOT_MODIFIED, PRECISE_FAULTS, PROVIDER, RESULT, ROW, SERVER, STATE_OVER, TAG, TO,
+    UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
 };
 use super::registry;
 use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Route, Verb};
@@ -117,12 +118,14 @@ pub(crate) static ROUTES: &[Route] = &[
         description: "`call` is one call, a list of calls or a whole model reply. One call gives `result`, several give \
                       `results` in call order; both give `messages` to append to the conversation. The status is 200 whenever \
                       the request itself is sound: failures of tools are results for the model. A result with `cached` is that of an earlier \
-                      call.",
+                      call. With `input`, servers may ask the caller: the answer then has `inputRequired` instead of messages, and the same \
+                      route goes on with `continue` and `responses`.",
         parameters: &[
             SERVER,
             MODEL,
             RESULT,
             ERRORS,
+            INPUT,
             COERCE,
             BAD_ARGUMENTS,
             CHARACTERS,
@@ -142,6 +145,7 @@ pub(crate) static ROUTES: &[Route] = &[
                     "anthropic",
                     r#"{"call":{"type":"tool_use","id":"toolu_1","name":"add","input":{"a":15,"b":27}}}"#,
                 ),
+                ("continued", CONTINUED),
             ],
         }),
         answers: &[
@@ -157,11 +161,14 @@ pub(crate) static ROUTES: &[Route] = &[
                 "The request is not sound.",
                 &["VALIDATION_ERROR", "UNKNOWN_PROVIDER", "SERVER_NOT_FOUND", "TOOL_NOT_FOUND"],
             ),
+            FOREIGN_STATE,
             error(
                 404,
                 "With `errors=precise`: no such server or tool.",
                 &["SERVER_NOT_FOUND", "TOOL_NOT_FOUND"],
             ),
+            NEEDS_INPUT,
+            STATE_OVER,
             CONFLICT,
             CALL_FAULT,
             PRECISE_FAULTS[0],
@@ -176,13 +183,16 @@ pub(crate) static ROUTES: &[Route] = &[
         path: "/call_tool",
         tag: "Calls",
         summary: "Run one tool by name",
-        description: "`tool` may be canonical (`mcp__<server>__<tool>`); `server` is then not needed.",
-        parameters: &[RESULT, ERRORS, IDEMPOTENCY_KEY, CACHE_CONTROL, ACCEPT],
+        description: "`tool` may be canonical (`mcp__<server>__<tool>`); `server` is then not needed. With `input`, \
+                      the server may ask the caller: the answer then has `inputRequired` instead of `result`, and the same route goes on with \
+                      `continue` and `responses`.",
+        parameters: &[RESULT, ERRORS, INPUT, IDEMPOTENCY_KEY, CACHE_CONTROL, ACCEPT],
         body: Some(Body {
             schema: "CallToolRequest",
             examples: &[
                 ("by name", r#"{"server":"demo","tool":"add","arguments":{"a":15,"b":27}}"#),
                 ("canonical", r#"{"tool":"mcp__demo__add","arguments":{"a":15,"b":27}}"#),
+                ("continued", CONTINUED),
             ],
         }),
         answers: &[
@@ -196,13 +206,16 @@ pub(crate) static ROUTES: &[Route] = &[
             error(
                 400,
                 "The request is not sound.",
-                &["VALIDATION_ERROR", "SERVER_NOT_FOUND", "TOOL_NOT_FOUND"],
+                &["VALIDATION_ERROR", "SERVER_NOT_FOUND", "TOOL_NOT_FOUND", "INPUT_REQUIRED"],
             ),
+            FOREIGN_STATE,
             error(
                 404,
                 "With `errors=precise`: no such server or tool.",
                 &["SERVER_NOT_FOUND", "TOOL_NOT_FOUND"],
             ),
+            NEEDS_INPUT,
+            STATE_OVER,
             CONFLICT,
             CALL_FAULT,
             PRECISE_FAULTS[0],

@@ -6,20 +6,23 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
+use gateway_dialects::results::ResultMode;
 use gateway_protocol::RawJson;
 use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, UpstreamId};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, code, json_response};
 use crate::execute::{rendered_result, result_mode};
 use crate::gateway::Gateway;
 use crate::idempotency::answered;
+use crate::mcp::Waiting;
+use crate::mcp::plain::{self, Answerer, Came, Continued, InputRequired, PausedCall, Place};
 use crate::query::Parameters;
-use crate::run::{Failure, Origin, pointer_name};
+use crate::run::{Call, Failure, Origin, pointer_name};
 use crate::scope::unknown_server;
 
 #[derive(Deserialize)]
@@ -30,6 +33,10 @@ struct Body<'a> {
     tool: Option<&'a RawValue>,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "continue")]
+    state: Option<&'a RawValue>,
 }
 
 /// Runs one tool and gives its result as it came.
@@ -56,6 +63,10 @@ async fn run(
     let mode = result_mode(parameters)?;
     let body: Body<'_> = serde_json::from_slice(&text)
         .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
+    if body.state.is_some() {
+        return go_on(gateway, context, text).await;
+    }
+    let answerer = answerer(parameters, body.input)?;
     let server = text_field(body.server, "server")?;
     let name = text_field(body.tool, "tool")?
         .ok_or_else(|| ApiError::bad_request("Missing or invalid \"tool\" field"))?;
@@ -76,17 +87,65 @@ async fn run(
         Ok(tool) => tool,
         Err(error) => {
             let wanted = (server.as_deref(), name.as_str());
-            gateway.record_unknown(wanted, &arguments, permit, context, &origin, &error.message);
+            gateway.record_unknown(
+                wanted,
+                &arguments,
+                permit,
+                context,
+                &origin,
+                (&error.message, error.code),
+            );
             return Err(error);
         }
     };
+    let call = Call { tool, arguments: &arguments, context, origin: &origin };
     if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer_name) {
-        gateway.record_refusal(tool, &arguments, permit, context, &origin, &failure);
+        gateway.record_refusal(call, permit, &failure);
         return Err(failure.into_api(style));
     }
-    let result = gateway.run(tool, &arguments, permit, context, &origin).await;
-    let done = result.map_err(|failure: Failure| failure.into_api(style))?;
-    let result = rendered_result(gateway, mode, tool, &done.result);
+    let came = match &answerer {
+        Some(answerer) => plain::call(gateway, call, permit, answerer).await,
+        None => gateway.run(call, permit, context.own_call_options()).await.map(Came::Done),
+    };
+    let (server, tool) = (tool.server.to_string(), tool.name.clone());
+    respond(gateway, context, (server, tool), (mode, style), came)
+}
+
+/// Goes on with a call that waits for answers.
+async fn go_on(gateway: &Gateway, context: &RequestContext, text: Bytes) -> Result<Response, ApiError> {
+    let body = RawJson::parse(text)
+        .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
+    let continued = Continued::read(&body)?;
+    let Waiting::Call(call) = continued.take(gateway, context, Place::CallTool)? else {
+        return Err(ApiError::bad_request("this state is of no single call"));
+    };
+    let PausedCall { paused, server, tool, mode, style } = *call;
+    let came = paused.go_on(context, |key| continued.response(key)).await;
+    respond(gateway, context, (server, tool), (mode, style), came)
+}
+
+/// The answer: a result, or what has to be known before there can be one.
+fn respond(
+    gateway: &Gateway,
+    context: &RequestContext,
+    (server, tool): (String, String),
+    (mode, style): (ResultMode, ErrorStyle),
+    came: Result<Came, Failure>,
+) -> Result<Response, ApiError> {
+    let done = match came.map_err(|failure| failure.into_api(style))? {
+        Came::Done(done) => done,
+        Came::Waits(paused) => {
+            let (requests, patience) = (paused.requests().to_vec(), paused.patience());
+            let names = json!({"server": server, "tool": tool});
+            let waiting = Waiting::Call(Box::new(PausedCall { paused: *paused, server, tool, mode, style }));
+            let place = Place::CallTool;
+            let input = plain::park(gateway, context, place, (waiting, patience), &requests)?;
+            let answer = Asking { input_required: &input, names: &names };
+            let answer = serde_json::to_vec(&answer).unwrap_or_default();
+            return Ok(json_response(StatusCode::OK, answer));
+        }
+    };
+    let result = rendered_result(gateway, mode, (&server, &tool), &done.result);
     let mut answer = Vec::with_capacity(result.len() + 16);
     answer.extend_from_slice(b"{\"result\":");
     answer.extend_from_slice(result.as_bytes());
@@ -97,6 +156,28 @@ async fn run(
         response.headers_mut().insert(header::AGE, HeaderValue::from(age.as_secs()));
     }
     Ok(response)
+}
+
+/// An answer that is no result yet.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Asking<'a> {
+    input_required: &'a InputRequired,
+    #[serde(flatten)]
+    names: &'a Value,
+}
+
+/// What the caller can be asked: the body's word stands above the query.
+fn answerer(parameters: &Parameters, input: Option<&RawValue>) -> Result<Option<Answerer>, ApiError> {
+    match input.filter(|input| input.get() != "null") {
+        None => Answerer::of(&parameters.all("input")),
+        Some(input) => {
+            let words: Vec<String> = serde_json::from_str(input.get()).map_err(|_| {
+                ApiError::bad_request("Missing or invalid \"input\" field: expected a list of words")
+            })?;
+            Answerer::of(&words)
+        }
+    }
 }
 
 /// Says that the result is that of an earlier call.

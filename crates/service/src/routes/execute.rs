@@ -4,14 +4,17 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
+use gateway_protocol::RawJson;
 use http::{HeaderMap, StatusCode, Uri};
 use serde_json::{Map, Value};
 
 use crate::context::RequestContext;
 use crate::errors::{ApiError, json_response};
-use crate::execute::Turn;
+use crate::execute::{Turn, Unfinished};
 use crate::gateway::Gateway;
 use crate::idempotency::{NotRun, answered};
+use crate::mcp::Waiting;
+use crate::mcp::plain::{Continued, Place};
 use crate::metrics::Provider;
 use crate::query::Parameters;
 
@@ -35,14 +38,23 @@ async fn run(
     query: &Parameters,
     body: &Bytes,
 ) -> Result<Response, ApiError> {
-    let body: Map<String, Value> = match serde_json::from_slice(body) {
+    let parsed: Map<String, Value> = match serde_json::from_slice(body) {
         Ok(Value::Object(body)) => body,
         Ok(_) => return Err(ApiError::bad_request("the body must be a JSON object with \"call\"")),
         Err(error) => return Err(ApiError::bad_request(format!("reading the body as JSON: {error}"))),
     };
-    let turn = Turn::parse(gateway, &body, query).await?;
-    let ran = turn.run(gateway, context).await?;
-    let answer = turn.answer(&ran)?;
+    let answer = if parsed.contains_key("continue") {
+        let raw = RawJson::parse(body.clone())
+            .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
+        let continued = Continued::read(&raw)?;
+        let Waiting::Turn(turn) = continued.take(gateway, context, Place::Execute)? else {
+            return Err(ApiError::bad_request("this state is of no turn"));
+        };
+        turn.run(gateway, context, Some(&continued)).await?
+    } else {
+        let turn = Turn::parse(gateway, &parsed, query).await?;
+        Unfinished::of(turn).run(gateway, context, None).await?
+    };
     let mut response = json_response(StatusCode::OK, answer.body);
     response.extensions_mut().insert(Provider(answer.provider));
     if answer.not_run {

@@ -113,9 +113,7 @@ async fn resources(gateway: &Gateway, request: &ListRequest) -> String {
         let mut entries: Vec<Value> = Vec::new();
         for kind in [ListKind::Resources, ListKind::ResourceTemplates] {
             // A server that does not answer has no resources at this moment; its state says why.
-            let listed =
-                tokio::time::timeout(gateway.config().list_wait, fleet.entries(server.as_str(), kind));
-            if let Ok(Ok(listed)) = listed.await {
+            if let Ok(listed) = fleet.entries(server.as_str(), kind, gateway.config().list_wait).await {
                 entries.extend(listed.iter().filter_map(|entry| entry.read().ok()));
             }
         }

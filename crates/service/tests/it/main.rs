@@ -10,6 +10,8 @@ mod cache;
 mod client;
 mod drain;
 mod guard;
+mod input;
+mod kept;
 mod lists;
 mod logs;
 mod mcp;

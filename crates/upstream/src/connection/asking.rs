@@ -5,7 +5,7 @@
 //! stream it is given to the owner of the calls in flight, and to nobody where there is more than one owner.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use gateway_protocol::{RawJson, Request, RpcError, code};
@@ -31,6 +31,8 @@ struct Inner {
     open: AtomicUsize,
     /// Milliseconds since `since` of the last answer.
     answered: AtomicU64,
+    /// When the call was set aside, where it is.
+    aside: Mutex<Option<Instant>>,
 }
 
 impl Asker {
@@ -43,6 +45,7 @@ impl Asker {
             since: Instant::now(),
             open: AtomicUsize::new(0),
             answered: AtomicU64::new(0),
+            aside: Mutex::default(),
         };
         (Self(Arc::new(inner)), receiver)
     }
@@ -87,6 +90,29 @@ impl Asker {
         receiver.await.unwrap_or_else(|_| Err(refused()))
     }
 
+    /// Notes that the call is set aside until its caller brings an answer, which may be never.
+    pub fn set_aside(&self) {
+        self.set_aside_at(Instant::now());
+    }
+
+    pub(crate) fn set_aside_at(&self, moment: Instant) {
+        *self.aside() = Some(moment);
+    }
+
+    /// Notes that the call goes on.
+    pub fn take_up(&self) {
+        *self.aside() = None;
+    }
+
+    /// Whether the call was set aside, and what the server asked with the question that it waits for has come.
+    pub(crate) fn is_aside(&self) -> bool {
+        self.aside().is_some_and(|since| since.elapsed() >= LINGER)
+    }
+
+    fn aside(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.0.aside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether both are for the same call.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -129,6 +155,14 @@ impl Question {
         if let Some(answer) = self.answer.take() {
             // A server that went away wants no answer.
             let _ = answer.send(outcome);
+        }
+    }
+
+    /// Waits until the server takes its request back; for ever where it does not.
+    pub async fn withdrawn(&mut self) {
+        match &mut self.answer {
+            Some(answer) => answer.closed().await,
+            None => std::future::pending().await,
         }
     }
 

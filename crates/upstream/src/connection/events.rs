@@ -1,11 +1,15 @@
 //! What the server sends of its own accord.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gateway_protocol::{Notification, RawJson, Request, RpcError, code, method, write_error, write_response};
+use serde::Deserialize;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::ServerEvent;
 use super::asking::Asker;
@@ -23,7 +27,12 @@ pub(super) struct EventSink {
     sender: mpsc::Sender<ServerEvent>,
     missed: AtomicU8,
     wake: Notify,
+    /// The requests of the server that nobody has answered yet, by the text of their ids.
+    open: Arc<Open>,
 }
+
+/// Requests of a server that it may take back.
+type Open = Mutex<HashMap<Box<str>, Arc<CancellationToken>>>;
 
 /// What a message of the server asks us to do.
 #[derive(Debug)]
@@ -39,12 +48,26 @@ pub(super) enum Reaction {
 pub(super) struct Unanswered {
     id: RawJson,
     answer: oneshot::Receiver<Result<RawJson, RpcError>>,
+    withdrawn: Arc<CancellationToken>,
+    open: Arc<Open>,
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another one may have the same id by now.
+        if open.get(self.id.as_str()).is_some_and(|token| Arc::ptr_eq(token, &self.withdrawn)) {
+            open.remove(self.id.as_str());
+        }
+    }
 }
 
 impl Unanswered {
-    /// Waits for the answer and writes it.
-    pub(super) async fn written(self, longest: Duration) -> Vec<u8> {
-        let outcome = match timeout(longest, self.answer).await {
+    /// Waits for the answer and writes it; there is none where the server took its request back.
+    pub(super) async fn written(mut self, longest: Duration) -> Option<Vec<u8>> {
+        let withdrawn = Arc::clone(&self.withdrawn);
+        let waiting = timeout(longest, &mut self.answer);
+        let outcome = match withdrawn.run_until_cancelled(waiting).await? {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => Err(RpcError::new(code::METHOD_NOT_FOUND, "the client does not offer this method")),
             Err(_) => Err(RpcError::new(code::INTERNAL_ERROR, "the client gave no answer in time")),
@@ -56,21 +79,42 @@ impl Unanswered {
         }
         // The answer comes from elsewhere and may be a pretty text; on stdio a line end ends the message.
         out.retain(|byte| !matches!(byte, b'\n' | b'\r'));
-        out
+        Some(out)
     }
 }
 
 impl EventSink {
     pub(super) fn new(sender: mpsc::Sender<ServerEvent>) -> Self {
-        Self { sender, missed: AtomicU8::new(0), wake: Notify::new() }
+        Self { sender, missed: AtomicU8::new(0), wake: Notify::new(), open: Arc::default() }
     }
 
     /// Takes a notification that belongs to no call.
     pub(super) fn notification(&self, notification: Notification) {
+        if notification.method == method::CANCELLED {
+            self.withdraw(&notification);
+            return;
+        }
         let change = change_bit(&notification.method);
         let sent = self.sender.try_send(ServerEvent::Notification(notification));
         if let (Some(bit), Err(mpsc::error::TrySendError::Full(_))) = (change, sent) {
             self.mark(bit);
+        }
+    }
+
+    /// The server takes a request back: nobody is to answer it any more.
+    fn withdraw(&self, notification: &Notification) {
+        #[derive(Deserialize)]
+        struct Cancelled {
+            #[serde(rename = "requestId")]
+            id: RawJson,
+        }
+        let Some(cancelled) = notification.params.as_ref().and_then(|params| params.read::<Cancelled>().ok())
+        else {
+            return;
+        };
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(token) = open.get(cancelled.id.as_str()) {
+            token.cancel();
         }
     }
 
@@ -93,12 +137,16 @@ impl EventSink {
             return Reaction::Send(out);
         }
         let (answer, receiver) = oneshot::channel();
+        let withdrawn = Arc::new(CancellationToken::new());
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.insert(id.as_str().into(), Arc::clone(&withdrawn));
+        drop(open);
         match asker {
             Some(asker) => asker.ask(request, answer, None),
             // Where the channel is full or closed, the sender of the answer is dropped, and that refuses the request.
             None => drop(self.sender.try_send(ServerEvent::Request { request, answer })),
         }
-        Reaction::Await(Unanswered { id, answer: receiver })
+        Reaction::Await(Unanswered { id, answer: receiver, withdrawn, open: Arc::clone(&self.open) })
     }
 
     /// Delivers missed changes for ever. Somebody who belongs to the connection has to poll it.

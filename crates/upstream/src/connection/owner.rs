@@ -373,7 +373,9 @@ impl Owner {
                     end = Some((what, Instant::now() + EXIT_PATIENCE));
                 }
                 Some(message) = answers.next(), if !answers.is_empty() && self.out.len() < HIGH_WATER => {
-                    self.append(&message);
+                    if let Some(message) = message {
+                        self.append(&message);
+                    }
                 }
                 () = &mut delivering => {}
                 () = sleep_until(finish_at.unwrap_or_else(Instant::now)), if finish_at.is_some() => {

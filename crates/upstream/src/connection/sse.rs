@@ -205,7 +205,9 @@ impl Carrier {
                     Err(StreamEnd::Broken(reason)) => return reason,
                 },
                 Some(message) = answers.next(), if !answers.is_empty() && replies.len() < ON_THEIR_WAY => {
-                    replies.push(post(client, endpoint, None, None, message));
+                    if let Some(message) = message {
+                        replies.push(post(client, endpoint, None, None, message));
+                    }
                 }
                 // Nobody waits for how it went.
                 Some(_) = replies.next(), if !replies.is_empty() => {}

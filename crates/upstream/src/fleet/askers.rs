@@ -54,13 +54,20 @@ impl State {
         }
     }
 
+    /// The askers that the server may mean. A call that was set aside waits for an answer and asks nothing else, so it counts
+    /// only where nothing else is in flight: its caller may never come back, and must not stand in the way of the others.
+    fn meant(&self) -> impl DoubleEndedIterator<Item = &Asker> {
+        let all_aside = self.silent == 0 && self.present.iter().all(|(_, asker)| asker.is_aside());
+        self.present.iter().map(|(_, asker)| asker).filter(move |asker| all_aside || !asker.is_aside())
+    }
+
     /// The latest asker, where all calls that the server may be at work on are of one owner.
     fn only(&mut self) -> Option<&Asker> {
         self.forget_old();
-        let (_, last) = self.present.last()?;
+        let last = self.meant().next_back()?;
         let owner = last.owner();
         let is_only = self.silent == 0
-            && self.present.iter().all(|(_, asker)| asker.owner() == owner)
+            && self.meant().all(|asker| asker.owner() == owner)
             && self
                 .left
                 .iter()
@@ -75,7 +82,7 @@ impl State {
         if self.silent > 0 {
             return InFlight::Several;
         }
-        let present = self.present.iter().map(|(_, asker)| Some(asker.owner()));
+        let present = self.meant().map(|asker| Some(asker.owner()));
         let mut all = present.chain(self.left.iter().map(|left| left.owner.as_ref()));
         match all.next() {
             None => InFlight::Nothing,
@@ -197,6 +204,27 @@ mod tests {
         let _again = same.enter(Some(&one));
         assert!(same.only().is_some());
         drop(next);
+    }
+
+    #[test]
+    fn a_call_that_was_set_aside_is_in_nobodys_way() {
+        let askers = Askers::default();
+        let asker = |owner: &str| Asker::new(owner.into()).0;
+        let (one, other) = (asker("one"), asker("other"));
+        let owner = |askers: &Askers| askers.only().map(|asker| asker.owner().to_string());
+        let _waits = askers.enter(Some(&one));
+        one.set_aside();
+        let _works = askers.enter(Some(&other));
+        assert_eq!(owner(&askers), None, "what was asked at the same time may be on its way");
+        let earlier = tokio::time::Instant::now().checked_sub(LINGER * 2).unwrap();
+        one.set_aside_at(earlier);
+        assert_eq!(owner(&askers).as_deref(), Some("other"));
+        assert_eq!(askers.in_flight(), InFlight::Of("other".into()));
+        one.take_up();
+        assert_eq!(owner(&askers), None, "it is at work again");
+        one.set_aside_at(earlier);
+        other.set_aside_at(earlier);
+        assert_eq!(owner(&askers), None, "either may be meant where both wait");
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! What an upstream offers beside tools: resources, their templates, and prompts. Read when somebody asks, kept until the
-//! server says that it changed.
+//! server says that it changed, or it is old.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use gateway_protocol::{ListKind, RawJson, RpcError, code, method};
 use serde::Deserialize;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Fleet;
 use super::listing::list;
-use super::upstream::Upstream;
+use super::upstream::{Command, Upstream};
 use crate::error::CallError;
 
 /// What a server said that it can do.
@@ -66,7 +68,11 @@ impl Capabilities {
     }
 }
 
-/// The lists of one upstream that somebody asked for.
+/// How long a list is taken for true, where neither its time nor a change is told.
+const AGE: Duration = Duration::from_mins(5);
+
+/// The lists of one upstream that somebody asked for. The last that was read is kept until there is another: a server that
+/// is away for a while still counts where names are given.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     state: Mutex<State>,
@@ -74,52 +80,75 @@ pub(super) struct Offers {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Grows with every change, so that a list that was asked for before it is not kept.
+    /// Grows with every change, so that a list that was asked for before it is not taken for new.
     version: u64,
     lists: HashMap<ListKind, Kept>,
+    reading: HashMap<ListKind, Reading>,
+    /// Those that somebody waited for in vain; nobody else has to.
+    late: HashSet<Option<ListKind>>,
+    /// What the server said last that it can do.
+    can: Option<Capabilities>,
 }
 
-#[derive(Debug)]
+/// Told when a list was read.
+type Reading = watch::Receiver<Option<Result<Arc<[RawJson]>, CallError>>>;
+
+#[derive(Clone, Debug)]
 struct Kept {
     entries: Arc<[RawJson]>,
-    until: Option<Instant>,
+    until: Instant,
+    then: Then,
+}
+
+/// What is to be done with a list that is no longer known to be true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// It is another now, or may be by the server's own word: whoever asks waits for the new one.
+    Wait,
+    /// It is only old: it is given while it is read again.
+    Renew,
 }
 
 impl Offers {
     /// Takes note of a notification.
     pub(super) fn note(&self, notification: &str) {
         match notification {
-            method::RESOURCES_CHANGED => self.forget(&[ListKind::Resources, ListKind::ResourceTemplates]),
-            method::PROMPTS_CHANGED => self.forget(&[ListKind::Prompts]),
+            method::RESOURCES_CHANGED => self.outdate(&[ListKind::Resources, ListKind::ResourceTemplates]),
+            method::PROMPTS_CHANGED => self.outdate(&[ListKind::Prompts]),
             _ => {}
         }
     }
 
     /// A new connection may be to another version of the server.
-    pub(super) fn renew(&self) {
-        self.forget(&[ListKind::Resources, ListKind::ResourceTemplates, ListKind::Prompts]);
+    pub(super) fn renew(&self, capabilities: &RawJson) {
+        self.outdate(&[ListKind::Resources, ListKind::ResourceTemplates, ListKind::Prompts]);
+        let mut state = self.lock();
+        state.can = Some(Capabilities::of(capabilities));
+        state.late.clear();
     }
 
-    fn forget(&self, kinds: &[ListKind]) {
+    fn outdate(&self, kinds: &[ListKind]) {
         let mut state = self.lock();
         state.version += 1;
         for kind in kinds {
-            state.lists.remove(kind);
+            state.reading.remove(kind);
+            if let Some(kept) = state.lists.get_mut(kind) {
+                (kept.until, kept.then) = (Instant::now(), Then::Wait);
+            }
         }
-    }
-
-    fn kept(&self, kind: ListKind) -> (u64, Option<Arc<[RawJson]>>) {
-        let state = self.lock();
-        let kept =
-            state.lists.get(&kind).filter(|kept| kept.until.is_none_or(|until| until > Instant::now()));
-        (state.version, kept.map(|kept| Arc::clone(&kept.entries)))
     }
 
     fn keep(&self, version: u64, kind: ListKind, kept: Kept) {
         let mut state = self.lock();
         if state.version == version {
             state.lists.insert(kind, kept);
+            state.late.remove(&Some(kind));
         }
+    }
+
+    /// The last that is known of a list.
+    fn last(&self, kind: ListKind) -> Option<Arc<[RawJson]>> {
+        self.lock().lists.get(&kind).map(|kept| Arc::clone(&kept.entries))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -128,9 +157,26 @@ impl Offers {
 }
 
 impl Fleet {
-    /// What an upstream can do; starts it if need be.
-    pub async fn capabilities(&self, id: &str) -> Result<Capabilities, CallError> {
-        Ok(Capabilities::of(self.upstream(id)?.connected().await?.capabilities()))
+    /// What an upstream can do, as it said last; one that never said is started and waited for, but no longer than `wait`,
+    /// and by one caller only.
+    pub async fn capabilities(&self, id: &str, wait: Duration) -> Option<Capabilities> {
+        let upstream = self.upstream(id).ok()?;
+        let known = || upstream.offers.lock().can.clone();
+        if let Some(can) = known() {
+            return Some(can);
+        }
+        if upstream.offers.lock().late.contains(&None) {
+            upstream.order(Command::Connect);
+            return None;
+        }
+        match tokio::time::timeout(wait, upstream.connected()).await {
+            Ok(Ok(connection)) => Some(Capabilities::of(connection.capabilities())),
+            Ok(Err(_)) => None,
+            Err(_) => {
+                upstream.offers.lock().late.insert(None);
+                known()
+            }
+        }
     }
 
     /// What the upstreams that are connected told the model.
@@ -140,18 +186,99 @@ impl Fleet {
     }
 
     /// The resources, templates or prompts of an upstream, as they came. A server that does not declare them is not
-    /// asked.
-    pub async fn entries(&self, id: &str, kind: ListKind) -> Result<Arc<[RawJson]>, CallError> {
+    /// asked. A list that is not there after `wait` is the last that was read, and the next caller does not wait for it.
+    pub async fn entries(
+        &self,
+        id: &str,
+        kind: ListKind,
+        wait: Duration,
+    ) -> Result<Arc<[RawJson]>, CallError> {
         let upstream = self.upstream(id)?;
         if kind == ListKind::Tools {
             return Ok(upstream.tools().unwrap_or_default());
         }
-        entries_of(&upstream, kind).await
+        let mut reading = {
+            let mut state = upstream.offers.lock();
+            let kept = state.lists.get(&kind).cloned();
+            let is_fresh = kept.as_ref().is_some_and(|kept| kept.until > Instant::now());
+            if let Some(kept) = kept.as_ref().filter(|_| is_fresh) {
+                return Ok(Arc::clone(&kept.entries));
+            }
+            let version = state.version;
+            let reading =
+                state.reading.entry(kind).or_insert_with(|| self.read(&upstream, kind, version)).clone();
+            if let Some(kept) = kept.filter(|kept| kept.then == Then::Renew) {
+                return Ok(kept.entries);
+            }
+            if state.late.contains(&Some(kind)) {
+                drop(state);
+                return last_or(&upstream, kind, || late(&upstream));
+            }
+            reading
+        };
+        let outcome = match tokio::time::timeout(wait, reading.wait_for(Option::is_some)).await {
+            Ok(Ok(outcome)) => outcome.clone(),
+            Ok(Err(_)) => None,
+            Err(_) => {
+                upstream.offers.lock().late.insert(Some(kind));
+                None
+            }
+        };
+        match outcome {
+            Some(Ok(entries)) => Ok(entries),
+            Some(Err(error)) => last_or(&upstream, kind, || error),
+            None => last_or(&upstream, kind, || late(&upstream)),
+        }
+    }
+
+    /// Begins to read a list; whoever waits for it may go away.
+    fn read(&self, upstream: &Arc<Upstream>, kind: ListKind, version: u64) -> Reading {
+        let (sender, reading) = watch::channel(None);
+        let (upstream, stop) = (Arc::clone(upstream), self.shared.stop.clone());
+        self.shared.tasks.spawn(async move {
+            let outcome = tokio::select! {
+                outcome = entries_of(&upstream, kind) => outcome,
+                () = stop.cancelled() => return,
+                () = upstream.stop.cancelled() => return,
+            };
+            let outcome = outcome.map(|(listed, kept)| {
+                upstream.offers.keep(listed, kind, kept.clone());
+                kept.entries
+            });
+            {
+                let mut state = upstream.offers.lock();
+                // A change meanwhile began another one.
+                if state.version == version {
+                    state.reading.remove(&kind);
+                }
+            }
+            sender.send_replace(Some(outcome));
+        });
+        reading
     }
 }
 
-async fn entries_of(upstream: &Upstream, kind: ListKind) -> Result<Arc<[RawJson]>, CallError> {
+/// The last that is known of a list, or why nothing is.
+fn last_or(
+    upstream: &Upstream,
+    kind: ListKind,
+    error: impl FnOnce() -> CallError,
+) -> Result<Arc<[RawJson]>, CallError> {
+    upstream.offers.last(kind).ok_or_else(error)
+}
+
+fn late(upstream: &Upstream) -> CallError {
+    CallError::Unreachable {
+        upstream: upstream.spec.id.clone(),
+        reason: "it has not said yet what it offers".to_owned(),
+    }
+}
+
+/// Reads a list, and tells which version of the server's offers it belongs to: a connection that had to be made first began
+/// a new one.
+async fn entries_of(upstream: &Upstream, kind: ListKind) -> Result<(u64, Kept), CallError> {
     let connection = upstream.connected().await?;
+    let version = upstream.offers.lock().version;
     let can = Capabilities::of(connection.capabilities());
     let declared = match kind {
         ListKind::Tools => can.tools,
@@ -159,11 +286,8 @@ async fn entries_of(upstream: &Upstream, kind: ListKind) -> Result<Arc<[RawJson]
         ListKind::Prompts => can.prompts,
     };
     if !declared {
-        return Ok(Arc::default());
-    }
-    let (version, kept) = upstream.offers.kept(kind);
-    if let Some(entries) = kept {
-        return Ok(entries);
+        let kept = Kept { entries: Arc::default(), until: Instant::now() + AGE, then: Then::Renew };
+        return Ok((version, kept));
     }
     upstream.touch();
     let spec = &upstream.spec;
@@ -171,10 +295,11 @@ async fn entries_of(upstream: &Upstream, kind: ListKind) -> Result<Arc<[RawJson]
         let error = RpcError::new(code::INTERNAL_ERROR, error.to_string());
         CallError::Refused { upstream: spec.id.clone(), error }
     })?;
-    let entries: Arc<[RawJson]> = listing.entries.into();
-    let until = listing.ttl.map(|ttl| Instant::now() + ttl);
-    upstream.offers.keep(version, kind, Kept { entries: Arc::clone(&entries), until });
-    Ok(entries)
+    let (until, then) = match listing.ttl {
+        Some(ttl) => (Instant::now() + ttl, Then::Wait),
+        None => (Instant::now() + AGE, Then::Renew),
+    };
+    Ok((version, Kept { entries: listing.entries.into(), until, then }))
 }
 
 #[cfg(test)]
@@ -194,17 +319,24 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_older_than_a_change_is_not_kept() {
+    fn a_list_that_is_older_than_a_change_is_not_taken_for_new() {
         let offers = Offers::default();
-        let kept = || Kept { entries: Arc::from([RawJson::null()]), until: None };
-        let (version, none) = offers.kept(ListKind::Prompts);
-        assert!(none.is_none());
+        let kept = |number: u32| Kept {
+            entries: Arc::from([RawJson::of(&number).unwrap()]),
+            until: Instant::now() + AGE,
+            then: Then::Renew,
+        };
+        let before = offers.lock().version;
         offers.note(method::PROMPTS_CHANGED);
-        offers.keep(version, ListKind::Prompts, kept());
-        let (version, none) = offers.kept(ListKind::Prompts);
-        assert!(none.is_none());
-        offers.keep(version, ListKind::Prompts, kept());
+        offers.keep(before, ListKind::Prompts, kept(1));
+        assert!(offers.last(ListKind::Prompts).is_none(), "it was asked for before the change");
+        let now = offers.lock().version;
+        offers.keep(now, ListKind::Prompts, kept(2));
         offers.note(method::LOG_MESSAGE);
-        assert_eq!(offers.kept(ListKind::Prompts).1.map(|entries| entries.len()), Some(1));
+        let state = |offers: &Offers| offers.lock().lists.get(&ListKind::Prompts).cloned().unwrap();
+        assert!(state(&offers).until > Instant::now() && state(&offers).then == Then::Renew);
+        offers.note(method::PROMPTS_CHANGED);
+        assert!(state(&offers).until <= Instant::now() && state(&offers).then == Then::Wait);
+        assert_eq!(offers.last(ListKind::Prompts).map(|entries| entries.len()), Some(1), "the last is kept");
     }
 }

@@ -174,7 +174,7 @@ impl Supervisor {
             }
             failed
         });
-        upstream.offers.renew();
+        upstream.offers.renew(connection.capabilities());
         upstream.subscriptions.renew(&upstream, &connection, &self.shared.tasks);
         self.state(UpstreamState::Connected, None);
         let began = Instant::now();

@@ -6,9 +6,12 @@ use std::time::Duration;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use gateway_protocol::{Incoming, Request, RpcError, code, header, is_known_legacy, method, primes_streams};
+use gateway_protocol::{
+    Incoming, RawJson, Request, RpcError, code, header, is_known_legacy, method, primes_streams,
+};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
+use super::batch::Batch;
 use super::session::Session;
 use super::stream::{Reader, Stream, event_id, parse_event_id};
 use super::{answer, notified, shake};
@@ -18,6 +21,7 @@ use crate::gateway::Gateway;
 use crate::mcp::events::{event, message, refusal, streamed};
 use crate::mcp::face::Face;
 use crate::mcp::out::Sink;
+use crate::mcp::takes_events;
 
 /// What the SDKs say where the specification names no code.
 const BAD_REQUEST: i64 = -32_000;
@@ -44,12 +48,22 @@ pub(in crate::mcp) async fn post(
         Incoming::Request(request) => Some(request.id.clone()),
         Incoming::Notification(_) | Incoming::Response(_) => None,
     };
+    // Whether somebody is there may be asked before anything else.
+    if let Incoming::Request(request) = &incoming
+        && request.method == method::PING
+        && !headers.contains_key(header::SESSION)
+    {
+        return json_response(StatusCode::OK, message(&request.id, &Ok(RawJson::empty_object())));
+    }
     let session = match session_of(gateway, &context, name, headers) {
         Ok(session) => session,
         Err((status, error)) => return refusal(status, id.as_ref(), error),
     };
     match incoming {
-        Incoming::Request(request) => request_of(gateway, context, session, request).await,
+        Incoming::Request(request) if takes_events(headers) => {
+            request_of(gateway, context, session, request).await
+        }
+        Incoming::Request(request) => plain_request_of(gateway, context, session, request).await,
         Incoming::Notification(notification) => {
             notified(&session, &notification);
             StatusCode::ACCEPTED.into_response()
@@ -116,13 +130,17 @@ async fn request_of(
     let stream = session.new_stream();
     let (owned, asked, sink) = (gateway.clone(), Arc::clone(&session), Arc::clone(&stream));
     // Noted before anything else: a cancellation may be close behind.
-    let running = session.running(&request.id);
+    let running = match session.running(&request.id) {
+        Ok(running) => running,
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, Some(&request.id), error),
+    };
     gateway.mcp().tasks.spawn(async move {
         let id = request.id.clone();
         match answer(&owned, &asked, context, request, Sink::Stream(Arc::clone(&sink)), running).await {
             Some(outcome) => sink.finish(message(&id, &outcome)),
             None => sink.end(),
         }
+        asked.trim();
     });
     let mut reader = Arc::clone(&stream).reader(0);
     // An answer that comes soon and alone is one message. Otherwise there is a stream, which a caller whose connection
@@ -138,6 +156,53 @@ async fn request_of(
     let priming = is_primed.then(|| priming(&event_id(stream.number(), 0)));
     let opening = stream::iter(priming.into_iter().chain(first));
     streamed(opening.chain(rest(reader)), gateway.config().heartbeat)
+}
+
+/// Answers a request of a caller who takes no stream with its answer alone. What belongs to it otherwise goes where everything
+/// goes that was not asked for.
+async fn plain_request_of(
+    gateway: &Gateway,
+    context: RequestContext,
+    session: Arc<Session>,
+    request: Request,
+) -> Response {
+    let running = match session.running(&request.id) {
+        Ok(running) => running,
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, Some(&request.id), error),
+    };
+    let (owned, id, sink) = (gateway.clone(), request.id.clone(), session.sink.clone());
+    let work = async move { answer(&owned, &session, context, request, sink, running).await };
+    match gateway.mcp().tasks.spawn(work).await {
+        Ok(Some(outcome)) => json_response(StatusCode::OK, message(&id, &outcome)),
+        Ok(None) | Err(_) => StatusCode::ACCEPTED.into_response(),
+    }
+}
+
+/// Takes several messages at once, and answers with the answers to all of them.
+pub(in crate::mcp) async fn post_batch(
+    gateway: &Gateway,
+    context: RequestContext,
+    name: Option<&str>,
+    headers: &HeaderMap,
+    batch: Batch,
+) -> Response {
+    if !headers.contains_key(header::SESSION) {
+        let error =
+            RpcError::new(code::INVALID_REQUEST, "a list of messages needs a session: send one at a time");
+        return refusal(StatusCode::BAD_REQUEST, None, error);
+    }
+    let session = match session_of(gateway, &context, name, headers) {
+        Ok(session) => session,
+        Err((status, error)) => return refusal(status, None, error),
+    };
+    let work = match batch.answer(gateway, &session, context) {
+        Ok(work) => work,
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, None, error),
+    };
+    match gateway.mcp().tasks.spawn(work).await {
+        Ok(Some(answers)) => json_response(StatusCode::OK, answers),
+        Ok(None) | Err(_) => StatusCode::ACCEPTED.into_response(),
+    }
 }
 
 /// An event that says only where to come back to, and when.

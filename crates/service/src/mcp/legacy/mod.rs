@@ -1,11 +1,13 @@
 //! The legacy era: `initialize`, sessions, a stream for everything that was not asked for.
 
+mod batch;
 mod http;
 mod session;
 mod sse;
 mod stream;
 
-pub(in crate::mcp) use http::{delete, get, post};
+pub(in crate::mcp) use batch::Batch;
+pub(in crate::mcp) use http::{delete, get, post, post_batch};
 pub(crate) use session::Session;
 pub(in crate::mcp) use session::{Running, Sessions, Shaken};
 pub(in crate::mcp) use sse::{api, events};
@@ -79,6 +81,10 @@ pub(in crate::mcp) fn take(
     async move {
         let Some((request, running)) = noted else { return };
         let id = request.id.clone();
+        let running = match running {
+            Ok(running) => running,
+            Err(error) => return sink.send(message(&id, &Err(error))).await,
+        };
         if request.method == method::INITIALIZE {
             let outcome = match face_of(&gateway, &session) {
                 Ok(face) => shake(&gateway, &face, request.params.as_ref()).await,
@@ -145,6 +151,9 @@ async fn answered(
         #[serde(default, rename = "progressToken")]
         token: Option<RawJson>,
     }
+    if request.method == method::PING {
+        return Ok(RawJson::empty_object());
+    }
     let Some(shaken) = session.shaken.get() else {
         return Err(RpcError::new(code::INVALID_REQUEST, "`initialize` must come first"));
     };
@@ -159,7 +168,6 @@ async fn answered(
         transport: "mcp",
     };
     match request.method.as_str() {
-        method::PING => Ok(RawJson::empty_object()),
         method::SET_LEVEL => {
             let level = Level::read(params).ok_or_else(|| invalid("`level` is missing or not known"))?;
             session.set_level(level);
@@ -168,8 +176,11 @@ async fn answered(
         }
         method::SUBSCRIBE => {
             let uri = uri_of(params)?;
+            session.check_room(&uri)?;
             let (server, own) = resource(gateway, &caller, &uri).await?;
             let upstream = gateway.fleet().subscribe(server.as_str(), &own).await.map_err(told)?;
+            // Others may have come meanwhile.
+            session.check_room(&uri)?;
             session.subscribe(Subscribed { server, own, public: uri, _upstream: upstream });
             Ok(RawJson::empty_object())
         }

@@ -1,14 +1,15 @@
 //! Legacy sessions: a thin adapter over a core that keeps nothing.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use gateway_protocol::RawJson;
+use gateway_protocol::{RawJson, RpcError, code};
 use tokio_util::sync::CancellationToken;
 
-use super::stream::Stream;
+use super::stream::{Budget, Stream};
 use crate::mcp::caller::Can;
 use crate::mcp::level::Level;
 use crate::mcp::listen::Subscribed;
@@ -17,6 +18,16 @@ use crate::mcp::state::secret_id;
 
 /// How long an ended stream is kept for a caller who comes back.
 const STREAM_LIFE: Duration = Duration::from_mins(1);
+
+/// Bytes that the streams of one session keep for callers who come back, and those of all sessions.
+const SESSION_BYTES: usize = 16 << 20;
+const ALL_BYTES: usize = 256 << 20;
+
+/// Resources that one session may listen to.
+const RESOURCES: usize = 1_000;
+
+/// Requests of one session at work.
+const AT_WORK: usize = 1_024;
 
 /// One session of one caller. Idle ones cost little: nothing runs for them.
 #[derive(Debug)]
@@ -38,6 +49,8 @@ pub(crate) struct Session {
     /// Streams on which somebody hears what was not asked for.
     listeners: AtomicUsize,
     state: Mutex<State>,
+    /// What its streams keep together.
+    budget: Arc<Budget>,
 }
 
 /// What a caller said in the handshake.
@@ -96,11 +109,35 @@ impl Session {
         Some(found.public.clone())
     }
 
-    /// Notes a request that can be cancelled until the guard is dropped.
-    pub(in crate::mcp) fn running(self: &Arc<Self>, id: &RawJson) -> Running {
+    /// Whether there is room for another subscription, or this one is there already.
+    pub(in crate::mcp) fn check_room(&self, uri: &str) -> Result<(), RpcError> {
+        let state = self.lock();
+        if state.resources.len() < RESOURCES || state.resources.contains_key(uri) {
+            return Ok(());
+        }
+        let message = format!("more than {RESOURCES} subscriptions in one session");
+        Err(RpcError::new(code::INVALID_PARAMS, message))
+    }
+
+    /// Notes a request that can be cancelled until the guard is dropped. Two at once under one id could not be told apart.
+    pub(in crate::mcp) fn running(self: &Arc<Self>, id: &RawJson) -> Result<Running, RpcError> {
         let token = CancellationToken::new();
-        self.lock().running.insert(id.as_str().into(), token.clone());
-        Running { session: Arc::clone(self), id: id.as_str().into(), token }
+        let mut state = self.lock();
+        if state.running.len() >= AT_WORK {
+            let message = format!("more than {AT_WORK} requests at once; try again later");
+            return Err(RpcError::new(code::INTERNAL_ERROR, message));
+        }
+        match state.running.entry(id.as_str().into()) {
+            Entry::Occupied(_) => {
+                let message = format!("a request with the id {} is at work already", id.as_str());
+                Err(RpcError::new(code::INVALID_REQUEST, message))
+            }
+            Entry::Vacant(place) => {
+                place.insert(token.clone());
+                drop(state);
+                Ok(Running { session: Arc::clone(self), id: id.as_str().into(), token })
+            }
+        }
     }
 
     pub(in crate::mcp) fn cancel(&self, id: &RawJson) {
@@ -113,7 +150,7 @@ impl Session {
     pub(in crate::mcp) fn new_stream(&self) -> Arc<Stream> {
         let mut state = self.lock();
         state.last_stream += 1;
-        Arc::new(Stream::new(state.last_stream))
+        Arc::new(Stream::new(state.last_stream).within(&self.budget))
     }
 
     /// Keeps a stream for a caller who comes back.
@@ -124,6 +161,21 @@ impl Session {
         state.streams.retain(|stream| !stream.is_over(STREAM_LIFE));
         if state.streams.len() < STREAMS {
             state.streams.push(Arc::clone(stream));
+        }
+    }
+
+    /// Forgets the oldest streams that ended, where all together keep more than they may.
+    pub(in crate::mcp) fn trim(&self) {
+        let mut forgotten = Vec::new();
+        while self.budget.is_over() {
+            let mut state = self.lock();
+            let Some(place) = state.streams.iter().position(|stream| stream.is_over(Duration::ZERO)) else {
+                break;
+            };
+            let stream = state.streams.remove(place);
+            drop(state);
+            stream.forget();
+            forgotten.push(stream);
         }
     }
 
@@ -184,11 +236,14 @@ pub(in crate::mcp) struct Sessions {
     idle: Duration,
     began: Instant,
     present: Mutex<HashMap<Arc<str>, Arc<Session>>>,
+    /// What the streams of all sessions keep together.
+    budget: Arc<Budget>,
 }
 
 impl Sessions {
     pub(in crate::mcp) fn new(most: usize, idle: Duration) -> Self {
-        Self { most, idle, began: Instant::now(), present: Mutex::default() }
+        let budget = Arc::new(Budget::new(ALL_BYTES, None));
+        Self { most, idle, began: Instant::now(), present: Mutex::default(), budget }
     }
 
     /// A new session; nothing where the system gives no random numbers.
@@ -200,17 +255,21 @@ impl Sessions {
         sink: Option<Sink>,
     ) -> Option<Arc<Session>> {
         let id: Arc<str> = secret_id()?.into();
+        let budget = Arc::new(Budget::new(SESSION_BYTES, Some(Arc::clone(&self.budget))));
+        let stream = || Sink::Stream(Arc::new(Stream::new(0).within(&budget)));
+        let sink = sink.unwrap_or_else(stream);
         let session = Arc::new(Session {
             id: Arc::clone(&id),
             caller,
             face,
             shaken: shaken.map_or_else(OnceLock::new, OnceLock::from),
-            sink: sink.unwrap_or_else(|| Sink::Stream(Arc::new(Stream::new(0)))),
+            sink,
             peer: Arc::default(),
             over: CancellationToken::new(),
             used: AtomicU64::new(self.now()),
             listeners: AtomicUsize::new(0),
             state: Mutex::default(),
+            budget,
         });
         let mut present = self.lock();
         let crowded_out = if present.len() >= self.most {
@@ -256,7 +315,9 @@ impl Sessions {
         let oldest = now.saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         let mut over = Vec::new();
         self.lock().retain(|_, session| {
-            if session.is_attended() || session.is_busy() {
+            // Looked at first, because it forgets streams as well.
+            let is_busy = session.is_busy();
+            if is_busy || session.is_attended() {
                 session.used.store(now, Ordering::Relaxed);
             }
             let is_used = session.used.load(Ordering::Relaxed) >= oldest;
@@ -340,7 +401,7 @@ mod tests {
         let first = open(&sessions, None);
         let second = open(&sessions, None);
         second.used.store(u64::MAX, Ordering::Relaxed);
-        let running = first.running(&RawJson::null());
+        let running = first.running(&RawJson::null()).unwrap();
         let third = open(&sessions, None);
         third.used.store(u64::MAX, Ordering::Relaxed);
         assert!(sessions.named(&first.id).is_none(), "the oldest made room");
@@ -359,5 +420,66 @@ mod tests {
         second.used.store(0, Ordering::Relaxed);
         sessions.sweep();
         assert_eq!(sessions.all().len(), 0);
+    }
+
+    #[test]
+    fn two_requests_at_once_need_two_ids() {
+        let sessions = Sessions::new(2, Duration::from_mins(1));
+        let session = open(&sessions, None);
+        let id = RawJson::of(&7).unwrap();
+        let first = session.running(&id).unwrap();
+        assert_eq!(session.running(&id).unwrap_err().code, code::INVALID_REQUEST);
+        session.cancel(&id);
+        assert!(first.token.is_cancelled(), "the first one is still found");
+        drop(first);
+        assert!(session.running(&id).is_ok());
+        let texts = (0..AT_WORK).map(|number| RawJson::of(&number).unwrap());
+        let all: Vec<Running> = texts.map(|id| session.running(&id).unwrap()).collect();
+        assert_eq!(session.running(&RawJson::null()).unwrap_err().code, code::INTERNAL_ERROR);
+        drop(all);
+    }
+
+    #[test]
+    fn what_streams_keep_is_bounded_for_a_session_and_for_all() {
+        let sessions = Sessions::new(100, Duration::from_mins(1));
+        let session = open(&sessions, None);
+        let big = || bytes::Bytes::from(vec![b'x'; 3 << 20]);
+        for _ in 0..20 {
+            let stream = session.new_stream();
+            session.keep(&stream);
+            stream.finish(big());
+            session.trim();
+        }
+        let kept = session.lock().streams.len();
+        assert!((1..=5).contains(&kept), "{kept}");
+        let last = session.lock().last_stream;
+        assert!(session.kept(last).is_some() && session.kept(1).is_none(), "the newest are kept");
+        for _ in 0..99 {
+            let other = open(&sessions, None);
+            let stream = other.new_stream();
+            other.keep(&stream);
+            for _ in 0..2 {
+                stream.push(big());
+            }
+        }
+        assert!(sessions.budget.bytes() <= ALL_BYTES + 100 * (3 << 20), "{}", sessions.budget.bytes());
+        let all = sessions.all();
+        for session in &all {
+            sessions.close(session);
+        }
+        drop((all, session));
+        assert_eq!(sessions.budget.bytes(), 0, "what is gone counts no more");
+    }
+
+    #[test]
+    fn streams_that_ended_are_forgotten_while_somebody_listens() {
+        let sessions = Sessions::new(2, Duration::from_mins(1));
+        let session = open(&sessions, None);
+        let _listening = session.attend();
+        let stream = session.new_stream();
+        session.keep(&stream);
+        stream.end_at(Instant::now().checked_sub(STREAM_LIFE * 2).unwrap());
+        sessions.sweep();
+        assert!(session.lock().streams.is_empty());
     }
 }

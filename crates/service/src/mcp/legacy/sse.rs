@@ -10,6 +10,7 @@ use gateway_protocol::{RpcError, code, parse_message};
 use http::StatusCode;
 use tokio::sync::mpsc;
 
+use super::batch::Batch;
 use super::session::{Attending, Session};
 use super::take;
 use crate::context::RequestContext;
@@ -91,6 +92,18 @@ pub(in crate::mcp) fn api(
         let error = RpcError::new(code::INVALID_REQUEST, "this session is not known");
         return refusal(StatusCode::NOT_FOUND, None, error);
     };
+    if let Some(batch) = Batch::read(&body) {
+        let work = match batch.answer(gateway, &session, context) {
+            Ok(work) => work,
+            Err(error) => return refusal(StatusCode::BAD_REQUEST, None, error),
+        };
+        gateway.mcp().tasks.spawn(async move {
+            if let Some(answers) = work.await {
+                let _ = channel.send(answers).await;
+            }
+        });
+        return StatusCode::ACCEPTED.into_response();
+    }
     let incoming = match parse_message(body) {
         Ok(incoming) => incoming,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, None, unreadable(&error)),

@@ -1,7 +1,8 @@
 //! Streams of events that a caller can come back to.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -13,12 +14,58 @@ const KEPT: usize = 256;
 /// Bytes that are kept for a caller who comes back; the newest message is kept whatever its size.
 const KEPT_BYTES: usize = 4 << 20;
 
+/// What several streams may keep together.
+#[derive(Debug)]
+pub(super) struct Budget {
+    most: usize,
+    bytes: AtomicUsize,
+    /// A wider one that this is part of.
+    whole: Option<Arc<Budget>>,
+}
+
+impl Budget {
+    pub(super) fn new(most: usize, whole: Option<Arc<Self>>) -> Self {
+        Self { most, bytes: AtomicUsize::new(0), whole }
+    }
+
+    /// How much is kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether more is kept than may be.
+    pub(super) fn is_over(&self) -> bool {
+        self.bytes() > self.most || self.whole.as_ref().is_some_and(|whole| whole.is_over())
+    }
+
+    fn add(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(whole) = &self.whole {
+            whole.add(bytes);
+        }
+    }
+
+    fn remove(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(whole) = &self.whole {
+            whole.remove(bytes);
+        }
+    }
+}
+
 /// One stream: what was sent on it, and who reads it.
 #[derive(Debug)]
 pub(crate) struct Stream {
     number: u64,
     state: Mutex<State>,
     wake: Notify,
+    budget: Option<Arc<Budget>>,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.forget();
+    }
 }
 
 #[derive(Debug, Default)]
@@ -37,7 +84,13 @@ struct State {
 
 impl Stream {
     pub(in crate::mcp) fn new(number: u64) -> Self {
-        Self { number, state: Mutex::default(), wake: Notify::new() }
+        Self { number, state: Mutex::default(), wake: Notify::new(), budget: None }
+    }
+
+    /// The same, with others in one budget.
+    pub(super) fn within(mut self, budget: &Arc<Budget>) -> Self {
+        self.budget = Some(Arc::clone(budget));
+        self
     }
 
     pub(super) fn number(&self) -> u64 {
@@ -46,22 +99,34 @@ impl Stream {
 
     /// Adds a message.
     pub(in crate::mcp) fn push(&self, message: Bytes) {
-        {
-            let mut state = self.lock();
-            state.bytes += message.len();
-            state.messages.push_back(message);
-            while state.messages.len() > KEPT || state.bytes > KEPT_BYTES && state.messages.len() > 1 {
-                let Some(dropped) = state.messages.pop_front() else { break };
-                state.bytes -= dropped.len();
-                state.dropped += 1;
-            }
-        }
+        self.add(&mut self.lock(), message);
         self.wake.notify_waiters();
+    }
+
+    /// Keeps a message, and of the older ones as many as there is room for; the newest is kept whatever its size.
+    fn add(&self, state: &mut State, message: Bytes) {
+        let is_over = || self.budget.as_ref().is_some_and(|budget| budget.is_over());
+        self.charge(message.len());
+        state.bytes += message.len();
+        state.messages.push_back(message);
+        while state.messages.len() > 1
+            && (state.messages.len() > KEPT || state.bytes > KEPT_BYTES || is_over())
+        {
+            let Some(dropped) = state.messages.pop_front() else { break };
+            let counted = dropped.len().min(state.bytes);
+            self.release(counted);
+            state.bytes -= counted;
+            state.dropped += 1;
+        }
     }
 
     /// Nothing will be added any more.
     pub(super) fn end(&self) {
-        self.lock().ended = Some(Instant::now());
+        self.end_at(Instant::now());
+    }
+
+    pub(super) fn end_at(&self, moment: Instant) {
+        self.lock().ended = Some(moment);
         self.wake.notify_waiters();
     }
 
@@ -69,11 +134,30 @@ impl Stream {
     pub(super) fn finish(&self, message: Bytes) {
         {
             let mut state = self.lock();
-            state.bytes += message.len();
-            state.messages.push_back(message);
+            self.add(&mut state, message);
             state.ended = Some(Instant::now());
         }
         self.wake.notify_waiters();
+    }
+
+    /// Counts it no more among what is kept.
+    pub(super) fn forget(&self) {
+        let mut state = self.lock();
+        self.release(state.bytes);
+        // Whoever still reads it gets the rest, which counts no more.
+        state.bytes = 0;
+    }
+
+    fn charge(&self, bytes: usize) {
+        if let Some(budget) = &self.budget {
+            budget.add(bytes);
+        }
+    }
+
+    fn release(&self, bytes: usize) {
+        if let Some(budget) = &self.budget {
+            budget.remove(bytes);
+        }
     }
 
     /// Whether it ended so long ago that nobody will come back to it.
@@ -87,7 +171,7 @@ impl Stream {
     }
 
     /// A reader of what comes after message number `after`, as far as it is kept. Another reader ends.
-    pub(super) fn reader(self: std::sync::Arc<Self>, after: u64) -> Reader {
+    pub(super) fn reader(self: Arc<Self>, after: u64) -> Reader {
         let number = {
             let mut state = self.lock();
             state.reader += 1;
@@ -131,7 +215,7 @@ impl Stream {
 /// Reads one stream.
 #[derive(Debug)]
 pub(super) struct Reader {
-    stream: std::sync::Arc<Stream>,
+    stream: Arc<Stream>,
     number: u64,
     next: u64,
 }
@@ -170,8 +254,6 @@ pub(super) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use futures_util::FutureExt as _;
 
     use super::*;

@@ -1,13 +1,15 @@
 //! The MCP endpoint as callers of both eras see it.
 
+mod absent;
 mod approval;
 mod faces;
 mod followup;
+mod manners;
 mod matrix;
 mod old_clients;
 mod pipe;
 mod rmcp;
 mod sessions;
 mod state;
-mod wire;
+pub(crate) mod wire;
 mod wrong_messages;

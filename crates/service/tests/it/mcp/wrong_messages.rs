@@ -220,7 +220,7 @@ async fn wrong_requests_of_a_session_are_answered_with_errors() {
     ] {
         assert_eq!(caller.post(&body.to_string(), "").await.status, 202, "{body}");
     }
-    let (_, ping) = caller.message("ping", json!({}));
+    let (_, list) = caller.message("tools/list", json!({}));
     for (headers, status) in [
         (
             format!(
@@ -233,7 +233,7 @@ async fn wrong_requests_of_a_session_are_answered_with_errors() {
         (String::new(), 400),
         ("mcp-session-id: nobody\r\n".to_owned(), 404),
     ] {
-        let answer = front.service.send("POST", "/mcp", &format!("{KINDS}{headers}"), &ping).await;
+        let answer = front.service.send("POST", "/mcp", &format!("{KINDS}{headers}"), &list).await;
         assert_eq!(answer.status, status, "{headers}: {}", answer.body);
     }
     for params in [json!({}), json!({"protocolVersion": 7}), json!([])] {

@@ -61,8 +61,9 @@ pub(super) async fn run(http: Arc<Http>, mut errands: mpsc::Receiver<Errand>, du
                     Some(Errand::React(Reaction::Await(unanswered))) => {
                         let longest = duties.longest_answer;
                         on_their_way.push(Box::pin(async move {
-                            let message = unanswered.written(longest).await;
-                            http.deliver(message).await;
+                            if let Some(message) = unanswered.written(longest).await {
+                                http.deliver(message).await;
+                            }
                         }));
                     }
                     Some(Errand::Renew { generation, done }) => {

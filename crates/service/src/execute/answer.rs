@@ -1,0 +1,199 @@
+//! What a caller is told about a turn.
+
+use std::sync::Arc;
+
+use gateway_dialects::calls::ToolCall;
+use gateway_dialects::results::{Outcome, ResultMode, render_mode, render_results};
+use gateway_protocol::RawJson;
+use serde_json::{Value, json};
+
+use super::unfinished::turn_key;
+use super::{Ran, Step, Turn};
+use crate::errors::{ApiError, ErrorStyle};
+use crate::run::Failure;
+
+/// The answer to a turn.
+pub(crate) struct Answer {
+    pub(crate) body: Vec<u8>,
+    /// Who was meant, for the figures.
+    pub(crate) provider: Arc<str>,
+    /// Whether certainly nothing ran.
+    pub(crate) not_run: bool,
+}
+
+impl Turn {
+    /// The answer: one call's result or several calls' results, and the messages to append.
+    pub(crate) fn answer(&self, ran: &[Ran]) -> Result<Answer, ApiError> {
+        if let [single] = ran
+            && let Some(error) = self.single_failure(single)
+        {
+            return Err(error);
+        }
+        let values: Vec<Value> = ran.iter().map(|ran| ran.result.read().unwrap_or_default()).collect();
+        let outcomes: Vec<Outcome<'_>> =
+            self.reply.calls.iter().zip(&values).map(|(call, result)| outcome_of(call, result)).collect();
+        let rendered = render_results(&self.dialect, &outcomes, &self.results);
+        let mut body = Vec::with_capacity(ran.iter().map(|ran| ran.result.len()).sum::<usize>() * 2 + 256);
+        body.push(b'{');
+        if let ([single], [outcome]) = (ran, outcomes.as_slice()) {
+            body.extend_from_slice(b"\"result\":");
+            body.extend_from_slice(self.shown(single, outcome).as_bytes());
+            single.write_facts(&mut body);
+        } else {
+            body.extend_from_slice(b"\"results\":[");
+            for (index, (one, outcome)) in ran.iter().zip(&outcomes).enumerate() {
+                body.extend_from_slice(if index > 0 { b",{" } else { b"{" });
+                self.write_entry(&mut body, one, outcome);
+                body.push(b'}');
+            }
+            body.push(b']');
+        }
+        body.extend_from_slice(b",\"messages\":");
+        write_json(&mut body, &rendered.messages);
+        body.extend_from_slice(b",\"provider\":");
+        write_json(&mut body, &self.dialect.name);
+        if !self.reply.text.is_empty() {
+            body.extend_from_slice(b",\"text\":");
+            write_json(&mut body, &self.reply.text);
+        }
+        if !rendered.changes.is_empty() {
+            body.extend_from_slice(b",\"changes\":");
+            let changes: Vec<Value> = rendered
+                .changes
+                .iter()
+                .map(|change| {
+                    let fate = format!("{:?}", change.fate).to_lowercase();
+                    json!({"result": change.result, "path": change.path, "fate": fate, "reason": change.reason})
+                })
+                .collect();
+            write_json(&mut body, &changes);
+        }
+        body.push(b'}');
+        let not_run = ran.iter().all(|ran| ran.failure.as_ref().is_some_and(Failure::did_not_run));
+        Ok(Answer { body, provider: Arc::clone(&self.provider), not_run })
+    }
+
+    /// What is told of a turn, behind `inputRequired`, while servers wait for answers of the caller. There are no messages
+    /// yet, as the turn is not over.
+    pub(super) fn so_far(&self, steps: &[Step]) -> Vec<u8> {
+        let mut body = Vec::with_capacity(512);
+        let begun = |step: &Step, body: &mut Vec<u8>| {
+            if let Step::Waits(ran, _) = step {
+                ran.write_facts(body);
+            }
+        };
+        if let [single] = steps {
+            begun(single, &mut body);
+        } else {
+            body.extend_from_slice(b",\"results\":[");
+            for (index, (call, step)) in self.reply.calls.iter().zip(steps).enumerate() {
+                body.extend_from_slice(if index > 0 { b",{" } else { b"{" });
+                match step {
+                    Step::Done(ran) => {
+                        let value = ran.result.read().unwrap_or_default();
+                        self.write_entry(&mut body, ran, &outcome_of(call, &value));
+                    }
+                    Step::Ahead | Step::Waits(..) => {
+                        write_name(&mut body, &outcome_of(call, &Value::Null));
+                        if let Step::Waits(_, paused) = step {
+                            body.extend_from_slice(b",\"inputRequired\":");
+                            let keys = paused.requests().iter().map(|(key, _)| turn_key(index, key));
+                            write_json(&mut body, &keys.collect::<Vec<_>>());
+                        }
+                        begun(step, &mut body);
+                    }
+                }
+                body.push(b'}');
+            }
+            body.push(b']');
+        }
+        body.extend_from_slice(b",\"provider\":");
+        write_json(&mut body, &self.dialect.name);
+        body
+    }
+
+    fn write_entry(&self, body: &mut Vec<u8>, ran: &Ran, outcome: &Outcome<'_>) {
+        write_name(body, outcome);
+        body.extend_from_slice(b",\"result\":");
+        body.extend_from_slice(self.shown(ran, outcome).as_bytes());
+        ran.write_facts(body);
+    }
+
+    /// A result in the form that the caller wants.
+    fn shown(&self, ran: &Ran, outcome: &Outcome<'_>) -> RawJson {
+        if self.mode == ResultMode::Raw {
+            return ran.result.clone();
+        }
+        let (server, tool) =
+            (ran.server.as_deref().unwrap_or_default(), ran.tool.as_deref().unwrap_or_default());
+        let origin = format!("{server}/{tool}");
+        RawJson::of(&render_mode(self.mode, &self.dialect, outcome, &origin, &self.results))
+            .unwrap_or_else(|_| RawJson::null())
+    }
+
+    /// A single call's failure as an HTTP error, where it is the caller's own or the caller asked for precision.
+    fn single_failure(&self, ran: &Ran) -> Option<ApiError> {
+        let failure = ran.failure.as_ref()?;
+        match (failure, self.style) {
+            (Failure::Unreadable(_), _) | (_, ErrorStyle::Precise) => {
+                Some(failure.clone().into_api(self.style))
+            }
+            (
+                Failure::Arguments(_)
+                | Failure::UnknownTool(_)
+                | Failure::NoRoom(_)
+                | Failure::NeedsInput(_)
+                | Failure::Refused { .. }
+                | Failure::Call(_),
+                ErrorStyle::Plain,
+            ) => None,
+        }
+    }
+}
+
+impl Ran {
+    fn write_facts(&self, body: &mut Vec<u8>) {
+        let mut fact = |key: &str, value: Value| {
+            body.push(b',');
+            write_json(body, key);
+            body.push(b':');
+            write_json(body, &value);
+        };
+        if let Some(server) = &self.server {
+            fact("server", server.as_str().into());
+        }
+        if let Some(tool) = &self.tool {
+            fact("tool", tool.as_str().into());
+        }
+        if let Some(code) = self.code {
+            fact("code", code.into());
+        }
+        if self.is_cached {
+            fact("cached", true.into());
+        }
+        if !self.notes.is_empty() {
+            fact("notes", self.notes.clone().into());
+        }
+    }
+}
+
+fn outcome_of<'a>(call: &'a ToolCall, result: &'a Value) -> Outcome<'a> {
+    Outcome { call_id: call.id.given(), wire_name: &call.name, result, kept: None }
+}
+
+fn write_name(body: &mut Vec<u8>, outcome: &Outcome<'_>) {
+    body.extend_from_slice(b"\"name\":");
+    write_json(body, outcome.wire_name);
+    if let Some(id) = outcome.call_id {
+        body.extend_from_slice(b",\"id\":");
+        write_json(body, id);
+    }
+}
+
+pub(super) fn write_json<T: serde::Serialize + ?Sized>(body: &mut Vec<u8>, value: &T) {
+    let before = body.len();
+    if serde_json::to_writer(&mut *body, value).is_err() {
+        body.truncate(before);
+        body.extend_from_slice(b"null");
+    }
+}
