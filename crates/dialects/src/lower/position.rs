@@ -23,23 +23,25 @@ pub(crate) struct Lowered<'a> {
     pub(crate) possible: bool,
     /// The schema calls itself required.
     pub(crate) required: bool,
+    /// A recursion that is not written out any further.
+    pub(crate) cut: bool,
 }
 
 impl<'a> Lowered<'a> {
     pub(crate) fn new(node: Node<'a>, codec: Codec) -> Self {
-        Self { node, codec, possible: true, required: false }
+        Self { node, codec, possible: true, required: false, cut: false }
     }
 
-    /// Whether it is JSON text, and nothing more is said about it.
-    pub(crate) fn is_bare_text(&self) -> bool {
-        self.codec == Codec::Text
+    /// Whether it is a recursion that is not written out any further, and nothing more is said about it.
+    pub(crate) fn is_bare_cut(&self) -> bool {
+        self.cut
             && self.node.description.as_deref() == Some(JSON_TEXT)
             && self.node.types == TypeSet::STRING
             && self.node.keywords.is_empty()
     }
 
     pub(crate) fn impossible() -> Self {
-        Self { node: Node::anything(), codec: Codec::Same, possible: false, required: false }
+        Self { possible: false, ..Self::new(Node::anything(), Codec::Same) }
     }
 }
 
@@ -241,7 +243,7 @@ impl<'a> Lowerer<'a, '_> {
     #[inline(never)]
     fn lower_rules(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
         if view.cut {
-            return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
+            return Lowered { cut: true, ..Lowered::new(Node::text(JSON_TEXT), Codec::Text) };
         }
         if self.nodes > self.node_limit {
             self.encode_whole(view.path, view.schema, "JSON text: the written-out schema would be too large");

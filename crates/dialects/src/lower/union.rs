@@ -185,7 +185,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             kept.push(alternative);
         }
-        merge_texts(&mut kept);
+        merge_cuts(&mut kept);
         if kept.is_empty() {
             return if null { self.lower_null() } else { Lowered::impossible() };
         }
@@ -342,11 +342,11 @@ impl<'a> Lowerer<'a, '_> {
     }
 }
 
-/// Leaves one alternative of those that are nothing but JSON text: it carries what all of them do.
-fn merge_texts(alternatives: &mut Vec<Alternative<'_>>) {
+/// Leaves one alternative of those that are recursions cut off: its JSON text carries what all of them do.
+fn merge_cuts(alternatives: &mut Vec<Alternative<'_>>) {
     let mut first = true;
     alternatives.retain_mut(|alternative| {
-        if !alternative.lowered.is_bare_text() {
+        if !alternative.lowered.is_bare_cut() {
             return true;
         }
         alternative.mcp = Outline::anything();

@@ -42,7 +42,10 @@ fn leaf() -> impl Strategy<Value = Value> {
 }
 
 /// Rules about properties; `typed` where they ask for an object.
-fn rules(inner: BoxedStrategy<Value>, typed: bool) -> impl Strategy<Value = Vec<(&'static str, Value)>> {
+fn rules(
+    inner: &BoxedStrategy<Value>,
+    typed: bool,
+) -> impl Strategy<Value = Vec<(&'static str, Value)>> + use<> {
     let table = |keys, inner: &BoxedStrategy<Value>, most: usize| {
         proptest::collection::vec((one_of(keys), inner.clone()), 0..most).prop_map(|entries| {
             Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
@@ -53,9 +56,9 @@ fn rules(inner: BoxedStrategy<Value>, typed: bool) -> impl Strategy<Value = Vec<
         1 => any::<bool>().prop_map(|flag| Some(json!(flag))),
         2 => inner.clone().prop_map(Some),
     ];
-    let patterns = proptest::option::weighted(0.25, table(PATTERNS, &inner, 3));
+    let patterns = proptest::option::weighted(0.25, table(PATTERNS, inner, 3));
     let required = proptest::option::weighted(0.3, one_of(KEYS));
-    (table(KEYS, &inner, 4), required, rest, patterns).prop_map(
+    (table(KEYS, inner, 4), required, rest, patterns).prop_map(
         move |(properties, required, rest, patterns)| {
             let mut parts = vec![("properties", properties)];
             parts.extend(typed.then(|| ("type", json!("object"))));
@@ -68,8 +71,8 @@ fn rules(inner: BoxedStrategy<Value>, typed: bool) -> impl Strategy<Value = Vec<
 }
 
 /// An object whose rules stand beside alternatives and conditions.
-fn object(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Value> {
-    let part = || rules(inner.clone(), false).prop_map(node).boxed();
+fn object(inner: &BoxedStrategy<Value>) -> impl Strategy<Value = Value> + use<> {
+    let part = || rules(inner, false).prop_map(node).boxed();
     let beside = prop_oneof![
         3 => Just(Vec::new()),
         2 => (one_of(&["anyOf", "oneOf", "allOf"]), part(), part())
@@ -82,7 +85,7 @@ fn object(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Value> {
         }),
         1 => (one_of(KEYS), part()).prop_map(|(key, part)| vec![("dependentSchemas", json!({ key: part }))]),
     ];
-    (rules(inner.clone(), true), beside).prop_map(|(mut parts, beside)| {
+    (rules(inner, true), beside).prop_map(|(mut parts, beside)| {
         parts.extend(beside);
         node(parts)
     })
@@ -92,7 +95,7 @@ fn schema() -> impl Strategy<Value = Value> {
     leaf().prop_recursive(3, 24, 4, |inner| {
         let inner = inner.boxed();
         prop_oneof![
-            6 => object(inner.clone()),
+            6 => object(&inner),
             1 => inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
             1 => (inner.clone(), inner).prop_map(|(left, right)| json!({"anyOf": [left, right]})),
         ]
@@ -100,7 +103,7 @@ fn schema() -> impl Strategy<Value = Value> {
 }
 
 fn input_schema() -> impl Strategy<Value = Value> {
-    (object(schema().boxed()), schema(), schema()).prop_map(|(mut root, a, b)| {
+    (object(&schema().boxed()), schema(), schema()).prop_map(|(mut root, a, b)| {
         root["$defs"] = json!({"A": a, "B": b});
         root
     })

@@ -1,22 +1,19 @@
 //! Definitions that refer to each other in every way.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use serde_json::{Map, Value, json};
 
 use crate::found::check_expressible_by;
 use crate::properties::{DECLARED, schema_in, tool_of};
 
 /// As many definitions, each with a child that is any of them.
-fn mutual(count: usize, one: impl Fn(usize, Value) -> Value) -> Value {
+fn mutual(count: usize, one: impl Fn(usize, &Value) -> Value) -> Value {
     let any: Vec<Value> = (0..count).map(|n| json!({"$ref": format!("#/$defs/d{n}")})).collect();
     let any = json!({ "anyOf": any });
-    let definitions: Map<String, Value> =
-        (0..count).map(|n| (format!("d{n}"), one(n, any.clone()))).collect();
+    let definitions: Map<String, Value> = (0..count).map(|n| (format!("d{n}"), one(n, &any))).collect();
     json!({"type": "object", "properties": {"k": any}, "$defs": definitions})
 }
 
-fn tagged(n: usize, child: Value) -> Value {
+fn tagged(n: usize, child: &Value) -> Value {
     json!({
         "type": "object",
         "properties": {
