@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
+use super::validate::library_options;
 use jsonschema::{Draft, Registry, Uri};
 use serde_json::{Map, Value, json};
 
@@ -107,7 +108,7 @@ impl Own {
     /// Compiled when it is first needed; nothing when the library does not take it.
     pub(super) fn validator(&self) -> Option<&jsonschema::Validator> {
         let build = || {
-            let options = jsonschema::options().offline().should_validate_formats(false);
+            let options = library_options();
             options.with_draft(self.draft).build(&self.schema).ok()
         };
         self.compiled.get_or_init(build).as_ref()

@@ -231,6 +231,15 @@ fn numbered(pattern: &str) -> String {
     written
 }
 
+/// Steps that a pattern may go back in one text. Honest patterns need few; one that needs more finds nothing.
+const MOST_STEPS_BACK: usize = 100_000;
+
+/// How schemas are read: only what stands in them, `format` without force, patterns in bounded time.
+pub(super) fn library_options<'a>() -> jsonschema::ValidationOptions<'a> {
+    let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MOST_STEPS_BACK);
+    jsonschema::options().offline().should_validate_formats(false).with_pattern_options(patterns)
+}
+
 fn build(schema: &Value, draft: Option<Draft>) -> Result<Checks, Omission> {
     let risk = risk_of(schema);
     let compiled = if risk == Risk::Schema {
@@ -254,7 +263,7 @@ fn build(schema: &Value, draft: Option<Draft>) -> Result<Checks, Omission> {
 }
 
 fn build_all(schema: &Value, draft: Option<Draft>) -> Result<jsonschema::Validator, Omission> {
-    let mut options = jsonschema::options().offline().should_validate_formats(false);
+    let mut options = library_options();
     if let Some(draft) = draft {
         options = options.with_draft(draft);
     }

@@ -365,3 +365,11 @@ fn verdicts_of_the_test_suite_stay_as_they_are() {
         assert!(checked >= least && left_out <= 20, "{folder}: {checked} cases, {left_out} schemas left out");
     }
 }
+
+#[test]
+fn a_pattern_that_goes_back_without_end_finds_nothing() {
+    let validator = Validator::new(&json!({"items": {"pattern": "^(a|a)*\\1b$"}}));
+    let texts = vec!["a".repeat(60); 50];
+    assert_eq!(validator.validate(&json!(texts)).len(), 50);
+    assert!(validator.is_valid(&json!(["aaab"])));
+}
