@@ -9,7 +9,7 @@ use gateway_upstream::CallError;
 use crate::fleet::{PATIENCE, call, http, start, stdio};
 
 /// Longer than any test may take: whoever waits for so long never comes back.
-const FOREVER: Duration = Duration::from_secs(3_600);
+const FOREVER: Duration = Duration::from_hours(1);
 const SHORT: Duration = Duration::from_millis(1);
 
 /// Waits for something that must not need all the time that it was given.
