@@ -123,7 +123,7 @@ pub(crate) async fn post(
     let name = name_of(group.as_ref());
     if let Some(batch) = legacy::Batch::read(&body) {
         return match Face::named(&gateway, name) {
-            Some(_) => legacy::post_batch(&gateway, context, name, &headers, batch).await,
+            Some(_) => legacy::post_batch(&gateway, &context, name, &headers, batch).await,
             None => unknown(&gateway, name),
         };
     }

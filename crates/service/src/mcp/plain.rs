@@ -67,9 +67,12 @@ pub(crate) enum Came {
 #[derive(Debug)]
 pub(crate) struct Paused {
     rest: Rest,
-    requests: Vec<(String, RawJson)>,
+    requests: Requests,
     answerer: Answerer,
 }
+
+/// Requests of a server, by name.
+type Requests = Vec<(String, RawJson)>;
 
 #[derive(Debug)]
 enum Rest {
@@ -140,7 +143,7 @@ async fn go(mut flight: Flight, answerer: Answerer, context: &RequestContext) ->
 }
 
 /// What a server of the modern era asks, and the state that it wants back.
-fn asked(result: &RawJson) -> Result<(Vec<(String, RawJson)>, Option<String>), serde_json::Error> {
+fn asked(result: &RawJson) -> Result<(Requests, Option<String>), serde_json::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Asked<'a> {
@@ -153,7 +156,7 @@ fn asked(result: &RawJson) -> Result<(Vec<(String, RawJson)>, Option<String>), s
     Ok((named(&input_requests), request_state))
 }
 
-fn named(requests: &RawObject<'_>) -> Vec<(String, RawJson)> {
+fn named(requests: &RawObject<'_>) -> Requests {
     let raw = |value: &RawValue| RawJson::of(value).unwrap_or_else(|_| RawJson::null());
     requests.members.iter().map(|(key, value)| (key.to_string(), raw(value))).collect()
 }

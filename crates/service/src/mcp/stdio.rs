@@ -161,25 +161,28 @@ impl Wire {
                 let work = async move {
                     modern_request(&gateway, context, owner, face, request, sender, running).await;
                 };
-                self.spawn(&id, work).await;
+                let refusal = self.spawn(&id, work);
+                self.tell(refusal).await;
             }
             // What follows may rely on the handshake, so it is not overtaken.
             Incoming::Request(request) if request.method == method::INITIALIZE => {
-                legacy::take(&gateway, &session, context, Incoming::Request(request), &sender).await;
+                Box::pin(legacy::take(&gateway, &session, context, Incoming::Request(request), &sender))
+                    .await;
             }
             Incoming::Request(request) => {
                 let id = request.id.clone();
                 let work = legacy::take(&gateway, &session, context, Incoming::Request(request), &sender);
-                self.spawn(&id, work).await;
+                let refusal = self.spawn(&id, work);
+                self.tell(refusal).await;
             }
             // Answers and notifications wait for nothing: what is at work may be waiting for them.
-            incoming => legacy::take(&gateway, &session, context, incoming, &sender).await,
+            incoming => Box::pin(legacy::take(&gateway, &session, context, incoming, &sender)).await,
         }
     }
 
     async fn take_batch(&self, batch: legacy::Batch) {
         let context = RequestContext::of(&HeaderMap::new(), None);
-        match batch.answer(&self.gateway, &self.session, context) {
+        match batch.answer(&self.gateway, &self.session, &context) {
             Ok(work) => {
                 let sender = self.sender.clone();
                 let work = async move {
@@ -187,25 +190,34 @@ impl Wire {
                         let _ = sender.send(answers).await;
                     }
                 };
-                self.spawn(&RawJson::null(), work).await;
+                let refusal = self.spawn(&RawJson::null(), work);
+                self.tell(refusal).await;
             }
             Err(error) => self.refuse(error.code, &error.message).await,
         }
     }
 
-    async fn spawn(&self, id: &RawJson, work: impl Future<Output = ()> + Send + 'static) {
+    /// Begins to work on a request, or gives what its caller is told where there is no room. Not async: the work is large, and
+    /// would be carried along while the refusal is sent.
+    fn spawn(&self, id: &RawJson, work: impl Future<Output = ()> + Send + 'static) -> Option<Bytes> {
         let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() else {
             let error = RpcError::new(
                 code::INTERNAL_ERROR,
                 format!("more than {AT_WORK} requests at once; try again later"),
             );
-            let _ = self.sender.send(message(id, &Err(error))).await;
-            return;
+            return Some(message(id, &Err(error)));
         };
         self.tasks.spawn(async move {
             work.await;
             drop(permit);
         });
+        None
+    }
+
+    async fn tell(&self, refusal: Option<Bytes>) {
+        if let Some(refusal) = refusal {
+            let _ = self.sender.send(refusal).await;
+        }
     }
 }
 

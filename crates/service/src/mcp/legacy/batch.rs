@@ -38,7 +38,7 @@ impl Batch {
         self,
         gateway: &Gateway,
         session: &Arc<Session>,
-        context: RequestContext,
+        context: &RequestContext,
     ) -> Result<impl Future<Output = Option<Bytes>> + Send + use<>, RpcError> {
         let refuse = |message: &str| Err(RpcError::new(code::INVALID_REQUEST, message));
         if !session.shaken.get().is_some_and(|shaken| allows_batches(shaken.version)) {

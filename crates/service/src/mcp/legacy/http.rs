@@ -181,7 +181,7 @@ async fn plain_request_of(
 /// Takes several messages at once, and answers with the answers to all of them.
 pub(in crate::mcp) async fn post_batch(
     gateway: &Gateway,
-    context: RequestContext,
+    context: &RequestContext,
     name: Option<&str>,
     headers: &HeaderMap,
     batch: Batch,
@@ -191,7 +191,7 @@ pub(in crate::mcp) async fn post_batch(
             RpcError::new(code::INVALID_REQUEST, "a list of messages needs a session: send one at a time");
         return refusal(StatusCode::BAD_REQUEST, None, error);
     }
-    let session = match session_of(gateway, &context, name, headers) {
+    let session = match session_of(gateway, context, name, headers) {
         Ok(session) => session,
         Err((status, error)) => return refusal(status, None, error),
     };

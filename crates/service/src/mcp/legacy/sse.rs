@@ -93,7 +93,7 @@ pub(in crate::mcp) fn api(
         return refusal(StatusCode::NOT_FOUND, None, error);
     };
     if let Some(batch) = Batch::read(&body) {
-        let work = match batch.answer(gateway, &session, context) {
+        let work = match batch.answer(gateway, &session, &context) {
             Ok(work) => work,
             Err(error) => return refusal(StatusCode::BAD_REQUEST, None, error),
         };

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::wire::{Caller, ERAS, Era, Front, PATIENCE, Way, everything, upstream};
 
-const FOREVER: Duration = Duration::from_secs(3_600);
+const FOREVER: Duration = Duration::from_hours(1);
 
 /// One server that answers, and one that never does.
 async fn with_a_hanging_one() -> Front {
