@@ -370,6 +370,8 @@ fn verdicts_of_the_test_suite_stay_as_they_are() {
 fn a_pattern_that_goes_back_without_end_finds_nothing() {
     let validator = Validator::new(&json!({"items": {"pattern": "^(a|a)*\\1b$"}}));
     let texts = vec!["a".repeat(60); 50];
-    assert_eq!(validator.validate(&json!(texts)).len(), 50);
+    // The first of them is enough.
+    let issues = validator.validate(&json!(texts));
+    assert_eq!(issues.iter().map(|issue| issue.path.as_str()).collect::<Vec<_>>(), ["/0"]);
     assert!(validator.is_valid(&json!(["aaab"])));
 }

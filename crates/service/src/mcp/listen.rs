@@ -76,24 +76,29 @@ impl Drop for Listening {
     }
 }
 
+impl Listener {
+    /// Whether another list, of one server or of any, is news for it.
+    fn wants(&self, gateway: &Gateway, server: Option<&UpstreamId>, list: &str) -> bool {
+        let wants = match list {
+            method::TOOLS_CHANGED => self.filter.tools_list_changed,
+            method::PROMPTS_CHANGED => self.filter.prompts_list_changed,
+            _ => self.filter.resources_list_changed,
+        };
+        let shows = |server| list == method::TOOLS_CHANGED || self.face.shows(gateway, server);
+        wants && server.is_none_or(shows)
+    }
+}
+
 impl Listeners {
     /// Tells everybody whom it concerns.
     pub(super) fn tell(&self, gateway: &Gateway, news: &News) {
         for listener in self.lock().values() {
             let wanted = match news {
                 News::Changed { server, list } => {
-                    let wants = match *list {
-                        method::TOOLS_CHANGED => listener.filter.tools_list_changed,
-                        method::PROMPTS_CHANGED => listener.filter.prompts_list_changed,
-                        _ => listener.filter.resources_list_changed,
-                    };
-                    let concerned = server.as_ref().is_none_or(|server| {
-                        *list == method::TOOLS_CHANGED || listener.face.shows(gateway, server)
-                    });
-                    (wants && concerned).then(|| (*list, json!({})))
+                    listener.wants(gateway, server.as_ref(), list).then(|| (*list, json!({})))
                 }
-                News::Appeared => {
-                    listener.filter.tools_list_changed.then(|| (method::TOOLS_CHANGED, json!({})))
+                News::Appeared { server, list } => {
+                    listener.wants(gateway, Some(server), list).then(|| (*list, json!({})))
                 }
                 News::Updated { server, uri } => listener
                     .resources

@@ -78,6 +78,9 @@ pub(super) async fn list(
             }
         }
         ListKind::Resources | ListKind::ResourceTemplates | ListKind::Prompts => {
+            if let Reach::Asked(peer) = &caller.reach {
+                peer.looks(kind);
+            }
             let found = offers(gateway, &caller.face, kind).await;
             found.iter().map(|offer| offer.shown(kind)).collect()
         }

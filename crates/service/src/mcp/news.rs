@@ -23,8 +23,8 @@ const SWEEP: Duration = Duration::from_secs(5);
 pub(super) enum News {
     /// A list is another than before; of all servers where none is named.
     Changed { server: Option<UpstreamId>, list: &'static str },
-    /// A server has tools for the first time.
-    Appeared,
+    /// A server has something of this list for the first time.
+    Appeared { server: UpstreamId, list: &'static str },
     /// A resource is another than before.
     Updated { server: UpstreamId, uri: String },
 }
@@ -73,7 +73,7 @@ fn take(gateway: &Gateway, event: FleetEvent, known: &mut Known) {
             // Lists are read again and again; only another list is news.
             let now = fingerprint(gateway, &upstream);
             match known.tools.insert(upstream.clone(), now) {
-                None => tell(gateway, &News::Appeared),
+                None => tell(gateway, &News::Appeared { server: upstream, list: method::TOOLS_CHANGED }),
                 Some(before) if before != now => {
                     tell(gateway, &News::Changed { server: Some(upstream), list: method::TOOLS_CHANGED });
                 }
@@ -110,7 +110,7 @@ async fn greet(gateway: &Gateway, server: &UpstreamId, is_new: bool) {
     if is_new && let Some(can) = gateway.fleet().capabilities(server.as_str(), GREETING).await {
         let lists = [(can.resources, method::RESOURCES_CHANGED), (can.prompts, method::PROMPTS_CHANGED)];
         for (_, list) in lists.into_iter().filter(|(has, _)| *has) {
-            tell(gateway, &News::Changed { server: Some(server.clone()), list });
+            tell(gateway, &News::Appeared { server: server.clone(), list });
         }
     }
     spread_level_to(gateway, server).await;
@@ -188,9 +188,15 @@ fn tell(gateway: &Gateway, news: &News) {
             }
             // Servers become ready while callers come. Whoever has not looked yet sees them anyway, and a caller that came
             // for one request may be gone when it hears of them: some do not survive that.
-            News::Appeared => {
-                if session.peer.is_behind(gateway.fleet().catalogue().version()) {
-                    session.sink.offer(written(method::TOOLS_CHANGED, None));
+            News::Appeared { server, list } => {
+                let is_behind = if *list == method::TOOLS_CHANGED {
+                    session.peer.is_behind(gateway.fleet().catalogue().version())
+                } else {
+                    let face = Face::named(gateway, session.face.as_deref());
+                    session.peer.has_looked(list) && face.is_some_and(|face| face.shows(gateway, server))
+                };
+                if is_behind {
+                    session.sink.offer(written(list, None));
                 }
             }
             News::Updated { server, uri } => {

@@ -1,11 +1,13 @@
 //! The way back to a caller while its request is at work: notifications, and questions of servers.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use gateway_protocol::{Notification, RawJson, RawObject, RequestId, RpcError, code, method, write_request};
+use gateway_protocol::{
+    ListKind, Notification, RawJson, RawObject, RequestId, RpcError, code, method, write_request,
+};
 use tokio::sync::{mpsc, oneshot};
 
 use super::legacy::Stream;
@@ -114,12 +116,35 @@ pub(super) struct Peer {
     waiting: Mutex<HashMap<u64, oneshot::Sender<Result<RawJson, RpcError>>>>,
     /// The version of the catalogue that it saw last; nothing before it asked for the tools.
     saw: AtomicU64,
+    /// Whether it asked for the resources or the prompts.
+    looked_at_resources: AtomicBool,
+    looked_at_prompts: AtomicBool,
 }
 
 impl Peer {
     /// It gets the tools of this version of the catalogue or of a later one.
     pub(super) fn sees(&self, version: u64) {
         self.saw.fetch_max(version.saturating_add(1), Ordering::AcqRel);
+    }
+
+    /// It asks for a list other than that of the tools.
+    pub(super) fn looks(&self, kind: ListKind) {
+        match kind {
+            ListKind::Tools => {}
+            ListKind::Resources | ListKind::ResourceTemplates => {
+                self.looked_at_resources.store(true, Ordering::Release);
+            }
+            ListKind::Prompts => self.looked_at_prompts.store(true, Ordering::Release),
+        }
+    }
+
+    /// Whether it ever asked for the list of which `list` tells that it changed.
+    pub(super) fn has_looked(&self, list: &str) -> bool {
+        match list {
+            method::RESOURCES_CHANGED => self.looked_at_resources.load(Ordering::Acquire),
+            method::PROMPTS_CHANGED => self.looked_at_prompts.load(Ordering::Acquire),
+            _ => self.saw.load(Ordering::Acquire) > 0,
+        }
     }
 
     /// Whether it has seen a list, and that was an older one.

@@ -83,6 +83,10 @@ async fn a_server_that_comes_late_is_announced_with_all_that_it_has() {
     .await;
     let caller = front.caller(Era::Legacy).await;
     let mut news = caller.bare("GET", "").await;
+    // What nobody has looked at is no news when it comes.
+    for list in ["tools/list", "resources/list", "prompts/list"] {
+        caller.ask(list, json!({})).await.result();
+    }
     let mut missing = vec![
         "notifications/tools/list_changed",
         "notifications/resources/list_changed",
