@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gateway_service::serve_stdio;
+use gateway_testkit::{Fault, Fixture};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, duplex};
 
@@ -55,7 +56,7 @@ impl Pipe {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_modern_caller_is_asked_right_after_it_cancelled_another_call() {
-    let front = Front::of((Era::Legacy, Way::Stdio), gateway_testkit::Fixture::everything).await;
+    let front = Front::of((Era::Legacy, Way::Stdio), Fixture::everything).await;
     let mut pipe = Pipe::open(&front);
     let news = |state: &str| json!({"label": "a", "state": state});
     pipe.call(1, "test_held_call", json!({"label": "a"})).await;
@@ -77,9 +78,10 @@ async fn a_modern_caller_is_asked_right_after_it_cancelled_another_call() {
 /// Servers become ready while callers come: that is news only for those who looked before.
 #[tokio::test(flavor = "multi_thread")]
 async fn tools_that_appear_are_told_to_those_who_looked_before() {
-    // Nothing is connected before somebody looks, and nobody waits for it.
+    // The server comes late, and nobody waits for it.
     let hasty = |config: &mut gateway_service::ServiceConfig| config.list_wait = Duration::ZERO;
-    let front = Front::with((Era::Legacy, Way::Stdio), gateway_testkit::Fixture::everything, hasty).await;
+    let late = |fixture: Fixture| fixture.everything().mode_with(Fault::SlowStart, 700);
+    let front = Front::with((Era::Legacy, Way::Stdio), late, hasty).await;
     let (mut early, mut late) = (Pipe::open(&front), Pipe::open(&front));
     early.shake().await;
     late.shake().await;
