@@ -1,14 +1,15 @@
 //! Which calls run, which are refused, and which wait until somebody approves them.
 //!
-//! A caller over MCP who can answer questions is asked itself. For all others the call waits for somebody with an admin
-//! key: the list is `GET /approvals`, the answer `POST /approvals/{id}`. A call that was not approved in time is refused, but
-//! can go on: once it is approved, the same call of the same caller runs, once.
+//! A caller over MCP who can answer questions is asked itself. For all others, plain HTTP callers too, the call waits for
+//! somebody with an admin key: the list is `GET /approvals`, the answer `POST /approvals/{id}`. A call that was not approved in
+//! time is refused, but can go on: once it is approved, the same call of the same caller runs, once. Where its server answers
+//! with a question instead of a result, the call that brings the answers belongs to it, and is one call too.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gateway_protocol::{RawJson, method};
 use gateway_store::matches_pattern;
-use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool};
+use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, Fallback};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
@@ -18,10 +19,10 @@ use crate::config::ApprovalConfig;
 use crate::context::RequestContext;
 use crate::errors::code;
 use crate::gateway::Gateway;
-use crate::run::Failure;
+use crate::run::{Call, Failure, PLAIN};
 
-/// Characters of the arguments that people are shown.
-const SHOWN: usize = 4_000;
+/// Characters of the arguments that people are shown. Whoever calls is not asked about more than that.
+const SHOWN: usize = 20_000;
 
 /// What somebody decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(crate) enum Verdict {
 #[derive(Debug, Default)]
 pub(crate) struct Approvals {
     waiting: Mutex<Vec<Waiting>>,
+    /// Approved calls whose servers want to know something first.
+    asked_back: Mutex<Vec<([u8; 32], Instant)>>,
 }
 
 #[derive(Debug)]
@@ -44,6 +47,8 @@ struct Waiting {
     server: String,
     tool: String,
     arguments: String,
+    /// Whether these are all arguments.
+    is_whole: bool,
     caller: Option<Arc<str>>,
     since: Instant,
     verdict: watch::Sender<Verdict>,
@@ -68,12 +73,14 @@ impl Approvals {
         }
         let (verdict, receiver) = watch::channel(Verdict::Open);
         let id = new_id()?;
+        let (arguments, is_whole) = shown(arguments);
         waiting.push(Waiting {
             id: id.clone(),
             digest,
             server: tool.server.to_string(),
             tool: tool.name.clone(),
-            arguments: shown(arguments),
+            arguments,
+            is_whole,
             caller: context.caller.clone(),
             since: Instant::now(),
             verdict,
@@ -86,6 +93,28 @@ impl Approvals {
         let mut waiting = self.waiting();
         let place = waiting.iter().position(|one| one.id == id && *one.verdict.borrow() == Verdict::Approved);
         place.map(|place| waiting.swap_remove(place)).is_some()
+    }
+
+    /// Notes that the server of an approved call asks something; what brings the answer need not be approved again, once.
+    pub(crate) fn note_question(&self, call: &Call<'_>, config: &ApprovalConfig) {
+        let mut asked = self.asked_back();
+        asked.retain(|(_, since)| since.elapsed() < config.expiry);
+        if asked.len() < config.pending {
+            asked.push((digest_of(call.tool, call.arguments, call.context), Instant::now()));
+        }
+    }
+
+    /// Whether a call brings the answer to such a question; it is used up.
+    fn is_answer(&self, call: &Call<'_>, config: &ApprovalConfig) -> bool {
+        let digest = digest_of(call.tool, call.arguments, call.context);
+        let mut asked = self.asked_back();
+        let place =
+            asked.iter().position(|(known, since)| *known == digest && since.elapsed() < config.expiry);
+        place.map(|place| asked.swap_remove(place)).is_some()
+    }
+
+    fn asked_back(&self) -> MutexGuard<'_, Vec<([u8; 32], Instant)>> {
+        self.asked_back.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Decides about a call; whether there is one of that id.
@@ -110,6 +139,7 @@ impl Approvals {
                 "server": one.server,
                 "tool": one.tool,
                 "arguments": one.arguments,
+                "truncated": !one.is_whole,
                 "caller": one.caller.as_deref(),
                 "approved": *one.verdict.borrow() == Verdict::Approved,
                 "expiresInMs": u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
@@ -134,22 +164,20 @@ impl Approvals {
 
 impl Gateway {
     /// Whether a call may run; waits until somebody has decided, where somebody has to.
-    pub(crate) async fn approved(
-        &self,
-        tool: &CatalogueTool,
-        arguments: &RawJson,
-        context: &RequestContext,
-        options: &CallOptions,
-    ) -> Result<(), Failure> {
-        match policy(&self.config().approval, tool) {
+    pub(crate) async fn approved(&self, call: Call<'_>, options: &CallOptions) -> Result<(), Failure> {
+        let Call { tool, arguments, context, origin } = call;
+        let config = &self.config().approval;
+        match policy(config, tool) {
             Approval::Allow => Ok(()),
             Approval::Deny => Err(denied(tool, "the gateway's policy denies it")),
-            // A state is one that we have sealed for this very call, so that it was approved before the server asked.
-            Approval::Ask if options.params.iter().any(|(name, _)| *name == "requestState") => Ok(()),
+            Approval::Ask if !options.params.is_empty() && self.approvals().is_answer(&call, config) => {
+                Ok(())
+            }
             Approval::Ask => {
+                // A program that calls over plain HTTP would only ask itself.
                 let answer = match &options.asker {
-                    Some(asker) => self.ask_caller(asker, tool, arguments).await,
-                    None => None,
+                    Some(asker) if origin.transport != PLAIN => self.ask_caller(asker, tool, arguments).await,
+                    Some(_) | None => None,
                 };
                 match answer {
                     Some(outcome) => outcome,
@@ -159,6 +187,20 @@ impl Gateway {
         }
     }
 
+    /// Whether only people can let a call through.
+    pub(crate) fn needs_approval(&self, tool: &CatalogueTool) -> bool {
+        policy(&self.config().approval, tool) == Approval::Ask
+    }
+
+    /// Whether the policy lets the server that stands in for another one run the same tool.
+    pub(crate) fn may_fall_back(&self, tool: &CatalogueTool) -> bool {
+        let spec = self.fleet().spec(tool.server.as_str());
+        let Some(Fallback::Server(other)) = spec.and_then(|spec| spec.fallback.clone()) else { return true };
+        let catalogue = self.fleet().catalogue();
+        let there = catalogue.get(other.as_str(), &tool.name);
+        there.is_none_or(|there| policy(&self.config().approval, there) == Approval::Allow)
+    }
+
     /// Asks whoever calls; nothing, where it cannot be asked.
     async fn ask_caller(
         &self,
@@ -166,11 +208,13 @@ impl Gateway {
         tool: &CatalogueTool,
         arguments: &RawJson,
     ) -> Option<Result<(), Failure>> {
+        let (arguments, is_whole) = shown(arguments);
+        if !is_whole {
+            return None;
+        }
         let message = format!(
-            "May the tool `{}` of server `{}` run with these arguments?\n{}",
-            tool.name,
-            tool.server,
-            shown(arguments)
+            "May the tool `{}` of server `{}` run with these arguments?\n{arguments}",
+            tool.name, tool.server,
         );
         let params = json!({
             "message": message,
@@ -231,9 +275,13 @@ impl Gateway {
 /// What the configuration says about a tool. A `deny` stands above everything; then what its server's entry says, then the
 /// patterns for all servers.
 fn policy(config: &ApprovalConfig, tool: &CatalogueTool) -> Approval {
-    let name = format!("{}/{}", tool.server, tool.name);
-    let everywhere = config.tools.iter().find(|(pattern, _)| matches_pattern(pattern, &name));
-    let everywhere = everywhere.map(|(_, approval)| *approval);
+    let everywhere = if config.tools.is_empty() {
+        None
+    } else {
+        let name = format!("{}/{}", tool.server, tool.name);
+        let found = config.tools.iter().find(|(pattern, _)| matches_pattern(pattern, &name));
+        found.map(|(_, approval)| *approval)
+    };
     if tool.approval == Some(Approval::Deny) || everywhere == Some(Approval::Deny) {
         return Approval::Deny;
     }
@@ -251,8 +299,16 @@ fn required(tool: &CatalogueTool, why: &str, approval: Option<String>) -> Failur
     Failure::Refused { code: code::APPROVAL_REQUIRED, message, approval }
 }
 
-fn shown(arguments: &RawJson) -> String {
-    arguments.as_str().chars().take(SHOWN).collect()
+/// The arguments for people, without the white space between them, in which much can be hidden; and whether that is all.
+fn shown(arguments: &RawJson) -> (String, bool) {
+    let value: Value = arguments.read().unwrap_or_default();
+    let text = value.to_string();
+    let length = text.chars().count();
+    if length <= SHOWN {
+        return (text, true);
+    }
+    let begin: String = text.chars().take(SHOWN).collect();
+    (format!("{begin} … and {} more characters, not shown", length - SHOWN), false)
 }
 
 fn digest_of(tool: &CatalogueTool, arguments: &RawJson, context: &RequestContext) -> [u8; 32] {

@@ -188,7 +188,11 @@ fn given_up(tool: &str, why: &str) -> Value {
 
 /// A neutral result that says something.
 fn with_text(mut result: Value) -> Value {
-    if let Some(content) = result.get_mut("content").filter(|content| **content == json!([])) {
+    let is_empty = |content: &Value| {
+        let blocks = content.as_array();
+        blocks.is_some_and(|blocks| blocks.iter().all(|block| block.get("text") == Some(&json!(""))))
+    };
+    if let Some(content) = result.get_mut("content").filter(|content| is_empty(content)) {
         *content = json!([{"type": "text", "text": NOTHING}]);
     }
     result

@@ -26,6 +26,9 @@ const TOLD: usize = 16;
 const NEEDS_INPUT: &str = "the server needs input for this call, and the request does not say that the caller can give it; \
      say so with \"input\"";
 
+/// The transport of plain HTTP callers.
+pub(crate) const PLAIN: &str = "http";
+
 /// How a call came to us.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
@@ -238,10 +241,11 @@ impl Gateway {
         mut options: CallOptions,
     ) -> Result<Done, Failure> {
         let Call { tool, arguments, context, .. } = call;
-        if let Err(failure) = self.permitted(tool, arguments, context, &options).await {
+        if let Err(failure) = self.permitted(call, &options).await {
             self.record_refusal(call, permit, &failure);
             return Err(failure);
         }
+        options.stays = !self.may_fall_back(tool);
         let mut entry = Entry::new(self, call, permit);
         // A call that brings answers is another call than the same one without them.
         let cacheable =
@@ -266,6 +270,9 @@ impl Gateway {
         match outcome {
             Ok(result) => {
                 let done = Done::fresh(result);
+                if done.view.result_type == ResultType::InputRequired && self.needs_approval(tool) {
+                    self.approvals().note_question(&call, &self.config().approval);
+                }
                 // Whoever can be asked brings somebody who answers.
                 if options.asker.is_none() && done.view.result_type == ResultType::InputRequired {
                     let failure = Failure::NeedsInput(NEEDS_INPUT.to_owned());
@@ -293,21 +300,28 @@ impl Gateway {
     }
 
     /// Whether a call may be made: its arguments fit where nobody else looks, and the policy or somebody says yes.
-    async fn permitted(
-        &self,
-        tool: &CatalogueTool,
-        arguments: &RawJson,
-        context: &RequestContext,
-        options: &CallOptions,
-    ) -> Result<(), Failure> {
+    async fn permitted(&self, call: Call<'_>, options: &CallOptions) -> Result<(), Failure> {
+        let Call { tool, arguments, .. } = call;
         if tool.registered {
             let validator = self.validators().get(&self.fleet().catalogue(), tool);
             let value: Value = arguments.read().map_err(|error| Failure::Unreadable(error.to_string()))?;
-            if let Some(validator) = validator.get().filter(|validator| !validator.is_valid(&value)) {
-                return Err(Failure::Arguments(render_issues(&validator.validate(&value), &pointer_name)));
+            if let Some(validator) = validator.get() {
+                if let Some(fault) = validator.unchecked() {
+                    let message = format!(
+                        "The tool `{}` cannot be called: its inputSchema is wrong at `{}`: {}",
+                        tool.name, fault.path, fault.reason
+                    );
+                    return Err(Failure::Refused { code: code::TOOL_DENIED, message, approval: None });
+                }
+                if !validator.is_valid(&value) {
+                    return Err(Failure::Arguments(render_issues(
+                        &validator.validate(&value),
+                        &pointer_name,
+                    )));
+                }
             }
         }
-        self.approved(tool, arguments, context, options).await
+        self.approved(call, options).await
     }
 
     /// Writes a call to the log of a tool that nobody has, or whose server cannot be asked what it has.

@@ -106,3 +106,24 @@ fn a_watched_path_restarts_its_server_only() {
     gateway.line("one: 18 tools");
     assert_eq!((starts(&one), starts(&two)), (2, 1));
 }
+
+#[test]
+fn tools_of_the_file_follow_the_file() {
+    let sandbox = Sandbox::new();
+    let with = |tools: Value| json!({"mcpServers": {"demo": {"type": "builtin"}}, "tools": tools});
+    let says = |text: &str| json!({"handler": {"command": "printf", "args": ["%s", text]}});
+    sandbox.configure(&with(json!({"greet": says("hello")})));
+    let mut gateway = sandbox.serve(&[]);
+    let greeting = |gateway: &Gateway| {
+        gateway.call("registry", "greet", &json!({}))["result"]["content"][0]["text"].clone()
+    };
+    assert_eq!(greeting(&gateway), "hello");
+    sandbox.configure(&with(json!({"greet": says("good day"), "part": says("bye")})));
+    gateway.line("configuration reloaded");
+    assert_eq!(greeting(&gateway), "good day");
+    let names = |gateway: &Gateway| gateway.get("/tools?server=registry")["tools"].clone();
+    assert_eq!(names(&gateway).as_array().map(Vec::len), Some(2));
+    sandbox.configure(&with(json!({})));
+    gateway.line("configuration reloaded");
+    assert!(!names(&gateway).to_string().contains("greet"));
+}

@@ -14,6 +14,9 @@ use super::{
     risk::{Risk, risk_of},
 };
 
+/// How the reason begins where a schema makes sense in another draft.
+const READ_AS: &str = "read as";
+
 /// Parts of a broken schema taken out before it is given up.
 const MAX_OMISSIONS: usize = 64;
 
@@ -48,6 +51,11 @@ impl Validator {
     /// The parts of the schema that are not checked.
     pub fn omissions(&self) -> &[Omission] {
         &self.omissions
+    }
+
+    /// The first part of the schema that is not checked at all. A schema that is read as one of another draft is checked.
+    pub fn unchecked(&self) -> Option<&Omission> {
+        self.omissions.iter().find(|omission| !omission.reason.starts_with(READ_AS))
     }
 
     /// The schema as it came.
@@ -130,7 +138,7 @@ fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<Checks> {
         // Many servers write draft-07 without saying so.
         for (draft, name) in [(Draft::Draft7, "draft-07"), (Draft::Draft4, "draft-04")] {
             if let Ok(compiled) = build(schema, Some(draft)) {
-                let reason = format!("read as {name}, because it is not valid 2020-12: {}", first.reason);
+                let reason = format!("{READ_AS} {name}, because it is not valid 2020-12: {}", first.reason);
                 omissions.push(Omission { path: first.path, reason });
                 return Some(compiled);
             }

@@ -224,8 +224,8 @@ impl<'a> Lowerer<'a, '_> {
         may: &[Source<'a>],
         place: Place,
     ) -> Lowered<'a> {
-        // Only where objects are closed something could be kept out.
-        if may.is_empty() || !self.closes() || self.options.open == Open::All {
+        // With all of them open, nothing is kept out.
+        if may.is_empty() || self.options.open == Open::All {
             return self.lower(sources, place);
         }
         let given = |schema: &Value| sources.iter().any(|source| std::ptr::eq(source.schema, schema));

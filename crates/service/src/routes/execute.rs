@@ -43,7 +43,7 @@ async fn run(
         Ok(_) => return Err(ApiError::bad_request("the body must be a JSON object with \"call\"")),
         Err(error) => return Err(ApiError::bad_request(format!("reading the body as JSON: {error}"))),
     };
-    let answer = if parsed.contains_key("continue") {
+    let answer = if parsed.get("continue").is_some_and(|state| !state.is_null()) {
         let raw = RawJson::parse(body.clone())
             .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
         let continued = Continued::read(&raw)?;

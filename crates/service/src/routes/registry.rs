@@ -3,6 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use gateway_dialects::arguments::Validator;
 use gateway_upstream::{Handler, RegisterError, RegisteredTool};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -23,8 +24,11 @@ pub(crate) async fn register(
     Path(name): Path<String>,
     body: Bytes,
 ) -> Response {
-    let outcome = match serde_json::from_slice::<Map<String, Value>>(&body) {
-        Ok(body) => gateway.registry().register_remote(&name, &body).await.map_err(|error| refusal(&error)),
+    let outcome = match serde_json::from_slice::<Map<String, Value>>(&body).map(checked) {
+        Ok(Err(error)) => Err(error),
+        Ok(Ok(body)) => {
+            gateway.registry().register_remote(&name, &body).await.map_err(|error| refusal(&error))
+        }
         Err(error) => Err(ApiError::bad_request(format!("reading the body as a JSON object: {error}"))),
     };
     match outcome {
@@ -34,6 +38,18 @@ pub(crate) async fn register(
             json_response(status, json!({"name": name, "replaced": replaced}).to_string())
         }
         Err(error) => error.into_response(),
+    }
+}
+
+/// A schema that cannot be checked in part would let arguments through that it seems to forbid.
+fn checked(body: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
+    let validator = body.get("inputSchema").map(Validator::new);
+    match validator.as_ref().and_then(Validator::unchecked) {
+        Some(fault) => {
+            let (path, reason) = (&fault.path, &fault.reason);
+            Err(ApiError::bad_request(format!("`inputSchema` is wrong at `{path}`: {reason}")))
+        }
+        None => Ok(body),
     }
 }
 

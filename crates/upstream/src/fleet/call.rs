@@ -31,6 +31,8 @@ pub struct CallOptions {
     pub capabilities: Option<RawJson>,
     /// Further members of the parameters, as JSON texts: `inputResponses` and `requestState` of the modern era.
     pub params: Vec<(&'static str, RawJson)>,
+    /// Whether no other server may take the call over.
+    pub stays: bool,
 }
 
 impl CallOptions {
@@ -71,6 +73,9 @@ impl Fleet {
             }
         }
         let Err(error) = outcome else { return outcome };
+        if options.stays {
+            return Err(error);
+        }
         let Some(fallback) = self.fallback_for(&upstream, tool, &error) else { return Err(error) };
         tracing::warn!(upstream = %tool.server, fallback = %fallback.spec.id, %error, "Call falls back.");
         attempt(&fallback, tool, arguments.as_ref(), options).await

@@ -262,11 +262,11 @@ fn variables_are_expanded_everywhere() {
 #[test]
 fn editors_own_variables_are_known() {
     let config = parse(
-        Path::new("/work/app/.vscode/mcp.json"),
+        Path::new("/project/app/.vscode/mcp.json"),
         r#"{"servers": {"x": {"command": "x", "args": ["${workspaceFolder}/a", "${userHome}"]}}}"#,
         &environment(&[("HOME", "/home/me")], &[]),
     );
-    assert_eq!(config.unwrap().servers[0].endpoint, stdio("x", &["/work/app/a", "/home/me"], &[]));
+    assert_eq!(config.unwrap().servers[0].endpoint, stdio("x", &["/project/app/a", "/home/me"], &[]));
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn find(
     files: &[(&str, &str)],
     lookup: Lookup,
 ) -> Result<GatewayConfig, ConfigErrors> {
-    let lookup = Lookup { directory: PathBuf::from("/work/a/b"), ..lookup };
+    let lookup = Lookup { directory: PathBuf::from("/project/a/b"), ..lookup };
     let environment = environment(variables, files).with_dotenv(&lookup.directory);
     load(&lookup, &environment)
 }
@@ -25,7 +25,7 @@ fn names(config: &GatewayConfig) -> Vec<&str> {
     config.servers.iter().map(|server| server.id.as_str()).collect()
 }
 
-const DEFAULT: &str = "/work/a/b/mcp-gateway-config.json";
+const DEFAULT: &str = "/project/a/b/mcp-gateway-config.json";
 
 fn file(name: &str) -> String {
     format!(r#"{{"servers": {{"{name}": {{"command": "x"}}}}}}"#)
@@ -34,7 +34,7 @@ fn file(name: &str) -> String {
 #[test]
 fn the_file_is_found_in_this_order() {
     let (named, variable, here) = (file("named"), file("variable"), file("here"));
-    let files = [("/work/a/b/named.json", &*named), ("/etc/v.json", &*variable), (DEFAULT, &*here)];
+    let files = [("/project/a/b/named.json", &*named), ("/etc/v.json", &*variable), (DEFAULT, &*here)];
     let legacy = [("MCP_SERVER_DIST", "/d/index.js"), ("MCP_BASE_PATH", "/data")];
     let with_variable: Vec<(&str, &str)> =
         legacy.into_iter().chain([("MCP_CONFIG_PATH", "/etc/v.json")]).collect();
@@ -43,7 +43,7 @@ fn the_file_is_found_in_this_order() {
     let config = find(&with_variable, &files, named).unwrap();
     assert_eq!(
         (names(&config), config.source.clone()),
-        (vec!["named"], ConfigSource::File("/work/a/b/named.json".into()))
+        (vec!["named"], ConfigSource::File("/project/a/b/named.json".into()))
     );
     let config = find(&with_variable, &files, Lookup::default()).unwrap();
     assert_eq!(
@@ -136,12 +136,12 @@ fn one_server_can_be_described_by_variables() {
 #[test]
 fn dotenv_files_fill_what_is_not_set() {
     let files = [
-        ("/work/a/b/.env", "A=here\nSET=no\n"),
-        ("/work/a/.env", "A=parent\nB=parent\n"),
-        ("/work/.env", "B=grandparent\nC=grandparent\n"),
+        ("/project/a/b/.env", "A=here\nSET=no\n"),
+        ("/project/a/.env", "A=parent\nB=parent\n"),
+        ("/project/.env", "B=grandparent\nC=grandparent\n"),
         ("/.env", "D=too far\n"),
     ];
-    let found = environment(&[("SET", "yes")], &files).with_dotenv(Path::new("/work/a/b"));
+    let found = environment(&[("SET", "yes")], &files).with_dotenv(Path::new("/project/a/b"));
     let values = ["A", "B", "C", "D", "SET"].map(|name| found.variable(name));
     assert_eq!(
         values,

@@ -8,7 +8,7 @@ use gateway_service::{Secret, ServiceConfig};
 use gateway_upstream::{Approval, FleetOptions, Handler, RegisteredTool};
 use serde_json::{Value, json};
 
-use super::wire::{Caller, Era};
+use super::wire::{Caller, Era, Front, Way, everything};
 use crate::client::{Answer, Service};
 use crate::logs::eventually_logged;
 
@@ -207,4 +207,92 @@ async fn arguments_of_registered_tools_are_checked_on_every_way() {
     let wrong = service.post("/call_tool", &CALL.replace('1', "\"many\"")).await;
     assert_eq!((wrong.status, wrong.code().as_str()), (400, "VALIDATION_ERROR"));
     assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plain_caller_does_not_approve_its_own_call() {
+    let (service, runs) = service(|config| {
+        ask_with_admin(config);
+        config.approval.wait = Duration::from_millis(10);
+    })
+    .await;
+    let body = json!({
+        "server": "registry", "tool": "work", "arguments": {"n": 1}, "input": ["elicitation"],
+    });
+    let called = service.post("/call_tool", &body.to_string()).await;
+    assert_eq!((called.status, called.code().as_str()), (400, "APPROVAL_REQUIRED"), "{}", called.body);
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_approves_sees_all_arguments_or_that_there_are_more() {
+    let (service, _) = service(|config| {
+        ask_with_admin(config);
+        config.approval.wait = Duration::from_millis(10);
+    })
+    .await;
+    let blanks = " ".repeat(30_000);
+    let hidden = format!(r#"{{"server":"registry","tool":"work","arguments":{{"n":1{blanks},"more":2}}}}"#);
+    service.post("/call_tool", &hidden).await;
+    let listed = waiting(&service).await;
+    assert_eq!((&listed["arguments"], &listed["truncated"]), (&json!(r#"{"n":1,"more":2}"#), &json!(false)));
+    decide(&service, &listed["id"], "deny").await;
+    let long = json!({"server": "registry", "tool": "work", "arguments": {"n": 1, "x": "y".repeat(30_000)}});
+    service.post("/call_tool", &long.to_string()).await;
+    let listed = waiting(&service).await;
+    assert_eq!(listed["truncated"], true);
+    assert!(listed["arguments"].as_str().unwrap().ends_with("more characters, not shown"), "{listed}");
+    let legacy = Caller::open(&service, Era::Legacy, "/mcp", "").await;
+    let outcome = legacy.call("work", json!({"n": 1, "x": "z".repeat(30_000)})).await;
+    assert!(outcome.said().contains("needs approval, and it was not given within"), "{}", outcome.text);
+}
+
+/// A server's question belongs to the approved call: its answer needs no second approval, and gives no third call.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_approval_is_one_call_also_where_the_server_asks() {
+    let front = Front::with((Era::Modern, Way::Stdio), everything, |config| {
+        config.approval.default = Approval::Ask;
+    })
+    .await;
+    let caller = front.caller(Era::Modern).await;
+    let plain = json!({"name": "test_input_required_result_request_state", "arguments": {}});
+    let next = |outcome: &Value, answer: &Value| {
+        let key = outcome["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
+        let mut params = plain.clone();
+        params["inputResponses"] = json!({key: answer});
+        params["requestState"] = outcome["requestState"].clone();
+        params
+    };
+    let approve = json!({"action": "accept", "content": {"decision": "approve"}});
+    let confirm = json!({"action": "accept", "content": {"ok": true}});
+    let question = caller.once("tools/call", plain.clone()).await;
+    assert!(question.text.contains("May the tool"), "{}", question.text);
+    let asked = caller.once("tools/call", next(question.result(), &approve)).await;
+    assert_eq!(asked.result()["resultType"], "input_required", "{}", asked.text);
+    assert!(!asked.text.contains("May the tool"), "it was approved: {}", asked.text);
+    let done = caller.once("tools/call", next(asked.result(), &confirm)).await;
+    assert_eq!(done.result()["resultType"], "complete", "{}", done.text);
+    let again = caller.once("tools/call", next(asked.result(), &confirm)).await;
+    assert!(again.text.contains("May the tool"), "{}", again.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registered_tool_whose_schema_cannot_be_checked_does_not_run() {
+    let options = FleetOptions::default();
+    let never = Handler::function(|_| async { Ok(json!("ran")) });
+    let about = json!({"inputSchema": {"type": "object", "properties": {"a": {"pattern": "^[a-z"}}}});
+    options.registry.register(RegisteredTool::new("broken", &about, never).unwrap()).unwrap();
+    let service = Service::with_fleet(Vec::new(), options, ask_with_admin).await;
+    let call = json!({"server": "registry", "tool": "broken", "arguments": {"a": "A"}});
+    let called = service.post("/call_tool", &call.to_string()).await;
+    assert!(called.body.contains("its inputSchema is wrong at"), "{}", called.body);
+    let about = json!({"inputSchema": about["inputSchema"], "handler": {"url": "http://198.51.100.1/"}});
+    let put = service.send("PUT", "/registry/other", ADMIN, &about.to_string()).await;
+    assert_eq!(put.status, 400, "{}", put.body);
+    assert!(put.body.contains("`inputSchema` is wrong at"), "{}", put.body);
+    for name in ["mcp__up__add", ".."] {
+        let target = format!("/registry/{}", name.replace('.', "%2e"));
+        let about = json!({"handler": {"url": "http://198.51.100.1/"}});
+        assert_eq!(service.send("PUT", &target, ADMIN, &about.to_string()).await.status, 400, "{name}");
+    }
 }

@@ -172,11 +172,23 @@ impl fmt::Display for Kind {
     }
 }
 
+/// How the canonical names of all servers' tools begin.
+const RESERVED: &str = "mcp__";
+
 fn definition(name: &str, about: &Map<String, Value>) -> Result<RawJson, RegisterError> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     if name.is_empty() || name.len() > NAME || !name.bytes().all(allowed) {
         let name = name.chars().take(NAME).collect();
         return Err(RegisterError::Name { name });
+    }
+    if name.starts_with(RESERVED) {
+        return Err(wrong(
+            "name",
+            format!("must not begin with `{RESERVED}`: such names are those of servers' tools"),
+        ));
+    }
+    if name.bytes().all(|byte| byte == b'.') {
+        return Err(wrong("name", "must not be dots alone: a path could not name it"));
     }
     let mut members = Map::new();
     members.insert("name".to_owned(), name.into());

@@ -171,7 +171,7 @@ fn unified(lines: &[&str]) -> Result<Vec<Edit>, String> {
     }
     for edit in edits.iter_mut().filter(|edit| edit.old.is_empty()) {
         // Where a hunk has no old lines, its number is the line that the new ones come after.
-        edit.at = edit.at.map(|line| line + 1);
+        edit.at = edit.at.map(|line| line.saturating_add(1));
     }
     Ok(edits)
 }

@@ -70,7 +70,10 @@ fn find(lines: &[String], edit: &Edit) -> Result<Range<usize>, String> {
     let count = edit.old.len();
     if count == 0 {
         return match edit.at {
-            Some(at) if at <= lines.len() + 1 => Ok(at - 1..at - 1),
+            Some(at) if at <= lines.len() + 1 => {
+                let place = at.saturating_sub(1);
+                Ok(place..place)
+            }
             Some(at) => {
                 Err(format!("{} inserts at line {at}, but the file has {} lines", edit.name, lines.len()))
             }
@@ -81,7 +84,7 @@ fn find(lines: &[String], edit: &Edit) -> Result<Range<usize>, String> {
         };
     }
     let fits = |start: usize| {
-        let window = lines.get(start..start + count);
+        let window = lines.get(start..start.saturating_add(count));
         window.is_some_and(|window| window.iter().zip(&edit.old).all(|(line, old)| same(line, old)))
     };
     let wanted = edit.at.map(|at| at.saturating_sub(1));

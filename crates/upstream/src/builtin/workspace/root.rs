@@ -12,6 +12,8 @@ use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, open, openat, statat};
 use rustix::io::Errno;
 
+#[cfg(target_os = "linux")]
+use super::path::is_closed;
 use super::path::{RelativePath, shown};
 
 /// What becomes of symbolic links on the way.
@@ -94,7 +96,14 @@ impl Root {
     fn resolve(&self, path: &RelativePath, flags: OFlags, links: Links) -> Result<OwnedFd, Errno> {
         match self.resolver {
             #[cfg(target_os = "linux")]
-            Resolver::Kernel => by_kernel(&self.handle, path, flags, links),
+            Resolver::Kernel => match by_kernel(&self.handle, path, flags, Links::None) {
+                // A link on the way. What is closed stays closed under another name.
+                Err(Errno::LOOP) if links == Links::Beneath => {
+                    let found = by_kernel(&self.handle, path, flags, links)?;
+                    if leads_to_closed(&self.handle, &found) { Err(Errno::LOOP) } else { Ok(found) }
+                }
+                outcome => outcome,
+            },
             #[cfg(not(target_os = "linux"))]
             Resolver::Kernel => {
                 let _ = links;
@@ -220,6 +229,17 @@ fn resolver(handle: &OwnedFd) -> Resolver {
 #[cfg(not(target_os = "linux"))]
 fn resolver(_: &OwnedFd) -> Resolver {
     Resolver::Steps
+}
+
+/// Whether what was opened lies in a directory that is closed to all tools; also where nobody can tell.
+#[cfg(target_os = "linux")]
+fn leads_to_closed(root: &OwnedFd, found: &OwnedFd) -> bool {
+    use rustix::fd::AsRawFd as _;
+    let path_of = |handle: &OwnedFd| std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()));
+    let (Ok(root), Ok(found)) = (path_of(root), path_of(found)) else { return true };
+    found
+        .strip_prefix(&root)
+        .map_or(true, |inside| inside.iter().any(|name| name.to_str().is_none_or(is_closed)))
 }
 
 #[cfg(target_os = "linux")]

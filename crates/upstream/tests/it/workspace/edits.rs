@@ -243,3 +243,20 @@ async fn texts_that_grow_too_long_are_stopped() {
     let many = json!([{"search": "a", "replace": "b".repeat(100_000)}]);
     refuse(replace, &text, many, "the text would have more than 1048576 bytes").await;
 }
+
+#[tokio::test]
+async fn line_numbers_beyond_all_files_are_refused() {
+    let most = usize::MAX;
+    for diff in [
+        format!("@@ -{most},0 +1 @@\n+x\n"),
+        format!("@@ -{most},1 +1 @@\n-y\n+x\n"),
+        block(&format!(":start_line:{most}\n-------\ny\n"), "x\n"),
+        block(&format!(":start_line:{most}\n-------\n"), "x\n"),
+    ] {
+        let bench = Bench::new();
+        bench.put("f.txt", "a\n");
+        let refused = bench.call("apply_diff", json!({"path": "f.txt", "diff": diff})).await.unwrap_err();
+        assert!(!refused.contains("panicked"), "{diff}: {refused}");
+        bench.check_file("f.txt", "a\n");
+    }
+}

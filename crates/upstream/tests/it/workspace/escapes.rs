@@ -38,6 +38,8 @@ fn furnish(bench: &Bench) {
     symlink(outside.join("new.txt"), root.join("dangling")).unwrap();
     symlink("../outside/new-too.txt", root.join("a/dangling")).unwrap();
     symlink("out", root.join("chain")).unwrap();
+    symlink(".git", root.join("renamed")).unwrap();
+    symlink("../.git/config", root.join("a/renamed")).unwrap();
     symlink("chain", root.join("chain-of-chain")).unwrap();
     symlink("loop", root.join("loop")).unwrap();
     symlink("/", root.join("slash")).unwrap();
@@ -137,6 +139,9 @@ fn attempts(bench: &Bench) -> Vec<String> {
         ".git/hooks/pre-commit",
         "a/.GIT/config",
         ".git",
+        "renamed/config",
+        "renamed",
+        "a/renamed",
     ]
     .map(str::to_owned)
     .into();
