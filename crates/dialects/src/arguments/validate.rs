@@ -14,6 +14,12 @@ use super::{
     risk::{Risk, risk_of},
 };
 
+/// With fewer alternatives nothing needs to be counted.
+const FEW_BRANCHES: usize = 32;
+
+/// Errors of alternatives that may be made, each of some hundred bytes, before only the first one is looked for.
+const MOST_ERRORS: usize = 300_000;
+
 /// How the reason begins where a schema makes sense in another draft.
 const READ_AS: &str = "read as";
 
@@ -37,6 +43,8 @@ pub struct Omission {
 pub struct Validator {
     schema: Value,
     checks: Option<Checks>,
+    /// The alternatives of all unions in the schema.
+    branches: usize,
     omissions: Vec<Omission>,
 }
 
@@ -45,7 +53,7 @@ impl Validator {
     pub fn new(schema: &Value) -> Self {
         let mut omissions = Vec::new();
         let checks = compile(schema, &mut omissions);
-        Self { schema: schema.clone(), checks, omissions }
+        Self { schema: schema.clone(), checks, branches: branches(schema), omissions }
     }
 
     /// The parts of the schema that are not checked.
@@ -79,12 +87,27 @@ impl Validator {
     pub fn validate(&self, value: &Value) -> Vec<Issue> {
         match &self.checks {
             None => Vec::new(),
+            Some(Checks::Library(compiled)) if self.is_wide(value) => self.first(compiled, value),
             Some(Checks::Library(compiled)) => self.collect(compiled, value),
             Some(Checks::Bounded(compiled, graph)) => match affordable(compiled.as_ref(), graph, value) {
                 Some(compiled) => self.collect(compiled, value),
                 None => list_issues(graph, value),
             },
         }
+    }
+
+    /// Whether the library would make very many errors, of which only a few are told.
+    fn is_wide(&self, value: &Value) -> bool {
+        self.branches > FEW_BRANCHES && parts(value).saturating_mul(self.branches) > MOST_ERRORS
+    }
+
+    /// The first thing that is wrong.
+    fn first(&self, compiled: &jsonschema::Validator, value: &Value) -> Vec<Issue> {
+        let mut issues = Vec::new();
+        if let Err(error) = compiled.validate(value) {
+            collect_issues(&self.schema, &error, &mut issues);
+        }
+        issues
     }
 
     fn collect(&self, compiled: &jsonschema::Validator, value: &Value) -> Vec<Issue> {
@@ -112,6 +135,31 @@ enum Checks {
     /// The library, where it reads the schema in bounded time, for values that it surely checks in bounded time; for
     /// all others the graph.
     Bounded(Option<jsonschema::Validator>, Graph),
+}
+
+/// The alternatives of all unions in `schema`.
+fn branches(schema: &Value) -> usize {
+    match schema {
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| match (key.as_str(), value) {
+                ("anyOf" | "oneOf", Value::Array(items)) => items.len() + branches(value),
+                ("const" | "enum" | "default" | "examples", _) => 0,
+                (_, value) => branches(value),
+            })
+            .sum(),
+        Value::Array(items) => items.iter().map(branches).sum(),
+        _ => 0,
+    }
+}
+
+/// How many values there are in `value`, itself included.
+fn parts(value: &Value) -> usize {
+    1 + match value {
+        Value::Object(map) => map.values().map(parts).sum(),
+        Value::Array(items) => items.iter().map(parts).sum(),
+        _ => 0,
+    }
 }
 
 fn affordable<'a>(

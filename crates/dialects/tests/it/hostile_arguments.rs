@@ -7,6 +7,8 @@ use std::path::Path;
 use gateway_dialects::arguments::{Issue, Validator};
 use serde_json::{Map, Value, json};
 
+use crate::hostile::isolated;
+
 /// Makes a definition of a reference to the next one.
 type Part = fn(Value) -> Value;
 
@@ -374,4 +376,15 @@ fn a_pattern_that_goes_back_without_end_finds_nothing() {
     let issues = validator.validate(&json!(texts));
     assert_eq!(issues.iter().map(|issue| issue.path.as_str()).collect::<Vec<_>>(), ["/0"]);
     assert!(validator.is_valid(&json!(["aaab"])));
+}
+
+#[test]
+fn many_wrong_items_of_a_wide_union_take_little_memory() {
+    isolated("hostile_arguments::many_wrong_items_of_a_wide_union_take_little_memory", || {
+        let union = vec![json!({"const": 1}); 1_500];
+        let validator = Validator::new(&json!({"items": {"anyOf": union}}));
+        let issues = validator.validate(&json!(vec![2; 9_000]));
+        assert_eq!(issues.iter().map(|issue| issue.path.as_str()).collect::<Vec<_>>(), ["/0"]);
+        assert!(validator.is_valid(&json!(vec![1; 9_000])));
+    });
 }
