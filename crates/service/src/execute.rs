@@ -24,7 +24,7 @@ use crate::mcp::finder::may_be_meant;
 use crate::mcp::plain::{self, Answerer, Came};
 use crate::query::Parameters;
 use crate::render::{ListRequest, Rendered, unknown_dialect};
-use crate::run::{Call, Failure, Origin, error_result, pointer_name};
+use crate::run::{Call, Failure, Origin, PLAIN, error_result, pointer_name};
 
 /// A turn to run.
 #[derive(Clone, Debug)]
@@ -171,7 +171,7 @@ impl Turn {
         call: &ToolCall,
         permit: Permit,
     ) -> Step {
-        let origin = Origin { transport: "http", provider: Some(Arc::clone(&self.provider)) };
+        let origin = Origin { transport: PLAIN, provider: Some(Arc::clone(&self.provider)) };
         let search = self.search.as_ref().and_then(|list| list.meta_tool(&call.name));
         if let Some((tool, finder, plan)) = search.filter(|_| self.rendered.tool(&call.name).is_none()) {
             return self.run_search(gateway, context, call, (tool, finder, plan), permit, &origin).await;

@@ -138,12 +138,12 @@ impl Peer {
         }
     }
 
-    /// Whether it ever asked for the list of which `list` tells that it changed.
+    /// Whether it ever asked for the resources or the prompts, of which `list` tells that they changed.
     pub(super) fn has_looked(&self, list: &str) -> bool {
         match list {
             method::RESOURCES_CHANGED => self.looked_at_resources.load(Ordering::Acquire),
             method::PROMPTS_CHANGED => self.looked_at_prompts.load(Ordering::Acquire),
-            _ => self.saw.load(Ordering::Acquire) > 0,
+            _ => false,
         }
     }
 

@@ -22,7 +22,7 @@ use crate::idempotency::answered;
 use crate::mcp::Waiting;
 use crate::mcp::plain::{self, Answerer, Came, Continued, InputRequired, PausedCall, Place};
 use crate::query::Parameters;
-use crate::run::{Call, Failure, Origin, pointer_name};
+use crate::run::{Call, Failure, Origin, PLAIN, pointer_name};
 use crate::scope::unknown_server;
 
 #[derive(Deserialize)]
@@ -82,7 +82,7 @@ async fn run(
     }
     let permit = gateway.reserve().await?;
     let catalogue = known_tools(gateway, server.as_deref(), &name).await?;
-    let origin = Origin { transport: "http", provider: None };
+    let origin = Origin { transport: PLAIN, provider: None };
     let tool = match find(gateway, &catalogue, server.as_deref(), &name, style) {
         Ok(tool) => tool,
         Err(error) => {
