@@ -94,11 +94,12 @@ pub(super) fn take_over(old: &mut Setup, new: Setup, fleet: &Fleet, voice: &Voic
         "event": "reloaded", "added": names(&difference.added), "changed": names(&difference.changed),
         "removed": names(&difference.removed),
     });
-    let tools = if old.registry == new.registry { "" } else { "; the registered tools are others" };
-    voice.say(&format!("configuration reloaded: {}{tools}", difference.text()), &value);
     // First the tools, so that a server for them is not there before they are.
     fleet.registry().configure(&new.registry);
     fleet.reload(new.specs.clone(), new.fleet.catalogue.clone());
+    // Said once it is true: who reads it may ask for the new tools at once.
+    let tools = if old.registry == new.registry { "" } else { "; the registered tools are others" };
+    voice.say(&format!("configuration reloaded: {}{tools}", difference.text()), &value);
     for spec in new.specs.iter().filter(|spec| difference.is_new(&spec.id)) {
         voice.resting(spec);
     }
