@@ -310,9 +310,10 @@ pub enum PatternStyle {
     Any,
     /// Those that Python's `re` compiles.
     Python,
-    /// Those without look-around.
+    /// Those of Python's that a finite automaton matches: without look-around, back-references, borders of words and anchors in
+    /// the middle.
     NoLookaround,
-    /// Those without look-around, back-references and word boundaries.
+    /// Those of the last that need no flags and no line ends in classes.
     Simple,
 }
 
@@ -424,6 +425,10 @@ pub struct SchemaRules {
     /// Whether bounds of integers must be whole numbers.
     #[serde(default)]
     pub whole_bounds: bool,
+    /// Whether only numbers are taken that grammars can count to: bounds within 2^53, lengths within 2^31, multiples of few
+    /// digits.
+    #[serde(default)]
+    pub modest_numbers: bool,
     /// Whether a pattern may not stand beside bounds on the length.
     #[serde(default)]
     pub pattern_alone: bool,

@@ -50,6 +50,9 @@ struct Folded<'a> {
     alternatives: Vec<Vec<ObjectPart<'a>>>,
     /// Conditions in it, and branches of unions among which it makes no choice.
     unsaid: Vec<Source<'a>>,
+    description: Option<Cow<'a, str>>,
+    /// Rules of it that are not about single properties.
+    rules: Vec<(&'a str, &'a Value)>,
 }
 
 impl<'a> Lowerer<'a, '_> {
@@ -86,23 +89,20 @@ impl<'a> Lowerer<'a, '_> {
         for union in unions {
             let list = self.step(union.path, union.keyword.name());
             let mut set: Vec<Vec<ObjectPart<'a>>> = Vec::with_capacity(union.branches.len());
-            let mut conditions = Vec::with_capacity(union.branches.len());
+            let mut branches = Vec::with_capacity(union.branches.len());
             for (index, schema) in union.branches.iter().enumerate() {
                 let path = self.changes.paths.index(list, index);
                 let branch = self.fold_branch(Source { schema, path, resource: union.resource }, 4);
-                if let Some(Folded { parts, alternatives, unsaid }) = branch {
-                    conditions.push(condition(&parts));
-                    set.extend(alternatives);
-                    view.conditional.extend(unsaid);
+                if let Some(mut folded) = branch {
+                    set.append(&mut folded.alternatives);
+                    view.conditional.append(&mut folded.unsaid);
+                    branches.push(folded);
                 }
             }
-            let rule = if union.keyword == Keyword::OneOf { "exactly one of" } else { "at least one of" };
-            let known: Vec<_> = conditions.iter().flatten().cloned().collect();
-            if known.len() == conditions.len() && !known.is_empty() {
-                view.notes.push(Note::Sentence(Cow::Owned(format!(
-                    "{rule} these must hold: {}",
-                    known.join(" | ")
-                ))));
+            if let Some(conditions) = conditions(&branches, &view.objects) {
+                let rule = if union.keyword == Keyword::OneOf { "exactly one of" } else { "at least one of" };
+                let sentence = format!("{rule} these must hold: {}", conditions.join(" | "));
+                view.notes.push(Note::Sentence(Cow::Owned(sentence)));
             }
             self.change(
                 union.path,
@@ -122,6 +122,13 @@ impl<'a> Lowerer<'a, '_> {
             return None;
         }
         let parts = std::mem::take(&mut view.objects);
+        let facets = view.facets.iter().map(|facet| (facet.keyword.name(), facet.original));
+        let notes = view.notes.iter().filter_map(|note| match note {
+            Note::Keyword(name, value) => Some((*name, *value)),
+            Note::Sentence(_) | Note::Default(_) => None,
+        });
+        let rules = facets.chain(notes).collect();
+        let description = view.description.take();
         let mut alternatives = vec![parts.clone()];
         let mut unsaid = std::mem::take(&mut view.conditional);
         for union in std::mem::take(&mut view.unions) {
@@ -152,7 +159,7 @@ impl<'a> Lowerer<'a, '_> {
                 .flat_map(|before| inner.iter().map(move |more| [before.as_slice(), more].concat()))
                 .collect();
         }
-        (!alternatives.is_empty()).then_some(Folded { parts, alternatives, unsaid })
+        (!alternatives.is_empty()).then_some(Folded { parts, alternatives, unsaid, description, rules })
     }
 
     /// What a schema says, without reporting on it.
@@ -273,27 +280,96 @@ fn can_declare(schema: &Value) -> bool {
     })
 }
 
-/// What one alternative asks for, in words.
-fn condition(parts: &[ObjectPart<'_>]) -> Option<String> {
+/// Characters of one rule that alternatives are told apart by; what is longer stands in the schema only.
+const LONGEST_RULE: usize = 300;
+/// Characters of all of them together.
+const LONGEST_CONDITIONS: usize = 4_000;
+
+/// What each alternative asks for, in words; `None` where none asks for anything that could be told. What all of them say beside the
+/// alternatives is `base`.
+fn conditions(branches: &[Folded<'_>], base: &[ObjectPart<'_>]) -> Option<Vec<String>> {
+    let mut told = false;
+    let mut left = LONGEST_CONDITIONS;
+    let mut words = Vec::with_capacity(branches.len());
+    for (index, branch) in branches.iter().enumerate() {
+        let others = branches.iter().enumerate().filter(|(other, _)| *other != index);
+        let others: Vec<&ObjectPart<'_>> = others.flat_map(|(_, other)| &other.parts).chain(base).collect();
+        let mut rules = demands(&branch.parts);
+        for rule in distinctions(branch, &others) {
+            if rule.len() <= left.min(LONGEST_RULE) {
+                left -= rule.len();
+                rules.push(rule);
+            }
+        }
+        let rules = (!rules.is_empty()).then(|| rules.join(", "));
+        told |= rules.is_some();
+        words.push(match (&branch.description, rules) {
+            (Some(text), Some(rules)) => format!("{text} ({rules})"),
+            (Some(text), None) => text.clone().into_owned(),
+            (None, Some(rules)) => rules,
+            (None, None) => "nothing more".to_owned(),
+        });
+    }
+    told.then_some(words)
+}
+
+/// The values that an alternative fixes, and the properties that it wants.
+fn demands(parts: &[ObjectPart<'_>]) -> Vec<String> {
     let mut words = Vec::new();
+    let mut fixed_names = HashSet::new();
     for part in parts {
         for (name, schema) in part.properties.into_iter().flatten() {
-            let fixed = schema.member("const").or_else(|| match schema.member("enum") {
-                Some(Value::Array(values)) => values.first().filter(|_| values.len() == 1),
-                _ => None,
-            });
-            if let Some(value) = fixed {
+            if let Some(value) = fixed(schema) {
                 words.push(format!("{name} = {}", plain(value)));
+                fixed_names.insert(name.as_str());
             }
         }
     }
     let required: Vec<&str> = parts
         .iter()
         .flat_map(|part| part.required.iter().copied())
-        .filter(|name| !words.iter().any(|word| word.starts_with(&format!("{name} = "))))
+        .filter(|name| !fixed_names.contains(name))
         .collect();
     if !required.is_empty() {
         words.push(format!("required: {}", required.join(", ")));
     }
-    (!words.is_empty()).then(|| words.join(", "))
+    words
+}
+
+/// The one value that a schema takes.
+fn fixed(schema: &Value) -> Option<&Value> {
+    schema.member("const").or_else(|| match schema.member("enum") {
+        Some(Value::Array(values)) => values.first().filter(|_| values.len() == 1),
+        _ => None,
+    })
+}
+
+/// Rules of an alternative that the properties of all of them together do not show, because `others` say something else of
+/// the same property, or because they are not about one property.
+fn distinctions(branch: &Folded<'_>, others: &[&ObjectPart<'_>]) -> Vec<String> {
+    let mut words = Vec::new();
+    for part in &branch.parts {
+        for (name, schema) in part.properties.into_iter().flatten() {
+            let elsewhere = others.iter().filter_map(|other| other.properties?.get(name));
+            let differs = elsewhere.fold(false, |differs, other| differs || other != schema);
+            let Some(map) = schema.as_object().filter(|_| differs && fixed(schema).is_none()) else { continue };
+            let rules: Vec<String> = map
+                .iter()
+                .filter(|(key, _)| {
+                    let kind = Keyword::parse(key).map(Keyword::kind);
+                    !matches!(kind, None | Some(Kind::Annotation | Kind::Hint)) && *key != "description"
+                })
+                .map(|(key, value)| format!("{key} {value}"))
+                .collect();
+            // Where a reference leads is not to be seen here.
+            if !rules.is_empty() && !map.contains_key("$ref") {
+                words.push(format!("{name}: {}", rules.join(", ")));
+            }
+        }
+        if part.additional == Some(&Value::Bool(false)) && part.patterns.is_none() {
+            words.push("no other properties".to_owned());
+        }
+    }
+    words.extend(branch.rules.iter().map(|(name, value)| format!("{name}: {}", plain(value))));
+    words
 }

@@ -42,7 +42,10 @@ impl<'a> Outline<'a> {
 
     /// Whether null is all that it takes.
     pub(crate) fn is_null(&self) -> bool {
-        self.types == TypeSet::NULL && self.values.is_none()
+        match &self.values {
+            None => self.types == TypeSet::NULL,
+            Some(values) => self.types.contains(TypeSet::NULL) && values.iter().all(|value| value.is_null()),
+        }
     }
 
     pub(crate) fn guard(&self) -> Guard {

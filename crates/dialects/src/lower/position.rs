@@ -470,7 +470,8 @@ impl<'a> Lowerer<'a, '_> {
                         view.description = Some(Cow::Borrowed(text));
                     }
                 }
-                Some(Keyword::Ref | Keyword::Defs | Keyword::Definitions) => {}
+                Some(Keyword::Ref) => {}
+                Some(Keyword::Defs | Keyword::Definitions) => self.spread_definitions(source.path, name, value),
                 Some(keyword) if matches!(keyword.kind(), Kind::Annotation | Kind::Hint) => {
                     view.hints.push((keyword, value, source.path));
                 }

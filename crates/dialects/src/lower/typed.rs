@@ -9,7 +9,7 @@ use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::plan::Codec;
 use crate::report::Fate;
-use crate::schema::{Keyword, Kind, TypeSet, pattern};
+use crate::schema::{Keyword, Kind, TypeSet, number, pattern};
 use crate::text::{Note, has_hint};
 
 impl<'a> Lowerer<'a, '_> {
@@ -106,8 +106,13 @@ impl<'a> Lowerer<'a, '_> {
                 .rules
                 .min_items_up_to
                 .is_none_or(|most| value.as_u64().is_some_and(|count| count <= most)),
-            _ => true,
+            _ => self.takes_number(keyword, value),
         }
+    }
+
+    /// Whether the dialect takes an amount of this size.
+    pub(crate) fn takes_number(&self, keyword: Keyword, value: &Value) -> bool {
+        !self.rules.modest_numbers || number::is_modest(keyword, value)
     }
 
     pub(crate) fn takes_format(&self, format: &str, types: TypeSet) -> bool {
@@ -135,7 +140,7 @@ impl<'a> Lowerer<'a, '_> {
             Keyword::ExclusiveMaximum => (Keyword::Maximum, -1),
             _ => return false,
         };
-        if self.rules.keywords.of(inclusive) != Verdict::Keep {
+        if self.rules.keywords.of(inclusive) != Verdict::Keep || !self.takes_number(inclusive, value) {
             return false;
         }
         let exact = types.and(TypeSet::NUMBER) == TypeSet::INTEGER;

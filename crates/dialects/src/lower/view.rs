@@ -191,7 +191,8 @@ impl<'a> Lowerer<'a, '_> {
             for (name, value) in map {
                 match Keyword::parse(name) {
                     Some(Keyword::Description) => self.gather_description(path, value, view),
-                    Some(Keyword::Ref | Keyword::Defs | Keyword::Definitions) => {}
+                    Some(Keyword::Ref) => {}
+                    Some(Keyword::Defs | Keyword::Definitions) => self.spread_definitions(path, name, value),
                     Some(keyword) if matches!(keyword.kind(), Kind::Annotation | Kind::Hint) => {
                         view.hints.push((keyword, value, path));
                     }
@@ -420,15 +421,7 @@ impl<'a> Lowerer<'a, '_> {
                 | Keyword::RecursiveRef => {
                     self.describe(path, name, value, view, "cannot be said here");
                 }
-                Keyword::Defs | Keyword::Definitions => {
-                    self.change(
-                        path,
-                        name,
-                        Some(value),
-                        Fate::Rewritten,
-                        "what is used is written where it is needed",
-                    );
-                }
+                Keyword::Defs | Keyword::Definitions => self.spread_definitions(path, name, value),
                 Keyword::Default
                 | Keyword::Examples
                 | Keyword::Example
@@ -469,6 +462,10 @@ impl<'a> Lowerer<'a, '_> {
         view.types = view.types.and(types);
         push_part(&mut view.objects, object);
         push_part(&mut view.arrays, array);
+    }
+
+    pub(crate) fn spread_definitions(&mut self, path: PathId, name: &'a str, value: &'a Value) {
+        self.change(path, name, Some(value), Fate::Rewritten, "what is used is written where it is needed");
     }
 
     fn gather_description(&mut self, path: PathId, value: &'a Value, view: &mut View<'a>) {

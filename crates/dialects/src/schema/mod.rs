@@ -1,7 +1,8 @@
-//! Reading JSON Schema: keywords, types, references, patterns.
+//! Reading JSON Schema: keywords, types, references, patterns, amounts.
 
 mod keyword;
 mod member;
+pub(crate) mod number;
 pub(crate) mod pattern;
 pub(crate) mod refs;
 pub(crate) mod repair;

@@ -12,11 +12,11 @@ pub(crate) fn takes(style: PatternStyle, pattern: &str) -> bool {
         PatternStyle::Python => features(pattern).python,
         PatternStyle::NoLookaround => {
             let found = features(pattern);
-            found.python && !found.lookaround
+            found.python && found.regular
         }
         PatternStyle::Simple => {
             let found = features(pattern);
-            found.python && !found.lookaround && !found.backreference && !found.boundary
+            found.python && found.regular && found.plain
         }
     }
 }
@@ -25,9 +25,11 @@ pub(crate) fn takes(style: PatternStyle, pattern: &str) -> bool {
 struct Features {
     /// Python's `re` compiles it.
     python: bool,
-    lookaround: bool,
-    backreference: bool,
-    boundary: bool,
+    /// A finite automaton matches it, and what compiles it for grammars reads it as Python does: nothing that looks around
+    /// or back, no anchor in the middle, no literal braces, no classes within classes.
+    regular: bool,
+    /// Nothing that some of those compilers lack: flags, line ends inside a class, a class that begins with `]`.
+    plain: bool,
 }
 
 fn features(pattern: &str) -> Features {
@@ -35,7 +37,9 @@ fn features(pattern: &str) -> Features {
         rest: pattern.chars().peekable(),
         open: Vec::new(),
         groups: 0,
-        found: Features { python: true, lookaround: false, backreference: false, boundary: false },
+        begun: false,
+        reach: Reach::default(),
+        found: Features { python: true, regular: true, plain: true },
     };
     if reader.read().is_none() || !reader.open.is_empty() {
         reader.found.python = false;
@@ -48,13 +52,32 @@ struct Group {
     lookbehind: bool,
     /// Whether some part of it can repeat a varying number of times.
     varying: bool,
+    /// How far things were where it opened.
+    outer: Reach,
+    /// Whether one of its alternatives so far holds an anchor, and whether one ends in `$`.
+    anchored: bool,
+    ended: bool,
 }
 
 struct Reader<'p> {
     rest: Peekable<Chars<'p>>,
     open: Vec<Group>,
     groups: usize,
+    /// Whether anything was read.
+    begun: bool,
+    reach: Reach,
     found: Features,
+}
+
+/// How far an alternative is.
+#[derive(Clone, Copy, Default)]
+struct Reach {
+    /// Something may have been matched, so `^` would stand in the middle.
+    matched: bool,
+    /// A `$` stands before, so nothing may follow.
+    ended: bool,
+    /// What stands directly before holds an anchor, so it may not be repeated.
+    anchored: bool,
 }
 
 /// What stands before a quantifier.
@@ -74,20 +97,24 @@ impl Reader<'_> {
                 '\\' => self.escape()?,
                 '[' => {
                     self.class()?;
-                    Before::Item
+                    self.item()
                 }
                 '(' => self.group()?,
-                ')' => {
-                    let group = self.open.pop()?;
-                    if group.lookbehind && group.varying {
-                        return None;
-                    }
-                    if let Some(outer) = self.open.last_mut() {
-                        outer.varying |= group.varying;
-                    }
-                    Before::Item
+                ')' => self.close()?,
+                '|' => {
+                    self.branch();
+                    Before::Nothing
                 }
-                '|' | '^' | '$' => Before::Nothing,
+                '^' => {
+                    self.found.regular &= !self.reach.matched && !self.reach.ended;
+                    self.reach.anchored = true;
+                    Before::Nothing
+                }
+                '$' => {
+                    self.reach.ended = true;
+                    self.reach.anchored = true;
+                    Before::Nothing
+                }
                 '*' | '+' | '?' => {
                     if before == Before::Nothing {
                         return None;
@@ -97,47 +124,94 @@ impl Reader<'_> {
                         if char == '*' {
                             return None;
                         }
+                        self.found.regular &= char == '?';
                         Before::Item
                     } else {
-                        self.varies();
+                        self.repeated();
                         Before::Quantifier
                     }
                 }
                 '{' => match self.counted()? {
-                    None => Before::Item,
+                    None => {
+                        self.found.regular = false;
+                        self.item()
+                    }
                     Some(fixed) => {
                         if before != Before::Item {
                             return None;
                         }
-                        if !fixed {
-                            self.varies();
+                        if fixed {
+                            self.found.regular &= !self.reach.anchored;
+                        } else {
+                            self.repeated();
                         }
                         Before::Quantifier
                     }
                 },
-                _ => Before::Item,
+                _ => self.item(),
             };
+            self.begun = true;
         }
         Some(())
     }
 
-    fn varies(&mut self) {
+    /// Something that matches stands here.
+    fn item(&mut self) -> Before {
+        self.found.regular &= !self.reach.ended;
+        self.reach.matched = true;
+        self.reach.anchored = false;
+        Before::Item
+    }
+
+    /// After a quantifier that admits several counts.
+    fn repeated(&mut self) {
+        self.found.regular &= !self.reach.anchored;
         if let Some(group) = self.open.last_mut() {
             group.varying = true;
         }
+    }
+
+    /// After `|`.
+    fn branch(&mut self) {
+        let start = match self.open.last_mut() {
+            None => Reach::default(),
+            Some(group) => {
+                group.anchored |= self.reach.anchored || self.reach.ended;
+                group.ended |= self.reach.ended;
+                group.outer
+            }
+        };
+        self.reach = start;
+    }
+
+    /// After `)`.
+    fn close(&mut self) -> Option<Before> {
+        let group = self.open.pop()?;
+        if group.lookbehind && group.varying {
+            return None;
+        }
+        if let Some(outer) = self.open.last_mut() {
+            outer.varying |= group.varying;
+        }
+        let Reach { ended, anchored, .. } = self.reach;
+        self.reach = Reach {
+            matched: true,
+            ended: group.ended || ended,
+            anchored: group.anchored || anchored || ended,
+        };
+        Some(Before::Item)
     }
 
     /// After `\` outside a class.
     fn escape(&mut self) -> Option<Before> {
         let char = self.rest.next()?;
         match char {
-            'b' | 'B' => {
-                self.found.boundary = true;
+            'b' | 'B' | 'A' | 'Z' => {
+                self.found.regular = false;
                 return Some(Before::Nothing);
             }
-            'A' | 'Z' => return Some(Before::Nothing),
             '1'..='9' => {
-                self.found.backreference = true;
+                self.found.regular = false;
                 let mut number = char.to_digit(10)? as usize;
                 if let Some(digit) = self.rest.peek().and_then(|next| next.to_digit(10)) {
                     number = number * 10 + digit as usize;
@@ -150,7 +224,7 @@ impl Reader<'_> {
             }
             _ => self.literal_escape(char)?,
         }
-        Some(Before::Item)
+        Some(self.item())
     }
 
     /// Escapes that mean one character or one class of characters.
@@ -159,16 +233,26 @@ impl Reader<'_> {
             'x' => self.hexadecimal(2),
             'u' => self.hexadecimal(4),
             'U' => self.hexadecimal(8),
-            'd' | 'D' | 's' | 'S' | 'w' | 'W' | 'a' | 'f' | 'n' | 'r' | 't' | 'v' | '0'..='9' => Some(()),
+            'd' | 'D' | 's' | 'S' | 'w' | 'W' | 'f' | 'n' | 'r' | 't' | 'v' => Some(()),
+            'a' | '0'..='9' | '<' | '>' => {
+                // A bell, an octal number; borders of words elsewhere.
+                self.found.regular = false;
+                Some(())
+            }
             _ if char.is_ascii_alphabetic() => None,
-            _ => Some(()),
+            _ => {
+                self.found.regular &= char.is_ascii();
+                Some(())
+            }
         }
     }
 
     fn hexadecimal(&mut self, digits: usize) -> Option<()> {
+        let mut number = 0;
         for _ in 0..digits {
-            self.rest.next().filter(char::is_ascii_hexdigit)?;
+            number = number * 16 + self.rest.next()?.to_digit(16)?;
         }
+        self.found.regular &= char::from_u32(number).is_some();
         Some(())
     }
 
@@ -181,6 +265,10 @@ impl Reader<'_> {
             if char == ']' && !first {
                 return Some(());
             }
+            self.found.plain &= !matches!(char, ']' | '\n' | '\r');
+            // Elsewhere a class within the class, and operations on classes.
+            self.found.regular &= char != '['
+                && !(matches!(char, '&' | '-' | '~') && self.rest.peek().is_some_and(|next| *next == char));
             first = false;
             let low = self.class_member(char)?;
             if self.rest.peek() == Some(&'-') {
@@ -211,7 +299,10 @@ impl Reader<'_> {
         let escaped = self.rest.next()?;
         match escaped {
             'd' | 'D' | 's' | 'S' | 'w' | 'W' => Some(None),
-            'b' => Some(Some('\u{8}')),
+            'b' => {
+                self.found.regular = false;
+                Some(Some('\u{8}'))
+            }
             _ => {
                 self.literal_escape(escaped)?;
                 Some(Some(match escaped {
@@ -227,7 +318,9 @@ impl Reader<'_> {
 
     /// After `(`.
     fn group(&mut self) -> Option<Before> {
-        let mut group = Group { number: None, lookbehind: false, varying: false };
+        let mut group =
+            Group { number: None, lookbehind: false, varying: false, outer: self.reach, anchored: false, ended: false };
+        self.reach.anchored = false;
         if self.rest.next_if_eq(&'?').is_none() {
             self.groups += 1;
             group.number = Some(self.groups);
@@ -235,13 +328,13 @@ impl Reader<'_> {
             return Some(Before::Nothing);
         }
         match self.rest.next()? {
-            ':' | '>' => {}
-            '=' | '!' => self.found.lookaround = true,
+            ':' => {}
+            '>' | '=' | '!' => self.found.regular = false,
             '<' => {
                 if !matches!(self.rest.next()?, '=' | '!') {
                     return None;
                 }
-                self.found.lookaround = true;
+                self.found.regular = false;
                 group.lookbehind = true;
             }
             'P' => match self.rest.next()? {
@@ -251,24 +344,29 @@ impl Reader<'_> {
                     group.number = Some(self.groups);
                 }
                 '=' => {
-                    self.found.backreference = true;
+                    self.found.regular = false;
                     self.name(')')?;
                     return Some(Before::Item);
                 }
                 _ => return None,
             },
             '#' => {
+                self.found.regular = false;
                 self.rest.find(|char| *char == ')')?;
                 return Some(Before::Nothing);
             }
-            flag if flag.is_ascii_alphabetic() || flag == '-' => loop {
-                match self.rest.next()? {
-                    ':' => break,
-                    ')' => return Some(Before::Nothing),
-                    char if char.is_ascii_alphabetic() || char == '-' => {}
-                    _ => return None,
+            flag if flag.is_ascii_alphabetic() || flag == '-' => {
+                self.found.plain = false;
+                loop {
+                    match self.rest.next()? {
+                        ':' => break,
+                        // Flags for the whole may stand at the start only.
+                        ')' => return (!self.begun).then_some(Before::Nothing),
+                        char if char.is_ascii_alphabetic() || char == '-' => {}
+                        _ => return None,
+                    }
                 }
-            },
+            }
             _ => return None,
         }
         self.open.push(group);
@@ -308,6 +406,8 @@ impl Reader<'_> {
             Some(pair) => pair,
         };
         self.rest = ahead;
+        // Without a least number it is refused elsewhere, or means the very letters.
+        self.found.regular &= !low.is_empty();
         let bound =
             |digits: &str, open: u32| if digits.is_empty() { Some(open) } else { digits.parse().ok() };
         let (low, high) = (bound(low, 0)?, bound(high, u32::MAX)?);
@@ -360,12 +460,63 @@ mod tests {
         }
     }
 
+    /// Verdicts of llguidance 1.9 and xgrammar 0.2.
     #[test]
-    fn look_around_and_references_are_seen() {
-        assert!(!takes(NoLookaround, "^(?!a)b"));
-        assert!(takes(NoLookaround, "\\bword\\b"));
-        assert!(!takes(Simple, "\\bword\\b"));
-        assert!(!takes(Simple, "(a)\\1"));
-        assert!(takes(Simple, "^(?:a|b)+$"));
+    fn what_grammars_cannot_say_is_seen() {
+        for good in [
+            "^(?:a|b)+$",
+            "^a|b$",
+            "(^a)",
+            "(a$)",
+            "(?:^a|b$)",
+            "^^a$$",
+            "(?P<n>a)",
+            "a*?",
+            "[^\\n]",
+            "[a-]",
+            "[\\[\\]]",
+            "\\{a\\}",
+            "a}",
+            "[\\x00-\\x1f]",
+            "[\\u4e00-\\u9fa5]",
+            "",
+            "()",
+            "a|",
+        ] {
+            assert!(takes(Simple, good), "{good}");
+        }
+        for bad in [
+            "^(?!a)b",
+            "(?<=a)b",
+            "\\bword\\b",
+            "\\B",
+            "(a)\\1",
+            "(?P<n>a)(?P=n)",
+            "\\Aa\\Z",
+            "a^b",
+            "a(?:b|$)c",
+            "(?:^|a)*b",
+            "(?:a$)?",
+            "[[a]",
+            "[a&&b]",
+            "[\\b]",
+            "a{,3}",
+            "x{",
+            "x{a}",
+            "(?>a)",
+            "(?#c)a",
+            "\\0",
+            "\\<",
+            "\\ud83d",
+        ] {
+            assert!(takes(Python, bad), "{bad}");
+            assert!(!takes(NoLookaround, bad), "{bad}");
+            assert!(!takes(Simple, bad), "{bad}");
+        }
+        for flagged in ["(?s).", "(?i:a)", "[\n]", "[^\r]", "[]a]"] {
+            assert!(takes(NoLookaround, flagged), "{flagged:?}");
+            assert!(!takes(Simple, flagged), "{flagged:?}");
+        }
+        assert!(!takes(Python, "^(?i)a"));
     }
 }

@@ -164,6 +164,17 @@ impl<'a> Lowerer<'a, '_> {
             Verdict::Keep | Verdict::Hint => {}
         }
         match keyword {
+            _ if !self.takes_number(keyword, value) => {
+                self.remove(name, value, draft, "the dialect does not take such a number");
+            }
+            Keyword::PatternProperties
+                if value.as_object().is_some_and(|table| {
+                    !table.keys().all(|text| pattern::takes(self.rules.patterns, text))
+                }) =>
+            {
+                draft.patterns_gone = true;
+                self.remove(name, value, draft, "the dialect does not take such a regular expression");
+            }
             Keyword::PatternProperties | Keyword::PropertyNames
                 if self.known.misled.contains(&std::ptr::from_ref(draft.schema))
                     && !(keyword == Keyword::PropertyNames && is_trivial_name_rule(value)) =>
