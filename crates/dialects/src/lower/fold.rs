@@ -127,8 +127,15 @@ impl<'a> Lowerer<'a, '_> {
             Note::Keyword(name, value) => Some((*name, *value)),
             Note::Sentence(_) | Note::Default(_) => None,
         });
-        let rules = facets.chain(notes).collect();
+        let mut rules: Vec<(&str, &Value)> = facets.chain(notes).collect();
         let description = view.description.take();
+        for (keyword, value, path) in std::mem::take(&mut view.hints) {
+            if keyword.kind() == Kind::Annotation {
+                self.change(path, keyword.name(), Some(value), Fate::Dropped, "an annotation");
+            } else {
+                rules.push((keyword.name(), value));
+            }
+        }
         let mut alternatives = vec![parts.clone()];
         let mut unsaid = std::mem::take(&mut view.conditional);
         for union in std::mem::take(&mut view.unions) {
@@ -352,7 +359,9 @@ fn distinctions(branch: &Folded<'_>, others: &[&ObjectPart<'_>]) -> Vec<String> 
         for (name, schema) in part.properties.into_iter().flatten() {
             let elsewhere = others.iter().filter_map(|other| other.properties?.get(name));
             let differs = elsewhere.fold(false, |differs, other| differs || other != schema);
-            let Some(map) = schema.as_object().filter(|_| differs && fixed(schema).is_none()) else { continue };
+            let Some(map) = schema.as_object().filter(|_| differs && fixed(schema).is_none()) else {
+                continue;
+            };
             let rules: Vec<String> = map
                 .iter()
                 .filter(|(key, _)| {

@@ -68,6 +68,12 @@ impl<'a> Lowerer<'a, '_> {
             return if null { self.lower_null() } else { Lowered::impossible() };
         }
         let mut lowered = self.lower_listed(view, &kept, keyword);
+        let types = if null { lowered.node.types.or(TypeSet::NULL) } else { lowered.node.types };
+        if let Some(original) = view.original("type").filter(|original| original.is_array())
+            && types.count() < view.types.count()
+        {
+            self.change(view.path, "type", Some(original), Fate::Rewritten, "the values tell the types");
+        }
         if null {
             lowered.node = lowered.node.or_null();
             lowered.codec = super::union::keep_null(lowered.codec);

@@ -318,8 +318,14 @@ impl Reader<'_> {
 
     /// After `(`.
     fn group(&mut self) -> Option<Before> {
-        let mut group =
-            Group { number: None, lookbehind: false, varying: false, outer: self.reach, anchored: false, ended: false };
+        let mut group = Group {
+            number: None,
+            lookbehind: false,
+            varying: false,
+            outer: self.reach,
+            anchored: false,
+            ended: false,
+        };
         self.reach.anchored = false;
         if self.rest.next_if_eq(&'?').is_none() {
             self.groups += 1;

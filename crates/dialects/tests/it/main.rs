@@ -22,3 +22,4 @@ mod results;
 mod seeds;
 mod stream;
 mod stream_properties;
+mod wild;

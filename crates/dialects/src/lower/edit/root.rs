@@ -1,7 +1,7 @@
 //! The root, which has rules of its own.
 
 use super::super::object::PropertyKinds as Kinds;
-use super::super::view::View;
+use super::super::view::{ObjectPart, View};
 use super::super::{Excess, Findings, LoweredSchema, Lowerer};
 use super::{Entries, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
@@ -187,7 +187,9 @@ impl<'a> Lowerer<'a, '_> {
         for facet in std::mem::take(&mut view.facets) {
             self.describe(facet.path, facet.keyword.name(), facet.original, &mut view, "the root was folded");
         }
+        let parts = view.objects.clone();
         let properties = self.fold_parts(&mut view);
+        self.describe_others(&parts, properties.closed, &mut view);
         let mut out: Entries<'a> = vec![(Cow::Borrowed("type"), Json::literal("object"))];
         if self.root.member("type").is_none_or(|name| name != "object") {
             self.change(
@@ -200,10 +202,17 @@ impl<'a> Lowerer<'a, '_> {
         }
         let mut required = Vec::new();
         let mut written: Entries<'a> = Vec::with_capacity(properties.properties.len());
+        let declared: HashSet<&str> = properties.properties.iter().map(|(name, ..)| *name).collect();
+        let mut unknown: Vec<&'a str> = parts.iter().flat_map(|part| part.required.iter().copied()).collect();
+        let mut seen = HashSet::new();
+        unknown.retain(|name| !declared.contains(name) && !self.is_ours(name) && seen.insert(*name));
+        if !unknown.is_empty() && self.rules.required_known {
+            let original = self.root.member("required");
+            self.change(PathId::ROOT, "required", original, Fate::Rewritten, "names what is not declared");
+            unknown.clear();
+        }
         for (name, kinds, must) in properties.properties {
-            if self.options.hidden.iter().any(|hidden| hidden == name)
-                || self.options.injected.contains_key(name)
-            {
+            if self.is_ours(name) {
                 continue;
             }
             let wire = self.keys.wire(name);
@@ -216,6 +225,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             written.push((wire, json));
         }
+        required.extend(unknown.into_iter().map(|name| Json::Text(self.keys.wire(name))));
         let description = view.description.take();
         for (keyword, value, path) in std::mem::take(&mut view.hints) {
             let dropped = self.rules.keywords.of(keyword) == Verdict::Drop
@@ -260,6 +270,27 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         Json::Object(out)
+    }
+
+    /// Whether a property of the root is not the model's to give.
+    fn is_ours(&self, name: &str) -> bool {
+        self.options.hidden.iter().any(|hidden| hidden == name) || self.options.injected.contains_key(name)
+    }
+
+    /// What `parts` of a folded root say of properties that they do not declare.
+    fn describe_others(&mut self, parts: &[ObjectPart<'a>], closed: bool, view: &mut View<'a>) {
+        for part in parts {
+            for name in ["patternProperties", "propertyNames", "additionalProperties"] {
+                let Some(value) = part.schema.member(name) else { continue };
+                match value {
+                    Value::Bool(true) => {
+                        self.change(part.path, name, Some(value), Fate::Rewritten, "asks for nothing");
+                    }
+                    Value::Bool(false) if closed && name == "additionalProperties" => {}
+                    _ => self.describe(part.path, name, value, view, "the root was folded"),
+                }
+            }
+        }
     }
 
     /// Several schemas for one property as one schema.

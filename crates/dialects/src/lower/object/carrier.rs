@@ -360,7 +360,7 @@ impl<'a> Lowerer<'a, '_> {
             Undeclared::Allowed { kinds, .. } if kinds.iter().all(|kind| kind.iter().all(says_nothing)) => {
                 object.additional = RestNode::Open;
                 for part in parts {
-                    if let Some(additional @ Value::Object(_)) = part.additional {
+                    if let Some(additional @ (Value::Object(_) | Value::Bool(false))) = part.additional {
                         self.change(
                             part.path,
                             "additionalProperties",
@@ -373,6 +373,17 @@ impl<'a> Lowerer<'a, '_> {
                 Rest::Same
             }
             allowed @ Undeclared::Allowed { .. } => {
+                for part in parts.iter().filter(|part| part.patterns.is_some()) {
+                    if let Some(additional) = part.additional {
+                        self.change(
+                            part.path,
+                            "additionalProperties",
+                            Some(additional),
+                            Fate::Rewritten,
+                            "what the patterns admit is said here",
+                        );
+                    }
+                }
                 let value = self.lower_undeclared(allowed, inside);
                 if value.node.free && value.node.description.is_none() {
                     object.additional = RestNode::Open;
