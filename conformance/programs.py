@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -99,14 +100,22 @@ def find_fixture(given):
     return max(built(), key=lambda path: path.stat().st_mtime)
 
 
-def install_node_packages(manifest, folder):
+def install_node_packages(manifest, folder, *more):
     """Puts what a package.json names into the folder; no package may run anything meanwhile."""
     if not shutil.which("npm"):
         raise Unusable(f"npm is not there: {manifest.parent.name} needs packages of it")
     shutil.copy(manifest, folder)
     quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--silent", "--ignore-scripts"]
-    if subprocess.run(["npm", "install", *quiet], cwd=folder).returncode != 0:
+    if subprocess.run(["npm", "install", *quiet, *more], cwd=folder).returncode != 0:
         raise Unusable(f"npm could not install what {manifest} names")
+
+
+def install_python_packages(requirements, folder):
+    """Makes an environment of what a file names. It names every package with its version, so there is nothing to resolve."""
+    pip = [folder / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    for command in ([sys.executable, "-m", "venv", folder], [*pip, "--no-deps", "-r", requirements]):
+        if subprocess.run(command).returncode != 0:
+            raise Unusable(f"what {requirements} names could not be installed")
 
 
 def print_table(rows):

@@ -26,7 +26,8 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from programs import ROOT, Process, Unusable, find_fixture, install_node_packages, print_table, serving, wait_until_ready
+from programs import ROOT, Process, Unusable, find_fixture, install_node_packages, install_python_packages, print_table, serving
+from programs import wait_until_ready
 
 # For one client with all its ways, in seconds.
 WHOLE = 240
@@ -151,11 +152,7 @@ def install_home(cache, home):
     if home == "node":
         install_node_packages(wanted, folder)
     else:
-        pip = [folder / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
-        # Every package is named with its version, so there is nothing to resolve.
-        for command in ([sys.executable, "-m", "venv", folder], [*pip, "--no-deps", "-r", wanted]):
-            if subprocess.run(command).returncode != 0:
-                raise Unusable(f"the clients of {wanted.name} could not be installed")
+        install_python_packages(wanted, folder)
     stamp.write_text(wanted.read_text())
 
 
