@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -116,6 +117,18 @@ def install_python_packages(requirements, folder):
     for command in ([sys.executable, "-m", "venv", folder], [*pip, "--no-deps", "-r", requirements]):
         if subprocess.run(command).returncode != 0:
             raise Unusable(f"what {requirements} names could not be installed")
+
+
+def conclude(judge, parser):
+    """Ends with what `judge(arguments)` says, whether something is wrong: 0, or 1 if so, or 2 if nothing could be judged."""
+    arguments = parser.parse_args()
+    # So that what was started is also ended when this is.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        sys.exit(1 if judge(arguments) else 0)
+    except Unusable as problem:
+        print(f"run.py: {problem}", file=sys.stderr)
+        sys.exit(2)
 
 
 def print_table(rows):

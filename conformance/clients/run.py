@@ -26,8 +26,8 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from programs import ROOT, Process, Unusable, find_fixture, install_node_packages, install_python_packages, print_table, serving
-from programs import wait_until_ready
+from programs import ROOT, Process, Unusable, conclude, find_fixture, print_table, serving, wait_until_ready
+from programs import install_node_packages, install_python_packages
 
 # For one client with all its ways, in seconds.
 WHOLE = 240
@@ -313,14 +313,7 @@ def main():
     parser.add_argument("--fixture", help="the fixture's binary; else the newest under target/")
     parser.add_argument("--only", help="only clients that match one of these patterns, by commas")
     parser.add_argument("--cache", default=str(ROOT / "target/clients"))
-    arguments = parser.parse_args()
-    # So that what was started is also ended when this is.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        sys.exit(1 if judge(arguments) else 0)
-    except Unusable as problem:
-        print(f"run.py: {problem}", file=sys.stderr)
-        sys.exit(2)
+    conclude(judge, parser)
 
 
 if __name__ == "__main__":

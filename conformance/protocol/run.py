@@ -23,7 +23,8 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from programs import ROOT, START, Process, Unusable, find_fixture, install_node_packages, print_table, serving, wait_until_ready
+from programs import ROOT, START, Process, Unusable, conclude, find_fixture, install_node_packages, print_table, serving
+from programs import wait_until_ready
 
 REQUIREMENTS = ["2025-11-25", "2026-07-28"]
 # For one scenario and for a whole set, in seconds.
@@ -319,14 +320,7 @@ def main():
     parser.add_argument("--only", help="only scenarios that match one of these patterns, by commas")
     parser.add_argument("--results", help="a folder in which all checks are kept")
     parser.add_argument("--cache", default=str(ROOT / "target/protocol-suite"))
-    arguments = parser.parse_args()
-    # So that what was started is also ended when this is.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        sys.exit(1 if judge(arguments) else 0)
-    except Unusable as problem:
-        print(f"run.py: {problem}", file=sys.stderr)
-        sys.exit(2)
+    conclude(judge, parser)
 
 
 if __name__ == "__main__":

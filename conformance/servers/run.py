@@ -14,7 +14,6 @@ import http.server
 import json
 import pathlib
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -28,7 +27,7 @@ import browser
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from programs import ROOT, START, Process, Unusable, install_node_packages, install_python_packages, serving
+from programs import ROOT, START, Process, Unusable, conclude, install_node_packages, install_python_packages, serving
 
 DIALECTS = ["gemini", "openai", "openai-chat-strict", "anthropic", "ollama"]
 PATIENCE = 120
@@ -287,7 +286,7 @@ def left_over(family):
 
 
 def judge(arguments):
-    """Whether all is good."""
+    """Whether anything is wrong."""
     cache = pathlib.Path(arguments.cache).resolve()
     install(cache)
     with contextlib.ExitStack() as stack:
@@ -310,21 +309,14 @@ def judge(arguments):
         print(f"ended with {gateway.returncode}; {len(family)} processes before, {len(left)} after")
     for failure in failures:
         print(f"FAILED: {failure}")
-    return not failures
+    return bool(failures)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True)
     parser.add_argument("--cache", default=str(ROOT / "target/servers"))
-    arguments = parser.parse_args()
-    # So that what was started is also ended when this is.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        sys.exit(0 if judge(arguments) else 1)
-    except Unusable as problem:
-        print(f"run.py: {problem}", file=sys.stderr)
-        sys.exit(2)
+    conclude(judge, parser)
 
 
 if __name__ == "__main__":
