@@ -166,10 +166,7 @@ def main(argv=None) -> int:
         with multiprocessing.get_context("fork").Pool(jobs, kit.quiet_stderr) as pool:
             parts = pool.map(work, shares, chunksize=1)
     done = {d: r for part in parts for d, r in part.items()}
-    broken = [f"{d}: {r}" for d, r in done.items() if isinstance(r, str)]
-    for line in broken:
-        print(f"hard: {line}", file=sys.stderr)
-    return 2 if broken else verdict({d: done[d] for d in wanted}, gaps, args.show)
+    return 2 if kit.is_broken("hard", done) else verdict({d: done[d] for d in wanted}, gaps, args.show)
 
 
 if __name__ == "__main__":

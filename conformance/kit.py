@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import json
 import math
+import multiprocessing
 import os
 import subprocess
 import sys
 import tempfile
 import tomllib
 from pathlib import Path
-from typing import Any, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 HERE = Path(__file__).resolve().parent
 ORACLES = HERE / "oracles"
@@ -158,6 +159,23 @@ def translate_arguments(binary: str, way: str, dialect: str, pairs: list[tuple[d
         if "error" in row and not (isinstance(row["error"], dict) and row["error"].get("message")):
             raise Fault(f"arguments {way} --to {dialect}: error without a message: {json.dumps(row)[:160]}")
     return rows
+
+
+# ---------------------------------------------------------------------------------------------- dialects
+def each_dialect(work: Callable[[Any], tuple[str, Any]], shares: list, jobs: int) -> dict[str, Any]:
+    """What `work` makes of each share: a dialect and what was seen, in the order of the shares."""
+    if jobs == 1:
+        return dict(map(work, shares))
+    with multiprocessing.get_context("fork").Pool(min(jobs, len(shares))) as pool:
+        return dict(pool.imap(work, shares))
+
+
+def is_broken(judge: str, results: dict[str, Any]) -> bool:
+    """Whether the binary broke its contract for some dialect, which then has a text instead of what was seen; tells it."""
+    texts = [f"{judge}: {dialect}: {seen}" for dialect, seen in results.items() if isinstance(seen, str)]
+    for text in texts:
+        print(text, file=sys.stderr)
+    return bool(texts)
 
 
 # ---------------------------------------------------------------------------------------------- JSON

@@ -21,7 +21,6 @@ import ast
 import collections
 import functools
 import json
-import multiprocessing
 import re
 import sys
 from typing import Any, Iterator
@@ -471,16 +470,8 @@ def main(argv=None) -> int:
         pairs = [("hard", c["tool"]) for c in hard.load().values() if "tool" in c and not c.get("malformed")]
     else:
         pairs = kit.corpus(kit.shared_dir(args.shared), args.sample)
-    jobs = [(args.bin, d, pairs) for d in wanted]
-    if args.jobs == 1:
-        done = dict(map(work, jobs))
-    else:
-        with multiprocessing.get_context("fork").Pool(min(args.jobs, len(jobs))) as pool:
-            done = dict(pool.imap(work, jobs))
-    broken = [f"{d}: {r}" for d, r in done.items() if isinstance(r, str)]
-    for line in broken:
-        print(f"lossless: {line}", file=sys.stderr)
-    return 2 if broken else verdict(done, args.show)
+    done = kit.each_dialect(work, [(args.bin, d, pairs) for d in wanted], args.jobs)
+    return 2 if kit.is_broken("lossless", done) else verdict(done, args.show)
 
 
 if __name__ == "__main__":

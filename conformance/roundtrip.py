@@ -11,12 +11,11 @@ from __future__ import annotations
 import argparse
 import collections
 import json
-import multiprocessing
 import sys
 import urllib.parse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import kit
 import semantics
@@ -258,16 +257,8 @@ def main(argv=None) -> int:
     cases, schemas = suite(kit.shared_dir(args.shared))
     exclusions = Exclusions(cases, schemas, kit.load_toml("roundtrip-exclusions.toml"))
     cases = kit.thin(cases, args.sample)
-    jobs = [(args.bin, d, cases) for d in wanted]
-    if args.jobs == 1:
-        done = dict(map(work, jobs))
-    else:
-        with multiprocessing.get_context("fork").Pool(min(args.jobs, len(jobs))) as pool:
-            done = dict(pool.imap(work, jobs))
-    broken = [f"{d}: {r}" for d, r in done.items() if isinstance(r, str)]
-    for line in broken:
-        print(f"roundtrip: {line}", file=sys.stderr)
-    if broken:
+    done = kit.each_dialect(work, [(args.bin, d, cases) for d in wanted], args.jobs)
+    if kit.is_broken("roundtrip", done):
         return 2
     return verdict({d: counted(done[d], d, exclusions) for d in wanted}, exclusions, args.show, args.optional)
 

@@ -12,85 +12,79 @@ def connection(target):
     return {"transport": "sse" if target["kind"] == "sse" else "streamable_http", "url": target["url"]}
 
 
-async def check(target, report):
-    logged, steps = harness.Inbox(), []
-    answers = iter([])
+class LangChain(harness.Abilities):
+    types = types
 
-    async def on_elicitation(_, params, context):
+    def __init__(self, target):
+        super().__init__(target)
+        self.cannot = {"sampling", "roots", "subscribe", "complete", "list changed"}
+        if target["kind"] != "http":
+            self.cannot.add("cancel")
+        self.steps = []
+        self.tools = {}
+
+    async def on_elicitation(self, _, params, context):
         if "word" in params.requestedSchema["properties"]:
             return types.ElicitResult(action="accept", content={"word": "open"})
-        answer = next(answers)
-        return types.ElicitResult(action="accept", content=answer) if answer else types.ElicitResult(action="decline")
+        return self.answer(types.ElicitResult)
 
-    async def on_log(params, context):
-        logged.put(params.data)
+    async def on_log(self, params, context):
+        self.logged.put(params.data)
 
-    async def on_progress(done, total, message, context):
-        steps.append([done, total, message])
+    async def on_progress(self, done, total, message, context):
+        self.steps.append([done, total, message])
 
-    callbacks = Callbacks(on_elicitation=on_elicitation, on_logging_message=on_log, on_progress=on_progress)
-    client = MultiServerMCPClient({"up": connection(target)}, callbacks=callbacks)
-    tools = {tool.name: tool for tool in await client.get_tools()}
+    async def message(self, tool, arguments=None):
+        request = {"type": "tool_call", "id": "1", "name": tool, "args": arguments or {}}
+        return await self.tools[tool].ainvoke(request)
 
-    async def message(tool, arguments=None):
-        return await tools[tool].ainvoke({"type": "tool_call", "id": "1", "name": tool, "args": arguments or {}})
+    async def call(self, tool, arguments=None):
+        return (await self.message(tool, arguments)).content[0]["text"]
 
-    async def call(tool, arguments=None):
-        return (await message(tool, arguments)).content[0]["text"]
+    async def connect(self):
+        return harness.era((await self.client.get_server_info(server_name="up"))["up"].protocolVersion)
 
-    async def connect():
-        opened = (await client.get_server_info(server_name="up"))["up"]
-        return "legacy" if opened.protocolVersion < "2026" else "modern"
+    async def tool_names(self):
+        return list(self.tools)
 
-    async def list_tools():
-        return sorted(tools)
-
-    async def fail():
-        failed = await message("test_error_handling")
+    async def tool_error(self):
+        failed = await self.message("test_error_handling")
         return [failed.status == "error", failed.content[0]["text"]]
 
-    async def content():
+    async def content(self):
         # A resource with text becomes a text here.
-        kinds = [block["type"] for block in (await message("test_multiple_content_types")).content]
+        kinds = [block["type"] for block in (await self.message("test_multiple_content_types")).content]
         return ["resource" if (kind, place) == ("text", 2) else kind for place, kind in enumerate(kinds)]
 
-    async def progress():
-        steps.clear()
-        await call("test_tool_with_progress")
-        return steps
+    async def progress(self):
+        self.steps.clear()
+        await self.call("test_tool_with_progress")
+        return self.steps
 
-    async def elicit():
-        nonlocal answers
-        answers = iter([{"username": "ada", "email": "ada@example.org"}, None])
-        return [await call("test_elicitation", {"message": "Who are you?"}) for _ in range(2)]
+    async def call_and_log(self):
+        await self.call("test_tool_with_logging")
 
-    async def log():
-        await call("test_tool_with_logging")
-        return (await logged.wait(3))[:3]
-
-    async def resources():
-        found = {str(blob.metadata["uri"]): blob for blob in await client.get_resources("up")}
-        filled = await client.get_resources("up", uris="test://template/7/data")
+    async def resources(self):
+        found = {str(blob.metadata["uri"]): blob for blob in await self.client.get_resources("up")}
+        filled = await self.client.get_resources("up", uris="test://template/7/data")
         names = {uri.rpartition("//")[2]: blob for uri, blob in found.items()}
         return [sorted(names), names["static-text"].as_string(), filled[0].as_string()]
 
-    await report.attempt("connect", connect)
-    await report.attempt("list", list_tools)
-    await report.attempt("call", lambda: call("greet", {"name": "Ada"}))
-    await report.attempt("tool error", fail)
-    await report.attempt("content", content)
-    await report.attempt("progress", progress)
-    await report.attempt("elicitation", elicit)
-    await report.attempt("logging", log)
-    await report.attempt("resources", resources)
+    async def prompts(self):
+        wanted = {"arg1": "a", "arg2": "b"}
+        return (await self.client.get_prompt("up", "test_prompt_with_arguments", arguments=wanted))[0].content
 
-    async def prompts():
-        got = await client.get_prompt("up", "test_prompt_with_arguments", arguments={"arg1": "a", "arg2": "b"})
-        return got[0].content
 
-    await report.attempt("prompts", prompts)
-    if target["kind"] == "http":
-        await report.attempt("cancel", lambda: harness.cancel_held(target["way"], call))
+async def check(target, report):
+    abilities = LangChain(target)
+    callbacks = Callbacks(
+        on_elicitation=abilities.on_elicitation,
+        on_logging_message=abilities.on_log,
+        on_progress=abilities.on_progress,
+    )
+    abilities.client = MultiServerMCPClient({"up": connection(target)}, callbacks=callbacks)
+    abilities.tools = {tool.name: tool for tool in await abilities.client.get_tools()}
+    await abilities.attempt_all(report)
 
 
 harness.run(check)

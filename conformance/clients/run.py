@@ -16,27 +16,22 @@ import fnmatch
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import tomllib
-import urllib.error
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-# For anything to start or end, and for one client with all its ways.
-START, WHOLE = 60, 240
+sys.path.insert(0, str(HERE.parent))
+from programs import ROOT, Process, Unusable, conclude, find_fixture, print_table, serving, wait_until_ready
+from programs import install_node_packages, install_python_packages
+
+# For one client with all its ways, in seconds.
+WHOLE = 240
 AT_ONCE = 2
-
-
-class Unusable(Exception):
-    """Something that is needed does not work; nothing was judged."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,60 +150,10 @@ def install_home(cache, home):
     stamp.unlink(missing_ok=True)
     folder.mkdir(parents=True)
     if home == "node":
-        if not shutil.which("npm"):
-            raise Unusable("npm is not there: some clients come as packages of it")
-        shutil.copy(wanted, folder)
-        quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--silent", "--ignore-scripts"]
-        steps = [(["npm", "install", *quiet], folder)]
+        install_node_packages(wanted, folder)
     else:
-        pip = [folder / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
-        # Every package is named with its version, so there is nothing to resolve.
-        steps = [([sys.executable, "-m", "venv", folder], cache), ([*pip, "--no-deps", "-r", wanted], cache)]
-    for command, place in steps:
-        if subprocess.run(command, cwd=place).returncode != 0:
-            raise Unusable(f"the clients of {wanted.name} could not be installed")
+        install_python_packages(wanted, folder)
     stamp.write_text(wanted.read_text())
-
-
-class Process:
-    """A program of ours that runs as long as the block does."""
-
-    def __init__(self, command, environment=None):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
-        )
-        self.lines = []
-        self.came = threading.Condition()
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self):
-        for line in self.process.stdout:
-            with self.came:
-                self.lines.append(line.rstrip())
-                self.came.notify_all()
-
-    def wait_for(self, pattern):
-        """The first group of the first line that has the pattern."""
-        find = lambda: next((match for line in list(self.lines) if (match := re.search(pattern, line))), None)
-        deadline = time.monotonic() + START
-        with self.came:
-            while not (match := find()):
-                if self.process.poll() is not None or time.monotonic() > deadline:
-                    raise Unusable(f"{self.process.args[0]} does not start; it said: {self.lines}")
-                self.came.wait(0.2)
-        return match[1]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.terminate()
-        try:
-            self.process.wait(START)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
 
 class Place:
@@ -230,10 +175,7 @@ class Place:
         config.write_text(json.dumps({"mcpServers": {"everything": entry}}))
         if way.face == "stdio":
             return base | {"command": str(self.arguments.bin), "args": ["mcp", "--config", str(config)]}
-        data = config.with_suffix(".data")
-        command = [self.arguments.bin, "serve", "--port", "0", "--config", config, "--data", data]
-        gateway = self.stack.enter_context(Process(command, {"LOG_LEVEL": "error"}))
-        port = gateway.wait_for(r"listening on http://127\.0\.0\.1:(\d+)")
+        _, port = self.stack.enter_context(serving(self.arguments.bin, config, config.with_suffix(".data")))
         wait_until_ready(port)
         return base | {"url": f"http://127.0.0.1:{port}/mcp" + ("/events" if way.face == "sse" else "")}
 
@@ -243,18 +185,6 @@ class Place:
             return {"command": str(self.arguments.fixture), "args": ["stdio", *options]}
         command = [self.arguments.fixture, transport, *options, "--exit-with-stdin"]
         return {"url": self.stack.enter_context(Process(command)).wait_for(r"listening on (\S+)")}
-
-
-def wait_until_ready(port):
-    deadline = time.monotonic() + START
-    while True:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=START):
-                return
-        except (urllib.error.URLError, ConnectionError) as error:
-            if time.monotonic() > deadline:
-                raise Unusable(f"the gateway does not get ready: {error}") from error
-        time.sleep(0.1)
 
 
 def try_client(arguments, cache, client, ways):
@@ -324,7 +254,7 @@ def is_meant(note, name, way, ability):
 def report(results, ways, notes):
     """Prints the table, a line for each client and ability, and what is wrong; whether anything is."""
     heads = ["client", "ability", *map(str, ways)]
-    rows, findings = [heads, ["---"] * len(heads)], []
+    rows, findings = [heads], []
     count = {"ok": 0, "–": 0, "FAILED": 0}
     for name, (client, seen, trouble) in results.items():
         if trouble:
@@ -342,10 +272,7 @@ def report(results, ways, notes):
                 if problem:
                     findings.append(f"{name}, {ability}, {way}: {problem}")
             rows.append([name, ability, *cells])
-    widths = [max(len(row[index]) for row in rows) for index in range(len(heads))]
-    for row in rows:
-        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |")
-    print()
+    print_table(rows)
     print(f"{len(results)} clients: {count['ok']} ok, {count['–']} that the client cannot, {count['FAILED']} failed")
     if len(results) == len(CLIENTS) and len(ways) == len(DIRECT + THROUGH):
         unused = [note for note in notes.get("cannot", []) + notes.get("also", []) if not note.get("used")]
@@ -353,15 +280,6 @@ def report(results, ways, notes):
     for text in findings:
         print(f"FAILED: {text}")
     return bool(findings)
-
-
-def find_fixture(given):
-    if given:
-        return pathlib.Path(given).resolve()
-    built = list((ROOT / "target").glob("*/gateway-fixture"))
-    if not built:
-        raise Unusable("there is no fixture under target/: cargo build -p gateway-testkit")
-    return max(built, key=lambda path: path.stat().st_mtime)
 
 
 def judge(arguments):
@@ -395,14 +313,7 @@ def main():
     parser.add_argument("--fixture", help="the fixture's binary; else the newest under target/")
     parser.add_argument("--only", help="only clients that match one of these patterns, by commas")
     parser.add_argument("--cache", default=str(ROOT / "target/clients"))
-    arguments = parser.parse_args()
-    # So that what was started is also ended when this is.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        sys.exit(1 if judge(arguments) else 0)
-    except Unusable as problem:
-        print(f"run.py: {problem}", file=sys.stderr)
-        sys.exit(2)
+    conclude(judge, parser)
 
 
 if __name__ == "__main__":

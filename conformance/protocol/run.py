@@ -19,21 +19,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import tomllib
-import urllib.error
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent))
+from programs import ROOT, START, Process, Unusable, conclude, find_fixture, install_node_packages, print_table, serving
+from programs import wait_until_ready
+
 REQUIREMENTS = ["2025-11-25", "2026-07-28"]
-# For one scenario, for a whole set, and for anything to start or end.
-SCENARIO, WHOLE, START = 60, 600, 60
-
-
-class Unusable(Exception):
-    """Something that is needed does not work; nothing was judged."""
+# For one scenario and for a whole set, in seconds.
+SCENARIO, WHOLE = 60, 600
 
 
 def install(cache):
@@ -42,14 +37,9 @@ def install(cache):
     stamp = cache / "installed"
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    if not shutil.which("npm"):
-        raise Unusable("npm is not there: the suite comes as a package of it")
     shutil.rmtree(cache, ignore_errors=True)
     cache.mkdir(parents=True)
-    shutil.copy(HERE / "package.json", cache)
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--silent", "--ignore-scripts"]
-    if subprocess.run(npm, cwd=cache).returncode != 0:
-        raise Unusable("npm could not install the suite")
+    install_node_packages(HERE / "package.json", cache)
     stamp.write_text(wanted)
 
 
@@ -182,47 +172,6 @@ def judge_client(suite, command, requirements, names, results):
     return outcomes
 
 
-class Process:
-    """A program of ours that runs as long as the block does."""
-
-    def __init__(self, command, environment=None):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
-        )
-        self.lines = []
-        self.came = threading.Condition()
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self):
-        for line in self.process.stdout:
-            with self.came:
-                self.lines.append(line.rstrip())
-                self.came.notify_all()
-
-    def wait_for(self, pattern):
-        """The first group of the first line that has the pattern."""
-        find = lambda: next((match for line in list(self.lines) if (match := re.search(pattern, line))), None)
-        deadline = time.monotonic() + START
-        with self.came:
-            while not (match := find()):
-                if self.process.poll() is not None or time.monotonic() > deadline:
-                    raise Unusable(f"{self.process.args[0]} does not start; it said: {self.lines}")
-                self.came.wait(0.2)
-        return match[1]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.terminate()
-        try:
-            self.process.wait(START)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
 def start_fixture(fixture, *more):
     return Process([fixture, "http", "--serve", "everything", "--exit-with-stdin", *more])
 
@@ -236,18 +185,6 @@ def upstream(fixture, kind, url):
     return entry | {"url": url}
 
 
-def wait_until_ready(port):
-    deadline = time.monotonic() + START
-    while True:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=START):
-                return
-        except (urllib.error.URLError, ConnectionError) as error:
-            if time.monotonic() > deadline:
-                raise Unusable(f"the gateway does not get ready: {error}") from error
-        time.sleep(0.1)
-
-
 def through(arguments, suite, kind, plan, results):
     """All scenarios through a gateway in front of a fixture of its own."""
     era = kind.partition("-")[2] or "both"
@@ -259,9 +196,7 @@ def through(arguments, suite, kind, plan, results):
         if arguments.settings:
             config |= json.loads(pathlib.Path(arguments.settings).read_text())
         (folder / "config.json").write_text(json.dumps(config))
-        command = [arguments.bin, "serve", "--port", "0", "--config", folder / "config.json", "--data", folder / "data"]
-        with Process(command, {"LOG_LEVEL": "error"}) as gateway:
-            port = gateway.wait_for(r"listening on http://127\.0\.0\.1:(\d+)")
+        with serving(arguments.bin, folder / "config.json", folder / "data") as (_, port):
             wait_until_ready(port)
             for requirements, names in plan.items():
                 address = f"http://127.0.0.1:{port}{arguments.path}"
@@ -283,7 +218,7 @@ def directly(arguments, suite, plan, results):
 def report(plan, columns, exceptions):
     """Prints the table and what is wrong; whether anything is."""
     heads = ["scenario", "requirements", "scored", *columns]
-    rows = [heads, ["---"] * len(heads)]
+    rows = [heads]
     findings, weaker, used = [], [], set()
     for requirements, names in plan.items():
         for name, reason in names.items():
@@ -307,10 +242,7 @@ def report(plan, columns, exceptions):
                     weaker.append(f"{name} at {requirements}, {column}: not checked: {', '.join(missing)}")
                 cells.append(cell)
             rows.append([name, requirements, reason or "yes", *cells])
-    widths = [max(len(row[index]) for row in rows) for index in range(len(heads))]
-    for row in rows:
-        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |")
-    print()
+    print_table(rows)
     for column, found in columns.items():
         every = [outcome for outcomes in found.values() for outcome in outcomes.values()]
         passed = sum(outcome.passes() for outcome in every)
@@ -338,18 +270,6 @@ def find_exception(exceptions, name, requirements, column):
         if same and entry.get("requirements", requirements) == requirements:
             return index
     return None
-
-
-def find_fixture(given):
-    if given:
-        return pathlib.Path(given).resolve()
-    built = list((ROOT / "target").glob("*/gateway-fixture"))
-    if not built:
-        build = ["cargo", "build", "--quiet", "-p", "gateway-testkit", "--bin", "gateway-fixture"]
-        if subprocess.run(build, cwd=ROOT).returncode != 0:
-            raise Unusable("the fixture could not be built")
-        built = list((ROOT / "target").glob("*/gateway-fixture"))
-    return max(built, key=lambda path: path.stat().st_mtime)
 
 
 def judge(arguments):
@@ -400,14 +320,7 @@ def main():
     parser.add_argument("--only", help="only scenarios that match one of these patterns, by commas")
     parser.add_argument("--results", help="a folder in which all checks are kept")
     parser.add_argument("--cache", default=str(ROOT / "target/protocol-suite"))
-    arguments = parser.parse_args()
-    # So that what was started is also ended when this is.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        sys.exit(1 if judge(arguments) else 0)
-    except Unusable as problem:
-        print(f"run.py: {problem}", file=sys.stderr)
-        sys.exit(2)
+    conclude(judge, parser)
 
 
 if __name__ == "__main__":

@@ -2,53 +2,78 @@
 
     run.py --bin mcp-tool-gateway [--cache FOLDER]
 
-Installs the servers that package.json and requirements.txt name into the cache folder, once.
+Installs the servers that package.json and requirements.txt name into the cache folder, once. Exit status: 0 good, 1 something fails,
+2 wrong usage or a part that does not start.
 """
 
 import argparse
+import collections
+import concurrent.futures
+import contextlib
 import http.server
 import json
-import os
 import pathlib
-import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 
+import browser
+
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from programs import ROOT, START, Process, Unusable, conclude, install_node_packages, install_python_packages, serving
+
 DIALECTS = ["gemini", "openai", "openai-chat-strict", "anthropic", "ollama"]
 PATIENCE = 120
+ORDERS = [{"item": "milk", "count": 2}, {"item": "bread", "count": 3}, {"item": "milk", "count": 5}]
 
 
 def install(cache):
     """Puts the pinned servers into the cache, unless they are there."""
-    wanted = (HERE / "package.json").read_text() + (HERE / "requirements.txt").read_text()
+    wanted = "".join((HERE / name).read_text() for name in ("package.json", "requirements.txt", "browser.py"))
     stamp = cache / "installed"
     if stamp.exists() and stamp.read_text() == wanted:
         return
     shutil.rmtree(cache, ignore_errors=True)
     cache.mkdir(parents=True)
-    shutil.copy(HERE / "package.json", cache)
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--silent", "--ignore-scripts"]
-    subprocess.run(npm, cwd=cache, check=True)
-    subprocess.run([sys.executable, "-m", "venv", cache / "venv"], check=True)
-    pip = [cache / "venv/bin/pip", "install", "--quiet", "-r", HERE / "requirements.txt"]
-    subprocess.run(pip, check=True)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        parts = [
+            pool.submit(install_node, cache),
+            pool.submit(install_python_packages, HERE / "requirements.txt", cache / "venv"),
+        ]
+        for part in parts:
+            part.result()
     stamp.write_text(wanted)
 
 
-class Page(http.server.BaseHTTPRequestHandler):
-    """A page on loopback for the server that fetches pages."""
+def install_node(cache):
+    # What is optional is large, and mostly programs that the servers do not start.
+    install_node_packages(HERE / "package.json", cache, "--omit=optional")
+    try:
+        browser.unpack(cache)
+    except (OSError, subprocess.CalledProcessError) as problem:
+        raise Unusable(f"the browser could not be unpacked: {problem}") from problem
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """Pages on loopback: one to be fetched, one to be used."""
+
+    texts = {
+        "/page": "<p>The answer is 42.</p>",
+        "/button": """<h1>Doorbell</h1><p id="bell">nobody is there</p>
+            <button onclick="document.getElementById('bell').textContent = 'somebody is there'">Ring</button>""",
+    }
 
     def do_GET(self):
-        body = b"<html><body><p>The answer is 42.</p></body></html>"
-        self.send_response(200 if self.path == "/page" else 404)
+        text = self.texts.get(self.path)
+        body = f"<!doctype html><html><body>{text}</body></html>".encode()
+        self.send_response(200 if text else 404)
         self.send_header("content-type", "text/html")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -58,44 +83,116 @@ class Page(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@contextlib.contextmanager
+def serving_pages():
+    """The address of the pages."""
+    pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    threading.Thread(target=pages.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{pages.server_address[1]}"
+    finally:
+        pages.shutdown()
+        pages.server_close()
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-def over_http(cache, mode):
-    """The reference server over one of the HTTP transports: its process and its port."""
+def start(stack, port, command, **environment):
+    """A program that is to listen on that port and runs until the stack is left; returns when it listens."""
+    process = stack.enter_context(Process(command, environment, stderr=subprocess.DEVNULL)).process
+    deadline = time.monotonic() + START
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), START).close()
+            return
+        except OSError as error:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise Unusable(f"{command[0]} does not start: {error}") from error
+        time.sleep(0.1)
+
+
+def start_everything(stack, cache, mode):
+    """The reference server over one of the HTTP transports: its port."""
     port = free_port()
-    command = [cache / "node_modules/.bin/mcp-server-everything", mode]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command, env={**os.environ, "PORT": str(port)}, **quiet), port
+    start(stack, port, [cache / "node_modules/.bin/mcp-server-everything", mode], PORT=str(port))
+    return port
 
 
-def servers(cache, work, streamable, sse):
+def start_database(stack, cache, folder):
+    """The database of the mongodb server, in memory: its port."""
+    port = free_port()
+    files = ["--pid-file", folder / "database.pid", "--log-file", folder / "database.log"]
+    start(stack, port, [cache / "venv/bin/nx-27017", "--data-dir", "memory", "--port", str(port), *files])
+    return port
+
+
+def make_work(folder):
+    """A folder with a file in a repository, for the servers that look at such."""
+    work = folder / "work"
+    work.mkdir()
+    (work / "note.txt").write_text("remember the milk\n")
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
+    for git in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "first words"]):
+        subprocess.run(["git", "-C", work, *git], check=True)
+    return work
+
+
+def servers(stack, cache, folder, work):
     """The configuration: the same block that desktop clients use."""
     node = lambda name: str(cache / "node_modules/.bin" / name)
+    python = lambda name: str(cache / "venv/bin" / name)
+    # Without the sandbox, which needs rights that a container or root may not have; nothing foreign is looked at.
+    chromium = ["--headless", "--isolated", "--no-sandbox", "--executable-path", str(browser.launcher(cache))]
+    database = f"mongodb://127.0.0.1:{start_database(stack, cache, folder)}/?directConnection=true"
     return {
-        "everything-http": {"url": f"http://127.0.0.1:{streamable}/mcp"},
-        "everything-sse": {"url": f"http://127.0.0.1:{sse}/sse"},
+        "everything-http": {"url": f"http://127.0.0.1:{start_everything(stack, cache, 'streamableHttp')}/mcp"},
+        "everything-sse": {"url": f"http://127.0.0.1:{start_everything(stack, cache, 'sse')}/sse"},
         "everything": {"command": node("mcp-server-everything"), "args": ["stdio"]},
         "filesystem": {"command": node("mcp-server-filesystem"), "args": [str(work)]},
-        "playwright": {"command": node("playwright-mcp"), "args": ["--headless"]},
-        "mongodb": {"command": node("mongodb-mcp-server"), "args": ["--telemetry", "disabled"]},
-        "git": {"command": str(cache / "venv/bin/mcp-server-git"), "args": ["--repository", str(work)]},
-        "fetch": {"command": str(cache / "venv/bin/mcp-server-fetch"), "args": ["--ignore-robots-txt", "--allow-private-ips"]},
+        "playwright": {
+            "command": node("playwright-mcp"),
+            "args": [*chromium, "--output-dir", str(folder / "pages")],
+            # Its sockets would stand where those of another user may.
+            "env": {"TMPDIR": str(folder)},
+        },
+        "mongodb": {
+            "command": node("mongodb-mcp-server"),
+            "args": ["--telemetry", "disabled"],
+            "env": {"MDB_MCP_CONNECTION_STRING": database},
+        },
+        "git": {"command": python("mcp-server-git"), "args": ["--repository", str(work)]},
+        "fetch": {"command": python("mcp-server-fetch"), "args": ["--ignore-robots-txt", "--allow-private-ips"]},
     }
 
 
-def calls(work, page):
-    """One call a server, and what must be in its answer. Two servers need a browser or a database for theirs."""
+def calls(work, pages):
+    """In this order: server, tool, arguments, and what must stand in the result, as JSON."""
+    orders = {"connectionId": "preconfigured", "database": "shop", "collection": "orders"}
+    add = {"_id": "$item", "total": {"$sum": "$count"}}
     return [
-        ("everything", "echo", {"message": "hello"}, "hello"),
-        ("everything-http", "echo", {"message": "hello"}, "hello"),
-        ("everything-sse", "echo", {"message": "hello"}, "hello"),
+        ("everything", "echo", {"message": "hello"}, "Echo: hello"),
+        ("everything-http", "get-sum", {"a": 2, "b": 40}, "is 42."),
+        ("everything-sse", "echo", {"message": "hello"}, "Echo: hello"),
         ("filesystem", "read_text_file", {"path": str(work / "note.txt")}, "remember the milk"),
         ("git", "git_log", {"repo_path": str(work), "max_count": 1}, "first words"),
-        ("fetch", "fetch", {"url": f"http://127.0.0.1:{page}/page"}, "42"),
+        ("fetch", "fetch", {"url": f"{pages}/page"}, "The answer is 42."),
+        ("playwright", "browser_navigate", {"url": f"{pages}/button"}, f"{pages}/button"),
+        ("playwright", "browser_snapshot", {}, "nobody is there"),
+        ("playwright", "browser_click", {"element": "the button", "target": "button"}, ".click()"),
+        ("playwright", "browser_snapshot", {}, "somebody is there"),
+        ("playwright", "browser_take_screenshot", {"type": "png", "scale": "css"}, '"mimeType": "image/png"'),
+        ("mongodb", "insert-many", {**orders, "documents": ORDERS}, '"insertedCount": 3'),
+        ("mongodb", "find", {**orders, "filter": {"count": {"$gt": 4}}}, '[{"item": "milk", "count": 5, "_id": '),
+        (
+            "mongodb",
+            "aggregate",
+            {**orders, "pipeline": [{"$group": add}, {"$sort": {"total": -1}}]},
+            '[{"_id": "milk", "total": 7}, {"_id": "bread", "total": 3}]',
+        ),
     ]
 
 
@@ -104,12 +201,61 @@ def ask(port, path, body=None):
     if body is not None:
         request.data = json.dumps(body).encode()
         request.add_header("content-type", "application/json")
-    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-        return json.load(answer)
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as refusal:
+        return json.load(refusal)
 
 
-def processes_under(parent):
-    """All living processes whose ancestor is `parent`."""
+def start_all(port):
+    """How many tools there are, and what is wrong. Lazy servers start with the first list; who is slow to start comes with a later one."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        ask(port, "/tools")
+        health = ask(port, "/health")["servers"]
+        if all(server.get("tools") for server in health) or time.monotonic() > deadline:
+            break
+    for server in health:
+        state = [server["status"], server["transport"], server.get("era"), f"{server.get('tools')} tools"]
+        print(f"{server['name']}: {', '.join(map(str, state))} {server.get('reason') or ''}".rstrip())
+    failures = [f"{server['name']} has no tools: {server.get('reason')}" for server in health if not server.get("tools")]
+    return sum(server.get("tools") or 0 for server in health), failures
+
+
+def list_tools(port, total):
+    """What is wrong with the lists."""
+    for dialect in DIALECTS:
+        answer = ask(port, f"/tools/{dialect}?report=true")
+        left_out = [row["name"] for row in answer.pop("report") if row["quarantine"]]
+        listed = len(next(iter(answer.values())))
+        print(f"{dialect}: {listed} of {total} tools, {len(left_out)} left out")
+        if listed != total or left_out:
+            yield f"{dialect} lists {listed} of {total} tools; left out: {left_out}"
+
+
+def call_tools(port, wanted_calls):
+    """What is wrong with the results."""
+    for server, tool, given, wanted in wanted_calls:
+        answer = ask(port, "/call_tool", {"server": server, "tool": tool, "arguments": given})
+        told = json.dumps(answer, ensure_ascii=False)
+        good = "result" in answer and not answer["result"].get("isError") and wanted in told
+        print(f"{server}/{tool}: {'good' if good else 'FAILED'}")
+        if not good:
+            yield f"{server}/{tool} does not tell {wanted!r}: {told[:1000]}"
+
+
+def check_log(port, configured, wanted_calls):
+    """What is wrong with the log: each call once, and a call for each server."""
+    logged = collections.Counter((entry["server"], entry["tool"]) for entry in ask(port, "/logs"))
+    if logged != collections.Counter((server, tool) for server, tool, *_ in wanted_calls):
+        yield f"the log has other calls: {dict(logged)}"
+    if uncalled := configured - {server for server, _ in logged}:
+        yield f"never called: {sorted(uncalled)}"
+
+
+def living():
+    """The parent of each living process."""
     parents = {}
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -119,88 +265,58 @@ def processes_under(parent):
                 continue
             if fields[0] != "Z":
                 parents[int(entry.name)] = int(fields[1])
-    found, grown = {parent}, True
+    return parents
+
+
+def processes_under(parent):
+    """All living processes whose ancestor is `parent`."""
+    parents, found, grown = living(), {parent}, True
     while grown:
         more = {child for child, above in parents.items() if above in found} - found
         found, grown = found | more, bool(more)
     return found - {parent}
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--cache", default=str(HERE.parent.parent / "target/servers"))
-    arguments = parser.parse_args()
-    if not shutil.which("npm"):
-        sys.exit("npm is not there: published servers need Node 20")
+def left_over(family):
+    """Which of these processes do not end; a browser's helpers need a moment to see that it is gone."""
+    deadline = time.monotonic() + START
+    while (left := family & living().keys()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return left
+
+
+def judge(arguments):
+    """Whether anything is wrong."""
     cache = pathlib.Path(arguments.cache).resolve()
     install(cache)
-    failures = []
-
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        work = folder / "work"
-        work.mkdir()
-        (work / "note.txt").write_text("remember the milk\n")
-        identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
-        for git in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "first words"]):
-            subprocess.run(["git", "-C", work, *git], check=True)
-        page = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
-        threading.Thread(target=page.serve_forever, daemon=True).start()
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        work = make_work(folder)
+        wanted_calls = calls(work, stack.enter_context(serving_pages()))
+        configured = servers(stack, cache, folder, work)
         config = folder / "config.json"
-        remote = [over_http(cache, mode) for mode in ("streamableHttp", "sse")]
-        config.write_text(json.dumps({"mcpServers": servers(cache, work, *[port for _, port in remote])}))
-        command = [arguments.bin, "serve", "--port", "0", "--config", config, "--data", folder / "data"]
-        environment = {**os.environ, "LOG_LEVEL": "error"}
-        gateway = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-        try:
-            line = gateway.stdout.readline()
-            port = int(re.search(r"127\.0\.0\.1:(\d+)", line)[1])
-            threading.Thread(target=gateway.stdout.read, daemon=True).start()
-            # Lazy servers start with the first list; who is slow to start comes with a later one.
-            deadline = time.monotonic() + PATIENCE
-            while time.monotonic() < deadline:
-                ask(port, "/tools")
-                health = {server["name"]: server for server in ask(port, "/health")["servers"]}
-                if all(server.get("tools") for server in health.values()):
-                    break
-            for name, server in health.items():
-                print(f"{name}: {server['status']}, {server['transport']}, {server.get('era')}, {server.get('tools')} tools {server.get('reason') or ''}")
-                if not server.get("tools"):
-                    failures.append(f"{name} has no tools: {server.get('reason')}")
-            total = sum(server.get("tools") or 0 for server in health.values())
-            for dialect in DIALECTS:
-                answer = ask(port, f"/tools/{dialect}?report=true")
-                rows = answer.pop("report")
-                left_out = [row["name"] for row in rows if row["quarantine"]]
-                listed = len(next(iter(answer.values())))
-                print(f"{dialect}: {listed} of {total} tools, {len(left_out)} left out")
-                if listed != total or left_out:
-                    failures.append(f"{dialect} lists {listed} of {total} tools; left out: {left_out}")
-            for server, tool, given, wanted in calls(work, page.server_address[1]):
-                answer = json.dumps(ask(port, "/call_tool", {"server": server, "tool": tool, "arguments": given}))
-                good = wanted in answer
-                print(f"{server}/{tool}: {'good' if good else answer[:300]}")
-                if not good:
-                    failures.append(f"{server}/{tool} does not tell {wanted!r}: {answer[:300]}")
-            logged = {entry["server"] for entry in ask(port, "/logs")}
-            if logged != {call[0] for call in calls(work, 0)}:
-                failures.append(f"the log has calls of {sorted(logged)}")
+        config.write_text(json.dumps({"mcpServers": configured}))
+        # Some servers keep files at home.
+        with serving(arguments.bin, config, folder / "data", HOME=str(folder)) as (gateway, port):
+            total, failures = start_all(port)
+            failures += list_tools(port, total)
+            failures += call_tools(port, wanted_calls)
+            failures += check_log(port, set(configured), wanted_calls)
             family = processes_under(gateway.pid)
-        finally:
-            gateway.send_signal(signal.SIGTERM)
-            status = gateway.wait(timeout=PATIENCE)
-            page.shutdown()
-            for process, _ in remote:
-                process.kill()
-                process.wait()
-        left = [process for process in family if pathlib.Path(f"/proc/{process}").exists()]
-        if status != 0 or left:
-            failures.append(f"the gateway ended with {status} and left {left}")
-        print(f"ended with {status}; {len(family)} processes before, {len(left)} after")
+        left = left_over(family)
+        if gateway.returncode != 0 or left:
+            failures.append(f"the gateway ended with {gateway.returncode} and left {left}")
+        print(f"ended with {gateway.returncode}; {len(family)} processes before, {len(left)} after")
     for failure in failures:
         print(f"FAILED: {failure}")
-    sys.exit(1 if failures else 0)
+    return bool(failures)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--cache", default=str(ROOT / "target/servers"))
+    conclude(judge, parser)
 
 
 if __name__ == "__main__":
