@@ -118,14 +118,11 @@ impl<'a> Lowerer<'a, '_> {
             _ => None,
         };
         let object = ObjectPart {
-            schema: source.schema,
-            path: source.path,
-            resource: source.resource,
             properties: map.member("properties").and_then(Value::as_object),
             required: required_names(map),
             additional: map.member("additionalProperties"),
             patterns: map.member("patternProperties").and_then(Value::as_object),
-            names: None,
+            ..ObjectPart::new(source.schema, source.path, source.resource)
         };
         Outline { types, values, objects: vec![object], arrays: Vec::new() }
     }

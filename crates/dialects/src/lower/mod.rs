@@ -317,6 +317,6 @@ impl<'a> Lowerer<'a, '_> {
         name: &'a str,
         resource: usize,
     ) -> Source<'a> {
-        Source { schema, path: self.step(parent, name), resource }
+        Source { schema, path: self.step(parent, name), resource, asked: false }
     }
 }

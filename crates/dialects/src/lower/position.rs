@@ -69,7 +69,7 @@ impl<'a> Lowerer<'a, '_> {
     pub(crate) fn rebuild_root(mut self, omit_empty: bool) -> (LoweredSchema<'a>, usize, usize) {
         let place = Place { depth: 0, total: 0, root: true, in_union: false };
         let mut view = View::new(PathId::ROOT, Some(self.root));
-        self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
+        self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0, asked: false }, &mut view);
         if !view.types.contains(TypeSet::OBJECT) || view.types != TypeSet::OBJECT {
             if self.root.member("type").and_then(Value::as_str) != Some("object") {
                 self.change(

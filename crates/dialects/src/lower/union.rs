@@ -55,7 +55,7 @@ impl<'a> Lowerer<'a, '_> {
         let mut alternatives = Vec::with_capacity(union.branches.len());
         for (index, branch) in union.branches.iter().enumerate() {
             let path = self.changes.paths.index(list, index);
-            let source = Source { schema: branch, path, resource: union.resource };
+            let source = Source { schema: branch, path, resource: union.resource, asked: false };
             if bare && self.rules.refs == crate::dialect::RefStyle::Defs && branch.get("$ref").is_some() {
                 let lowered = self.lower(&[source], inside);
                 let mcp = self.outline(source);

@@ -31,6 +31,8 @@ pub(crate) struct View<'a> {
     pub(crate) unions: Vec<UnionPart<'a>>,
     /// Sub-schemas that hold under a condition: their properties are known, their rules are not enforced.
     pub(crate) conditional: Vec<Source<'a>>,
+    /// Sub-schemas that some item of a list must satisfy: no other item is bound by them.
+    pub(crate) contained: Vec<Source<'a>>,
     /// Sets of objects of which one must hold, each set from one folded union.
     pub(crate) alternatives: Vec<Vec<Vec<ObjectPart<'a>>>>,
     pub(crate) notes: Vec<Note<'a>>,
@@ -61,6 +63,10 @@ pub(crate) struct Facet<'a> {
 pub(crate) struct ObjectPart<'a> {
     pub(crate) schema: &'a Value,
     pub(crate) path: PathId,
+    /// It is only asked whether this holds.
+    pub(crate) asked: bool,
+    /// The schema speaks of keys in other ways than the fields below say: how many there are, which go together.
+    pub(crate) further: bool,
     pub(crate) resource: usize,
     pub(crate) properties: Option<&'a Map<String, Value>>,
     pub(crate) required: Vec<&'a str>,
@@ -74,6 +80,8 @@ pub(crate) struct ObjectPart<'a> {
 pub(crate) struct ArrayPart<'a> {
     pub(crate) schema: &'a Value,
     pub(crate) path: PathId,
+    /// It is only asked whether this holds.
+    pub(crate) asked: bool,
     pub(crate) resource: usize,
     pub(crate) prefix: Option<(&'a str, &'a [Value])>,
     pub(crate) items: Option<(&'a str, &'a Value)>,
@@ -89,6 +97,32 @@ pub(crate) struct UnionPart<'a> {
     pub(crate) resource: usize,
 }
 
+impl<'a> ObjectPart<'a> {
+    pub(crate) fn new(schema: &'a Value, path: PathId, resource: usize) -> Self {
+        Self {
+            schema,
+            path,
+            asked: false,
+            further: false,
+            resource,
+            properties: None,
+            required: Vec::new(),
+            additional: None,
+            patterns: None,
+            names: None,
+        }
+    }
+
+    /// Whether it only says which keys go together, or how many.
+    fn binds_nothing(&self) -> bool {
+        self.properties.is_none()
+            && self.required.is_empty()
+            && self.additional.is_none()
+            && self.patterns.is_none()
+            && self.names.is_none()
+    }
+}
+
 impl<'a> View<'a> {
     pub(crate) fn new(path: PathId, schema: Option<&'a Value>) -> Self {
         Self {
@@ -101,6 +135,7 @@ impl<'a> View<'a> {
             arrays: Vec::new(),
             unions: Vec::new(),
             conditional: Vec::new(),
+            contained: Vec::new(),
             alternatives: Vec::new(),
             notes: Vec::new(),
             hints: Vec::new(),
@@ -122,7 +157,7 @@ impl<'a> View<'a> {
         self.types == TypeSet::ALL
             && self.values.is_none()
             && self.facets.is_empty()
-            && self.objects.is_empty()
+            && self.objects.iter().all(ObjectPart::binds_nothing)
             && self.arrays.is_empty()
             && self.unions.is_empty()
             && self.conditional.is_empty()
@@ -211,15 +246,9 @@ impl<'a> Lowerer<'a, '_> {
         let mut types = TypeSet::ALL;
         let mut nullable = false;
         let object_part = |object: &mut Option<ObjectPart<'a>>| {
-            object.get_or_insert(ObjectPart {
-                schema: source.schema,
-                path,
-                resource,
-                properties: None,
-                required: Vec::new(),
-                additional: None,
-                patterns: None,
-                names: None,
+            object.get_or_insert_with(|| ObjectPart {
+                asked: source.asked,
+                ..ObjectPart::new(source.schema, path, resource)
             });
         };
         for (name, value) in map {
@@ -275,7 +304,7 @@ impl<'a> Lowerer<'a, '_> {
                         let list = self.step(path, "allOf");
                         for (index, member) in members.iter().enumerate() {
                             let path = self.changes.paths.index(list, index);
-                            self.gather(Source { schema: member, path, resource }, view);
+                            self.gather(Source { schema: member, path, resource, ..source }, view);
                         }
                     }
                 }
@@ -321,12 +350,14 @@ impl<'a> Lowerer<'a, '_> {
                     object_part(&mut object);
                     if let Some(part) = &mut object {
                         part.names = Some(value);
+                        part.further = true;
                     }
                 }
                 Keyword::Items | Keyword::PrefixItems | Keyword::AdditionalItems => {
                     let part = array.get_or_insert(ArrayPart {
                         schema: source.schema,
                         path,
+                        asked: source.asked,
                         resource,
                         prefix: None,
                         items: None,
@@ -357,6 +388,10 @@ impl<'a> Lowerer<'a, '_> {
                     self.change(path, name, Some(value), Fate::Rewritten, "said by the type");
                 }
                 Keyword::If => {
+                    if map.has("then") || map.has("else") {
+                        let path_in = self.step(path, keyword.name());
+                        view.conditional.push(Source { schema: value, path: path_in, resource, asked: true });
+                    }
                     view.notes.push(Note::Keyword(name, value));
                     self.change(path, name, Some(value), Fate::Described, "conditions cannot be said here");
                 }
@@ -365,17 +400,19 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 Keyword::Then | Keyword::Else => {
                     let path_in = self.step(path, keyword.name());
-                    view.conditional.push(Source { schema: value, path: path_in, resource });
+                    view.conditional.push(Source { schema: value, path: path_in, resource, ..source });
                     view.notes.push(Note::Keyword(name, value));
                     self.change(path, name, Some(value), Fate::Described, "conditions cannot be said here");
                 }
                 Keyword::DependentSchemas | Keyword::Dependencies => {
-                    if let Value::Object(members) = value {
+                    object_part(&mut object);
+                    if let (Some(part), Value::Object(members)) = (&mut object, value) {
+                        part.further = true;
                         let list = self.step(path, keyword.name());
                         for (key, member) in members {
                             if member.is_object() {
                                 let path = self.step(list, key);
-                                view.conditional.push(Source { schema: member, path, resource });
+                                view.conditional.push(Source { schema: member, path, resource, ..source });
                             }
                         }
                     }
@@ -406,16 +443,41 @@ impl<'a> Lowerer<'a, '_> {
                 | Keyword::UniqueItems
                 | Keyword::MinProperties
                 | Keyword::MaxProperties => {
+                    if keyword == Keyword::MinProperties {
+                        object_part(&mut object);
+                        if let Some(part) = &mut object {
+                            part.further = true;
+                        }
+                    }
                     let facet =
                         Facet { keyword, value: mended.unwrap_or(Json::Same(value)), original: value, path };
                     self.add_facet(facet, view);
                 }
-                Keyword::Not
-                | Keyword::Contains
-                | Keyword::MinContains
+                Keyword::DependentRequired => {
+                    object_part(&mut object);
+                    if let Some(part) = &mut object {
+                        part.further = true;
+                    }
+                    self.describe(path, name, value, view, "cannot be said here");
+                }
+                Keyword::Contains => {
+                    let path_in = self.step(path, keyword.name());
+                    view.contained.push(Source { schema: value, path: path_in, resource, asked: true });
+                    self.describe(path, name, value, view, "cannot be said here");
+                }
+                Keyword::Not => match denied(value) {
+                    // What is denied twice must hold.
+                    Some(schema) => {
+                        self.change(path, name, Some(value), Fate::Rewritten, "denied twice: merged");
+                        let once = self.step(path, keyword.name());
+                        let path = self.step(once, keyword.name());
+                        self.gather(Source { schema, path, resource, ..source }, view);
+                    }
+                    None => self.describe(path, name, value, view, "cannot be said here"),
+                },
+                Keyword::MinContains
                 | Keyword::MaxContains
                 | Keyword::UnevaluatedItems
-                | Keyword::DependentRequired
                 | Keyword::DynamicRef
                 | Keyword::RecursiveRef => {
                     self.describe(path, name, value, view, "cannot be said here");
@@ -506,7 +568,7 @@ impl<'a> Lowerer<'a, '_> {
         self.change(source.path, "$ref", original, Fate::Rewritten, "written out");
         self.active.push(target.schema);
         self.longest = self.longest.max(self.active.len());
-        self.gather(target, view);
+        self.gather(Source { asked: source.asked, ..target }, view);
     }
 
     /// Adds a facet, or tightens the one that is there.
@@ -653,6 +715,12 @@ fn push_part<T>(parts: &mut Vec<T>, part: Option<T>) {
         }
         parts.push(part);
     }
+}
+
+/// What a schema denies, where it says nothing else.
+pub(crate) fn denied(schema: &Value) -> Option<&Value> {
+    let map = schema.as_object().filter(|map| map.len() == 1)?;
+    map.member("not").filter(|inner| inner.is_object())
 }
 
 fn named_types(value: &Value, mended: Option<&Json<'_>>) -> TypeSet {

@@ -2,6 +2,7 @@
 
 mod carrier;
 mod depth;
+mod further;
 mod members;
 mod spoken;
 
@@ -29,8 +30,11 @@ impl<'a> Lowerer<'a, '_> {
             return self.hoist(view, place, Self::lower_object);
         }
         let said = self.said(view);
-        let undeclared = self.undeclared(&said);
-        let properties = self.properties(&said, &undeclared);
+        let mut undeclared = self.undeclared(&said);
+        let mut properties = self.properties(&said, &undeclared);
+        if let Some(further) = said.further.as_ref().filter(|_| self.closes()) {
+            self.go_further(&said, further, &mut properties, &mut undeclared, place.root);
+        }
         let open = match &undeclared {
             Undeclared::Forbidden => false,
             Undeclared::Allowed { .. } => true,
