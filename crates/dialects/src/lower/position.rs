@@ -95,6 +95,12 @@ impl<'a> Lowerer<'a, '_> {
         self.fold(unions, &mut view);
         let root_description = view.description.clone();
         let mut lowered = self.lower_object(&mut view, place);
+        if self.is_in_vain() {
+            let plan = Plan::default();
+            let (changes, tool_notes) = (self.changes, Vec::new());
+            let lowered = LoweredSchema { schema: None, plan, changes, tool_notes, excess: None };
+            return (lowered, self.nodes, self.longest);
+        }
         let mut tool_notes = Vec::new();
         let takes_description = self.rules.additional != Additional::Open;
         self.finish_words(&mut lowered, &mut view, takes_description, &mut tool_notes);
@@ -207,6 +213,9 @@ impl<'a> Lowerer<'a, '_> {
         may: &[Source<'a>],
         place: Place,
     ) -> Lowered<'a> {
+        if self.is_in_vain() {
+            return Lowered::impossible();
+        }
         if self.depth >= super::DEEPEST {
             if let Some(source) = sources.first() {
                 self.encode_whole(source.path, Some(source.schema), "JSON text: deeper than is written out");
@@ -430,7 +439,7 @@ impl<'a> Lowerer<'a, '_> {
             return None;
         }
         let resource = self.resolver.resource_of(source.schema, source.resource);
-        let target = self.resolver.resolve(reference, resource, &mut self.changes.paths)?;
+        let target = self.resolve(reference, resource)?;
         let known = self
             .definitions
             .iter()

@@ -544,9 +544,9 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    fn gather_reference(&mut self, source: Source<'a>, reference: &str, view: &mut View<'a>) {
+    fn gather_reference(&mut self, source: Source<'a>, reference: &'a str, view: &mut View<'a>) {
         let original = source.schema.member("$ref");
-        let Some(target) = self.resolver.resolve(reference, source.resource, &mut self.changes.paths) else {
+        let Some(target) = self.resolve(reference, source.resource) else {
             self.change(source.path, "$ref", original, Fate::Described, "names nothing in this schema");
             if let Some(original) = original {
                 view.notes.push(Note::Keyword("$ref", original));
