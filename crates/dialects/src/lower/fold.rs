@@ -6,9 +6,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Lowerer;
+use super::gather::denied;
 use super::guard::Outline;
 use super::position::{Lowered, Place};
-use super::view::{ArrayPart, ObjectPart, UnionPart, View, denied};
+use super::view::{ArrayPart, ObjectPart, UnionPart, View};
 use crate::options::Open;
 use crate::report::Fate;
 use crate::schema::{Keyword, Kind, Members, Source, TypeSet};

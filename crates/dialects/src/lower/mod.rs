@@ -1,18 +1,23 @@
 //! Rewriting one schema into a dialect's subset, with a plan and a report.
 
 mod array;
+mod definition;
 mod edit;
 mod fold;
+mod gather;
 mod guard;
 mod node;
 mod object;
+mod odd;
 mod position;
 mod rename;
+mod root;
 mod scan;
 mod typed;
 mod union;
 mod values;
 mod view;
+mod words;
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
