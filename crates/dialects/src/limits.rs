@@ -58,27 +58,32 @@ pub(crate) fn cut_text(text: &str, limit: usize) -> String {
     format!("{}…{rules}", cut.trim_end())
 }
 
-/// Keywords whose value is a schema, or a list of schemas.
-const SCHEMAS: &[&str] = &[
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "additionalProperties",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "contains",
-    "propertyNames",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "if",
-    "then",
-    "else",
-];
+/// Whether the value of a keyword is a schema, or a list of schemas.
+fn holds_schemas(name: &str) -> bool {
+    matches!(
+        name,
+        "items"
+            | "prefixItems"
+            | "additionalItems"
+            | "additionalProperties"
+            | "unevaluatedItems"
+            | "unevaluatedProperties"
+            | "contains"
+            | "propertyNames"
+            | "anyOf"
+            | "oneOf"
+            | "allOf"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+    )
+}
 
-/// Keywords whose value is a table of schemas.
-const TABLES: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+/// Whether the value of a keyword is a table of schemas.
+fn holds_table(name: &str) -> bool {
+    matches!(name, "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions")
+}
 
 /// Shows every member of a node, whichever way it is held.
 fn each_member<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&str, &Json<'a>)) {
@@ -102,23 +107,30 @@ fn each_item<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
 
 /// Shows every schema directly inside a node.
 fn each_child<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
-    each_member(json, &mut |name, value| {
-        if TABLES.contains(&name) {
-            each_member(value, &mut |_, schema| visit(schema));
-        } else if SCHEMAS.contains(&name) {
-            each_item(value, visit);
-        }
-    });
+    each_member(json, &mut |name, value| show_schemas(name, value, visit));
+}
+
+/// Shows every schema in the value of a keyword.
+fn show_schemas<'a>(name: &str, value: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
+    if holds_table(name) {
+        each_member(value, &mut |_, schema| visit(schema));
+    } else if holds_schemas(name) {
+        each_item(value, visit);
+    }
 }
 
 fn properties(json: &Json<'_>) -> usize {
     let mut count = 0;
-    each_member(json, &mut |name, table| {
+    each_member(json, &mut |name, value| {
         if name == "properties" {
-            each_member(table, &mut |_, _| count += 1);
+            count += match value {
+                Json::Object(entries) => entries.len(),
+                Json::Same(Value::Object(map)) => map.len(),
+                _ => 0,
+            };
         }
+        show_schemas(name, value, &mut |child| count += properties(child));
     });
-    each_child(json, &mut |child| count += properties(child));
     count
 }
 
@@ -155,10 +167,10 @@ fn cut_node<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Change
     for (name, value) in entries {
         let value = if name == "description" {
             cut_description(value, limit, path, changes)
-        } else if TABLES.contains(&name.as_ref()) {
+        } else if holds_table(&name) {
             let list = step(changes, path, lasting(&name));
             cut_table(value, limit, list, changes)
-        } else if SCHEMAS.contains(&name.as_ref()) {
+        } else if holds_schemas(&name) {
             let at = step(changes, path, lasting(&name));
             cut_schemas(value, limit, at, changes)
         } else {

@@ -37,8 +37,9 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(most) = closed {
             self.close_array(&parts, most, &mut node, view);
         }
-        let found = if self.closes() { self.discover(&view.conditional) } else { Discovered::none() };
-        let may = self.uncertain_items(&found.arrays, length);
+        let mut found = if self.closes() { self.discover(&view.conditional) } else { Discovered::none() };
+        found.contained.append(&mut view.contained);
+        let may = self.uncertain_items(&found, length);
         let rest = if closed.is_some() { None } else { Some(self.lower_item(&rest, &may, &found, inside)) };
         let rest = rest.filter(|lowered| lowered.possible || length == 0);
         if length == 0 {
@@ -70,19 +71,20 @@ impl<'a> Lowerer<'a, '_> {
         if found.complete { self.lower_with(sources, may, inside) } else { self.lower(&[], inside) }
     }
 
-    /// What conditions say about items from position `from` on.
-    fn uncertain_items(&mut self, arrays: &[ArrayPart<'a>], from: usize) -> Vec<Source<'a>> {
-        let mut may = Vec::new();
-        for part in arrays {
+    /// What conditions say about items from position `from` on, and what not every item must satisfy.
+    fn uncertain_items(&mut self, found: &Discovered<'a>, from: usize) -> Vec<Source<'a>> {
+        let mut may = found.contained.clone();
+        for part in &found.arrays {
             if let Some((name, prefix)) = part.prefix {
                 let list = self.step(part.path, name);
                 for (index, schema) in prefix.iter().enumerate().skip(from) {
                     let path = self.changes.paths.index(list, index);
-                    may.push(Source { schema, path, resource: part.resource });
+                    may.push(Source { schema, path, resource: part.resource, asked: part.asked });
                 }
             }
             if let Some((name, items)) = part.items {
-                may.push(self.source(items, part.path, name, part.resource));
+                let source = self.source(items, part.path, name, part.resource);
+                may.push(Source { asked: part.asked, ..source });
             }
         }
         may
@@ -107,7 +109,7 @@ impl<'a> Lowerer<'a, '_> {
                     Some((name, schema)) => {
                         let list = self.step(part.path, name);
                         let path = self.changes.paths.index(list, index);
-                        sources.push(Source { schema, path, resource: part.resource });
+                        sources.push(Source { schema, path, resource: part.resource, asked: false });
                     }
                     None => {
                         if let Some((name, items)) = part.items {
@@ -116,7 +118,7 @@ impl<'a> Lowerer<'a, '_> {
                     }
                 }
             }
-            let may = self.uncertain_items(&found.arrays, index);
+            let may = self.uncertain_items(found, index);
             positions.push(self.lower_item(&sources, &may, found, inside));
         }
         let codecs: Vec<Codec> = positions.iter().map(|lowered| lowered.codec.clone()).collect();

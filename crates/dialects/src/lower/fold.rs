@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Lowerer;
+use super::gather::denied;
 use super::guard::Outline;
 use super::position::{Lowered, Place};
 use super::view::{ArrayPart, ObjectPart, UnionPart, View};
@@ -31,6 +32,8 @@ pub(super) struct Discovered<'a> {
     pub(super) objects: Vec<Vec<ObjectPart<'a>>>,
     /// What all of them say about arrays.
     pub(super) arrays: Vec<ArrayPart<'a>>,
+    /// What some item must satisfy.
+    pub(super) contained: Vec<Source<'a>>,
     /// Whether that is all.
     pub(super) complete: bool,
 }
@@ -38,7 +41,7 @@ pub(super) struct Discovered<'a> {
 impl Discovered<'_> {
     /// Nothing is said under conditions.
     pub(super) fn none() -> Self {
-        Self { objects: Vec::new(), arrays: Vec::new(), complete: true }
+        Self { objects: Vec::new(), arrays: Vec::new(), contained: Vec::new(), complete: true }
     }
 }
 
@@ -92,7 +95,8 @@ impl<'a> Lowerer<'a, '_> {
             let mut branches = Vec::with_capacity(union.branches.len());
             for (index, schema) in union.branches.iter().enumerate() {
                 let path = self.changes.paths.index(list, index);
-                let branch = self.fold_branch(Source { schema, path, resource: union.resource }, 4);
+                let branch =
+                    self.fold_branch(Source { schema, path, resource: union.resource, asked: false }, 4);
                 if let Some(mut folded) = branch {
                     set.append(&mut folded.alternatives);
                     view.conditional.append(&mut folded.unsaid);
@@ -170,7 +174,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// What a schema says, without reporting on it.
-    fn glimpse(&mut self, source: Source<'a>) -> View<'a> {
+    pub(super) fn glimpse(&mut self, source: Source<'a>) -> View<'a> {
         self.branches_left = self.branches_left.saturating_sub(1);
         let entries = self.changes.entries.len();
         let mark = self.active.len();
@@ -191,10 +195,10 @@ impl<'a> Lowerer<'a, '_> {
             found.complete = false;
             return found;
         }
-        let mut seen: HashSet<*const Value> = HashSet::new();
+        let mut seen: HashSet<(*const Value, bool)> = HashSet::new();
         let mut ahead: Vec<Source<'a>> = conditional.iter().rev().copied().collect();
         while let Some(source) = ahead.pop() {
-            if !seen.insert(source.schema) {
+            if !seen.insert((source.schema, source.asked)) {
                 continue;
             }
             if self.branches_left == 0 {
@@ -207,10 +211,12 @@ impl<'a> Lowerer<'a, '_> {
                 found.objects.push(std::mem::take(&mut view.objects));
             }
             found.arrays.append(&mut view.arrays);
+            found.contained.append(&mut view.contained);
             let mark = ahead.len();
             ahead.append(&mut view.conditional);
             for union in &view.unions {
-                ahead.extend(self.branches(union));
+                let branches = self.branches(union);
+                ahead.extend(branches.into_iter().map(|branch| Source { asked: source.asked, ..branch }));
             }
             // What was found last is looked at first.
             if let Some(found) = ahead.get_mut(mark..) {
@@ -225,7 +231,7 @@ impl<'a> Lowerer<'a, '_> {
         let list = self.step(union.path, union.keyword.name());
         let branch = |(index, schema): (usize, &'a Value)| {
             let path = self.changes.paths.index(list, index);
-            Source { schema, path, resource: union.resource }
+            Source { schema, path, resource: union.resource, asked: false }
         };
         union.branches.iter().enumerate().map(branch).collect()
     }
@@ -278,11 +284,15 @@ impl<'a> Lowerer<'a, '_> {
 /// Whether a schema may declare properties, its own or those of items.
 fn can_declare(schema: &Value) -> bool {
     schema.as_object().is_some_and(|map| {
-        map.keys().any(|name| {
+        map.iter().any(|(name, value)| {
             !matches!(
                 Keyword::parse(name).map(Keyword::kind),
                 None | Some(Kind::String | Kind::Number | Kind::Annotation | Kind::Hint)
-            ) && !matches!(name.as_str(), "type" | "enum" | "const" | "not" | "required")
+            ) && match name.as_str() {
+                "type" | "enum" | "const" => false,
+                "not" => denied(value).is_some(),
+                _ => true,
+            }
         })
     })
 }

@@ -74,17 +74,17 @@ impl<'a> Outline<'a> {
 
 /// What a schema says about itself at first sight.
 fn surface(schema: &Value) -> Option<Guard> {
-    let types = match schema.get("type") {
+    let types = match schema.member("type") {
         Some(Value::String(name)) => TypeSet::named(name)?,
         _ => TypeSet::ALL,
     };
-    let nullable = schema.get("nullable").is_some();
-    let values = match (schema.get("const"), schema.get("enum")) {
+    let nullable = schema.member("nullable").is_some();
+    let values = match (schema.member("const"), schema.member("enum")) {
         (Some(value), _) => Some(vec![value.clone()]),
         (None, Some(Value::Array(values))) if !values.is_empty() => Some(values.clone()),
         _ => None,
     };
-    if nullable || (values.is_none() && types == TypeSet::ALL) || schema.get("$ref").is_some() {
+    if nullable || (values.is_none() && types == TypeSet::ALL) || schema.member("$ref").is_some() {
         return None;
     }
     Some(Guard { values, ..Guard::of_types(types) })
@@ -100,9 +100,8 @@ impl<'a> Lowerer<'a, '_> {
     pub(crate) fn outline(&mut self, source: Source<'a>) -> Outline<'a> {
         let mut source = source;
         for _ in 0..8 {
-            let Some(Value::String(reference)) = source.schema.get("$ref") else { break };
-            let Some(target) = self.resolver.resolve(reference, source.resource, &mut self.changes.paths)
-            else {
+            let Some(Value::String(reference)) = source.schema.member("$ref") else { break };
+            let Some(target) = self.resolve(reference, source.resource) else {
                 return Outline::anything();
             };
             source = target;
@@ -121,14 +120,11 @@ impl<'a> Lowerer<'a, '_> {
             _ => None,
         };
         let object = ObjectPart {
-            schema: source.schema,
-            path: source.path,
-            resource: source.resource,
             properties: map.member("properties").and_then(Value::as_object),
             required: required_names(map),
             additional: map.member("additionalProperties"),
             patterns: map.member("patternProperties").and_then(Value::as_object),
-            names: None,
+            ..ObjectPart::new(source.schema, source.path, source.resource)
         };
         Outline { types, values, objects: vec![object], arrays: Vec::new() }
     }

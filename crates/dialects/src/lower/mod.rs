@@ -1,18 +1,23 @@
 //! Rewriting one schema into a dialect's subset, with a plan and a report.
 
 mod array;
+mod definition;
 mod edit;
 mod fold;
+mod gather;
 mod guard;
 mod node;
 mod object;
+mod odd;
 mod position;
 mod rename;
+mod root;
 mod scan;
 mod typed;
 mod union;
 mod values;
 mod view;
+mod words;
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -70,6 +75,8 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) defaults: Defaults,
     pub(crate) changes: Changes<'a>,
     pub(crate) resolver: Resolver<'a>,
+    /// What was resolved lately: a reference that is written out many times is looked up once.
+    resolved: Vec<Option<Resolved<'a>>>,
     pub(crate) draft: Draft,
     /// Positions that are being lowered, each inside the one before.
     pub(crate) depth: usize,
@@ -115,6 +122,19 @@ pub(crate) struct Lowerer<'a, 'r> {
     pub(crate) modern: bool,
     root: &'a Value,
 }
+
+/// What a reference names.
+#[derive(Clone, Copy)]
+struct Resolved<'a> {
+    /// Where the text of the reference is: there is no other at that place.
+    address: usize,
+    /// Where it was read.
+    from: usize,
+    target: Source<'a>,
+}
+
+/// References that are remembered.
+const MOST_RESOLVED: usize = 128;
 
 /// Levels that are written out; what lies deeper travels as JSON text. References can nest without end.
 pub(crate) const DEEPEST: usize = 48;
@@ -167,7 +187,7 @@ pub(crate) fn lower<'a>(
 const LONGEST_CHAIN: usize = 64;
 
 /// How far references are written out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
     /// How often a definition may contain itself.
     pub(crate) unroll: usize,
@@ -241,6 +261,7 @@ fn lower_once<'a>(
         defaults: options.defaults.unwrap_or(dialect.schema.defaults),
         changes,
         resolver,
+        resolved: Vec::new(),
         draft,
         node_limit: options.budget.nodes.min(room),
         depth: 0,
@@ -290,8 +311,40 @@ fn lower_once<'a>(
 
 impl<'a> Lowerer<'a, '_> {
     /// Whether this try is too large and another one follows.
-    pub(crate) fn is_in_vain(&self) -> bool {
+    pub(crate) fn is_repeated(&self) -> bool {
         self.nodes > self.room && self.reach.shorter(self.longest).is_some()
+    }
+
+    /// The same, and it is known which one follows: nothing more has to be found out.
+    pub(crate) fn is_in_vain(&self) -> bool {
+        self.nodes > self.room && self.next_is_known()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_is_known(&self) -> bool {
+        let next = self.reach.shorter(self.longest);
+        next.is_some() && next == self.reach.shorter(usize::MAX)
+    }
+
+    /// What `reference` names when it is read inside the resource `from`.
+    pub(crate) fn resolve(&mut self, reference: &'a str, from: usize) -> Option<Source<'a>> {
+        let address = reference.as_ptr().addr();
+        let slot = (address / 16) % MOST_RESOLVED;
+        if let Some(Some(known)) = self.resolved.get(slot)
+            && known.address == address
+            && known.from == from
+        {
+            return Some(known.target);
+        }
+        let target = self.resolver.resolve(reference, from, &mut self.changes.paths)?;
+        if self.resolved.is_empty() {
+            self.resolved.resize(MOST_RESOLVED, None);
+        }
+        if let Some(place) = self.resolved.get_mut(slot) {
+            *place = Some(Resolved { address, from, target });
+        }
+        Some(target)
     }
 
     /// Writes one entry into the report.
@@ -317,6 +370,6 @@ impl<'a> Lowerer<'a, '_> {
         name: &'a str,
         resource: usize,
     ) -> Source<'a> {
-        Source { schema, path: self.step(parent, name), resource }
+        Source { schema, path: self.step(parent, name), resource, asked: false }
     }
 }

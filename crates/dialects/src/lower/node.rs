@@ -105,9 +105,9 @@ impl<'a> Node<'a> {
 
     /// The same node, and the word for null. `escaped` are texts that it takes as well: they stand for texts of its own that
     /// could be mistaken for that word.
-    pub(crate) fn or_spelled_null(mut self, escaped: &[String]) -> Self {
+    pub(crate) fn or_spelled_null(mut self, escaped: &[&'static str]) -> Self {
         let words = || {
-            let escaped = escaped.iter().map(|text| Json::from(text.clone()));
+            let escaped = escaped.iter().map(|text| Json::literal(text));
             std::iter::once(Json::literal(NULL_TEXT)).chain(escaped).collect::<Vec<_>>()
         };
         if self.free {

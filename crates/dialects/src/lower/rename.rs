@@ -68,7 +68,7 @@ impl<'a> Lowerer<'a, '_> {
         };
         let mut root = Codec::Same;
         if self.keys.renames() {
-            let source = Source { schema: self.root, path: PathId::ROOT, resource: 0 };
+            let source = Source { schema: self.root, path: PathId::ROOT, resource: 0, asked: false };
             root = self.rename_position(&[source], &mut walk);
         }
         while let Some((index, all)) = walk.waiting.pop() {

@@ -54,8 +54,11 @@ impl<'a> Lowerer<'a, '_> {
         let list = self.step(union.path, union.keyword.name());
         let mut alternatives = Vec::with_capacity(union.branches.len());
         for (index, branch) in union.branches.iter().enumerate() {
+            if self.is_in_vain() {
+                return Lowered::impossible();
+            }
             let path = self.changes.paths.index(list, index);
-            let source = Source { schema: branch, path, resource: union.resource };
+            let source = Source { schema: branch, path, resource: union.resource, asked: false };
             if bare && self.rules.refs == crate::dialect::RefStyle::Defs && branch.get("$ref").is_some() {
                 let lowered = self.lower(&[source], inside);
                 let mcp = self.outline(source);
@@ -251,7 +254,7 @@ impl<'a> Lowerer<'a, '_> {
 
     /// How values of the alternatives travel; alternatives that could be confused get a tag.
     fn union_codec(&mut self, alternatives: &mut [Alternative<'a>]) -> Codec {
-        if self.is_in_vain()
+        if self.is_repeated()
             || alternatives.iter().all(|alternative| alternative.lowered.codec == Codec::Same)
         {
             return Codec::Same;

@@ -21,6 +21,7 @@ impl<'a> Lowerer<'a, '_> {
         let total = values.len();
         // So few that looking through them takes less time than hashing.
         let few = total <= 16;
+        let distinct = !few && are_distinct(&values);
         let mut seen = std::collections::HashSet::new();
         for value in values {
             if !view.types.contains(TypeSet::of(value)) {
@@ -31,6 +32,8 @@ impl<'a> Lowerer<'a, '_> {
                 Value::String(text) => {
                     let known = if few {
                         kept.iter().any(|known| known.as_str() == Some(text))
+                    } else if distinct {
+                        false
                     } else {
                         !seen.insert(text.as_str())
                     };
@@ -220,4 +223,11 @@ fn labels(values: &[&Value]) -> Vec<(Box<str>, Value)> {
         }
     }
     labels
+}
+
+/// Whether no text is there twice. To sort them takes less time than to hash them, and hardly ever is one there twice.
+fn are_distinct(values: &[&Value]) -> bool {
+    let mut texts: Vec<&str> = values.iter().filter_map(|value| value.as_str()).collect();
+    texts.sort_unstable();
+    texts.windows(2).all(|pair| pair.first() != pair.get(1))
 }

@@ -8,13 +8,10 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::Lowerer;
-use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::plan::{digest, equal};
-use crate::report::{Fate, PathId};
-use crate::schema::repair::{Checked, check, type_alias};
-use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
+use crate::report::PathId;
+use crate::schema::{Keyword, Members, Source, TypeSet};
 use crate::text::Note;
 
 /// What all sources of one position say.
@@ -31,6 +28,8 @@ pub(crate) struct View<'a> {
     pub(crate) unions: Vec<UnionPart<'a>>,
     /// Sub-schemas that hold under a condition: their properties are known, their rules are not enforced.
     pub(crate) conditional: Vec<Source<'a>>,
+    /// Sub-schemas that some item of a list must satisfy: no other item is bound by them.
+    pub(crate) contained: Vec<Source<'a>>,
     /// Sets of objects of which one must hold, each set from one folded union.
     pub(crate) alternatives: Vec<Vec<Vec<ObjectPart<'a>>>>,
     pub(crate) notes: Vec<Note<'a>>,
@@ -61,6 +60,10 @@ pub(crate) struct Facet<'a> {
 pub(crate) struct ObjectPart<'a> {
     pub(crate) schema: &'a Value,
     pub(crate) path: PathId,
+    /// It is only asked whether this holds.
+    pub(crate) asked: bool,
+    /// The schema speaks of keys in other ways than the fields below say: how many there are, which go together.
+    pub(crate) further: bool,
     pub(crate) resource: usize,
     pub(crate) properties: Option<&'a Map<String, Value>>,
     pub(crate) required: Vec<&'a str>,
@@ -74,6 +77,8 @@ pub(crate) struct ObjectPart<'a> {
 pub(crate) struct ArrayPart<'a> {
     pub(crate) schema: &'a Value,
     pub(crate) path: PathId,
+    /// It is only asked whether this holds.
+    pub(crate) asked: bool,
     pub(crate) resource: usize,
     pub(crate) prefix: Option<(&'a str, &'a [Value])>,
     pub(crate) items: Option<(&'a str, &'a Value)>,
@@ -89,6 +94,32 @@ pub(crate) struct UnionPart<'a> {
     pub(crate) resource: usize,
 }
 
+impl<'a> ObjectPart<'a> {
+    pub(crate) fn new(schema: &'a Value, path: PathId, resource: usize) -> Self {
+        Self {
+            schema,
+            path,
+            asked: false,
+            further: false,
+            resource,
+            properties: None,
+            required: Vec::new(),
+            additional: None,
+            patterns: None,
+            names: None,
+        }
+    }
+
+    /// Whether it only says which keys go together, or how many.
+    fn binds_nothing(&self) -> bool {
+        self.properties.is_none()
+            && self.required.is_empty()
+            && self.additional.is_none()
+            && self.patterns.is_none()
+            && self.names.is_none()
+    }
+}
+
 impl<'a> View<'a> {
     pub(crate) fn new(path: PathId, schema: Option<&'a Value>) -> Self {
         Self {
@@ -101,6 +132,7 @@ impl<'a> View<'a> {
             arrays: Vec::new(),
             unions: Vec::new(),
             conditional: Vec::new(),
+            contained: Vec::new(),
             alternatives: Vec::new(),
             notes: Vec::new(),
             hints: Vec::new(),
@@ -122,7 +154,7 @@ impl<'a> View<'a> {
         self.types == TypeSet::ALL
             && self.values.is_none()
             && self.facets.is_empty()
-            && self.objects.is_empty()
+            && self.objects.iter().all(ObjectPart::binds_nothing)
             && self.arrays.is_empty()
             && self.unions.is_empty()
             && self.conditional.is_empty()
@@ -147,7 +179,7 @@ impl<'a> View<'a> {
     }
 
     /// Adds what one more source says about itself.
-    fn add_description(&mut self, more: Cow<'a, str>) {
+    pub(super) fn add_description(&mut self, more: Cow<'a, str>) {
         self.description = Some(match self.description.take() {
             None => more,
             Some(text) if text.contains(more.as_ref()) => text,
@@ -155,473 +187,11 @@ impl<'a> View<'a> {
         });
     }
 
-    fn restrict_values(&mut self, allowed: Vec<&'a Value>) {
+    pub(super) fn restrict_values(&mut self, allowed: Vec<&'a Value>) {
         self.values = Some(match self.values.take() {
             None => allowed,
             Some(values) => intersection(values, allowed),
         });
-    }
-}
-
-impl<'a> Lowerer<'a, '_> {
-    /// Adds what `source` says to `view`.
-    pub(crate) fn gather(&mut self, source: Source<'a>, view: &mut View<'a>) {
-        let map = match source.schema {
-            Value::Object(map) => map,
-            Value::Bool(true) => return,
-            Value::Bool(false) => {
-                view.impossible = true;
-                return;
-            }
-            other => {
-                // A type name in place of a schema is a common slip; anything else says nothing.
-                if let Some(types) = other.as_str().and_then(type_alias).and_then(TypeSet::named) {
-                    view.types = view.types.and(types);
-                }
-                self.change(source.path, "", Some(other), Fate::Rewritten, "not a schema");
-                return;
-            }
-        };
-        let path = source.path;
-        let resource = self.resolver.resource_of(source.schema, source.resource);
-        if self.draft.ref_hides_siblings
-            && let Some(Value::String(reference)) = map.member("$ref")
-        {
-            self.gather_reference(Source { resource, ..source }, reference, view);
-            for (name, value) in map {
-                match Keyword::parse(name) {
-                    Some(Keyword::Description) => self.gather_description(path, value, view),
-                    Some(Keyword::Ref) => {}
-                    Some(Keyword::Defs | Keyword::Definitions) => self.spread_definitions(path, name, value),
-                    Some(keyword) if matches!(keyword.kind(), Kind::Annotation | Kind::Hint) => {
-                        view.hints.push((keyword, value, path));
-                    }
-                    _ => self.change(
-                        path,
-                        name,
-                        Some(value),
-                        Fate::Rewritten,
-                        "this draft ignores it beside $ref",
-                    ),
-                }
-            }
-            return;
-        }
-        let mut object: Option<ObjectPart<'a>> = None;
-        let mut array: Option<ArrayPart<'a>> = None;
-        let mut types = TypeSet::ALL;
-        let mut nullable = false;
-        let object_part = |object: &mut Option<ObjectPart<'a>>| {
-            object.get_or_insert(ObjectPart {
-                schema: source.schema,
-                path,
-                resource,
-                properties: None,
-                required: Vec::new(),
-                additional: None,
-                patterns: None,
-                names: None,
-            });
-        };
-        for (name, value) in map {
-            let Some(keyword) = Keyword::parse(name) else {
-                self.unknown_keyword(path, name, value, view);
-                continue;
-            };
-            let mended = match check(keyword, value) {
-                Checked::Fine => None,
-                Checked::Mended(json) => {
-                    self.change(
-                        path,
-                        name,
-                        Some(value),
-                        Fate::Rewritten,
-                        "mended: not what the keyword asks for",
-                    );
-                    Some(json)
-                }
-                Checked::Unusable => {
-                    self.unusable(path, keyword, map, value, view);
-                    continue;
-                }
-            };
-            match keyword {
-                Keyword::Type => types = named_types(value, mended.as_ref()),
-                Keyword::Description => self.gather_description(path, value, view),
-                Keyword::Enum => match value {
-                    Value::Array(values) if values.is_empty() => {
-                        self.change(
-                            path,
-                            name,
-                            Some(value),
-                            Fate::Rewritten,
-                            "an empty list allows nothing; taken as absent",
-                        );
-                    }
-                    Value::Array(values) => view.restrict_values(values.iter().collect()),
-                    single => view.restrict_values(vec![single]),
-                },
-                Keyword::Const => {
-                    view.constant = true;
-                    view.restrict_values(vec![value]);
-                }
-                Keyword::Ref => {
-                    if let Value::String(reference) = value {
-                        self.gather_reference(Source { resource, ..source }, reference, view);
-                    }
-                }
-                Keyword::AllOf => {
-                    if let Value::Array(members) = value {
-                        self.change(path, name, Some(value), Fate::Rewritten, "merged");
-                        let list = self.step(path, "allOf");
-                        for (index, member) in members.iter().enumerate() {
-                            let path = self.changes.paths.index(list, index);
-                            self.gather(Source { schema: member, path, resource }, view);
-                        }
-                    }
-                }
-                Keyword::AnyOf | Keyword::OneOf => {
-                    if let Value::Array(branches) = value {
-                        view.unions.push(UnionPart { keyword, branches, original: value, path, resource });
-                    }
-                }
-                Keyword::Properties => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object {
-                        part.properties = value.as_object();
-                        // `required` inside `properties` is a slip of indentation.
-                        if let Some(Value::Array(names)) = value.member("required") {
-                            part.required.extend(names.iter().filter_map(Value::as_str));
-                        }
-                    }
-                }
-                Keyword::Required => {
-                    object_part(&mut object);
-                    if let (Some(part), Value::Array(names)) = (&mut object, value) {
-                        part.required.reserve(names.len());
-                        part.required.extend(names.iter().filter_map(Value::as_str));
-                    }
-                }
-                Keyword::AdditionalProperties => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object {
-                        part.additional = match (value, mended) {
-                            (Value::Object(_) | Value::Bool(_), _) => Some(value),
-                            (_, Some(Json::Bool(false))) => Some(&Value::Bool(false)),
-                            _ => Some(&Value::Bool(true)),
-                        };
-                    }
-                }
-                Keyword::PatternProperties => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object {
-                        part.patterns = value.as_object();
-                    }
-                }
-                Keyword::PropertyNames => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object {
-                        part.names = Some(value);
-                    }
-                }
-                Keyword::Items | Keyword::PrefixItems | Keyword::AdditionalItems => {
-                    let part = array.get_or_insert(ArrayPart {
-                        schema: source.schema,
-                        path,
-                        resource,
-                        prefix: None,
-                        items: None,
-                    });
-                    match (keyword, value) {
-                        (Keyword::PrefixItems | Keyword::Items, Value::Array(prefix)) => {
-                            part.prefix = Some((keyword.name(), prefix));
-                        }
-                        (Keyword::AdditionalItems, _) => {
-                            // It speaks only beside the list form of `items`.
-                            if map.member("items").is_some_and(Value::is_array) {
-                                part.items = Some((keyword.name(), value));
-                            } else {
-                                self.change(
-                                    path,
-                                    name,
-                                    Some(value),
-                                    Fate::Rewritten,
-                                    "says nothing without a list of items",
-                                );
-                            }
-                        }
-                        _ => part.items = Some((keyword.name(), value)),
-                    }
-                }
-                Keyword::Nullable => {
-                    nullable = value == &Value::Bool(true);
-                    self.change(path, name, Some(value), Fate::Rewritten, "said by the type");
-                }
-                Keyword::If => {
-                    view.notes.push(Note::Keyword(name, value));
-                    self.change(path, name, Some(value), Fate::Described, "conditions cannot be said here");
-                }
-                Keyword::Then | Keyword::Else if !map.has("if") => {
-                    self.change(path, name, Some(value), Fate::Rewritten, "says nothing without if");
-                }
-                Keyword::Then | Keyword::Else => {
-                    let path_in = self.step(path, keyword.name());
-                    view.conditional.push(Source { schema: value, path: path_in, resource });
-                    view.notes.push(Note::Keyword(name, value));
-                    self.change(path, name, Some(value), Fate::Described, "conditions cannot be said here");
-                }
-                Keyword::DependentSchemas | Keyword::Dependencies => {
-                    if let Value::Object(members) = value {
-                        let list = self.step(path, keyword.name());
-                        for (key, member) in members {
-                            if member.is_object() {
-                                let path = self.step(list, key);
-                                view.conditional.push(Source { schema: member, path, resource });
-                            }
-                        }
-                    }
-                    self.describe(path, name, value, view, "dependencies cannot be said here");
-                }
-                Keyword::UnevaluatedProperties => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object
-                        && part.additional.is_none()
-                        && value != &Value::Bool(false)
-                        && !map.has("additionalProperties")
-                    {
-                        part.additional = Some(&Value::Bool(true));
-                    }
-                    self.describe(path, name, value, view, "cannot be said here");
-                }
-                Keyword::Format
-                | Keyword::Pattern
-                | Keyword::MinLength
-                | Keyword::MaxLength
-                | Keyword::Minimum
-                | Keyword::Maximum
-                | Keyword::ExclusiveMinimum
-                | Keyword::ExclusiveMaximum
-                | Keyword::MultipleOf
-                | Keyword::MinItems
-                | Keyword::MaxItems
-                | Keyword::UniqueItems
-                | Keyword::MinProperties
-                | Keyword::MaxProperties => {
-                    let facet =
-                        Facet { keyword, value: mended.unwrap_or(Json::Same(value)), original: value, path };
-                    self.add_facet(facet, view);
-                }
-                Keyword::Not
-                | Keyword::Contains
-                | Keyword::MinContains
-                | Keyword::MaxContains
-                | Keyword::UnevaluatedItems
-                | Keyword::DependentRequired
-                | Keyword::DynamicRef
-                | Keyword::RecursiveRef => {
-                    self.describe(path, name, value, view, "cannot be said here");
-                }
-                Keyword::Defs | Keyword::Definitions => self.spread_definitions(path, name, value),
-                Keyword::Default
-                | Keyword::Examples
-                | Keyword::Example
-                | Keyword::ContentEncoding
-                | Keyword::ContentMediaType
-                | Keyword::ContentSchema
-                | Keyword::Title
-                | Keyword::Schema
-                | Keyword::Id
-                | Keyword::DraftFourId
-                | Keyword::Anchor
-                | Keyword::DynamicAnchor
-                | Keyword::RecursiveAnchor
-                | Keyword::Vocabulary
-                | Keyword::Comment
-                | Keyword::Deprecated
-                | Keyword::ReadOnly
-                | Keyword::WriteOnly
-                | Keyword::PropertyOrdering
-                | Keyword::Discriminator => {
-                    view.hints.push((keyword, value, path));
-                }
-            }
-        }
-        if array.as_ref().is_some_and(|part| part.prefix.is_some_and(|(name, _)| name == "items")) {
-            // The list form of `items` under 2020-12, or beside `prefixItems`, still means positions.
-            self.change(
-                path,
-                "items",
-                map.member("items"),
-                Fate::Rewritten,
-                "a list of items means positions",
-            );
-        }
-        if nullable {
-            types = types.or(TypeSet::NULL);
-        }
-        view.types = view.types.and(types);
-        push_part(&mut view.objects, object);
-        push_part(&mut view.arrays, array);
-    }
-
-    pub(crate) fn spread_definitions(&mut self, path: PathId, name: &'a str, value: &'a Value) {
-        self.change(path, name, Some(value), Fate::Rewritten, "what is used is written where it is needed");
-    }
-
-    fn gather_description(&mut self, path: PathId, value: &'a Value, view: &mut View<'a>) {
-        match value {
-            Value::String(text) if !text.is_empty() => view.add_description(Cow::Borrowed(text)),
-            Value::String(_) | Value::Null => {}
-            other => {
-                self.change(path, "description", Some(other), Fate::Rewritten, "mended: not text");
-                view.add_description(Cow::Owned(other.to_string()));
-            }
-        }
-    }
-
-    fn gather_reference(&mut self, source: Source<'a>, reference: &str, view: &mut View<'a>) {
-        let original = source.schema.member("$ref");
-        let Some(target) = self.resolver.resolve(reference, source.resource, &mut self.changes.paths) else {
-            self.change(source.path, "$ref", original, Fate::Described, "names nothing in this schema");
-            if let Some(original) = original {
-                view.notes.push(Note::Keyword("$ref", original));
-            }
-            return;
-        };
-        let times = self.active.iter().filter(|active| std::ptr::eq(**active, target.schema)).count();
-        if times > self.reach.unroll || self.active.len() > self.reach.chain {
-            view.cut = true;
-            self.change(
-                source.path,
-                "$ref",
-                original,
-                Fate::Encoded,
-                "recursion beyond this depth travels as JSON text",
-            );
-            return;
-        }
-        self.change(source.path, "$ref", original, Fate::Rewritten, "written out");
-        self.active.push(target.schema);
-        self.longest = self.longest.max(self.active.len());
-        self.gather(target, view);
-    }
-
-    /// Adds a facet, or tightens the one that is there.
-    fn add_facet(&mut self, facet: Facet<'a>, view: &mut View<'a>) {
-        let Some(known) = view.facets.iter_mut().find(|known| known.keyword == facet.keyword) else {
-            view.facets.push(facet);
-            return;
-        };
-        if equal(known.original, facet.original) {
-            return;
-        }
-        let number = |value: &Json<'_>| match value {
-            Json::Same(Value::Number(number)) | Json::Number(number) => number.as_f64(),
-            _ => None,
-        };
-        let tighter = match (number(&known.value), number(&facet.value)) {
-            (Some(old), Some(new)) => match facet.keyword {
-                Keyword::MinLength
-                | Keyword::MinItems
-                | Keyword::MinProperties
-                | Keyword::Minimum
-                | Keyword::ExclusiveMinimum => Some(new > old),
-                Keyword::MaxLength
-                | Keyword::MaxItems
-                | Keyword::MaxProperties
-                | Keyword::Maximum
-                | Keyword::ExclusiveMaximum => Some(new < old),
-                _ => None,
-            },
-            _ => None,
-        };
-        match tighter {
-            Some(true) => {
-                let old = std::mem::replace(known, facet);
-                self.change(
-                    old.path,
-                    old.keyword.name(),
-                    Some(old.original),
-                    Fate::Rewritten,
-                    "a tighter bound holds",
-                );
-            }
-            Some(false) => {
-                self.change(
-                    facet.path,
-                    facet.keyword.name(),
-                    Some(facet.original),
-                    Fate::Rewritten,
-                    "a tighter bound holds",
-                );
-            }
-            None => {
-                self.describe(
-                    facet.path,
-                    facet.keyword.name(),
-                    facet.original,
-                    view,
-                    "a second one cannot be said here",
-                );
-            }
-        }
-    }
-
-    fn unknown_keyword(&mut self, path: PathId, name: &'a str, value: &'a Value, view: &mut View<'a>) {
-        match self.rules.keywords.unknown {
-            Verdict::Drop => {
-                self.change(path, name, Some(value), Fate::Dropped, "not a keyword of JSON Schema");
-            }
-            _ if name.starts_with("x-") => {
-                self.change(path, name, Some(value), Fate::Dropped, "an extension of the server's own");
-            }
-            _ => self.describe(path, name, value, view, "not a keyword of this dialect"),
-        }
-    }
-
-    /// A keyword whose value is beyond mending.
-    fn unusable(
-        &mut self,
-        path: PathId,
-        keyword: Keyword,
-        map: &'a Map<String, Value>,
-        value: &'a Value,
-        view: &mut View<'a>,
-    ) {
-        match (keyword, value) {
-            (Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum, Value::Bool(flag)) => {
-                // Draft 4: a flag on `minimum` / `maximum`.
-                let bound = if keyword == Keyword::ExclusiveMinimum { "minimum" } else { "maximum" };
-                self.change(
-                    path,
-                    keyword.name(),
-                    Some(value),
-                    Fate::Rewritten,
-                    "a flag on the bound, as in draft 4",
-                );
-                if *flag && let Some(original) = map.member(bound).filter(|bound| bound.is_number()) {
-                    let facet = Facet { keyword, value: Json::Same(original), original, path };
-                    self.add_facet(facet, view);
-                }
-            }
-            (_, Value::Null) | (Keyword::Required, Value::Bool(_)) => {
-                view.required |= value == &Value::Bool(true);
-                self.change(path, keyword.name(), Some(value), Fate::Rewritten, "says nothing in this form");
-            }
-            _ => self.describe(path, keyword.name(), value, view, "not what the keyword asks for"),
-        }
-    }
-
-    pub(crate) fn describe(
-        &mut self,
-        path: PathId,
-        name: &'a str,
-        value: &'a Value,
-        view: &mut View<'a>,
-        reason: &'static str,
-    ) {
-        view.notes.push(Note::Keyword(name, value));
-        self.change(path, name, Some(value), Fate::Described, reason);
     }
 }
 
@@ -640,29 +210,4 @@ fn intersection<'a>(values: Vec<&'a Value>, allowed: Vec<&'a Value>) -> Vec<&'a 
         known.get(&digest(value)).is_some_and(|alike| alike.iter().any(|other| equal(value, other)))
     };
     values.into_iter().filter(is_allowed).collect()
-}
-
-/// Adds what one source says. Nearly always there is only one: the list is made no larger than that.
-fn push_part<T>(parts: &mut Vec<T>, part: Option<T>) {
-    if let Some(part) = part {
-        if parts.is_empty() {
-            parts.reserve_exact(1);
-        }
-        parts.push(part);
-    }
-}
-
-fn named_types(value: &Value, mended: Option<&Json<'_>>) -> TypeSet {
-    let read = |name: &str| TypeSet::named(name).unwrap_or(TypeSet::NONE);
-    match (mended, value) {
-        (Some(Json::Array(names)), _) => {
-            names.iter().filter_map(Json::as_str).map(read).fold(TypeSet::NONE, TypeSet::or)
-        }
-        (Some(json), _) => json.as_str().map_or(TypeSet::ALL, read),
-        (None, Value::String(name)) => read(name),
-        (None, Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).map(read).fold(TypeSet::NONE, TypeSet::or)
-        }
-        (None, _) => TypeSet::ALL,
-    }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Source<'a> {
     pub(crate) path: PathId,
     /// Which resource (`$id`) of the document it belongs to; 0 is the document itself.
     pub(crate) resource: usize,
+    /// It is only asked whether it holds: it binds nothing, but the keys that it speaks of may come.
+    pub(crate) asked: bool,
 }
 
 /// A resource of the document: the root, or a sub-schema with an `$id`.
@@ -94,16 +96,16 @@ impl<'a> Resolver<'a> {
         let start = self.resources.get(resource)?;
         let fragment = percent_decoded(fragment);
         if fragment.is_empty() {
-            return Some(Source { schema: start.schema, path: start.path, resource });
+            return Some(Source { schema: start.schema, path: start.path, resource, asked: false });
         }
         let Some(pointer) = fragment.strip_prefix('/') else {
             return self
                 .anchors
                 .iter()
                 .find(|anchor| anchor.resource == resource && anchor.name == fragment)
-                .map(|anchor| Source { schema: anchor.schema, path: anchor.path, resource });
+                .map(|anchor| Source { schema: anchor.schema, path: anchor.path, resource, asked: false });
         };
-        let mut found = Source { schema: start.schema, path: start.path, resource };
+        let mut found = Source { schema: start.schema, path: start.path, resource, asked: false };
         let escaped = pointer.contains('~');
         for step in pointer.split('/') {
             let step = if escaped {
@@ -115,13 +117,13 @@ impl<'a> Resolver<'a> {
                 Value::Object(map) => {
                     let (name, schema) = Members::entry(map, step.as_ref())?;
                     let resource = self.resource_of(schema, found.resource);
-                    Source { schema, path: paths.name(found.path, name), resource }
+                    Source { schema, path: paths.name(found.path, name), resource, asked: false }
                 }
                 Value::Array(items) => {
                     let index: usize = step.parse().ok()?;
                     let schema = items.get(index)?;
                     let resource = self.resource_of(schema, found.resource);
-                    Source { schema, path: paths.index(found.path, index), resource }
+                    Source { schema, path: paths.index(found.path, index), resource, asked: false }
                 }
                 _ => return None,
             };

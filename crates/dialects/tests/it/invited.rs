@@ -22,7 +22,7 @@ const KINDS: &[&str] = &[
 
 /// `valid` arguments get through for `schema`, and as the value of a property that has it.
 #[track_caller]
-fn check(schema: &Value, valid: &[Value]) {
+pub(crate) fn check(schema: &Value, valid: &[Value]) {
     let inner = json!({"type": "object", "properties": {"v": schema}, "$defs": schema["$defs"]});
     let inner = if schema.get("$defs").is_some() { inner } else { without_definitions(inner) };
     for dialect in KINDS {
@@ -42,16 +42,16 @@ fn without_definitions(mut schema: Value) -> Value {
     schema
 }
 
-fn text() -> Value {
+pub(crate) fn text() -> Value {
     json!({"type": "string"})
 }
 
-fn number() -> Value {
+pub(crate) fn number() -> Value {
     json!({"type": "integer"})
 }
 
 /// An object with one property that is a number.
-fn with(key: &str) -> Value {
+pub(crate) fn with(key: &str) -> Value {
     json!({"type": "object", "properties": {key: number()}})
 }
 

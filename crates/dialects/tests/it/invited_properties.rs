@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::collections::HashSet;
+
 use gateway_dialects::arguments::Validator;
 use gateway_dialects::dialect::NullStyle;
 use proptest::prelude::*;
@@ -58,16 +60,30 @@ fn rules(
     ];
     let patterns = proptest::option::weighted(0.25, table(PATTERNS, inner, 3));
     let required = proptest::option::weighted(0.3, one_of(KEYS));
-    (table(KEYS, inner, 4), required, rest, patterns).prop_map(
-        move |(properties, required, rest, patterns)| {
+    let indirect = proptest::option::weighted(0.2, indirect());
+    (table(KEYS, inner, 4), required, rest, patterns, indirect).prop_map(
+        move |(properties, required, rest, patterns, indirect)| {
             let mut parts = vec![("properties", properties)];
             parts.extend(typed.then(|| ("type", json!("object"))));
             parts.extend(required.map(|name| ("required", json!([name]))));
             parts.extend(rest.map(|rest| ("additionalProperties", rest)));
             parts.extend(patterns.map(|patterns| ("patternProperties", patterns)));
+            parts.extend(indirect);
             parts
         },
     )
+}
+
+/// A rule that speaks of keys without describing their values.
+fn indirect() -> impl Strategy<Value = (&'static str, Value)> {
+    let names = || proptest::sample::subsequence(KEYS, 1..4);
+    prop_oneof![
+        2 => (one_of(KEYS), names()).prop_map(|(key, names)| ("dependentRequired", json!({ key: names }))),
+        2 => one_of(&["1", "2", "3", "6"]).prop_map(|count| ("minProperties", count.parse::<Value>().unwrap())),
+        1 => names().prop_map(|names| ("propertyNames", json!({ "enum": names }))),
+        1 => (names(), one_of(KEYS))
+            .prop_map(|(names, name)| ("propertyNames", json!({"anyOf": [{ "enum": names }, { "const": name }]}))),
+    ]
 }
 
 /// An object whose rules stand beside alternatives and conditions.
@@ -83,6 +99,9 @@ fn object(inner: &BoxedStrategy<Value>) -> impl Strategy<Value = Value> + use<> 
             parts.extend(said.then(|| ("if", json!({"required": [key]}))));
             parts
         }),
+        1 => (part(), part(), one_of(&["then", "else"]))
+            .prop_map(|(condition, outcome, name)| vec![("if", condition), (name, outcome)]),
+        1 => part().prop_map(|part| vec![("not", json!({ "not": part }))]),
         1 => (one_of(KEYS), part()).prop_map(|(key, part)| vec![("dependentSchemas", json!({ key: part }))]),
     ];
     (rules(inner, true), beside).prop_map(|(mut parts, beside)| {
@@ -97,6 +116,8 @@ fn schema() -> impl Strategy<Value = Value> {
         prop_oneof![
             6 => object(&inner),
             1 => inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+            1 => (object(&inner), object(&inner))
+                .prop_map(|(items, some)| json!({"type": "array", "items": items, "contains": some})),
             1 => (inner.clone(), inner).prop_map(|(left, right)| json!({"anyOf": [left, right]})),
         ]
     })
@@ -147,8 +168,15 @@ impl<'a> Whole<'a> {
                 also(held.flat_map(|member| self.ways(member, value)).collect());
             }
         }
+        if let Some(held) = schema.get("not").and_then(|denied| denied.get("not")) {
+            also(self.ways(held, value));
+        }
         if let Some(condition) = schema.get("if") {
-            let name = if self.holds(condition, value) { "then" } else { "else" };
+            let held = self.holds(condition, value);
+            if held && (schema.get("then").is_some() || schema.get("else").is_some()) {
+                also(self.ways(condition, value));
+            }
+            let name = if held { "then" } else { "else" };
             if let Some(held) = schema.get(name) {
                 also(self.ways(held, value));
             }
@@ -175,10 +203,10 @@ impl<'a> Whole<'a> {
     fn invites(&self, schemas: &[&'a Value], value: &Value) -> bool {
         match value {
             Value::Object(map) => self.all_ways(schemas, value).iter().any(|way| {
+                let least = way.iter().filter_map(|schema| schema["minProperties"].as_u64()).max();
+                let too_few = least > u64::try_from(names_in(schemas).len()).ok();
                 map.iter().all(|(key, inner)| {
-                    let named = way.iter().any(|schema| {
-                        schema["required"].as_array().is_some_and(|names| names.contains(&json!(key)))
-                    });
+                    let named = too_few || way.iter().any(|schema| names(schema, key));
                     match spoken(way, key).as_slice() {
                         [] => named,
                         sources => self.invites(sources, inner),
@@ -187,7 +215,12 @@ impl<'a> Whole<'a> {
             }),
             Value::Array(items) => self.all_ways(schemas, value).iter().any(|way| {
                 let rules: Vec<&Value> = way.iter().filter_map(|schema| schema.get("items")).collect();
-                rules.is_empty() || items.iter().all(|item| self.invites(&rules, item))
+                let some: Vec<&Value> = way.iter().filter_map(|schema| schema.get("contains")).collect();
+                rules.is_empty()
+                    || items.iter().all(|item| {
+                        let held = some.iter().copied().filter(|some| self.holds(some, item));
+                        self.invites(&rules.iter().copied().chain(held).collect::<Vec<_>>(), item)
+                    })
             }),
             _ => true,
         }
@@ -206,8 +239,11 @@ impl<'a> Whole<'a> {
                     ahead.push(&members[dice.roll(members.len())]);
                 }
             }
-            if schema.get("if").is_some() {
-                ahead.extend(schema.get(["then", "else"][dice.roll(2)]));
+            ahead.extend(schema.get("not").and_then(|denied| denied.get("not")));
+            if let Some(condition) = schema.get("if") {
+                let held = dice.roll(2) == 0;
+                ahead.extend(schema.get(if held { "then" } else { "else" }));
+                ahead.extend(held.then_some(condition));
             }
             let dependent = schema.get("dependentSchemas").and_then(Value::as_object).into_iter().flatten();
             ahead.extend(dependent.map(|(_, member)| member).filter(|_| dice.roll(2) == 0));
@@ -224,17 +260,18 @@ impl<'a> Whole<'a> {
             Some("integer") => json!(1),
             Some("boolean") => json!(true),
             Some("array") => {
-                let rules: Vec<&Value> = way.iter().filter_map(|schema| schema.get("items")).collect();
+                let mut rules: Vec<&Value> = way.iter().filter_map(|schema| schema.get("items")).collect();
+                rules.extend(way.iter().filter_map(|schema| schema.get("contains")));
                 (0..dice.roll(3)).map(|_| self.instance(&rules, dice, depth - 1)).collect()
             }
             _ => {
                 let mut made = Map::new();
+                let many = way.iter().any(|schema| schema.get("minProperties").is_some());
                 for key in KEYS.iter().chain(&["a1", "zb", "z"]) {
                     let sources = spoken(&way, key);
-                    let required = way.iter().any(|schema| {
-                        schema["required"].as_array().is_some_and(|names| names.contains(&json!(key)))
-                    });
-                    if required || (!sources.is_empty() && dice.roll(5) < 2) {
+                    let required = way.iter().any(|schema| lists(&schema["required"], key));
+                    let named = many || !sources.is_empty() || way.iter().any(|schema| names(schema, key));
+                    if required || (named && dice.roll(5) < if many { 4 } else { 2 }) {
                         made.insert((*key).to_owned(), self.instance(&sources, dice, depth - 1));
                     }
                 }
@@ -242,6 +279,31 @@ impl<'a> Whole<'a> {
             }
         }
     }
+}
+
+fn lists(names: &Value, key: &str) -> bool {
+    names.as_array().is_some_and(|names| names.contains(&json!(key)))
+}
+
+/// Whether a schema names a key without describing its values.
+fn names(schema: &Value, key: &str) -> bool {
+    let asked = schema.get("if").filter(|_| schema.get("then").is_some() || schema.get("else").is_some());
+    let listed = |names: &Value| lists(&names["enum"], key) || names["const"] == key;
+    let table = |name: &str| schema.get(name).and_then(Value::as_object).into_iter().flatten();
+    lists(&schema["required"], key)
+        || table("dependentRequired").any(|(name, others)| name == key || lists(others, key))
+        || table("dependentSchemas").any(|(name, _)| name == key)
+        || schema
+            .get("propertyNames")
+            .is_some_and(|names| listed(names) || names["anyOf"].as_array().into_iter().flatten().any(listed))
+        || asked.is_some_and(|asked| lists(&asked["required"], key) || asked["properties"].get(key).is_some())
+}
+
+/// At least the names that `schemas` speak of; all of them where there are references.
+fn names_in(schemas: &[&Value]) -> HashSet<&'static str> {
+    let text = format!("{schemas:?}");
+    let named = |key: &&str| text.contains("$ref") || text.contains(&format!("{key:?}"));
+    KEYS.iter().copied().filter(named).collect()
 }
 
 /// The schemas by which `schemas` speak of a key.

@@ -12,6 +12,7 @@ mod hostile;
 mod hostile_arguments;
 mod hostile_fuzz;
 mod invited;
+mod invited_indirectly;
 mod invited_properties;
 mod keys;
 mod layers;

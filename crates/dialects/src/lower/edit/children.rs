@@ -28,7 +28,7 @@ impl<'a> Lowerer<'a, '_> {
                 continue;
             }
             let path = self.step(list, key);
-            let edited = self.edit(Source { schema, path, resource: draft.resource });
+            let edited = self.edit(Source { schema, path, resource: draft.resource, asked: false });
             draft.adopt(&edited);
             let wire = self.keys.wire(key);
             if matches!(wire, Cow::Owned(_)) {
@@ -107,7 +107,7 @@ impl<'a> Lowerer<'a, '_> {
                 continue;
             }
             let path = self.step(list, key);
-            let edited = self.edit(Source { schema, path, resource: draft.resource });
+            let edited = self.edit(Source { schema, path, resource: draft.resource, asked: false });
             if speaks {
                 draft.adopt(&edited);
             }
@@ -152,7 +152,7 @@ impl<'a> Lowerer<'a, '_> {
         {
             self.change(draft.path, "additionalItems", Some(rest), Fate::Rewritten, "said by items");
             let path = self.step(draft.path, "additionalItems");
-            let edited = self.edit(Source { schema: rest, path, resource: draft.resource });
+            let edited = self.edit(Source { schema: rest, path, resource: draft.resource, asked: false });
             draft.adopt(&edited);
             draft.out.push((Cow::Borrowed("items"), edited.json));
         }
@@ -200,7 +200,7 @@ impl<'a> Lowerer<'a, '_> {
         let mut written = Vec::with_capacity(members.len());
         for (index, schema) in members.iter().enumerate() {
             let path = self.changes.paths.index(list, index);
-            let edited = self.edit(Source { schema, path, resource: draft.resource });
+            let edited = self.edit(Source { schema, path, resource: draft.resource, asked: false });
             exact &= edited.exact;
             relies |= edited.relies;
             changed |= !matches!(edited.json, Json::Same(_));

@@ -97,7 +97,7 @@ impl<'a> Lowerer<'a, '_> {
 
     pub(super) fn edit_plain_root(&mut self) -> Json<'a> {
         let root = self.root;
-        let edited = self.edit(Source { schema: root, path: PathId::ROOT, resource: 0 });
+        let edited = self.edit(Source { schema: root, path: PathId::ROOT, resource: 0, asked: false });
         let map = root.as_object();
         let typed = map.is_some_and(|map| map.member("type").is_some_and(|name| name == "object"));
         let properties = map.is_some_and(|map| map.member("properties").is_some_and(Value::is_object));
@@ -172,7 +172,7 @@ impl<'a> Lowerer<'a, '_> {
     pub(super) fn fold_root(&mut self) -> Json<'a> {
         let mut view = View::new(PathId::ROOT, Some(self.root));
         self.inexact.push(self.root);
-        self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0 }, &mut view);
+        self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0, asked: false }, &mut view);
         let unions = std::mem::take(&mut view.unions);
         self.fold(unions, &mut view);
         if let Some(values) = view.values.take()
@@ -263,7 +263,7 @@ impl<'a> Lowerer<'a, '_> {
                 let mut written = Vec::with_capacity(definitions.len());
                 for (name, schema) in definitions {
                     let path = self.step(list, name);
-                    let edited = self.edit(Source { schema, path, resource: 0 });
+                    let edited = self.edit(Source { schema, path, resource: 0, asked: false });
                     written.push((Cow::Borrowed(name.as_str()), edited.json));
                 }
                 out.push((Cow::Borrowed(*table), Json::Object(written)));

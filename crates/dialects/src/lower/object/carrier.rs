@@ -142,7 +142,7 @@ impl<'a> Lowerer<'a, '_> {
         for part in parts {
             if let Some(names) = part.names {
                 let path = self.step(part.path, "propertyNames");
-                sources.push(Source { schema: names, path, resource: part.resource });
+                sources.push(Source { schema: names, path, resource: part.resource, asked: false });
                 self.change(
                     part.path,
                     "propertyNames",

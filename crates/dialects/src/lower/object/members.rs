@@ -2,6 +2,7 @@
 
 use super::super::Lowerer;
 use super::super::view::{ObjectPart, View};
+use super::further::Further;
 use super::spoken::Described;
 use crate::dialect::Additional;
 use crate::report::Fate;
@@ -19,6 +20,13 @@ pub(super) enum Undeclared<'a> {
         /// What may hold as well.
         may: Vec<Source<'a>>,
     },
+}
+
+impl Undeclared<'_> {
+    /// Any value under any key.
+    pub(super) fn anything() -> Self {
+        Self::Allowed { kinds: vec![Vec::new()], may: Vec::new() }
+    }
 }
 
 /// Alternatives of an object, of which one must hold, or conditions, of which any may.
@@ -68,7 +76,7 @@ impl<'a> Choice<'a> {
 }
 
 /// The keys that a part names.
-fn named<'p, 'a>(part: &'p ObjectPart<'a>) -> impl Iterator<Item = &'a str> + use<'p, 'a> {
+pub(super) fn named<'p, 'a>(part: &'p ObjectPart<'a>) -> impl Iterator<Item = &'a str> + use<'p, 'a> {
     let declared = part.properties.into_iter().flatten();
     let declared = declared.filter(|(name, schema)| *name != "required" || !schema.is_array());
     declared.map(|(name, _)| name.as_str()).chain(part.required.iter().copied())
@@ -83,11 +91,13 @@ pub(super) struct Said<'a> {
     pub(super) conditions: Choice<'a>,
     /// Whether these are all conditions.
     complete: bool,
+    /// What they say about keys beyond declaring, requiring or inviting them.
+    pub(super) further: Option<Box<Further<'a>>>,
 }
 
 impl<'a> Said<'a> {
     /// Everything that need not hold.
-    fn uncertain(&self) -> impl Iterator<Item = &ObjectPart<'a>> {
+    pub(super) fn uncertain(&self) -> impl Iterator<Item = &ObjectPart<'a>> {
         self.alternatives.iter().chain([&self.conditions]).flat_map(|set| &set.alternatives).flatten()
     }
 }
@@ -120,7 +130,7 @@ pub(super) struct Property<'a> {
 }
 
 impl<'a> Property<'a> {
-    fn new(name: &'a str, described: Described<'a>, conditional: bool) -> Self {
+    pub(super) fn new(name: &'a str, described: Described<'a>, conditional: bool) -> Self {
         let Described { kinds, may } = described;
         let kinds = match kinds.as_slice() {
             [kind] => match kind.as_slice() {
@@ -223,7 +233,10 @@ impl<'a> Lowerer<'a, '_> {
         let parts = std::mem::take(&mut view.objects);
         let alternatives = std::mem::take(&mut view.alternatives).into_iter().map(Choice::new).collect();
         let found = self.discover(&std::mem::take(&mut view.conditional));
-        Said { parts, alternatives, conditions: Choice::new(found.objects), complete: found.complete }
+        let conditions = Choice::new(found.objects);
+        let mut said = Said { parts, alternatives, conditions, complete: found.complete, further: None };
+        said.further = self.further(&said);
+        said
     }
 
     /// The properties that all parts of `view` declare together.
@@ -287,7 +300,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         if !said.complete && self.closes() {
             // What it would declare is not known: whatever it is, it must get through.
-            return Undeclared::Allowed { kinds: vec![Vec::new()], may: Vec::new() };
+            return Undeclared::anything();
         }
         match any {
             Some(kinds) if all.is_empty() => Undeclared::Allowed { kinds, may },
@@ -302,11 +315,13 @@ impl<'a> Lowerer<'a, '_> {
         for (pattern, schema) in part.patterns.into_iter().flatten() {
             if schema != &Value::Bool(false) {
                 let list = self.step(part.path, "patternProperties");
-                found.push(self.source(schema, list, pattern, part.resource));
+                let source = self.source(schema, list, pattern, part.resource);
+                found.push(Source { asked: part.asked, ..source });
             }
         }
         if let Some(schema @ Value::Object(_)) = part.additional {
-            found.push(self.source(schema, part.path, "additionalProperties", part.resource));
+            let source = self.source(schema, part.path, "additionalProperties", part.resource);
+            found.push(Source { asked: part.asked, ..source });
         }
         found
     }
@@ -338,7 +353,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 let path = self.step(list, name);
                 if alone && part.patterns.is_none() {
-                    let kinds = Kinds::One(Source { schema, path, resource: part.resource });
+                    let kinds = Kinds::One(Source { schema, path, resource: part.resource, asked: false });
                     found.push(Property { name, kinds, may: Vec::new(), conditional: false });
                 } else if said.parts.len() > 1 && self.spoken(&said.parts, name).forbidden {
                     self.change(path, "", None, Fate::Rewritten, "another rule forbids it: left out");
@@ -349,7 +364,7 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         let required = required_names(said);
-        for part in said.uncertain() {
+        for part in said.uncertain().filter(|part| !part.asked) {
             for (name, schema) in part.properties.into_iter().flatten() {
                 if (name != "required" || !schema.is_array()) && known.insert(name) {
                     let described = self.described(said, name, required.contains(name));
@@ -361,7 +376,8 @@ impl<'a> Lowerer<'a, '_> {
         if wants_all && !matches!(undeclared, Undeclared::Forbidden) {
             // Required, but declared nowhere: any value will do.
             let own = said.parts.iter().map(|part| (part, true));
-            for (part, always) in own.chain(said.uncertain().map(|part| (part, false))) {
+            let others = said.uncertain().filter(|part| !part.asked).map(|part| (part, false));
+            for (part, always) in own.chain(others) {
                 for name in &part.required {
                     let declared = |properties: &Map<String, Value>| {
                         properties

@@ -2,6 +2,7 @@
 
 mod carrier;
 mod depth;
+mod further;
 mod members;
 mod spoken;
 
@@ -13,7 +14,7 @@ use super::view::{ObjectPart, View};
 use crate::dialect::EmptyObject;
 use crate::json::Json;
 use crate::options::Open;
-use crate::plan::{Codec, NULL_TEXT, ObjectCodec, PropertyCodec, Rest, all_hold, is_bound};
+use crate::plan::{Codec, ObjectCodec, PropertyCodec, Rest, all_hold, is_bound};
 use crate::report::{Fate, PathId};
 use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::{Value, json};
@@ -23,14 +24,29 @@ use std::sync::Arc;
 pub(crate) use members::Kinds as PropertyKinds;
 use members::{Kinds, Property, Said, Undeclared, required_names, says_nothing};
 
+/// The word for null, and the texts that stand for texts which look like it: each escapes the one before.
+const NULLS: [&str; 8] = [
+    "(null)",
+    r"\(null)",
+    r"\\(null)",
+    r"\\\(null)",
+    r"\\\\(null)",
+    r"\\\\\(null)",
+    r"\\\\\\(null)",
+    r"\\\\\\\(null)",
+];
+
 impl<'a> Lowerer<'a, '_> {
     pub(crate) fn lower_object(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
         if self.too_deep(place, 1) {
             return self.hoist(view, place, Self::lower_object);
         }
         let said = self.said(view);
-        let undeclared = self.undeclared(&said);
-        let properties = self.properties(&said, &undeclared);
+        let mut undeclared = self.undeclared(&said);
+        let mut properties = self.properties(&said, &undeclared);
+        if let Some(further) = said.further.as_ref().filter(|_| self.closes()) {
+            self.go_further(&said, further, &mut properties, &mut undeclared, place.root);
+        }
         let open = match &undeclared {
             Undeclared::Forbidden => false,
             Undeclared::Allowed { .. } => true,
@@ -190,20 +206,20 @@ impl<'a> Lowerer<'a, '_> {
 
     /// The escaped forms of texts of `node` that could be mistaken for the word for null, unless it takes them anyway.
     #[inline(never)]
-    fn escaped_nulls(&self, node: &Node<'a>) -> Vec<String> {
-        let mut left: Vec<String> = (0..8).map(|escapes| "\\".repeat(escapes) + NULL_TEXT).collect();
-        let all = left.clone();
+    fn escaped_nulls(&self, node: &Node<'a>) -> Vec<&'static str> {
+        let mut left = NULLS.to_vec();
         self.retain_refused(node, &mut left, 8);
-        let taken = |text: &String| !left.contains(text);
-        all.windows(2)
+        let taken = |text: &str| !left.contains(&text);
+        NULLS
+            .windows(2)
             .filter_map(|pair| pair.first().zip(pair.get(1)))
             .filter(|(text, escaped)| taken(text) && !taken(escaped))
-            .map(|(_, escaped)| escaped.clone())
+            .map(|(_, escaped)| *escaped)
             .collect()
     }
 
     /// Leaves only `texts` that are not among the values of `node`, also behind references.
-    fn retain_refused(&self, node: &Node<'a>, texts: &mut Vec<String>, depth: usize) {
+    fn retain_refused(&self, node: &Node<'a>, texts: &mut Vec<&'static str>, depth: usize) {
         if node.free {
             texts.clear();
         }
@@ -218,7 +234,7 @@ impl<'a> Lowerer<'a, '_> {
             return;
         }
         if let Some(values) = &node.values {
-            texts.retain(|text| !values.iter().any(|value| value.as_str() == Some(text)));
+            texts.retain(|text| !values.iter().any(|value| value.as_str() == Some(*text)));
             return;
         }
         let bounds: Vec<(Keyword, Value)> = node
@@ -227,7 +243,7 @@ impl<'a> Lowerer<'a, '_> {
             .filter_map(|(name, bound)| Some((Keyword::parse(name)?, bound.to_value())))
             .filter(|(keyword, _)| is_bound(*keyword))
             .collect();
-        let all: Vec<Value> = texts.iter().map(|text| Value::from(text.as_str())).collect();
+        let all: Vec<Value> = texts.iter().map(|text| Value::from(*text)).collect();
         let mut taken = all_hold(&bounds, &all).into_iter();
         texts.retain(|_| !taken.next().unwrap_or_default());
     }

@@ -26,6 +26,13 @@ pub(super) struct Spoken<'a> {
     pub(super) forbidden: bool,
 }
 
+impl<'a> Spoken<'a> {
+    fn add(&mut self, source: Source<'a>) {
+        // What is only asked need not hold for the key to come.
+        if source.asked { self.unsure.push(source) } else { self.sources.push(source) }
+    }
+}
+
 /// The schemas that describe one key.
 pub(super) struct Described<'a> {
     /// Any of these kinds, each described by all of its sources.
@@ -45,12 +52,14 @@ impl<'a> Lowerer<'a, '_> {
     pub(super) fn spoken(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> Spoken<'a> {
         let mut spoken = Spoken::default();
         for part in parts {
+            let asked = part.asked;
             let mut hit = false;
             if let Some((key, schema)) = part.properties.and_then(|properties| properties.get_key_value(name))
                 && !(name == "required" && schema.is_array())
             {
                 let list = self.step(part.path, "properties");
-                spoken.sources.push(self.source(schema, list, key, part.resource));
+                let source = self.source(schema, list, key, part.resource);
+                spoken.add(Source { asked, ..source });
                 spoken.declared = true;
                 hit = true;
             }
@@ -64,7 +73,7 @@ impl<'a> Lowerer<'a, '_> {
                 let source = self.source(schema, list, pattern, part.resource);
                 spoken.invited |= schema != &Value::Bool(false);
                 if fits.is_some() {
-                    spoken.sources.push(source);
+                    spoken.add(Source { asked, ..source });
                 } else {
                     spoken.unsure.push(source);
                 }
@@ -77,7 +86,7 @@ impl<'a> Lowerer<'a, '_> {
                     spoken.invited = true;
                     if schema.is_object() {
                         let source = self.source(schema, part.path, "additionalProperties", part.resource);
-                        spoken.sources.push(source);
+                        spoken.add(Source { asked, ..source });
                     }
                 }
             }
@@ -101,7 +110,8 @@ impl<'a> Lowerer<'a, '_> {
     ) -> Option<Described<'a>> {
         let mut own = self.spoken(&said.parts, name);
         let mut may = std::mem::take(&mut own.unsure);
-        let mut ways = vec![Way { invited: own.invited || required, sources: own.sources }];
+        let invited = own.invited || required || said.mentions(name);
+        let mut ways = vec![Way { invited, sources: own.sources }];
         for set in &said.alternatives {
             let mut choices: Vec<Way<'a>> = Vec::new();
             let mut silent = false;
