@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateway_protocol::RawJson;
@@ -29,6 +30,7 @@ pub struct CommandHandler {
     groups: Vec<Vec<Template>>,
     env: BTreeMap<String, String>,
     cwd: Option<PathBuf>,
+    withheld: Arc<[String]>,
     stdin: CommandInput,
     max_bytes: usize,
 }
@@ -68,6 +70,7 @@ impl CommandHandler {
             groups,
             env: BTreeMap::new(),
             cwd: None,
+            withheld: Arc::default(),
             stdin,
             max_bytes: ANSWER_BYTES,
         })
@@ -77,6 +80,13 @@ impl CommandHandler {
     #[must_use]
     pub fn in_environment(mut self, env: BTreeMap<String, String>, cwd: Option<PathBuf>) -> Self {
         (self.env, self.cwd) = (env, cwd);
+        self
+    }
+
+    /// Without variables of ours that it would inherit; those of its own environment stay.
+    #[must_use]
+    pub fn without_variables(mut self, names: Arc<[String]>) -> Self {
+        self.withheld = names;
         self
     }
 
@@ -101,7 +111,13 @@ impl CommandHandler {
 
     pub(super) async fn run(&self, arguments: &RawJson) -> Result<RawJson, String> {
         let args = self.args(&object(arguments)?)?;
-        let program = Program { command: &self.command, args: &args, env: &self.env, cwd: self.cwd.as_ref() };
+        let program = Program {
+            command: &self.command,
+            args: &args,
+            env: &self.env,
+            cwd: self.cwd.as_ref(),
+            withheld: &self.withheld,
+        };
         let (mut process, streams) = Process::spawn(&program).map_err(|error| error.to_string())?;
         let mut stdin = streams.stdin;
         let input = match self.stdin {

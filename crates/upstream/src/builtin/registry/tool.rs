@@ -1,6 +1,7 @@
 //! One registered tool: what is told about it, and what does its work.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateway_protocol::RawJson;
@@ -115,6 +116,15 @@ impl RegisteredTool {
     ) -> Result<Self, RegisterError> {
         let definition = definition(name, about)?;
         Ok(Self { name: name.to_owned(), definition, handler, timeout: TIMEOUT, origin })
+    }
+
+    /// The same without variables of ours, where a program does its work.
+    #[must_use]
+    pub(crate) fn without_variables(mut self, names: &Arc<[String]>) -> Self {
+        if let Handler::Command(command) = self.handler {
+            self.handler = Handler::Command(command.without_variables(Arc::clone(names)));
+        }
+        self
     }
 
     /// Its name.
