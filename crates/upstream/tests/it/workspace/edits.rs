@@ -218,6 +218,24 @@ async fn texts_are_replaced() {
     check(replace, "a\n", json!(r#"{"search": "a", "replace": "b"}"#), "b\n").await;
 }
 
+/// A file whose lines end in two ways: texts are found across both, and new lines end as the line that they begin in.
+#[tokio::test]
+async fn mixed_line_ends_are_kept_by_replacements() {
+    let replace = "search_and_replace";
+    let one = |search: &str, replaced: &str| json!([{"search": search, "replace": replaced}]);
+    let mixed = "a\r\nb\nc\r\nd\n";
+    check(replace, mixed, one("a\nb", "x"), "x\nc\r\nd\n").await;
+    check(replace, mixed, one("b\nc\n", "x\n"), "a\r\nx\nd\n").await;
+    check(replace, mixed, one("a\r\nb\r\n", "x\r\ny\r\n"), "x\r\ny\r\nc\r\nd\n").await;
+    check(replace, mixed, one("c", "x\ny"), "a\r\nb\nx\r\ny\r\nd\n").await;
+    check(replace, mixed, one("b", "x\r\ny"), "a\r\nx\ny\nc\r\nd\n").await;
+    check(replace, mixed, one("\nb", "\nx\ny"), "a\r\nx\r\ny\nc\r\nd\n").await;
+    let regex = json!([{"search": "([ac])", "replace": "$1\n$1", "use_regex": true}]);
+    check(replace, mixed, regex, "a\r\na\r\nb\nc\r\nc\r\nd\n").await;
+    let ranged = json!([{"search": "c", "replace": "x\ny", "start_line": 3, "end_line": 3}]);
+    check(replace, mixed, ranged, "a\r\nb\nx\r\ny\r\nd\n").await;
+}
+
 #[tokio::test]
 async fn replacements_that_cannot_be_made_change_nothing() {
     let replace = "search_and_replace";
