@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::arguments::Arguments;
-use super::limits::EDITS;
+use super::limits::{EDITS, REPLACEMENTS, replaced_bytes};
 use super::path::{RelativePath, Wanted, shown};
 use super::read::read_whole;
 use super::search::{Case, compile};
@@ -66,16 +66,21 @@ fn insertion(operation: &Map<String, Value>, lines: usize) -> Result<(usize, Str
 pub(super) fn search_and_replace(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
     arguments.only(&["path", "operations"])?;
     let path = RelativePath::parse(arguments.text("path")?, Wanted::File)?;
-    let operations = arguments.objects("operations", EDITS)?;
+    let mut operations = Vec::new();
+    // Before anybody has to wait for this call: expressions take long to compile.
+    for (index, operation) in arguments.objects("operations", REPLACEMENTS)?.iter().enumerate() {
+        job.check()?;
+        operations.push(Replacement::read(operation).map_err(|why| of_operation(&path, index, &why))?);
+    }
     let _one_at_a_time = job.writing();
     let (text, before) = read_whole(job, &path)?;
     let mut now = FileText::of(&text);
     let mut replaced = 0;
+    let mut budget = replaced_bytes(job.spec.max_file_bytes);
     for (index, operation) in operations.iter().enumerate() {
         job.check()?;
         let fault = |why: String| of_operation(&path, index, &why);
-        let operation = Replacement::read(operation).map_err(fault)?;
-        replaced += operation.apply(job, &mut now).map_err(fault)?;
+        replaced += operation.apply(job, &mut now, &mut budget).map_err(fault)?;
     }
     let changed = now.to_text();
     if changed != text {
@@ -146,8 +151,8 @@ impl Replacement {
         })
     }
 
-    /// Replaces in the lines of its range, and gives how often.
-    fn apply(&self, job: &Job<'_>, lines: &mut FileText) -> Result<usize, String> {
+    /// Replaces in the lines of its range, and gives how often. What it reads is taken from the budget.
+    fn apply(&self, job: &Job<'_>, lines: &mut FileText, budget: &mut usize) -> Result<usize, String> {
         let count = lines.lines.len();
         let start = self.first.map_or(0, |line| line - 1);
         let end = self.last.map_or(count, |line| line.min(count));
@@ -161,6 +166,9 @@ impl Replacement {
         } else {
             lines.lines.get(start..end).unwrap_or_default().join("\n")
         };
+        *budget = budget
+            .checked_sub(text.len())
+            .ok_or("there are too many operations for a file of this size; make several calls")?;
         let (changed, replaced) = self.replaced(job, &text)?;
         if replaced == 0 {
             return Err(format!("{} was not found", shown_line(&self.search)));

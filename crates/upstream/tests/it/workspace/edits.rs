@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::workbench::Bench;
+use super::workbench::{Bench, Resolves};
 
 /// Calls a tool on a file with this text, and compares what the file has then.
 async fn check(tool: &str, before: &str, what: Value, after: &str) {
@@ -234,6 +234,24 @@ async fn mixed_line_ends_are_kept_by_replacements() {
     check(replace, mixed, regex, "a\r\na\r\nb\nc\r\nc\r\nd\n").await;
     let ranged = json!([{"search": "c", "replace": "x\ny", "start_line": 3, "end_line": 3}]);
     check(replace, mixed, ranged, "a\r\nb\nx\r\ny\r\nd\n").await;
+}
+
+#[tokio::test]
+async fn replacements_are_bounded_in_number_and_work() {
+    let replace = "search_and_replace";
+    let times = |count: usize| json!(vec![json!({"search": "a", "replace": "a"}); count]);
+    refuse(replace, "a\n", times(101), "must have 1 to 100 entries, not 101").await;
+    check(replace, "a\n", times(100), "a\n").await;
+    // A file of the longest length is read 64 times, and no more.
+    let bench = Bench::with(Resolves::Kernel, |spec| spec.max_file_bytes = 1_000);
+    bench.put("f.txt", "a".repeat(1_000));
+    let call = async |count| bench.call(replace, json!({"path": "f.txt", "operations": times(count)})).await;
+    assert_eq!(call(64).await.unwrap(), "Replaced in f.txt: 64000 places");
+    let refused = call(65).await.unwrap_err();
+    assert!(
+        refused.contains("operation 65: there are too many operations for a file of this size"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
