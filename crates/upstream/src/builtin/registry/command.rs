@@ -3,7 +3,8 @@
 //! No shell is involved. The arguments of a call reach the program in one of two ways: as JSON on its standard input, or
 //! in places that the template names: `["log", "--author={author}", "--", "{path}"]`. A place is one argument of the
 //! program or a part of one, whatever its value is. A value never becomes an option by surprise: where it would stand
-//! first in its argument and begins with `-`, the call is refused, unless `--` stands before it in the template.
+//! first in its argument and begins with `-`, the call is refused, unless `--` stands before it in the template. Nor does a
+//! value become code: a place in what a shell or another interpreter is told to run is refused.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::endpoint::ANSWER_BYTES;
 use super::handler::{object, result_of, text_result};
+use super::interpreter::place_in_code;
 use crate::connection::{Process, Program};
 
 /// How much of standard error is kept.
@@ -46,7 +48,7 @@ pub enum CommandInput {
 
 /// One argument of the program: texts and places in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Template(Vec<Piece>);
+pub(super) struct Template(Vec<Piece>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
@@ -63,6 +65,12 @@ impl CommandHandler {
         }
         let read = |group: &Vec<String>| group.iter().map(|text| Template::parse(text)).collect();
         let groups: Vec<Vec<Template>> = groups.iter().map(read).collect::<Result<_, String>>()?;
+        if let Some(place) = place_in_code(command, groups.iter().flatten()) {
+            return Err(format!(
+                "`{{{place}}}` stands in code, so that whoever calls could run anything; give it as an argument behind the \
+                 code, which a shell knows as \"$1\""
+            ));
+        }
         let has_places = groups.iter().flatten().any(|template| template.places().next().is_some());
         let stdin = if has_places { CommandInput::Nothing } else { CommandInput::Json };
         Ok(Self {
@@ -250,11 +258,19 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    fn places(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn places(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Place(name) => Some(name.as_str()),
             Piece::Text(_) => None,
         })
+    }
+
+    /// The text before the first place; all of it where there is none.
+    pub(super) fn begin(&self) -> &str {
+        match self.0.first() {
+            Some(Piece::Text(text)) => text,
+            Some(Piece::Place(_)) | None => "",
+        }
     }
 
     /// The text; nothing where a place has no value.

@@ -9,6 +9,7 @@ mod address;
 mod command;
 mod endpoint;
 mod handler;
+mod interpreter;
 mod network;
 mod tool;
 
