@@ -14,12 +14,15 @@ use std::time::Duration;
 use gateway_protocol::RawJson;
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
 
 use super::endpoint::ANSWER_BYTES;
 use super::handler::{object, result_of, text_result};
 use super::interpreter::place_in_code;
 use crate::connection::{Process, Program};
 
+/// How long the streams of a program are read once it has ended, with all that could be found of what it started.
+const STREAMS: Duration = Duration::from_millis(500);
 /// How much of standard error is kept.
 const STDERR: usize = 16 << 10;
 /// How much of it is shown.
@@ -139,29 +142,42 @@ impl CommandHandler {
             drop(stdin);
         };
         let too_much = || format!("`{}` wrote more than {} bytes", self.command, self.max_bytes);
-        let reading = async {
-            tokio::try_join!(
-                async {
-                    feed.await;
-                    Ok(())
-                },
-                async { read_within(streams.stdout, self.max_bytes).await.ok_or_else(too_much) },
-                async { Ok(read_last(streams.stderr, STDERR).await) },
-            )
-        };
-        tokio::pin!(reading);
-        // Dropped while it is awaited, or left by an error, the process ends with all that it started.
-        let (read, (how, is_good)) = tokio::select! {
-            read = &mut reading => (Some(read?), process.exit().await),
-            exit = process.exit() => (None, exit),
-        };
-        // What it left running has nobody to talk to any more, and may hold its streams open.
-        process.end(Duration::ZERO).await;
-        let ((), output, errors) = match read {
-            Some(read) => read,
-            None => reading.await?,
+        let (mut output, mut errors) = (Vec::new(), Vec::new());
+        let (how, is_good) = {
+            let reading = async {
+                tokio::try_join!(
+                    async {
+                        feed.await;
+                        Ok(())
+                    },
+                    async {
+                        let is_whole = read_within(streams.stdout, &mut output, self.max_bytes).await;
+                        if is_whole { Ok(()) } else { Err(too_much()) }
+                    },
+                    async {
+                        read_last(streams.stderr, &mut errors, STDERR).await;
+                        Ok(())
+                    },
+                )
+            };
+            tokio::pin!(reading);
+            // Dropped while it is awaited, or left by an error, the process ends with all that it started.
+            let (read, exit) = tokio::select! {
+                read = &mut reading => (Some(read), process.exit().await),
+                exit = process.exit() => (None, exit),
+            };
+            // What it left running has nobody to talk to any more, and may hold its streams open.
+            process.end(Duration::ZERO).await;
+            match read {
+                Some(read) => read?,
+                // What hid so well that it was not ended may hold them for ever; what came so far is all then.
+                None => timeout(STREAMS, reading).await.unwrap_or(Ok(((), (), ())))?,
+            };
+            exit
         };
         let output = String::from_utf8_lossy(&output);
+        let errors =
+            String::from_utf8_lossy(errors.get(errors.len().saturating_sub(STDERR)..).unwrap_or_default());
         if !is_good {
             let said = [errors.trim(), output.trim()].into_iter().find(|text| !text.is_empty());
             let said = said.map_or_else(String::new, |said| {
@@ -290,18 +306,16 @@ impl Template {
     }
 }
 
-/// All that a stream gives, unless it is more than `limit`.
-async fn read_within(stream: impl AsyncRead + Unpin, limit: usize) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
+/// Reads all that a stream gives; whether that is not more than `limit`.
+async fn read_within(stream: impl AsyncRead + Unpin, bytes: &mut Vec<u8>, limit: usize) -> bool {
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     // A stream that breaks has given what it could.
-    let _ = stream.take(most).read_to_end(&mut bytes).await;
-    (bytes.len() <= limit).then_some(bytes)
+    let _ = stream.take(most).read_to_end(bytes).await;
+    bytes.len() <= limit
 }
 
-/// The end of what a stream gives.
-async fn read_last(mut stream: impl AsyncRead + Unpin, limit: usize) -> String {
-    let mut bytes = Vec::new();
+/// Keeps at least the last `limit` bytes of what a stream gives, and at most twice as many.
+async fn read_last(mut stream: impl AsyncRead + Unpin, bytes: &mut Vec<u8>, limit: usize) {
     let mut piece = vec![0; 4 << 10];
     while let Ok(count @ 1..) = stream.read(&mut piece).await {
         bytes.extend_from_slice(piece.get(..count).unwrap_or_default());
@@ -309,6 +323,4 @@ async fn read_last(mut stream: impl AsyncRead + Unpin, limit: usize) -> String {
             bytes.drain(..bytes.len() - limit);
         }
     }
-    let start = bytes.len().saturating_sub(limit);
-    String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
 }

@@ -204,3 +204,23 @@ fn a_place_in_code_is_refused() {
     check(&["grep", "-c", "{x}"], None);
     check(&["git", "-c", "{x}", "log"], None);
 }
+
+/// A program that starts another one, which leaves its group and forgets its environment, so that it is not found.
+#[tokio::test]
+async fn streams_that_somebody_holds_open_do_not_hold_the_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = |name: &str| {
+        let path = folder.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path.display().to_string()
+    };
+    let (ready, gate) = (pipe("ready"), pipe("gate"));
+    let hidden = format!("echo > {ready}; cat {gate}");
+    let script = format!("setsid env -i sh -c '{hidden}' & read line < {ready}; echo said");
+    let handler = CommandHandler::new("sh", &groups(&[&["-c", &script]])).unwrap();
+    let outcome = run(&registry(handler), "x", &json!({})).await;
+    // Lets it end: it waits for somebody who writes, and there is nobody more to read if it is gone already.
+    let opened = std::fs::OpenOptions::new().read(true).write(true).open(&gate).unwrap();
+    drop(opened);
+    assert_eq!(outcome, Ok(text("said\n")));
+}
