@@ -257,7 +257,7 @@ impl Parts {
         if block.members.len() > most {
             top.error("tools", &format!("has more than {most} tools; \"registry.maxTools\" allows more"));
         }
-        for tool in self.registry.tools.iter().filter(|tool| tool.definition().len() > bytes) {
+        for tool in self.registry.tools.iter().filter(|tool| tool.bytes() > bytes) {
             let text = format!("has more than {bytes} bytes; \"registry.maxDefinitionBytes\" allows more");
             block.error(tool.name(), &text);
         }

@@ -69,7 +69,7 @@ pub enum RegisterError {
         message: String,
     },
     /// The definition is too long.
-    #[error("the definition has {bytes} bytes; at most {limit} are taken")]
+    #[error("the definition and its endpoint have {bytes} bytes; at most {limit} are taken")]
     TooLong {
         /// Its bytes.
         bytes: usize,
@@ -135,6 +135,15 @@ impl RegisteredTool {
     /// Its definition, as `tools/list` gives it.
     pub fn definition(&self) -> &RawJson {
         &self.definition
+    }
+
+    /// The bytes of what it was registered with: its definition, and the address and headers of an endpoint.
+    pub(crate) fn bytes(&self) -> usize {
+        let handler = match &self.handler {
+            Handler::Endpoint(endpoint) => endpoint.bytes(),
+            Handler::Function(_) | Handler::Command(_) => 0,
+        };
+        self.definition.len() + handler
     }
 
     /// What does its work.

@@ -88,7 +88,7 @@ fn what_is_wrong_is_told_with_its_place() {
         r#"{"handler": {"url": "http://a", "headers": {"b c": "d"}}}"#,
         &(at(".handler.headers.b c", "is no name of a header")
             + "\n"
-            + &at(".handler.url", "`b c` is no name of a header")),
+            + &at(".handler.headers", "`b c` is no name of a header")),
     );
     check_error(
         r#"{"handler": {"url": "http://${NOT_SET}/"}}"#,

@@ -195,11 +195,15 @@ async fn the_network_registers_endpoints_only() {
         .await;
     check(json!({"handler": {"url": "http://u:p@1.1.1.1/"}}), "`handler.url` the address must not hold")
         .await;
-    check(
-        json!({"handler": {"url": "http://1.1.1.1/", "headers": {"host": "x"}}}),
-        "`handler.url` the header",
-    )
-    .await;
+    for name in ["host", "Expect", "upgrade", "TE", "trailer", "content-encoding", "transfer-encoding"] {
+        check(
+            json!({"handler": {"url": "http://1.1.1.1/", "headers": {name: "x"}}}),
+            &format!("`handler.headers` the header `{name}` is decided by the gateway"),
+        )
+        .await;
+    }
+    let long = json!({"url": "http://1.1.1.1/", "headers": {"x-a": "b".repeat(64 << 10)}});
+    check(json!({"handler": long}), "the definition and its endpoint have 65").await;
     check(json!({"handler": {"url": "http://1.1.1.1/"}, "comand": 1}), "`comand` is not known here").await;
     check(json!({"handler": {"url": "http://1.1.1.1/"}, "name": "y"}), "`name` is another").await;
     check(json!({"handler": {"url": "http://1.1.1.1/"}, "timeout": "2h"}), "`timeout` must be").await;
