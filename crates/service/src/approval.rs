@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gateway_protocol::{RawJson, method};
 use gateway_store::matches_pattern;
-use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, Fallback};
+use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
@@ -192,10 +192,8 @@ impl Gateway {
         policy(&self.config().approval, tool) == Approval::Ask
     }
 
-    /// Whether the policy lets the server that stands in for another one run the same tool.
-    pub(crate) fn may_fall_back(&self, tool: &CatalogueTool) -> bool {
-        let spec = self.fleet().spec(tool.server.as_str());
-        let Some(Fallback::Server(other)) = spec.and_then(|spec| spec.fallback.clone()) else { return true };
+    /// Whether the policy lets a server that stands in for another one run its tool.
+    pub(crate) fn may_stand_in(&self, other: &UpstreamId, tool: &CatalogueTool) -> bool {
         let catalogue = self.fleet().catalogue();
         let there = catalogue.get(other.as_str(), &tool.name);
         there.is_none_or(|there| policy(&self.config().approval, there) == Approval::Allow)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gateway_dialects::arguments::{Coercion, render_issues};
 use gateway_protocol::{CallResultView, RawJson, ResultType};
 use gateway_store::{CallRecord, Outcome, Permit};
-use gateway_upstream::{CallError, CallOptions, Catalogue, CatalogueTool};
+use gateway_upstream::{CallError, CallOptions, Catalogue, CatalogueTool, UpstreamId};
 use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -245,7 +245,6 @@ impl Gateway {
             self.record_refusal(call, permit, &failure);
             return Err(failure);
         }
-        options.stays = !self.may_fall_back(tool);
         let mut entry = Entry::new(self, call, permit);
         // A call that brings answers is another call than the same one without them.
         let cacheable =
@@ -257,13 +256,14 @@ impl Gateway {
             entry.finish_with(&done);
             return Ok(done);
         }
+        let is_refused = |other: &UpstreamId| !self.may_stand_in(other, tool);
         let outcome = match &context.progress {
-            None => self.fleet().call(tool, Some(arguments), &options).await,
+            None => self.fleet().call_unless(tool, Some(arguments), &options, is_refused).await,
             Some(sink) => {
                 let (sender, told) = mpsc::channel(TOLD);
                 options.progress = Some(sender);
                 sink.watcher(&tool.server, &tool.name)
-                    .watch(told, self.fleet().call(tool, Some(arguments), &options))
+                    .watch(told, self.fleet().call_unless(tool, Some(arguments), &options, is_refused))
                     .await
             }
         };

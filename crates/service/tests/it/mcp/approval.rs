@@ -1,11 +1,15 @@
 //! Calls that are refused, or wait until somebody approves them, on every way.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gateway_service::{Secret, ServiceConfig};
-use gateway_upstream::{Approval, FleetOptions, Handler, RegisteredTool};
+use gateway_testkit::{Fault, Fixture, count_lines};
+use gateway_upstream::{
+    Approval, Endpoint, Fallback, FleetOptions, Handler, RegisteredTool, UpstreamId, UpstreamSpec,
+};
 use serde_json::{Value, json};
 
 use super::wire::{Caller, Era, Front, Way, everything};
@@ -294,5 +298,33 @@ async fn a_registered_tool_whose_schema_cannot_be_checked_does_not_run() {
         let target = format!("/registry/{}", name.replace('.', "%2e"));
         let about = json!({"handler": {"url": "http://198.51.100.1/"}});
         assert_eq!(service.send("PUT", &target, ADMIN, &about.to_string()).await.status, 400, "{name}");
+    }
+}
+
+/// The first server never answers, and what it is asked may run again, so that the second one takes over if it may.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_never_goes_past_the_policy() {
+    let files = tempfile::tempdir().unwrap();
+    let server = |id: &str, fixture: Fixture| {
+        let fixture = fixture.counter(&files.path().join(id));
+        let (program, args) = fixture.command().unwrap();
+        let command = program.to_str().unwrap().to_owned();
+        UpstreamSpec::new(id, Endpoint::Stdio { command, args, env: BTreeMap::new(), cwd: None })
+    };
+    let body = r#"{"server":"first","tool":"count_idempotent","arguments":{}}"#;
+    for (approval, ran) in [(Approval::Deny, 0), (Approval::Ask, 0), (Approval::Allow, 1)] {
+        let mut first = server("first", Fixture::stdio().mode(Fault::NeverAnswers));
+        first.timeouts.call = Duration::from_millis(300);
+        first.fallback = Some(Fallback::Server(UpstreamId::new("second")));
+        let specs = vec![first, server("second", Fixture::stdio())];
+        let service = Service::with_servers(specs, |config| {
+            config.approval.tools = vec![("second/*".to_owned(), approval)];
+        })
+        .await;
+        service.running.gateway().fleet().listed(&[], Duration::from_secs(30)).await;
+        let called = service.post("/call_tool", body).await;
+        let (status, count) = (called.status, count_lines(&files.path().join("second")));
+        assert_eq!((status == 200, count), (ran == 1, ran), "{approval:?}: {}", called.body);
+        service.running.shutdown().await;
     }
 }
