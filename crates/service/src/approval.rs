@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::canonical::{Members, canonical};
 use crate::config::ApprovalConfig;
 use crate::context::RequestContext;
 use crate::errors::code;
@@ -299,8 +300,7 @@ fn required(tool: &CatalogueTool, why: &str, approval: Option<String>) -> Failur
 
 /// The arguments for people, without the white space between them, in which much can be hidden; and whether that is all.
 fn shown(arguments: &RawJson) -> (String, bool) {
-    let value: Value = arguments.read().unwrap_or_default();
-    let text = value.to_string();
+    let text = canonical(arguments, Members::AsTheyCame);
     let length = text.chars().count();
     if length <= SHOWN {
         return (text, true);
@@ -311,6 +311,7 @@ fn shown(arguments: &RawJson) -> (String, bool) {
 
 fn digest_of(tool: &CatalogueTool, arguments: &RawJson, context: &RequestContext) -> [u8; 32] {
     let mut digest = Sha256::new();
+    let arguments = canonical(arguments, Members::ByName);
     let caller = context.caller.as_deref().map_or_else(|| "-".to_owned(), |caller| format!("+{caller}"));
     for part in
         [caller.as_bytes(), tool.server.as_str().as_bytes(), tool.name.as_bytes(), arguments.as_bytes()]
