@@ -82,6 +82,8 @@ pub(crate) enum Failure {
     },
     /// The log has no room; the tool was not called.
     NoRoom(String),
+    /// Too many calls of the same caller wait already; the tool was not called.
+    TooMany(String),
     /// The server wants to know something first, and the caller did not say that it can be asked.
     NeedsInput(String),
     /// The upstream gave no result.
@@ -95,7 +97,7 @@ impl Failure {
             Self::Arguments(_) | Self::Unreadable(_) => code::VALIDATION_ERROR,
             Self::UnknownTool(_) => code::TOOL_NOT_FOUND,
             Self::Refused { code, .. } => code,
-            Self::NoRoom(_) => code::OVERLOADED,
+            Self::NoRoom(_) | Self::TooMany(_) => code::OVERLOADED,
             Self::NeedsInput(_) => code::INPUT_REQUIRED,
             Self::Call(error) => classify(error, ErrorStyle::Plain).1,
         }
@@ -108,6 +110,7 @@ impl Failure {
             | Self::Unreadable(_)
             | Self::UnknownTool(_)
             | Self::NoRoom(_)
+            | Self::TooMany(_)
             | Self::Refused { .. } => true,
             Self::NeedsInput(_) => false,
             Self::Call(error) => !error.may_have_run(),
@@ -121,6 +124,7 @@ impl Failure {
             | Self::Unreadable(text)
             | Self::UnknownTool(text)
             | Self::NoRoom(text)
+            | Self::TooMany(text)
             | Self::NeedsInput(text)
             | Self::Refused { message: text, .. } => text.clone(),
             Self::Call(error) => error.to_string(),
@@ -152,6 +156,7 @@ impl Failure {
                 if let Some(id) = approval { answer.with("approvalId", id) } else { answer }
             }
             Self::NoRoom(text) => ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, text, 1),
+            Self::TooMany(text) => ApiError::overloaded(StatusCode::TOO_MANY_REQUESTS, text, 10),
             Self::NeedsInput(text) => {
                 let status = match style {
                     ErrorStyle::Plain => StatusCode::BAD_REQUEST,

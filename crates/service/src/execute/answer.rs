@@ -142,6 +142,7 @@ impl Turn {
                 Failure::Arguments(_)
                 | Failure::UnknownTool(_)
                 | Failure::NoRoom(_)
+                | Failure::TooMany(_)
                 | Failure::NeedsInput(_)
                 | Failure::Refused { .. }
                 | Failure::Call(_),

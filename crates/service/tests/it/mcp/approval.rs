@@ -301,6 +301,34 @@ async fn a_registered_tool_whose_schema_cannot_be_checked_does_not_run() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_with_too_many_calls_that_wait_is_told_so() {
+    let (service, _) = service(|config| {
+        ask_with_admin(config);
+        config.approval.wait = Duration::ZERO;
+        config.approval.pending_per_caller = Some(1);
+        config.keys.insert("ann".to_owned(), Secret::new("ann-key"));
+        config.keys.insert("bob".to_owned(), Secret::new("bob-key"));
+    })
+    .await;
+    let call = async |key: &str, body: &str| {
+        let headers = format!("content-type: application/json\r\nx-api-key: {key}\r\n");
+        service.send("POST", "/call_tool", &headers, body).await
+    };
+    let other = CALL.replace('1', "2");
+    assert_eq!(call("ann-key", CALL).await.code(), "APPROVAL_REQUIRED");
+    let refused = call("ann-key", &other).await;
+    assert_eq!((refused.status, refused.code().as_str()), (429, "OVERLOADED"), "{}", refused.body);
+    assert!(refused.body.contains("1 calls of this caller wait for approval already"), "{}", refused.body);
+    assert_eq!(call("bob-key", &other).await.code(), "APPROVAL_REQUIRED", "another has its own share");
+    let spelled = CALL.replace("{\"n\":1}", "{ \"n\" : 1 }");
+    assert_eq!(
+        call("ann-key", &spelled).await.code(),
+        "APPROVAL_REQUIRED",
+        "the same call, spelled otherwise"
+    );
+}
+
 /// The first server never answers, and what it is asked may run again, so that the second one takes over if it may.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fallback_never_goes_past_the_policy() {
