@@ -302,6 +302,52 @@ async fn a_registered_tool_whose_schema_cannot_be_checked_does_not_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_is_not_kept_under_a_key() {
+    let (service, runs) = service(|config| {
+        ask_with_admin(config);
+        config.approval.wait = Duration::ZERO;
+    })
+    .await;
+    let gemini = json!({"functionCall": {"name": "work", "args": {"n": 1}}});
+    for (index, (target, body)) in [
+        ("/call_tool", CALL.to_owned()),
+        ("/execute", json!({"call": tool_use()}).to_string()),
+        ("/route", tool_use().to_string()),
+        ("/route", gemini.to_string()),
+        ("/route", "<work><n>1</n></work>".to_owned()),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let media = if body.starts_with('<') { "text/plain" } else { "application/json" };
+        let headers = format!("content-type: {media}\r\nidempotency-key: key-{index}\r\n");
+        let refused = service.send("POST", target, &headers, &body).await;
+        assert!(refused.body.contains("needs approval"), "{target}: {}", refused.body);
+        decide(&service, &waiting(&service).await["id"], "approve").await;
+        let ran = service.send("POST", target, &headers, &body).await;
+        assert!(ran.body.contains("done"), "{target}: {}", ran.body);
+        let again = service.send("POST", target, &headers, &body).await;
+        assert_eq!((again.header("idempotent-replayed"), &again.body), (Some("true"), &ran.body), "{target}");
+        assert_eq!(runs.load(Ordering::SeqCst), index + 1, "{target}");
+    }
+    // Nor is anything else that did not run.
+    let headers = "content-type: application/json\r\nidempotency-key: later\r\n";
+    for body in [r#"{"name":"nobody","input":{}}"#, r#"{"name":"work","input":{"n":"x"}}"#, r#"{"input":{}}"#]
+    {
+        for _ in 0..2 {
+            let refused = service.send("POST", "/route", headers, body).await;
+            assert_eq!(
+                (refused.status, refused.header("idempotent-replayed")),
+                (200, None),
+                "{}",
+                refused.body
+            );
+        }
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_caller_with_too_many_calls_that_wait_is_told_so() {
     let (service, _) = service(|config| {
         ask_with_admin(config);
