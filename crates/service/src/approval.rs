@@ -85,7 +85,7 @@ impl Approvals {
         if let Some(known) = waiting.iter().find(|known| known.digest == digest) {
             return Ok((known.id.clone(), known.verdict.subscribe()));
         }
-        room_for(waiting.iter().map(|one| &one.caller), &context.caller, config)?;
+        room_for(waiting.iter().map(|one| one.caller.as_deref()), context.caller.as_deref(), config)?;
         let (verdict, receiver) = watch::channel(Verdict::Open);
         let id = new_id().ok_or(Full::All)?;
         let (arguments, is_whole) = shown(arguments);
@@ -115,7 +115,7 @@ impl Approvals {
         let mut asked = self.asked_back();
         asked.retain(|one| one.since.elapsed() < config.expiry);
         let caller = call.context.caller.clone();
-        if room_for(asked.iter().map(|one| &one.caller), &caller, config).is_ok() {
+        if room_for(asked.iter().map(|one| one.caller.as_deref()), caller.as_deref(), config).is_ok() {
             let digest = digest_of(call.tool, call.arguments, call.context);
             asked.push(AskedBack { digest, caller, since: Instant::now() });
         }
@@ -326,8 +326,8 @@ fn too_many(tool: &CatalogueTool, share: usize) -> Failure {
 /// Whether one more call of a caller has room among those of all. Callers without a name cannot be told apart, so that they
 /// have no shares.
 fn room_for<'a>(
-    callers: impl ExactSizeIterator<Item = &'a Option<Arc<str>>>,
-    caller: &Option<Arc<str>>,
+    callers: impl ExactSizeIterator<Item = Option<&'a str>>,
+    caller: Option<&str>,
     config: &ApprovalConfig,
 ) -> Result<(), Full> {
     let (all, share) = (callers.len(), config.share());

@@ -365,7 +365,7 @@ mod tests {
         tokio::time::pause();
         let age = first - Instant::now();
         assert!(age <= Duration::from_mins(5) && age > Duration::from_mins(4), "{age:?}");
-        tokio::time::advance(age - Duration::from_secs(1)).await;
+        tokio::time::advance(age.saturating_sub(Duration::from_secs(1))).await;
         assert_eq!(ask().await, listed);
         assert!(!is_reading(), "it is not old yet");
         tokio::time::advance(Duration::from_secs(2)).await;

@@ -247,13 +247,10 @@ impl<'a> LineEnds<'a> {
     }
 
     fn has_return(&mut self, place: usize) -> bool {
-        let end = match self.end.filter(|end| *end >= place) {
-            Some(end) => end,
-            None => {
-                let rest = self.text.get(place..).unwrap_or_default();
-                place + rest.find('\n').unwrap_or(rest.len())
-            }
-        };
+        let end = self.end.filter(|end| *end >= place).unwrap_or_else(|| {
+            let rest = self.text.get(place..).unwrap_or_default();
+            place + rest.find('\n').unwrap_or(rest.len())
+        });
         self.end = Some(end);
         self.text.get(..end).is_some_and(|line| line.ends_with('\r'))
     }
