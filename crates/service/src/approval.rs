@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gateway_protocol::{RawJson, method};
 use gateway_store::matches_pattern;
-use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, Fallback};
+use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::canonical::{Members, canonical};
 use crate::config::ApprovalConfig;
 use crate::context::RequestContext;
 use crate::errors::code;
@@ -37,7 +38,23 @@ pub(crate) enum Verdict {
 pub(crate) struct Approvals {
     waiting: Mutex<Vec<Waiting>>,
     /// Approved calls whose servers want to know something first.
-    asked_back: Mutex<Vec<([u8; 32], Instant)>>,
+    asked_back: Mutex<Vec<AskedBack>>,
+}
+
+#[derive(Debug)]
+struct AskedBack {
+    digest: [u8; 32],
+    caller: Option<Arc<str>>,
+    since: Instant,
+}
+
+/// Why a call cannot wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Full {
+    /// Its caller has so many that wait, which is its share.
+    Share(usize),
+    /// There is no room for anybody.
+    All,
 }
 
 #[derive(Debug)]
@@ -55,24 +72,22 @@ struct Waiting {
 }
 
 impl Approvals {
-    /// The place of a call in the list; a new one where the same call does not stand there. Nothing, where there is no room.
+    /// The place of a call in the list; a new one where the same call does not stand there.
     fn enter(
         &self,
         tool: &CatalogueTool,
         arguments: &RawJson,
         context: &RequestContext,
         config: &ApprovalConfig,
-    ) -> Option<(String, watch::Receiver<Verdict>)> {
+    ) -> Result<(String, watch::Receiver<Verdict>), Full> {
         let digest = digest_of(tool, arguments, context);
         let mut waiting = self.fresh(config);
         if let Some(known) = waiting.iter().find(|known| known.digest == digest) {
-            return Some((known.id.clone(), known.verdict.subscribe()));
+            return Ok((known.id.clone(), known.verdict.subscribe()));
         }
-        if waiting.len() >= config.pending {
-            return None;
-        }
+        room_for(waiting.iter().map(|one| one.caller.as_deref()), context.caller.as_deref(), config)?;
         let (verdict, receiver) = watch::channel(Verdict::Open);
-        let id = new_id()?;
+        let id = new_id().ok_or(Full::All)?;
         let (arguments, is_whole) = shown(arguments);
         waiting.push(Waiting {
             id: id.clone(),
@@ -85,7 +100,7 @@ impl Approvals {
             since: Instant::now(),
             verdict,
         });
-        Some((id, receiver))
+        Ok((id, receiver))
     }
 
     /// Uses an approval up; whether it was still there.
@@ -98,9 +113,11 @@ impl Approvals {
     /// Notes that the server of an approved call asks something; what brings the answer need not be approved again, once.
     pub(crate) fn note_question(&self, call: &Call<'_>, config: &ApprovalConfig) {
         let mut asked = self.asked_back();
-        asked.retain(|(_, since)| since.elapsed() < config.expiry);
-        if asked.len() < config.pending {
-            asked.push((digest_of(call.tool, call.arguments, call.context), Instant::now()));
+        asked.retain(|one| one.since.elapsed() < config.expiry);
+        let caller = call.context.caller.clone();
+        if room_for(asked.iter().map(|one| one.caller.as_deref()), caller.as_deref(), config).is_ok() {
+            let digest = digest_of(call.tool, call.arguments, call.context);
+            asked.push(AskedBack { digest, caller, since: Instant::now() });
         }
     }
 
@@ -108,12 +125,11 @@ impl Approvals {
     fn is_answer(&self, call: &Call<'_>, config: &ApprovalConfig) -> bool {
         let digest = digest_of(call.tool, call.arguments, call.context);
         let mut asked = self.asked_back();
-        let place =
-            asked.iter().position(|(known, since)| *known == digest && since.elapsed() < config.expiry);
+        let place = asked.iter().position(|one| one.digest == digest && one.since.elapsed() < config.expiry);
         place.map(|place| asked.swap_remove(place)).is_some()
     }
 
-    fn asked_back(&self) -> MutexGuard<'_, Vec<([u8; 32], Instant)>> {
+    fn asked_back(&self) -> MutexGuard<'_, Vec<AskedBack>> {
         self.asked_back.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -192,10 +208,8 @@ impl Gateway {
         policy(&self.config().approval, tool) == Approval::Ask
     }
 
-    /// Whether the policy lets the server that stands in for another one run the same tool.
-    pub(crate) fn may_fall_back(&self, tool: &CatalogueTool) -> bool {
-        let spec = self.fleet().spec(tool.server.as_str());
-        let Some(Fallback::Server(other)) = spec.and_then(|spec| spec.fallback.clone()) else { return true };
+    /// Whether the policy lets a server that stands in for another one run its tool.
+    pub(crate) fn may_stand_in(&self, other: &UpstreamId, tool: &CatalogueTool) -> bool {
         let catalogue = self.fleet().catalogue();
         let there = catalogue.get(other.as_str(), &tool.name);
         there.is_none_or(|there| policy(&self.config().approval, there) == Approval::Allow)
@@ -249,8 +263,10 @@ impl Gateway {
         }
         let until = Instant::now() + config.wait;
         loop {
-            let Some((id, mut verdict)) = self.approvals().enter(tool, arguments, context, config) else {
-                return Err(required(tool, "too many calls wait for it already", None));
+            let (id, mut verdict) = match self.approvals().enter(tool, arguments, context, config) {
+                Ok(place) => place,
+                Err(Full::All) => return Err(required(tool, "too many calls wait for it already", None)),
+                Err(Full::Share(share)) => return Err(too_many(tool, share)),
             };
             let deciding = verdict.wait_for(|verdict| *verdict != Verdict::Open);
             let decided = timeout_at(until, deciding).await.map(|outcome| outcome.map(|verdict| *verdict));
@@ -299,10 +315,31 @@ fn required(tool: &CatalogueTool, why: &str, approval: Option<String>) -> Failur
     Failure::Refused { code: code::APPROVAL_REQUIRED, message, approval }
 }
 
+fn too_many(tool: &CatalogueTool, share: usize) -> Failure {
+    Failure::TooMany(format!(
+        "The tool `{}` needs approval, and {share} calls of this caller wait for approval already, which is the most for one \
+         caller; call it again once some of them are decided.",
+        tool.name
+    ))
+}
+
+/// Whether one more call of a caller has room among those of all. Callers without a name cannot be told apart, so that they
+/// have no shares.
+fn room_for<'a>(
+    callers: impl ExactSizeIterator<Item = Option<&'a str>>,
+    caller: Option<&str>,
+    config: &ApprovalConfig,
+) -> Result<(), Full> {
+    let (all, share) = (callers.len(), config.share());
+    if caller.is_some() && callers.filter(|one| *one == caller).count() >= share {
+        return Err(Full::Share(share));
+    }
+    if all >= config.pending { Err(Full::All) } else { Ok(()) }
+}
+
 /// The arguments for people, without the white space between them, in which much can be hidden; and whether that is all.
 fn shown(arguments: &RawJson) -> (String, bool) {
-    let value: Value = arguments.read().unwrap_or_default();
-    let text = value.to_string();
+    let text = canonical(arguments, Members::AsTheyCame);
     let length = text.chars().count();
     if length <= SHOWN {
         return (text, true);
@@ -311,8 +348,10 @@ fn shown(arguments: &RawJson) -> (String, bool) {
     (format!("{begin} … and {} more characters, not shown", length - SHOWN), false)
 }
 
+/// The same for calls that mean the same, however their arguments are spelled.
 fn digest_of(tool: &CatalogueTool, arguments: &RawJson, context: &RequestContext) -> [u8; 32] {
     let mut digest = Sha256::new();
+    let arguments = canonical(arguments, Members::ByName);
     let caller = context.caller.as_deref().map_or_else(|| "-".to_owned(), |caller| format!("+{caller}"));
     for part in
         [caller.as_bytes(), tool.server.as_str().as_bytes(), tool.name.as_bytes(), arguments.as_bytes()]
@@ -331,75 +370,5 @@ fn new_id() -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use gateway_upstream::{Catalogue, CatalogueRules, Endpoint, UpstreamSpec, UpstreamTools};
-
-    #[track_caller]
-    fn check(
-        own: &[(&str, Approval)],
-        always: &[&str],
-        all: &[(&str, Approval)],
-        default: Approval,
-        expected: Approval,
-    ) {
-        let mut spec = UpstreamSpec::new("files", Endpoint::Demo);
-        spec.tools.approval =
-            own.iter().map(|(pattern, approval)| ((*pattern).to_owned(), *approval)).collect();
-        spec.tools.always_allow = always.iter().map(|name| (*name).to_owned()).collect();
-        let tools = [RawJson::parse(r#"{"name":"write","inputSchema":{}}"#.to_owned()).unwrap()];
-        let part = UpstreamTools { spec: &spec, tools: &tools };
-        let catalogue = Catalogue::build(1, &[part], &CatalogueRules::default());
-        let mut config = ApprovalConfig { default, ..ApprovalConfig::default() };
-        config.tools = all.iter().map(|(pattern, approval)| ((*pattern).to_owned(), *approval)).collect();
-        let found = policy(&config, catalogue.get("files", "write").unwrap());
-        assert_eq!(found, expected, "{own:?} {always:?} {all:?} {default:?}");
-    }
-
-    #[test]
-    fn a_denial_stands_above_all_and_a_server_above_the_rest() {
-        use Approval::{Allow, Ask, Deny};
-        check(&[], &[], &[], Allow, Allow);
-        check(&[], &[], &[], Ask, Ask);
-        check(&[], &["write"], &[], Ask, Allow);
-        check(&[], &["wr*"], &[("*", Ask)], Deny, Allow);
-        check(&[], &["write"], &[("files/*", Deny)], Allow, Deny);
-        check(&[("write", Deny)], &["write"], &[("*", Allow)], Allow, Deny);
-        check(&[("w*", Ask)], &[], &[("*", Allow)], Allow, Ask);
-        check(&[("*", Ask), ("write", Allow)], &[], &[("*", Ask)], Deny, Allow);
-        check(&[], &[], &[("files/read", Ask), ("files/w*", Ask), ("*", Allow)], Allow, Ask);
-        check(&[], &[], &[("other/*", Deny)], Allow, Allow);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_waits_is_bounded_and_grows_old() {
-        let approvals = Approvals::default();
-        let mut config = ApprovalConfig { pending: 2, ..ApprovalConfig::default() };
-        config.expiry = Duration::from_mins(1);
-        let context = RequestContext::of(&http::HeaderMap::new(), None);
-        let spec = UpstreamSpec::new("files", Endpoint::Demo);
-        let tools = [RawJson::parse(r#"{"name":"write","inputSchema":{}}"#.to_owned()).unwrap()];
-        let part = UpstreamTools { spec: &spec, tools: &tools };
-        let catalogue = Catalogue::build(1, &[part], &CatalogueRules::default());
-        let tool = catalogue.get("files", "write").unwrap();
-        let enter = |text: &str| {
-            let arguments = RawJson::parse(text.to_owned()).unwrap();
-            approvals.enter(tool, &arguments, &context, &config).map(|(id, _)| id)
-        };
-        let (first, second) = (enter("1").unwrap(), enter("2").unwrap());
-        assert!(first != second && first.len() == 32);
-        assert_eq!(enter("1"), Some(first.clone()), "the same call has the same place");
-        assert_eq!(enter("3"), None, "there is no room");
-        assert_eq!(approvals.list(&config).len(), 2);
-        assert!(!approvals.take(&first), "nobody approved it");
-        assert!(approvals.decide(&first, Verdict::Approved, &config));
-        assert!(approvals.take(&first) && !approvals.take(&first), "it is used once");
-        assert!(approvals.decide(&second, Verdict::Denied, &config));
-        assert!(!approvals.decide(&second, Verdict::Approved, &config), "it is gone");
-        let third = enter("3").unwrap();
-        tokio::time::advance(Duration::from_secs(61)).await;
-        assert!(!approvals.decide(&third, Verdict::Approved, &config), "it is too old");
-    }
-}
+#[path = "approval_tests.rs"]
+mod tests;

@@ -6,6 +6,7 @@
 
 mod approval;
 mod cache;
+mod canonical;
 mod config;
 mod context;
 mod dialects;

@@ -12,12 +12,14 @@ use gateway_dialects::calls::{
 };
 use gateway_dialects::dialect::Protocol;
 use gateway_dialects::results::neutral_result;
+use gateway_protocol::RawJson;
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::RequestContext;
-use crate::execute::{Turn, Unfinished};
+use crate::errors::ApiError;
+use crate::execute::{Ran, Turn, Unfinished};
 use crate::gateway::Gateway;
 use crate::query::Parameters;
 use crate::run::error_result;
@@ -50,6 +52,34 @@ enum Shape {
     Provider,
 }
 
+/// What came of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Routed {
+    /// The answer, in the format of the request.
+    pub(crate) answer: Value,
+    /// Whether certainly nothing ran.
+    pub(crate) not_run: bool,
+}
+
+/// Why a request has no answer of its own.
+struct Fault {
+    message: String,
+    not_run: bool,
+}
+
+/// What is wrong with the request itself is found before anything runs.
+impl From<String> for Fault {
+    fn from(message: String) -> Self {
+        Self { message, not_run: true }
+    }
+}
+
+impl From<ApiError> for Fault {
+    fn from(error: ApiError) -> Self {
+        Self { message: error.message, not_run: error.not_run }
+    }
+}
+
 impl Gateway {
     /// Runs tool use in any format and answers in the same: a text with XML, an object `{name, input}`, `function_call` or
     /// `tool_calls`, a neutral `tool_use`, or what any provider sends. Ids are kept. One call gives one result, several
@@ -57,7 +87,7 @@ impl Gateway {
     pub async fn route(&self, request: &Value, options: &RouteOptions) -> Value {
         let mut context = RequestContext::of(&HeaderMap::new(), None);
         context.caller = options.caller.as_deref().map(Into::into);
-        self.routed(request, options, &context).await
+        self.routed(request, options, &context).await.answer
     }
 
     /// Runs a tool from the neutral format, `{"type": "tool_use", "id", "name", "input"}`, and gives
@@ -72,18 +102,15 @@ impl Gateway {
         request: &Value,
         options: &RouteOptions,
         context: &RequestContext,
-    ) -> Value {
+    ) -> Routed {
         let shape = match shape_of(request, options.format.as_deref()) {
             Ok(shape) => shape,
-            Err(message) => return fault(&message, RouteFormat::Neutral),
+            Err(message) => return Routed { answer: fault(&message, RouteFormat::Neutral), not_run: true },
         };
-        match self.answered(request, shape, options, context).await {
-            Ok(answer) => answer,
-            Err(message) => match shape {
-                Shape::Route(format) => fault(&message, format),
-                Shape::Provider => fault(&message, RouteFormat::Neutral),
-            },
-        }
+        self.answered(request, shape, options, context).await.unwrap_or_else(|Fault { message, not_run }| {
+            let format = if let Shape::Route(format) = shape { format } else { RouteFormat::Neutral };
+            Routed { answer: fault(&message, format), not_run }
+        })
     }
 
     async fn answered(
@@ -92,7 +119,7 @@ impl Gateway {
         shape: Shape,
         options: &RouteOptions,
         context: &RequestContext,
-    ) -> Result<Value, String> {
+    ) -> Result<Routed, Fault> {
         let mut body = Map::new();
         body.insert("call".to_owned(), request.clone());
         if let Some(server) = &options.server {
@@ -101,7 +128,7 @@ impl Gateway {
         if let Shape::Route(format) = shape {
             let reply = parse_route(request, format, TextScan::Any).map_err(|error| error.to_string())?;
             if reply.calls.is_empty() {
-                return Err("there is no tool use in it".to_owned());
+                return Err("there is no tool use in it".to_owned().into());
             }
             match format {
                 // All values are texts there.
@@ -129,22 +156,28 @@ impl Gateway {
             }
             None => within.await,
         };
-        let results: Vec<Value> = match outcome {
+        let (results, not_run): (Vec<Value>, bool) = match outcome {
             Ok(over) => {
                 over.map_err(|error| error.message)?;
-                let ran = turn.take_ran();
+                let mut ran = turn.take_ran();
                 if shape == Shape::Provider {
-                    return messages(&turn.turn().answer(&ran).map_err(|error| error.message)?.body);
+                    ran.iter_mut().for_each(say_something);
+                    let answer = turn.turn().answer(&ran)?;
+                    return Ok(Routed { answer: messages(&answer.body)?, not_run: answer.not_run });
                 }
-                ran.iter().map(|ran| ran.result.read().unwrap_or_default()).collect()
+                let results = ran.iter().map(|ran| ran.result.read().unwrap_or_default()).collect();
+                (results, ran.iter().all(Ran::did_not_run))
             }
-            Err(why) => turn.turn().reply.calls.iter().map(|call| given_up(&call.name, &why)).collect(),
+            Err(why) => {
+                let calls = turn.turn().reply.calls.iter();
+                (calls.map(|call| given_up(&call.name, &why)).collect(), false)
+            }
         };
         let format = if let Shape::Route(format) = shape { format } else { RouteFormat::Neutral };
         let written = turn.turn().reply.calls.iter().zip(&results).map(|(call, result)| {
             render_route_result(&with_text(neutral_result(call.id.as_str(), result)), format)
         });
-        Ok(together(written.collect(), format))
+        Ok(Routed { answer: together(written.collect(), format), not_run })
     }
 }
 
@@ -188,14 +221,26 @@ fn given_up(tool: &str, why: &str) -> Value {
 
 /// A neutral result that says something.
 fn with_text(mut result: Value) -> Value {
-    let is_empty = |content: &Value| {
-        let blocks = content.as_array();
-        blocks.is_some_and(|blocks| blocks.iter().all(|block| block.get("text") == Some(&json!(""))))
-    };
     if let Some(content) = result.get_mut("content").filter(|content| is_empty(content)) {
         *content = json!([{"type": "text", "text": NOTHING}]);
     }
     result
+}
+
+/// The same for a result of MCP, from which a provider's message is made.
+fn say_something(ran: &mut Ran) {
+    let mut result: Value = ran.result.read().unwrap_or_default();
+    let says_nothing = neutral_result("", &result).get("content").is_some_and(is_empty);
+    if let (true, Some(members)) = (says_nothing, result.as_object_mut()) {
+        members.insert("content".to_owned(), json!([{"type": "text", "text": NOTHING}]));
+        ran.result = RawJson::of(&result).unwrap_or_else(|_| ran.result.clone());
+    }
+}
+
+/// Whether the blocks of a result hold no text at all.
+fn is_empty(content: &Value) -> bool {
+    let blocks = content.as_array();
+    blocks.is_some_and(|blocks| blocks.iter().all(|block| block.get("text") == Some(&json!(""))))
 }
 
 fn fault(message: &str, format: RouteFormat) -> Value {
@@ -214,7 +259,8 @@ fn together(mut results: Vec<Value>, format: RouteFormat) -> Value {
 }
 
 /// The messages of an answer of `/execute`.
-fn messages(body: &[u8]) -> Result<Value, String> {
-    let answer: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+fn messages(body: &[u8]) -> Result<Value, Fault> {
+    let fault = |error: serde_json::Error| Fault { message: error.to_string(), not_run: false };
+    let answer: Value = serde_json::from_slice(body).map_err(fault)?;
     Ok(answer.get("messages").cloned().unwrap_or_default())
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gateway_dialects::arguments::{Coercion, render_issues};
 use gateway_protocol::{CallResultView, RawJson, ResultType};
 use gateway_store::{CallRecord, Outcome, Permit};
-use gateway_upstream::{CallError, CallOptions, Catalogue, CatalogueTool};
+use gateway_upstream::{CallError, CallOptions, Catalogue, CatalogueTool, UpstreamId};
 use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -82,6 +82,8 @@ pub(crate) enum Failure {
     },
     /// The log has no room; the tool was not called.
     NoRoom(String),
+    /// Too many calls of the same caller wait already; the tool was not called.
+    TooMany(String),
     /// The server wants to know something first, and the caller did not say that it can be asked.
     NeedsInput(String),
     /// The upstream gave no result.
@@ -95,7 +97,7 @@ impl Failure {
             Self::Arguments(_) | Self::Unreadable(_) => code::VALIDATION_ERROR,
             Self::UnknownTool(_) => code::TOOL_NOT_FOUND,
             Self::Refused { code, .. } => code,
-            Self::NoRoom(_) => code::OVERLOADED,
+            Self::NoRoom(_) | Self::TooMany(_) => code::OVERLOADED,
             Self::NeedsInput(_) => code::INPUT_REQUIRED,
             Self::Call(error) => classify(error, ErrorStyle::Plain).1,
         }
@@ -108,6 +110,7 @@ impl Failure {
             | Self::Unreadable(_)
             | Self::UnknownTool(_)
             | Self::NoRoom(_)
+            | Self::TooMany(_)
             | Self::Refused { .. } => true,
             Self::NeedsInput(_) => false,
             Self::Call(error) => !error.may_have_run(),
@@ -121,6 +124,7 @@ impl Failure {
             | Self::Unreadable(text)
             | Self::UnknownTool(text)
             | Self::NoRoom(text)
+            | Self::TooMany(text)
             | Self::NeedsInput(text)
             | Self::Refused { message: text, .. } => text.clone(),
             Self::Call(error) => error.to_string(),
@@ -152,6 +156,7 @@ impl Failure {
                 if let Some(id) = approval { answer.with("approvalId", id) } else { answer }
             }
             Self::NoRoom(text) => ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, text, 1),
+            Self::TooMany(text) => ApiError::overloaded(StatusCode::TOO_MANY_REQUESTS, text, 10),
             Self::NeedsInput(text) => {
                 let status = match style {
                     ErrorStyle::Plain => StatusCode::BAD_REQUEST,
@@ -245,7 +250,6 @@ impl Gateway {
             self.record_refusal(call, permit, &failure);
             return Err(failure);
         }
-        options.stays = !self.may_fall_back(tool);
         let mut entry = Entry::new(self, call, permit);
         // A call that brings answers is another call than the same one without them.
         let cacheable =
@@ -257,13 +261,14 @@ impl Gateway {
             entry.finish_with(&done);
             return Ok(done);
         }
+        let is_refused = |other: &UpstreamId| !self.may_stand_in(other, tool);
         let outcome = match &context.progress {
-            None => self.fleet().call(tool, Some(arguments), &options).await,
+            None => self.fleet().call_unless(tool, Some(arguments), &options, is_refused).await,
             Some(sink) => {
                 let (sender, told) = mpsc::channel(TOLD);
                 options.progress = Some(sender);
                 sink.watcher(&tool.server, &tool.name)
-                    .watch(told, self.fleet().call(tool, Some(arguments), &options))
+                    .watch(told, self.fleet().call_unless(tool, Some(arguments), &options, is_refused))
                     .await
             }
         };

@@ -71,6 +71,8 @@ pub struct UpstreamSpec {
     pub fallback_on: FallbackOn,
     /// Files whose change restarts the upstream.
     pub watch_paths: Vec<PathBuf>,
+    /// Names of variables that its process does not inherit: those that hold keys of the gateway.
+    pub withheld: Arc<[String]>,
 }
 
 impl UpstreamSpec {
@@ -93,6 +95,7 @@ impl UpstreamSpec {
             fallback: None,
             fallback_on: FallbackOn::default(),
             watch_paths: Vec::new(),
+            withheld: Arc::default(),
         }
     }
 }
@@ -118,6 +121,7 @@ impl UpstreamSpec {
         spec.idle_stop = self.idle_stop;
         spec.restart.clone_from(&self.restart);
         spec.limits.clone_from(&self.limits);
+        spec.withheld = Arc::clone(&self.withheld);
         Some(spec)
     }
 }

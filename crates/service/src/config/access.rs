@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::section::Section;
 use super::{Secret, ServiceConfig};
+use crate::guard::is_broken_hash;
 
 /// Where to listen: `listen`, or `host` and `port`; the variables `HOST` and `PORT` win.
 pub(super) fn listen(top: &Section<'_>, environment: &Environment<'_>) -> SocketAddr {
@@ -67,6 +68,8 @@ fn parse_host(text: &str) -> Option<IpAddr> {
 /// Fewer characters are guessed too soon.
 const KEY_LENGTH: usize = 16;
 
+const BROKEN_HASH: &str = "must have 64 hexadecimal digits after `sha256:`";
+
 /// Keys by the name of their owner; a list gives names by place. The variable adds one for `environment`.
 pub(super) fn keys(
     top: &Section<'_>,
@@ -79,6 +82,7 @@ pub(super) fn keys(
         let Some(text) = value.as_str() else { return top.notes.error(pointer, "must be a text") };
         match expand(text, environment) {
             Ok(expanded) if expanded.text.is_empty() => top.notes.error(pointer, "must not be empty"),
+            Ok(expanded) if is_broken_hash(&expanded.text) => top.notes.error(pointer, BROKEN_HASH),
             Ok(expanded) => {
                 if expanded.text.len() < KEY_LENGTH {
                     top.notes
@@ -107,6 +111,9 @@ pub(super) fn keys(
         }
     }
     if let Some(key) = environment.non_empty(variable) {
+        if is_broken_hash(&key) {
+            top.notes.variable(variable, BROKEN_HASH, true);
+        }
         keys.insert("environment".to_owned(), Secret::new(key));
     }
     keys

@@ -11,7 +11,7 @@ const DAY: Duration = Duration::from_hours(24);
 
 /// Reads the block `approval`.
 pub(super) fn read_approval(config: &mut ApprovalConfig, section: &Section<'_>) {
-    section.warn_of_unknown(&["default", "tools", "wait", "expiry", "pending"]);
+    section.warn_of_unknown(&["default", "tools", "wait", "expiry", "pending", "pendingPerCaller"]);
     config.default = word(section, "default").unwrap_or(config.default);
     if let Some(time) = section.time("wait", Duration::ZERO..=DAY) {
         config.wait = time;
@@ -23,6 +23,7 @@ pub(super) fn read_approval(config: &mut ApprovalConfig, section: &Section<'_>) 
     if let Some(count) = section.count("pending", 1..=100_000) {
         config.pending = count;
     }
+    config.pending_per_caller = section.count("pendingPerCaller", 1..=100_000);
     let Some(tools) = section.object("tools") else { return };
     for pattern in tools.members.keys() {
         if !pattern.contains('/') && pattern != "*" {
@@ -64,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_policy_is_read() {
-        let text = r#"{"default": "ask", "tools": {"files/read*": "allow", "*": "deny"}, "wait": "2m", "expiry": 60, "pending": 5}"#;
+        let text = r#"{"default": "ask", "tools": {"files/read*": "allow", "*": "deny"}, "wait": "2m", "expiry": 60, "pending": 5, "pendingPerCaller": 2}"#;
         let tools = vec![("files/read*".to_owned(), Approval::Allow), ("*".to_owned(), Approval::Deny)];
         let expected = ApprovalConfig {
             default: Approval::Ask,
@@ -72,6 +73,7 @@ mod tests {
             wait: Duration::from_mins(2),
             expiry: Duration::from_mins(2),
             pending: 5,
+            pending_per_caller: Some(2),
         };
         assert_eq!(read(text), (expected, Vec::new()));
         let (_, errors) = read(r#"{"default": "maybe", "tools": {"write": "ask", "a/b": true}}"#);

@@ -132,6 +132,15 @@ pub struct ApprovalConfig {
     pub expiry: Duration,
     /// Calls at once that can be approved.
     pub pending: usize,
+    /// How many of them may be one caller's; a quarter where absent.
+    pub pending_per_caller: Option<usize>,
+}
+
+impl ApprovalConfig {
+    /// How many calls of one caller can be approved at once.
+    pub fn share(&self) -> usize {
+        self.pending_per_caller.unwrap_or_else(|| self.pending.div_ceil(4)).min(self.pending)
+    }
 }
 
 impl Default for ApprovalConfig {
@@ -142,6 +151,7 @@ impl Default for ApprovalConfig {
             wait: Duration::from_secs(45),
             expiry: Duration::from_mins(10),
             pending: 100,
+            pending_per_caller: None,
         }
     }
 }

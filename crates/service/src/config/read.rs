@@ -421,6 +421,19 @@ mod tests {
         );
         check_error("{\"apiKeys\": {\"a\": 5}}", "gateway.json:1: apiKeys.a: must be a text");
         check_error("{\"apiKeys\": [\"\"]}", "gateway.json:1: apiKeys.0: must not be empty");
+        let hash = "must have 64 hexadecimal digits after `sha256:`";
+        check_error(
+            "{\"adminKeys\": {\"root\": \"sha256:abc\"}}",
+            &format!("gateway.json:1: adminKeys.root: {hash}"),
+        );
+        for digits in ["g".repeat(64), "+f".repeat(32), "0".repeat(63)] {
+            check_error(
+                &format!("{{\"apiKeys\": [\"sha256:{digits}\"]}}"),
+                &format!("gateway.json:1: apiKeys.0: {hash}"),
+            );
+        }
+        let errors = settings("{}", &[("MCP_GATEWAY_API_KEY", "sha256:")]).map(|_| ()).unwrap_err();
+        assert_eq!(errors, [format!("environment: MCP_GATEWAY_API_KEY: {hash}")]);
         check_error(
             "{\"cors\": true}",
             "gateway.json:1: cors: must list the origins; `[\"*\"]` allows every page to read",

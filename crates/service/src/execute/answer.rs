@@ -69,7 +69,7 @@ impl Turn {
             write_json(&mut body, &changes);
         }
         body.push(b'}');
-        let not_run = ran.iter().all(|ran| ran.failure.as_ref().is_some_and(Failure::did_not_run));
+        let not_run = ran.iter().all(Ran::did_not_run);
         Ok(Answer { body, provider: Arc::clone(&self.provider), not_run })
     }
 
@@ -142,6 +142,7 @@ impl Turn {
                 Failure::Arguments(_)
                 | Failure::UnknownTool(_)
                 | Failure::NoRoom(_)
+                | Failure::TooMany(_)
                 | Failure::NeedsInput(_)
                 | Failure::Refused { .. }
                 | Failure::Call(_),
@@ -152,6 +153,11 @@ impl Turn {
 }
 
 impl Ran {
+    /// Whether the tool certainly did not run.
+    pub(crate) fn did_not_run(&self) -> bool {
+        self.failure.as_ref().is_some_and(Failure::did_not_run)
+    }
+
     fn write_facts(&self, body: &mut Vec<u8>) {
         let mut fact = |key: &str, value: Value| {
             body.push(b',');

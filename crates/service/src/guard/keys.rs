@@ -14,6 +14,11 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// A key that is configured as its hash: `sha256:` and 64 hexadecimal digits.
 const HASHED: &str = "sha256:";
 
+/// Whether a key is meant as a hash and is none. Taken as a plain key, it would be one that everybody can read.
+pub(crate) fn is_broken_hash(key: &str) -> bool {
+    key.starts_with(HASHED) && hashed(key).is_none()
+}
+
 /// The keys that are configured.
 #[derive(Debug)]
 pub(crate) struct Keys {
@@ -70,6 +75,10 @@ fn hashed(key: &str) -> Option<[u8; 32]> {
     let digits = key.strip_prefix(HASHED)?.as_bytes();
     let mut hash = [0; 32];
     if digits.len() != 64 {
+        return None;
+    }
+    // A number may have a sign, a hash may not.
+    if !digits.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
     for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {

@@ -31,6 +31,7 @@ use crate::metrics::{Provider, RouteIndex};
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
 use crate::routes;
 use hosts::{Hosts, Origins, Standing};
+pub(crate) use keys::is_broken_hash;
 use keys::{Keys, NotKnown};
 use rate::{Payer, Rates};
 

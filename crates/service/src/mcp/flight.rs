@@ -169,6 +169,7 @@ pub(super) fn told_failure(failure: Failure) -> RpcError {
         Failure::Call(error) => told(error),
         Failure::NoRoom(message) => RpcError::new(code::INTERNAL_ERROR, message),
         Failure::Refused { message, .. }
+        | Failure::TooMany(message)
         | Failure::Arguments(message)
         | Failure::Unreadable(message)
         | Failure::UnknownTool(message)
@@ -223,7 +224,7 @@ impl Flight {
         loop {
             let lap = match self.lap(&caller.can, &caller.reach, out).await {
                 // The model has to read why.
-                Err(failure @ (Failure::Refused { .. } | Failure::Arguments(_))) => {
+                Err(failure @ (Failure::Refused { .. } | Failure::TooMany(_) | Failure::Arguments(_))) => {
                     let result = error_result(&failure.message());
                     return Ok(Progressed::Done(Done::fresh(result)));
                 }

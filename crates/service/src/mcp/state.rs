@@ -1,18 +1,17 @@
 //! The `requestState` that callers carry from one request to the next: signed, so that nobody can write one; with a time
 //! after which it is void; and bound to the caller and the request that it was made for.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use gateway_protocol::RawObject;
 use hmac::{Hmac, Mac as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
+
+use crate::canonical::{Members, spelled};
 
 /// What a state stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,44 +123,8 @@ pub(crate) fn request_mark(
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(part);
     }
-    digest(&mut hash, arguments.unwrap_or("null"), DEEPEST)?;
+    hash.update(spelled(arguments.unwrap_or("null"), Members::ByName)?);
     Ok(BASE64.encode(hash.finalize()))
-}
-
-/// Arguments that are nested deeper are not read anywhere else either.
-const DEEPEST: usize = 128;
-
-fn digest(hash: &mut Sha256, text: &str, left: usize) -> Result<(), serde_json::Error> {
-    let left = left.checked_sub(1).ok_or_else(|| {
-        <serde_json::Error as serde::de::Error>::custom(format!("nested deeper than {DEEPEST} levels"))
-    })?;
-    let text = text.trim();
-    match text.as_bytes().first() {
-        Some(b'{') => {
-            let mut members = serde_json::from_str::<RawObject<'_>>(text)?.members;
-            members.sort_by(|(one, _), (other, _)| one.cmp(other));
-            hash.update(b"{");
-            for (key, value) in &members {
-                hash.update(serde_json::to_string(key)?);
-                digest(hash, value.get(), left)?;
-            }
-            hash.update(b"}");
-        }
-        Some(b'[') => {
-            hash.update(b"[");
-            for item in serde_json::from_str::<Vec<&RawValue>>(text)? {
-                digest(hash, item.get(), left)?;
-            }
-            hash.update(b"]");
-        }
-        // The same text can be written in several ways.
-        Some(b'"') => hash.update(serde_json::to_string(&serde_json::from_str::<Cow<'_, str>>(text)?)? + ","),
-        _ => {
-            hash.update(text);
-            hash.update(b",");
-        }
-    }
-    Ok(())
 }
 
 /// A name that nothing else has. It is no secret.

@@ -2,23 +2,21 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
-use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use gateway_dialects::results::ResultMode;
 use gateway_protocol::RawJson;
 use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, UpstreamId};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::tool_request::{ToolRequest, Work};
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, code, json_response};
 use crate::execute::{rendered_result, result_mode};
 use crate::gateway::Gateway;
-use crate::idempotency::answered;
 use crate::mcp::Waiting;
 use crate::mcp::plain::{self, Answerer, Came, Continued, InputRequired, PausedCall, Place};
 use crate::query::Parameters;
@@ -40,25 +38,13 @@ struct Body<'a> {
 }
 
 /// Runs one tool and gives its result as it came.
-pub(crate) async fn call_tool(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    let parameters = Parameters::of_query(uri.query());
-    let (owned, caller, text) = (gateway.clone(), context.clone(), body.clone());
-    let begin = || async move { run(&owned, &caller, &parameters, text).await };
-    answered(&gateway, &headers, &context, &uri, &body, begin).await
+pub(super) async fn call_tool(request: ToolRequest) -> Response {
+    request.answered(run).await
 }
 
-async fn run(
-    gateway: &Gateway,
-    context: &RequestContext,
-    parameters: &Parameters,
-    text: Bytes,
-) -> Result<Response, ApiError> {
+async fn run(work: Work) -> Result<Response, ApiError> {
+    let Work { gateway, context, query: parameters, body: text } = work;
+    let (gateway, context, parameters) = (&gateway, &context, &parameters);
     let style = error_style(parameters)?;
     let mode = result_mode(parameters)?;
     let body: Body<'_> = serde_json::from_slice(&text)

@@ -1,43 +1,25 @@
 //! `POST /execute`: what a model said, run.
 
-use axum::Extension;
-use axum::extract::State;
 use axum::response::Response;
-use bytes::Bytes;
 use gateway_protocol::RawJson;
-use http::{HeaderMap, StatusCode, Uri};
+use http::StatusCode;
 use serde_json::{Map, Value};
 
-use crate::context::RequestContext;
+use super::tool_request::{ToolRequest, Work};
 use crate::errors::{ApiError, json_response};
 use crate::execute::{Turn, Unfinished};
-use crate::gateway::Gateway;
-use crate::idempotency::{NotRun, answered};
+use crate::idempotency::NotRun;
 use crate::mcp::Waiting;
 use crate::mcp::plain::{Continued, Place};
 use crate::metrics::Provider;
-use crate::query::Parameters;
 
 /// Runs the calls of a model and answers in the provider's shape.
-pub(crate) async fn execute(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    let query = Parameters::of_query(uri.query());
-    let (owned, caller, text) = (gateway.clone(), context.clone(), body.clone());
-    let begin = || async move { run(&owned, &caller, &query, &text).await };
-    answered(&gateway, &headers, &context, &uri, &body, begin).await
+pub(super) async fn execute(request: ToolRequest) -> Response {
+    request.answered(run).await
 }
 
-async fn run(
-    gateway: &Gateway,
-    context: &RequestContext,
-    query: &Parameters,
-    body: &Bytes,
-) -> Result<Response, ApiError> {
+async fn run(work: Work) -> Result<Response, ApiError> {
+    let Work { gateway, context, query, body } = &work;
     let parsed: Map<String, Value> = match serde_json::from_slice(body) {
         Ok(Value::Object(body)) => body,
         Ok(_) => return Err(ApiError::bad_request("the body must be a JSON object with \"call\"")),

@@ -11,21 +11,23 @@ mod registry;
 mod route;
 mod servers;
 mod stateless;
+mod tool_request;
 mod tools;
 
 use std::pin::Pin;
 
+use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::DefaultBodyLimit;
 use axum::response::Response;
 use axum::routing::{MethodRouter, delete, get, post, put};
-use axum::{Extension, Router};
 use bytes::Bytes;
 use http::Request;
 use http::request::Parts;
 use tokio_util::sync::CancellationToken;
 use tower::Service as _;
 
+use self::tool_request::ToolRequest;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
 use crate::mcp;
@@ -60,11 +62,12 @@ pub(crate) fn ask(
         Action::CallTool | Action::Execute => {
             let (own, streams) = (gateway.clone(), wants_events(&parts.headers));
             let call = move |context: RequestContext| -> Answering {
-                let (state, known) = (State(own), Extension(context));
+                let Parts { uri, headers, .. } = parts;
+                let request = ToolRequest { gateway: own, context, uri, headers, body };
                 if action == Action::CallTool {
-                    Box::pin(call_tool::call_tool(state, known, parts.uri, parts.headers, body))
+                    Box::pin(call_tool::call_tool(request))
                 } else {
-                    Box::pin(execute::execute(state, known, parts.uri, parts.headers, body))
+                    Box::pin(execute::execute(request))
                 }
             };
             if streams { Box::pin(stream_of(gateway.clone(), context, call)) } else { call(context) }

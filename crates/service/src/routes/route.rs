@@ -1,39 +1,21 @@
 //! `POST /route`: tool use in any format, answered in the same.
 
-use axum::Extension;
-use axum::extract::State;
 use axum::response::Response;
-use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
-use crate::context::RequestContext;
+use super::tool_request::{ToolRequest, Work};
 use crate::errors::{ApiError, json_response};
-use crate::gateway::Gateway;
-use crate::idempotency::answered;
-use crate::query::Parameters;
+use crate::idempotency::NotRun;
 use crate::route::RouteOptions;
 
 /// Runs tool use and answers in its format.
-pub(crate) async fn route(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    let query = Parameters::of_query(uri.query());
-    let (owned, caller, text) = (gateway.clone(), context.clone(), body.clone());
-    let begin = || async move { run(&owned, &caller, &query, &text).await };
-    answered(&gateway, &headers, &context, &uri, &body, begin).await
+pub(super) async fn route(request: ToolRequest) -> Response {
+    request.answered(run).await
 }
 
-async fn run(
-    gateway: &Gateway,
-    context: &RequestContext,
-    query: &Parameters,
-    body: &[u8],
-) -> Result<Response, ApiError> {
+async fn run(work: Work) -> Result<Response, ApiError> {
+    let Work { gateway, context, query, body } = &work;
     let text = std::str::from_utf8(body).map_err(|_| ApiError::bad_request("the body must be UTF-8"))?;
     // What parses as JSON is JSON, however it is declared; all else is text.
     let request = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
@@ -43,11 +25,17 @@ async fn run(
         timeout: query.number("timeoutMs", 1..=3_600_000)?.map(std::time::Duration::from_millis),
         ..RouteOptions::default()
     };
-    let answer = match gateway.routed(&request, &options, context).await {
-        Value::String(xml) => xml,
-        other => return Ok(json_response(StatusCode::OK, other.to_string())),
+    let routed = gateway.routed(&request, &options, context).await;
+    let mut response = match routed.answer {
+        Value::String(xml) => {
+            let mut response = json_response(StatusCode::OK, xml);
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+            response
+        }
+        other => json_response(StatusCode::OK, other.to_string()),
     };
-    let mut response = json_response(StatusCode::OK, answer);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+    if routed.not_run {
+        response.extensions_mut().insert(NotRun);
+    }
     Ok(response)
 }

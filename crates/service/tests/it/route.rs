@@ -154,4 +154,19 @@ async fn an_empty_output_says_so() {
     let result =
         route(&service, &json!({"type": "tool_use", "id": "t1", "name": "quiet", "input": {}})).await;
     assert_eq!(result["content"], json!([{"type": "text", "text": "(No response)"}]));
+    // Also in the messages of other providers.
+    for (request, pointer) in [
+        (json!({"type": "function_call", "call_id": "r1", "name": "quiet", "arguments": "{}"}), "/0/output"),
+        (
+            json!({"toolUse": {"toolUseId": "b1", "name": "quiet", "input": {}}}),
+            "/0/content/0/toolResult/content/0/text",
+        ),
+        (
+            json!({"functionCall": {"name": "quiet", "args": {}}}),
+            "/0/parts/0/functionResponse/response/output",
+        ),
+    ] {
+        let messages = route(&service, &request).await;
+        assert_eq!(messages.pointer(pointer), Some(&json!("(No response)")), "{messages}");
+    }
 }

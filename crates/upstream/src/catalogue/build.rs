@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject, header_parameters};
 use serde_json::{Map, Value};
 
+use super::lookup::canonical_splits;
 use super::pattern::{any_matches, matching};
 use super::view::{self, Labels};
 use super::{
@@ -183,6 +184,15 @@ impl<'a> Configured<'a> {
             .is_some_and(|prefix| !prefix.is_empty())
     }
 
+    /// Whether a tool calls itself as the tool of another upstream is called everywhere. Whoever takes that name takes the
+    /// calls of the other, also before it is listed.
+    fn is_disguised(&self, tool: &CatalogueTool) -> bool {
+        let is_another = |name: &str| {
+            name != tool.server.as_str() && self.specs.keys().any(|known| known.as_str() == name)
+        };
+        canonical_splits(&tool.name, is_another).next().is_some()
+    }
+
     /// `<prefix>__<tool>`. The prefix has only characters that MCP allows in the name of a tool.
     fn prefixed(&self, tool: &CatalogueTool) -> String {
         let configured = self.specs.get(&tool.server).and_then(|(_, spec)| spec.prefix.as_deref());
@@ -196,7 +206,9 @@ impl<'a> Configured<'a> {
 
 /// Gives every tool its public name.
 fn give_names(configured: &Configured<'_>, policy: ClashPolicy, tools: &mut [CatalogueTool]) -> Vec<Clash> {
-    for tool in tools.iter_mut().filter(|tool| configured.is_always_prefixed(tool)) {
+    let needs_prefix =
+        |tool: &&mut CatalogueTool| configured.is_always_prefixed(tool) || configured.is_disguised(tool);
+    for tool in tools.iter_mut().filter(needs_prefix) {
         tool.public_name = configured.prefixed(tool);
     }
     let mut clashes = Vec::new();

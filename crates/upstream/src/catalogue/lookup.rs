@@ -96,8 +96,9 @@ impl Catalogue {
 
     /// The tool that a caller means.
     ///
-    /// With a server: its own name for the tool, then its public name, then its canonical name. Without: the public
-    /// name, the canonical name, then the bare name if only one server has it.
+    /// With a server: its own name for the tool, then its public name, then its canonical name. Without: the canonical
+    /// name, the public name, then the bare name if only one server has it. What reads as the canonical name of a server's
+    /// tool never leads to another server.
     pub fn resolve(&self, server: Option<&str>, name: &str) -> Result<&CatalogueTool, LookupError> {
         let Some(server) = server else { return self.resolve_anywhere(name) };
         if !self.has_server(server) {
@@ -113,13 +114,17 @@ impl Catalogue {
     }
 
     fn resolve_anywhere(&self, name: &str) -> Result<&CatalogueTool, LookupError> {
-        if let Some(tool) = self.by_public_name(name) {
-            return Ok(tool);
-        }
         let canonical: Vec<(&str, &str)> = canonical_splits(name, |server| self.has_server(server)).collect();
-        let found: Vec<&CatalogueTool> =
+        let mut found: Vec<&CatalogueTool> =
             canonical.iter().filter_map(|(server, tool)| self.get(server, tool)).collect();
-        let found = if found.is_empty() { self.named(name) } else { found };
+        if found.is_empty() {
+            if let Some(tool) = self.by_public_name(name) {
+                return Ok(tool);
+            }
+            if canonical.is_empty() {
+                found = self.named(name);
+            }
+        }
         match (found.as_slice(), canonical.first()) {
             ([tool], _) => Ok(tool),
             ([], Some((server, tool))) => Err(self.unknown_tool(Some(server), tool)),

@@ -4,7 +4,7 @@
 //! configure one server see the names they know. What happens otherwise is the [`ClashPolicy`]. An upstream with a
 //! configured prefix carries it always, so its names do not depend on who else is configured. Three more ways lead to
 //! every tool, whatever its public name: its upstream and its name, `mcp__<upstream>__<tool>`, and its bare name where
-//! that is unique.
+//! that is unique. A tool that calls itself `mcp__<another upstream>__…` gets its prefix, so that it takes nobody's calls.
 //!
 //! Order. Tools are sorted by the upstream's id, then stand as the upstream listed them, so that the same tools give the
 //! same bytes on every start.

@@ -58,12 +58,18 @@ pub struct Expanded {
     pub text: String,
     /// The values of variables and files in it. They may be secrets.
     pub values: Vec<String>,
+    /// The names of the variables that were looked for, whether they are set or not.
+    pub variables: Vec<String>,
 }
 
 /// Values may be secrets.
 impl std::fmt::Debug for Expanded {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Expanded").field("values", &self.values.len()).finish_non_exhaustive()
+        formatter
+            .debug_struct("Expanded")
+            .field("values", &self.values.len())
+            .field("variables", &self.variables)
+            .finish_non_exhaustive()
     }
 }
 
@@ -90,6 +96,14 @@ impl Source<'_> {
         let mut expanded = Expanded::default();
         self.append(text, &mut expanded, 0)?;
         Ok(expanded)
+    }
+
+    /// The names of the variables that the value of a text depends on, also of a text that cannot be expanded.
+    pub(super) fn variables(&self, text: &str) -> Vec<String> {
+        let mut expanded = Expanded::default();
+        // What is wrong with it is told by whoever needs its value.
+        let _ = self.append(text, &mut expanded, 0);
+        expanded.variables
     }
 
     fn append(&self, text: &str, out: &mut Expanded, depth: usize) -> Result<(), ExpandError> {
@@ -130,13 +144,18 @@ impl Source<'_> {
         if !is_name(name) || depth > DEEPEST {
             return Err(unknown());
         }
-        match (self.environment.variable(name), default) {
+        match (self.look(name, out), default) {
             (Some(value), None) => out.take(value),
             (Some(value), Some(_)) if !value.is_empty() => out.take(value),
             (_, Some(default)) => self.append(default, out, depth + 1)?,
             (None, None) => return Err(ExpandError::Unset { name: name.to_owned() }),
         }
         Ok(())
+    }
+
+    fn look(&self, name: &str, out: &mut Expanded) -> Option<String> {
+        out.variables.push(name.to_owned());
+        self.environment.variable(name)
     }
 
     /// The variables that editors know without anybody setting them.
@@ -169,9 +188,8 @@ impl Source<'_> {
         });
         let of_input = |name: &str| described?.get(name)?.as_str().map(str::to_owned);
         let value = self
-            .environment
-            .variable(&format!("MCP_INPUT_{variable}"))
-            .or_else(|| self.environment.variable(&variable))
+            .look(&format!("MCP_INPUT_{variable}"), out)
+            .or_else(|| self.look(&variable, out))
             .or_else(|| of_input("default").filter(|default| !default.is_empty()));
         match value {
             Some(value) => {

@@ -52,6 +52,18 @@ pub(super) fn knows(fields: &[Field], name: &str) -> bool {
     fields.iter().any(|field| field.name == name)
 }
 
+// What every program has: a server, what stands in for it, and the command of a tool.
+const ENV: Field = field("env", Shape::TextMap, "Variables for the program, beside those of the gateway.");
+const ENVIRONMENT: Field = field("environment", Shape::TextMap, "The same as `env`.");
+const ENV_FILE: Field =
+    field("envFile", Shape::Text, "A `.env` file with variables for the program; `env` wins.");
+const ALLOW_UNSAFE_ENV: Field =
+    field("allowUnsafeEnv", Shape::Texts, "Patterns of variables in `env` that are refused otherwise.");
+const CWD: Field = field("cwd", Shape::Text, "The directory in which the program runs.");
+
+/// A program as a text, as a list with its arguments, or as Zed writes it.
+const PROGRAM: Shape = Shape::Either(&[Shape::Text, Shape::Texts, Shape::Object(ZED_COMMAND)]);
+
 pub(super) const TRANSPORTS: &[&str] = &[
     "stdio",
     "http",
@@ -70,17 +82,13 @@ pub(super) const SERVER: &[Field] = &[
     field("type", Shape::Choice(TRANSPORTS), "How to speak to the server; follows from `command` or `url`."),
     field("transport", Shape::Choice(TRANSPORTS), "The same as `type`."),
     field("transportType", Shape::Choice(TRANSPORTS), "The same as `type`."),
-    field(
-        "command",
-        Shape::Either(&[Shape::Text, Shape::Texts, Shape::Object(ZED_COMMAND)]),
-        "The program to start. No shell is involved.",
-    ),
+    field("command", PROGRAM, "The program to start. No shell is involved."),
     field("args", Shape::Texts, "Its arguments."),
-    field("env", Shape::TextMap, "Variables for the server, beside those of the gateway."),
-    field("environment", Shape::TextMap, "The same as `env`."),
-    field("envFile", Shape::Text, "A `.env` file with variables for the server; `env` wins."),
-    field("allowUnsafeEnv", Shape::Texts, "Patterns of variables in `env` that are refused otherwise."),
-    field("cwd", Shape::Text, "The directory in which the server runs."),
+    ENV,
+    ENVIRONMENT,
+    ENV_FILE,
+    ALLOW_UNSAFE_ENV,
+    CWD,
     field("image", Shape::Text, "A container image, run as `docker run --rm -i IMAGE` with `args` after it."),
     field("docker", Shape::Either(&[Shape::Text, Shape::Object(DOCKER)]), "The same as `image`."),
     field("url", Shape::Text, "The address of a server over HTTP."),
@@ -190,7 +198,7 @@ pub(super) const IGNORED: &[&str] = &[
 pub(super) const ZED_COMMAND: &[Field] = &[
     field("path", Shape::Text, "The program to start."),
     field("args", Shape::Texts, "Its arguments."),
-    field("env", Shape::TextMap, "Variables for the server."),
+    ENV,
 ];
 
 pub(super) const DOCKER: &[Field] = &[
@@ -256,15 +264,15 @@ pub(super) const FALLBACK: &[Field] = &[
     field("server", Shape::Text, "The other server."),
     field(
         "command",
-        Shape::Either(&[Shape::Text, Shape::Texts, Shape::Object(ZED_COMMAND)]),
+        PROGRAM,
         "Instead of `server`: a program that speaks MCP on its standard streams and is started when it is needed.",
     ),
     field("args", Shape::Texts, "The arguments of `command`."),
-    field("env", Shape::TextMap, "Variables for `command`, beside those of the gateway."),
-    field("environment", Shape::TextMap, "The same as `env`."),
-    field("envFile", Shape::Text, "A `.env` file with variables for `command`; `env` wins."),
-    field("allowUnsafeEnv", Shape::Texts, "Patterns of variables in `env` that are refused otherwise."),
-    field("cwd", Shape::Text, "The directory in which `command` runs."),
+    ENV,
+    ENVIRONMENT,
+    ENV_FILE,
+    ALLOW_UNSAFE_ENV,
+    CWD,
     field(
         "on",
         Shape::Texts,
@@ -306,11 +314,11 @@ pub(super) const COMMAND_HANDLER: &[Field] = &[
         Shape::Any,
         "Its arguments, with `{parameter}` where a value goes; a list inside the list is left out as a whole where a value is missing.",
     ),
-    field("env", Shape::TextMap, "Variables for the program, beside those of the gateway."),
-    field("environment", Shape::TextMap, "The same as `env`."),
-    field("envFile", Shape::Text, "A `.env` file with variables for the program; `env` wins."),
-    field("allowUnsafeEnv", Shape::Texts, "Patterns of variables in `env` that are refused otherwise."),
-    field("cwd", Shape::Text, "The directory in which the program runs."),
+    ENV,
+    ENVIRONMENT,
+    ENV_FILE,
+    ALLOW_UNSAFE_ENV,
+    CWD,
     field(
         "stdin",
         Shape::Choice(&["none", "json"]),

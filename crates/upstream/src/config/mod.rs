@@ -24,9 +24,10 @@ mod words;
 mod workspace;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -100,6 +101,10 @@ const SERVER_BLOCKS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
 /// Names of the other members at the top that are read here.
 const OWN: [&str; 7] = ["mcp", "inputs", "clash", "groups", "tools", "registry", "$schema"];
 
+/// Members at the top that hold keys of the gateway. They are the service's; but the programs that are started for this
+/// configuration must not inherit the variables that the keys are taken from.
+const KEYS: [&str; 2] = ["apiKeys", "adminKeys"];
+
 /// The member `mcp`, which one client has around its servers, and we for the settings of our endpoint; without the servers.
 fn of_endpoint(members: &Map<String, Value>) -> Option<(String, Value)> {
     let mut settings = members.get("mcp")?.as_object()?.clone();
@@ -124,6 +129,8 @@ struct Parts {
     registry: RegistryConfig,
     rest: Map<String, Value>,
     document: Option<Document>,
+    /// Names of the variables that the gateway's keys are taken from.
+    key_variables: BTreeSet<String>,
     /// Files without any servers: an error, unless another file has some.
     without_servers: Vec<ConfigError>,
     has_servers: bool,
@@ -200,6 +207,9 @@ impl Parts {
             let rest = members.iter().filter(|(name, _)| of_service(name));
             self.rest = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
             self.rest.extend(of_endpoint(members));
+            let keys = KEYS.iter().filter_map(|name| members.get(*name));
+            let texts = keys.flat_map(texts_within);
+            self.key_variables.extend(texts.flat_map(|text| source.variables(text)));
             self.document = Some(document);
         }
     }
@@ -247,7 +257,7 @@ impl Parts {
         if block.members.len() > most {
             top.error("tools", &format!("has more than {most} tools; \"registry.maxTools\" allows more"));
         }
-        for tool in self.registry.tools.iter().filter(|tool| tool.definition().len() > bytes) {
+        for tool in self.registry.tools.iter().filter(|tool| tool.bytes() > bytes) {
             let text = format!("has more than {bytes} bytes; \"registry.maxDefinitionBytes\" allows more");
             block.error(tool.name(), &text);
         }
@@ -309,13 +319,23 @@ impl Parts {
         }
     }
 
-    fn finish(self, mut found: ConfigErrors, source: ConfigSource) -> Result<GatewayConfig, ConfigErrors> {
+    fn finish(
+        mut self,
+        mut found: ConfigErrors,
+        source: ConfigSource,
+    ) -> Result<GatewayConfig, ConfigErrors> {
         if !self.has_servers {
             found.errors.extend(self.without_servers);
         }
         if !found.errors.is_empty() {
             return Err(found);
         }
+        let withheld: Arc<[String]> = self.key_variables.into_iter().collect();
+        for server in &mut self.servers {
+            server.withheld = Arc::clone(&withheld);
+        }
+        let tools = std::mem::take(&mut self.registry.tools).into_iter();
+        self.registry.tools = tools.map(|tool| tool.without_variables(&withheld)).collect();
         let order: Vec<UpstreamId> = self.servers.iter().map(|server| server.id.clone()).collect();
         Ok(GatewayConfig {
             catalogue: CatalogueRules { clash: self.clash.unwrap_or_default(), groups: self.groups, order },
@@ -335,6 +355,16 @@ fn server_blocks<'a>(top: &Reader<'a>) -> Vec<Reader<'a>> {
     let inner = top.get("mcp").filter(|value| value.is_object()).and_then(|_| top.object("mcp"));
     blocks.extend(inner.and_then(|inner| inner.object("servers")));
     blocks
+}
+
+/// The texts in a list or by name, and a text itself.
+fn texts_within(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        Value::Object(members) => members.values().filter_map(Value::as_str).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
 }
 
 /// What `${workspaceFolder}` is: where the file lies, or above that where it lies in an editor's folder.

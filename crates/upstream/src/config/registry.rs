@@ -10,7 +10,7 @@ use super::reader::Reader;
 use super::server::{headers, variables, warn_of_unknown};
 use crate::builtin::registry::{
     CommandHandler, CommandInput, EndpointHandler, Handler, LONGEST, RegisterError, RegisteredTool,
-    RegistryConfig, ToolOrigin,
+    RegistryConfig, ToolOrigin, Trust,
 };
 
 /// Reads the block `registry`.
@@ -85,7 +85,8 @@ fn handler(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Op
 fn endpoint(reader: &Reader<'_>) -> Option<Handler> {
     warn_of_unknown(reader, fields::ENDPOINT_HANDLER, &[]);
     let headers = headers(reader);
-    let handler = EndpointHandler::new(&reader.filled_text("url").unwrap_or_default(), &headers);
+    let url = reader.filled_text("url").unwrap_or_default();
+    let handler = EndpointHandler::trusted(&url, &headers, Trust::Operator);
     match handler {
         Ok(handler) => {
             let bytes = reader.bytes("maxBytes");
@@ -95,8 +96,8 @@ fn endpoint(reader: &Reader<'_>) -> Option<Handler> {
                 handler
             }))
         }
-        Err(message) => {
-            reader.error("url", &message);
+        Err(wrong) => {
+            reader.error(wrong.member, &wrong.message);
             None
         }
     }

@@ -364,7 +364,7 @@ async fn open_endpoint(
 ) -> Result<Opened, ConnectError> {
     match &spec.endpoint {
         Endpoint::Stdio { command, args, env, cwd } => {
-            let program = Program { command, args, env, cwd: cwd.as_ref() };
+            let program = Program { command, args, env, cwd: cwd.as_ref(), withheld: &spec.withheld };
             open_stdio(spec, &program, who, events, opening, until).await
         }
         Endpoint::Http { url, headers, mode } => {

@@ -18,7 +18,8 @@ use crate::error::ConnectError;
 /// group or loses its parent; so all of it can be found again.
 const MARK: &str = "GATEWAY_UPSTREAM_MARK";
 
-/// The gateway's own keys. They open the gateway, so no server gets them that is not meant to.
+/// The gateway's own keys, where they have no other names. They open the gateway, so no program gets them that is not
+/// meant to.
 const OWN_KEYS: [&str; 3] = ["MCP_GATEWAY_API_KEY", "MCP_GATEWAY_ADMIN_KEY", "MCP_GATEWAY_KEY"];
 
 /// How often to look whether killed processes are gone: they are not our children, so nobody tells us.
@@ -34,6 +35,8 @@ pub(crate) struct Program<'a> {
     pub(crate) args: &'a [String],
     pub(crate) env: &'a BTreeMap<String, String>,
     pub(crate) cwd: Option<&'a PathBuf>,
+    /// Further variables of ours that it does not inherit.
+    pub(crate) withheld: &'a [String],
 }
 
 /// The streams of a process.
@@ -147,7 +150,7 @@ impl Drop for Process {
 
 fn command(program: &Program<'_>, mark: &str) -> Command {
     let mut command = Command::new(program.command);
-    for key in OWN_KEYS {
+    for key in OWN_KEYS.into_iter().chain(program.withheld.iter().map(String::as_str)) {
         command.env_remove(key);
     }
     command
@@ -269,12 +272,14 @@ mod tests {
     #[test]
     fn the_gateways_keys_go_only_where_they_are_configured() {
         let env = BTreeMap::from([("MCP_GATEWAY_KEY".to_owned(), "meant for it".to_owned())]);
-        let program = Program { command: "x", args: &[], env: &env, cwd: None };
+        let withheld = ["TEAM_KEY".to_owned()];
+        let program = Program { command: "x", args: &[], env: &env, cwd: None, withheld: &withheld };
         let command = command(&program, "mark");
         let value = |name: &str| {
             command.as_std().get_envs().find(|(key, _)| *key == OsStr::new(name)).map(|(_, value)| value)
         };
         assert_eq!(value("MCP_GATEWAY_API_KEY"), Some(None), "it is removed");
+        assert_eq!(value("TEAM_KEY"), Some(None), "so is what the configuration takes keys from");
         assert_eq!(value("MCP_GATEWAY_KEY"), Some(Some(OsStr::new("meant for it"))));
     }
 }

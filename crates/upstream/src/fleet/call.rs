@@ -13,7 +13,7 @@ use super::upstream::Upstream;
 use crate::catalogue::CatalogueTool;
 use crate::connection::{Asker, OutgoingRequest};
 use crate::error::CallError;
-use crate::spec::Fallback;
+use crate::spec::{Fallback, UpstreamId};
 
 /// How a call is made.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +31,6 @@ pub struct CallOptions {
     pub capabilities: Option<RawJson>,
     /// Further members of the parameters, as JSON texts: `inputResponses` and `requestState` of the modern era.
     pub params: Vec<(&'static str, RawJson)>,
-    /// Whether no other server may take the call over.
-    pub stays: bool,
 }
 
 impl CallOptions {
@@ -55,6 +53,18 @@ impl Fleet {
         arguments: Option<&RawJson>,
         options: &CallOptions,
     ) -> Result<RawJson, CallError> {
+        self.call_unless(tool, arguments, options, |_| false).await
+    }
+
+    /// The same, except that no server takes the call over of which `is_refused` says so. It is asked once the call has
+    /// failed, with the name of the server that would run it.
+    pub async fn call_unless(
+        &self,
+        tool: &CatalogueTool,
+        arguments: Option<&RawJson>,
+        options: &CallOptions,
+        is_refused: impl Fn(&UpstreamId) -> bool + Send + Sync,
+    ) -> Result<RawJson, CallError> {
         let upstream = self.upstream(tool.server.as_str())?;
         if let Some(reason) = upstream.blocked(&tool.name) {
             return Err(CallError::Blocked {
@@ -73,10 +83,8 @@ impl Fleet {
             }
         }
         let Err(error) = outcome else { return outcome };
-        if options.stays {
-            return Err(error);
-        }
-        let Some(fallback) = self.fallback_for(&upstream, tool, &error) else { return Err(error) };
+        let fallback = self.fallback_for(&upstream, tool, &error, is_refused);
+        let Some(fallback) = fallback else { return Err(error) };
         tracing::warn!(upstream = %tool.server, fallback = %fallback.spec.id, %error, "Call falls back.");
         attempt(&fallback, tool, arguments.as_ref(), options).await
     }
@@ -126,6 +134,7 @@ impl Fleet {
         upstream: &Upstream,
         tool: &CatalogueTool,
         error: &CallError,
+        is_refused: impl Fn(&UpstreamId) -> bool,
     ) -> Option<Arc<Upstream>> {
         let fits = match error {
             CallError::Unreachable { .. } => upstream.spec.fallback_on.unreachable,
@@ -141,6 +150,7 @@ impl Fleet {
             | CallError::Refused { .. } => false,
         };
         match upstream.spec.fallback.as_ref().filter(|_| fits)? {
+            Fallback::Server(id) if is_refused(id) => None,
             Fallback::Server(id) => self.upstream(id.as_str()).ok(),
             Fallback::Command(_) => upstream.standby.clone(),
         }

@@ -304,7 +304,11 @@ async fn entries_of(upstream: &Upstream, kind: ListKind) -> Result<(u64, Kept), 
 
 #[cfg(test)]
 mod tests {
+    use gateway_testkit::{Fixture, SpokenEra};
+
     use super::*;
+    use crate::fleet::FleetOptions;
+    use crate::spec::{Endpoint, HttpMode, UpstreamSpec};
 
     #[test]
     fn capabilities_are_read_by_presence() {
@@ -338,5 +342,41 @@ mod tests {
         offers.note(method::PROMPTS_CHANGED);
         assert!(state(&offers).until <= Instant::now() && state(&offers).then == Then::Wait);
         assert_eq!(offers.last(ListKind::Prompts).map(|entries| entries.len()), Some(1), "the last is kept");
+    }
+
+    /// A server of the legacy era tells neither how long a list holds nor, here, that it changed.
+    #[tokio::test]
+    async fn a_list_is_read_again_after_five_minutes() {
+        let fixture = Fixture::http().era(SpokenEra::Legacy).everything().start().await.unwrap();
+        let endpoint = Endpoint::Http {
+            url: fixture.url().to_owned(),
+            headers: std::collections::BTreeMap::new(),
+            mode: HttpMode::Auto,
+        };
+        let fleet = Fleet::start(vec![UpstreamSpec::new("up", endpoint)], FleetOptions::default());
+        let ask = async || fleet.entries("up", ListKind::Prompts, Duration::from_secs(20)).await.unwrap();
+        let listed = ask().await;
+        assert!(!listed.is_empty());
+        let upstream = fleet.upstream("up").unwrap();
+        let until = || upstream.offers.lock().lists.get(&ListKind::Prompts).map(|kept| kept.until).unwrap();
+        let is_reading = || upstream.offers.lock().reading.contains_key(&ListKind::Prompts);
+        let first = until();
+        // From here on time passes only where it is told to.
+        tokio::time::pause();
+        let age = first - Instant::now();
+        assert!(age <= Duration::from_mins(5) && age > Duration::from_mins(4), "{age:?}");
+        tokio::time::advance(age.saturating_sub(Duration::from_secs(1))).await;
+        assert_eq!(ask().await, listed);
+        assert!(!is_reading(), "it is not old yet");
+        tokio::time::advance(Duration::from_secs(2)).await;
+        let now = Instant::now();
+        assert_eq!((ask().await, Instant::now()), (listed, now), "nobody waits for it");
+        assert!(is_reading(), "it is read again meanwhile");
+        tokio::time::resume();
+        while until() == first {
+            tokio::task::yield_now().await;
+        }
+        assert!(until() > Instant::now(), "it holds again");
+        fleet.shutdown(Duration::ZERO).await;
     }
 }

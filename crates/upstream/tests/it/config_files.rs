@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use gateway_upstream::Endpoint;
 use gateway_upstream::config::jsonc::{Document, to_json};
-use gateway_upstream::config::{ConfigErrors, ConfigSource, GatewayConfig, Lookup, load, parse_dotenv};
+use gateway_upstream::config::{
+    ConfigErrors, ConfigSource, GatewayConfig, Lookup, load, parse, parse_dotenv,
+};
 
-use crate::config::environment;
+use crate::config::{FILE, environment};
 
 type Variables<'a> = &'a [(&'a str, &'a str)];
 
@@ -229,4 +231,25 @@ fn every_member_has_its_line() {
         assert_eq!(document.line_of(pointer), line, "{pointer}");
     }
     assert_eq!(document.duplicates(), ["/t"]);
+}
+
+fn keyed(text: &str) -> Result<GatewayConfig, ConfigErrors> {
+    let variables = [("TOKEN", "s3cret-token"), ("API_KEY_X", "from-input"), ("HOME", "/home/me")];
+    parse(Path::new(FILE), text, &environment(&variables, &[("/run/secret", "s3cret-file")]))
+}
+
+#[test]
+fn variables_that_keys_are_taken_from_are_withheld_from_servers() {
+    let keys = r#""apiKeys": {"a": "${TOKEN}", "b": "plain", "c": "${env:NEXT:-${OLD:-x}}"},
+        "adminKeys": ["${input:api-key-x}", "$${NOT}", "${file:/run/secret}"],"#;
+    let text = format!(r#"{{{keys} "servers": {{"x": {{"command": "x"}}, "y": {{"url": "http://h/"}}}}}}"#);
+    let config = keyed(&text).unwrap_or_else(|errors| panic!("{errors}"));
+    for server in &config.servers {
+        assert_eq!(&*server.withheld, ["API_KEY_X", "MCP_INPUT_API_KEY_X", "NEXT", "OLD", "TOKEN"]);
+    }
+    let other = keyed(r#"{"servers": {"x": {"command": "${TOKEN}"}}, "note": "${HOME}"}"#);
+    assert_eq!(&*other.unwrap().servers[0].withheld, [""; 0], "others are not");
+    // The gateway does not start with it, but a command for people may still start servers.
+    let wrong = keyed(r#"{"servers": {"x": {"command": "x"}}, "apiKeys": ["${TOKEN} ${UNSET}"]}"#);
+    assert_eq!(&*wrong.unwrap().servers[0].withheld, ["TOKEN", "UNSET"]);
 }

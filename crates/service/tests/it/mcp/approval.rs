@@ -1,11 +1,15 @@
 //! Calls that are refused, or wait until somebody approves them, on every way.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gateway_service::{Secret, ServiceConfig};
-use gateway_upstream::{Approval, FleetOptions, Handler, RegisteredTool};
+use gateway_testkit::{Fault, Fixture, count_lines};
+use gateway_upstream::{
+    Approval, Endpoint, Fallback, FleetOptions, Handler, RegisteredTool, UpstreamId, UpstreamSpec,
+};
 use serde_json::{Value, json};
 
 use super::wire::{Caller, Era, Front, Way, everything};
@@ -294,5 +298,107 @@ async fn a_registered_tool_whose_schema_cannot_be_checked_does_not_run() {
         let target = format!("/registry/{}", name.replace('.', "%2e"));
         let about = json!({"handler": {"url": "http://198.51.100.1/"}});
         assert_eq!(service.send("PUT", &target, ADMIN, &about.to_string()).await.status, 400, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_is_not_kept_under_a_key() {
+    let (service, runs) = service(|config| {
+        ask_with_admin(config);
+        config.approval.wait = Duration::ZERO;
+    })
+    .await;
+    let gemini = json!({"functionCall": {"name": "work", "args": {"n": 1}}});
+    for (index, (target, body)) in [
+        ("/call_tool", CALL.to_owned()),
+        ("/execute", json!({"call": tool_use()}).to_string()),
+        ("/route", tool_use().to_string()),
+        ("/route", gemini.to_string()),
+        ("/route", "<work><n>1</n></work>".to_owned()),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let media = if body.starts_with('<') { "text/plain" } else { "application/json" };
+        let headers = format!("content-type: {media}\r\nidempotency-key: key-{index}\r\n");
+        let refused = service.send("POST", target, &headers, &body).await;
+        assert!(refused.body.contains("needs approval"), "{target}: {}", refused.body);
+        decide(&service, &waiting(&service).await["id"], "approve").await;
+        let ran = service.send("POST", target, &headers, &body).await;
+        assert!(ran.body.contains("done"), "{target}: {}", ran.body);
+        let again = service.send("POST", target, &headers, &body).await;
+        assert_eq!((again.header("idempotent-replayed"), &again.body), (Some("true"), &ran.body), "{target}");
+        assert_eq!(runs.load(Ordering::SeqCst), index + 1, "{target}");
+    }
+    // Nor is anything else that did not run.
+    let headers = "content-type: application/json\r\nidempotency-key: later\r\n";
+    for body in [r#"{"name":"nobody","input":{}}"#, r#"{"name":"work","input":{"n":"x"}}"#, r#"{"input":{}}"#]
+    {
+        for _ in 0..2 {
+            let refused = service.send("POST", "/route", headers, body).await;
+            assert_eq!(
+                (refused.status, refused.header("idempotent-replayed")),
+                (200, None),
+                "{}",
+                refused.body
+            );
+        }
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_with_too_many_calls_that_wait_is_told_so() {
+    let (service, _) = service(|config| {
+        ask_with_admin(config);
+        config.approval.wait = Duration::ZERO;
+        config.approval.pending_per_caller = Some(1);
+        config.keys.insert("ann".to_owned(), Secret::new("ann-key"));
+        config.keys.insert("bob".to_owned(), Secret::new("bob-key"));
+    })
+    .await;
+    let call = async |key: &str, body: &str| {
+        let headers = format!("content-type: application/json\r\nx-api-key: {key}\r\n");
+        service.send("POST", "/call_tool", &headers, body).await
+    };
+    let other = CALL.replace('1', "2");
+    assert_eq!(call("ann-key", CALL).await.code(), "APPROVAL_REQUIRED");
+    let refused = call("ann-key", &other).await;
+    assert_eq!((refused.status, refused.code().as_str()), (429, "OVERLOADED"), "{}", refused.body);
+    assert!(refused.body.contains("1 calls of this caller wait for approval already"), "{}", refused.body);
+    assert_eq!(call("bob-key", &other).await.code(), "APPROVAL_REQUIRED", "another has its own share");
+    let spelled = CALL.replace("{\"n\":1}", "{ \"n\" : 1 }");
+    assert_eq!(
+        call("ann-key", &spelled).await.code(),
+        "APPROVAL_REQUIRED",
+        "the same call, spelled otherwise"
+    );
+}
+
+/// The first server never answers, and what it is asked may run again, so that the second one takes over if it may.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_never_goes_past_the_policy() {
+    let files = tempfile::tempdir().unwrap();
+    let server = |id: &str, fixture: Fixture| {
+        let fixture = fixture.counter(&files.path().join(id));
+        let (program, args) = fixture.command().unwrap();
+        let command = program.to_str().unwrap().to_owned();
+        UpstreamSpec::new(id, Endpoint::Stdio { command, args, env: BTreeMap::new(), cwd: None })
+    };
+    let body = r#"{"server":"first","tool":"count_idempotent","arguments":{}}"#;
+    for (approval, ran) in [(Approval::Deny, 0), (Approval::Ask, 0), (Approval::Allow, 1)] {
+        let mut first = server("first", Fixture::stdio().mode(Fault::NeverAnswers));
+        first.timeouts.call = Duration::from_millis(300);
+        first.fallback = Some(Fallback::Server(UpstreamId::new("second")));
+        let specs = vec![first, server("second", Fixture::stdio())];
+        let service = Service::with_servers(specs, |config| {
+            config.approval.tools = vec![("second/*".to_owned(), approval)];
+        })
+        .await;
+        service.running.gateway().fleet().listed(&[], Duration::from_secs(30)).await;
+        let called = service.post("/call_tool", body).await;
+        let (status, count) = (called.status, count_lines(&files.path().join("second")));
+        assert_eq!((status == 200, count), (ran == 1, ran), "{approval:?}: {}", called.body);
+        service.running.shutdown().await;
     }
 }

@@ -112,7 +112,10 @@ fn refused_v4(address: Ipv4Addr) -> Option<&'static str> {
         (10, ..) | (172, 16..=31, _) | (192, 168, _) => "a private address",
         (169, 254, _) => "a link-local address",
         (100, 64..=127, _) => "an address of a carrier's own network",
-        (192, 0, 0) | (192, 88, 99) => "an address for protocols",
+        // Also the anycast addresses of AS112 and AMT, which whoever is near answers.
+        (192, 0, 0) | (192, 31, 196) | (192, 52, 193) | (192, 88, 99) | (192, 175, 48) => {
+            "an address for protocols"
+        }
         (192, 0, 2) | (198, 51, 100) | (203, 0, 113) => "an address for examples",
         (198, 18..=19, _) => "an address for measurements",
         (224..=239, ..) => "a multicast address",
@@ -134,10 +137,11 @@ fn refused_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0, 0, 0, 0, 0, 0xffff, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..] => embedded(high, low),
-        [0x2001, 0, ..] => Some("a tunnel's address"),
+        // Teredo, and ISATAP below any prefix.
+        [0x2001, 0, ..] | [_, _, _, _, 0 | 0x200, 0x5efe, _, _] => Some("a tunnel's address"),
         [0x2001, 0xdb8, ..] | [0x3fff, 0..=0x0fff, ..] => Some("an address for examples"),
         [0x2001, 0x2, 0, ..] => Some("an address for measurements"),
-        [0x2001, 0x10..=0x3f, ..] => Some("an address for protocols"),
+        [0x2001, 0x1..=0x1ff, ..] | [0x2620, 0x4f, 0x8000, ..] => Some("an address for protocols"),
         [0xfc00..=0xfdff, ..] => Some("a private address"),
         [0xfe80..=0xfebf, ..] => Some("a link-local address"),
         [0xfec0..=0xfeff, ..] => Some("a site-local address"),
@@ -231,6 +235,23 @@ mod tests {
             ("[2001:0:1::1]", false),
             ("[2001:db8::1]", false),
             ("[100::1]", false),
+            // ISATAP: an IPv4 address behind any prefix, here 10.0.0.1 and a public one.
+            ("[2606:4700::5efe:a00:1]", false),
+            ("[2606:4700::200:5efe:102:304]", false),
+            ("[2606:4700::5eff:a00:1]", true),
+            // 2001::/23 is for protocols; behind it are addresses of everybody.
+            ("[2001:1::1]", false),
+            ("[2001:3::1]", false),
+            ("[2001:4:112::1]", false),
+            ("[2001:5::1]", false),
+            ("[2001:20::1]", false),
+            ("[2001:1ff:ffff::1]", false),
+            ("[2001:200::1]", true),
+            ("[2620:4f:8000::1]", false),
+            ("192.31.196.1", false),
+            ("192.52.193.1", false),
+            ("192.175.48.1", false),
+            ("[5f00::1]", false),
             ("[fc00::1]", false),
             ("[fd12:3456:789a::1]", false),
             ("[fd00:ec2::254]", false),

@@ -3,20 +3,26 @@
 //! No shell is involved. The arguments of a call reach the program in one of two ways: as JSON on its standard input, or
 //! in places that the template names: `["log", "--author={author}", "--", "{path}"]`. A place is one argument of the
 //! program or a part of one, whatever its value is. A value never becomes an option by surprise: where it would stand
-//! first in its argument and begins with `-`, the call is refused, unless `--` stands before it in the template.
+//! first in its argument and begins with `-`, the call is refused, unless `--` stands before it in the template. Nor does a
+//! value become code: a place in what a shell or another interpreter is told to run is refused.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateway_protocol::RawJson;
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
 
 use super::endpoint::ANSWER_BYTES;
 use super::handler::{object, result_of, text_result};
+use super::interpreter::place_in_code;
 use crate::connection::{Process, Program};
 
+/// How long the streams of a program are read once it has ended, with all that could be found of what it started.
+const STREAMS: Duration = Duration::from_millis(500);
 /// How much of standard error is kept.
 const STDERR: usize = 16 << 10;
 /// How much of it is shown.
@@ -29,6 +35,7 @@ pub struct CommandHandler {
     groups: Vec<Vec<Template>>,
     env: BTreeMap<String, String>,
     cwd: Option<PathBuf>,
+    withheld: Arc<[String]>,
     stdin: CommandInput,
     max_bytes: usize,
 }
@@ -44,7 +51,7 @@ pub enum CommandInput {
 
 /// One argument of the program: texts and places in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Template(Vec<Piece>);
+pub(super) struct Template(Vec<Piece>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
@@ -61,6 +68,12 @@ impl CommandHandler {
         }
         let read = |group: &Vec<String>| group.iter().map(|text| Template::parse(text)).collect();
         let groups: Vec<Vec<Template>> = groups.iter().map(read).collect::<Result<_, String>>()?;
+        if let Some(place) = place_in_code(command, groups.iter().flatten()) {
+            return Err(format!(
+                "`{{{place}}}` stands in code, so that whoever calls could run anything; give it as an argument behind the \
+                 code, which a shell knows as \"$1\""
+            ));
+        }
         let has_places = groups.iter().flatten().any(|template| template.places().next().is_some());
         let stdin = if has_places { CommandInput::Nothing } else { CommandInput::Json };
         Ok(Self {
@@ -68,6 +81,7 @@ impl CommandHandler {
             groups,
             env: BTreeMap::new(),
             cwd: None,
+            withheld: Arc::default(),
             stdin,
             max_bytes: ANSWER_BYTES,
         })
@@ -77,6 +91,13 @@ impl CommandHandler {
     #[must_use]
     pub fn in_environment(mut self, env: BTreeMap<String, String>, cwd: Option<PathBuf>) -> Self {
         (self.env, self.cwd) = (env, cwd);
+        self
+    }
+
+    /// Without variables of ours that it would inherit; those of its own environment stay.
+    #[must_use]
+    pub fn without_variables(mut self, names: Arc<[String]>) -> Self {
+        self.withheld = names;
         self
     }
 
@@ -101,7 +122,13 @@ impl CommandHandler {
 
     pub(super) async fn run(&self, arguments: &RawJson) -> Result<RawJson, String> {
         let args = self.args(&object(arguments)?)?;
-        let program = Program { command: &self.command, args: &args, env: &self.env, cwd: self.cwd.as_ref() };
+        let program = Program {
+            command: &self.command,
+            args: &args,
+            env: &self.env,
+            cwd: self.cwd.as_ref(),
+            withheld: &self.withheld,
+        };
         let (mut process, streams) = Process::spawn(&program).map_err(|error| error.to_string())?;
         let mut stdin = streams.stdin;
         let input = match self.stdin {
@@ -115,29 +142,42 @@ impl CommandHandler {
             drop(stdin);
         };
         let too_much = || format!("`{}` wrote more than {} bytes", self.command, self.max_bytes);
-        let reading = async {
-            tokio::try_join!(
-                async {
-                    feed.await;
-                    Ok(())
-                },
-                async { read_within(streams.stdout, self.max_bytes).await.ok_or_else(too_much) },
-                async { Ok(read_last(streams.stderr, STDERR).await) },
-            )
-        };
-        tokio::pin!(reading);
-        // Dropped while it is awaited, or left by an error, the process ends with all that it started.
-        let (read, (how, is_good)) = tokio::select! {
-            read = &mut reading => (Some(read?), process.exit().await),
-            exit = process.exit() => (None, exit),
-        };
-        // What it left running has nobody to talk to any more, and may hold its streams open.
-        process.end(Duration::ZERO).await;
-        let ((), output, errors) = match read {
-            Some(read) => read,
-            None => reading.await?,
+        let (mut output, mut errors) = (Vec::new(), Vec::new());
+        let (how, is_good) = {
+            let reading = async {
+                tokio::try_join!(
+                    async {
+                        feed.await;
+                        Ok(())
+                    },
+                    async {
+                        let is_whole = read_within(streams.stdout, &mut output, self.max_bytes).await;
+                        if is_whole { Ok(()) } else { Err(too_much()) }
+                    },
+                    async {
+                        read_last(streams.stderr, &mut errors, STDERR).await;
+                        Ok(())
+                    },
+                )
+            };
+            tokio::pin!(reading);
+            // Dropped while it is awaited, or left by an error, the process ends with all that it started.
+            let (read, exit) = tokio::select! {
+                read = &mut reading => (Some(read), process.exit().await),
+                exit = process.exit() => (None, exit),
+            };
+            // What it left running has nobody to talk to any more, and may hold its streams open.
+            process.end(Duration::ZERO).await;
+            match read {
+                Some(read) => read?,
+                // What hid so well that it was not ended may hold them for ever; what came so far is all then.
+                None => timeout(STREAMS, reading).await.unwrap_or(Ok(((), (), ())))?,
+            };
+            exit
         };
         let output = String::from_utf8_lossy(&output);
+        let errors =
+            String::from_utf8_lossy(errors.get(errors.len().saturating_sub(STDERR)..).unwrap_or_default());
         if !is_good {
             let said = [errors.trim(), output.trim()].into_iter().find(|text| !text.is_empty());
             let said = said.map_or_else(String::new, |said| {
@@ -234,11 +274,19 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    fn places(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn places(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Place(name) => Some(name.as_str()),
             Piece::Text(_) => None,
         })
+    }
+
+    /// The text before the first place; all of it where there is none.
+    pub(super) fn begin(&self) -> &str {
+        match self.0.first() {
+            Some(Piece::Text(text)) => text,
+            Some(Piece::Place(_)) | None => "",
+        }
     }
 
     /// The text; nothing where a place has no value.
@@ -258,18 +306,16 @@ impl Template {
     }
 }
 
-/// All that a stream gives, unless it is more than `limit`.
-async fn read_within(stream: impl AsyncRead + Unpin, limit: usize) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
+/// Reads all that a stream gives; whether that is not more than `limit`.
+async fn read_within(stream: impl AsyncRead + Unpin, bytes: &mut Vec<u8>, limit: usize) -> bool {
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     // A stream that breaks has given what it could.
-    let _ = stream.take(most).read_to_end(&mut bytes).await;
-    (bytes.len() <= limit).then_some(bytes)
+    let _ = stream.take(most).read_to_end(bytes).await;
+    bytes.len() <= limit
 }
 
-/// The end of what a stream gives.
-async fn read_last(mut stream: impl AsyncRead + Unpin, limit: usize) -> String {
-    let mut bytes = Vec::new();
+/// Keeps at least the last `limit` bytes of what a stream gives, and at most twice as many.
+async fn read_last(mut stream: impl AsyncRead + Unpin, bytes: &mut Vec<u8>, limit: usize) {
     let mut piece = vec![0; 4 << 10];
     while let Ok(count @ 1..) = stream.read(&mut piece).await {
         bytes.extend_from_slice(piece.get(..count).unwrap_or_default());
@@ -277,6 +323,4 @@ async fn read_last(mut stream: impl AsyncRead + Unpin, limit: usize) -> String {
             bytes.drain(..bytes.len() - limit);
         }
     }
-    let start = bytes.len().saturating_sub(limit);
-    String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
 }

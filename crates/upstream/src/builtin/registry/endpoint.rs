@@ -51,7 +51,7 @@ pub(crate) enum Trust {
 impl EndpointHandler {
     /// An address with headers for every request. Whoever calls this is trusted to know where it leads.
     pub fn new(url: &str, headers: &BTreeMap<String, String>) -> Result<Self, String> {
-        Self::trusted(url, headers, Trust::Operator)
+        Self::trusted(url, headers, Trust::Operator).map_err(|wrong| wrong.message)
     }
 
     /// The same with another bound on the bytes of an answer.
@@ -65,13 +65,16 @@ impl EndpointHandler {
         url: &str,
         headers: &BTreeMap<String, String>,
         trust: Trust,
-    ) -> Result<Self, String> {
-        let url = Url::parse(url).map_err(|error| format!("the address is invalid: {error}"))?;
+    ) -> Result<Self, WrongEndpoint> {
+        let wrong_url = |message: String| WrongEndpoint { member: "url", message };
+        let wrong_header = |message: String| WrongEndpoint { member: "headers", message };
+        let url = Url::parse(url).map_err(|error| wrong_url(format!("the address is invalid: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("the address must begin with http:// or https://".to_owned());
+            return Err(wrong_url("the address must begin with http:// or https://".to_owned()));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("the address must not hold a user's name or password; use a header".to_owned());
+            let message = "the address must not hold a user's name or password; use a header";
+            return Err(wrong_url(message.to_owned()));
         }
         let mut map = HeaderMap::with_capacity(headers.len() + 3);
         map.insert(
@@ -79,12 +82,14 @@ impl EndpointHandler {
             HeaderValue::from_static(concat!("mcp-tool-gateway/", env!("CARGO_PKG_VERSION"))),
         );
         for (name, value) in headers {
-            let key: HeaderName = name.parse().map_err(|_| format!("`{name}` is no name of a header"))?;
+            let key: HeaderName =
+                name.parse().map_err(|_| wrong_header(format!("`{name}` is no name of a header")))?;
             if DECIDED_BY_US.contains(&key.as_str()) {
-                return Err(format!("the header `{name}` is set by the gateway"));
+                return Err(wrong_header(format!("the header `{name}` is decided by the gateway")));
             }
-            let mut value = HeaderValue::from_str(value)
-                .map_err(|_| format!("the header `{name}` has a value that no header can have"))?;
+            let mut value = HeaderValue::from_str(value).map_err(|_| {
+                wrong_header(format!("the header `{name}` has a value that no header can have"))
+            })?;
             value.set_sensitive(true);
             map.insert(key, value);
         }
@@ -99,6 +104,13 @@ impl EndpointHandler {
         url.set_query(None);
         url.set_fragment(None);
         url.into()
+    }
+
+    /// The bytes that are kept of what was given.
+    pub(super) fn bytes(&self) -> usize {
+        let headers = self.headers.iter().filter(|(_, value)| value.is_sensitive());
+        let headers: usize = headers.map(|(name, value)| name.as_str().len() + value.len()).sum();
+        self.url.as_str().len() + headers
     }
 
     /// Checks where the address leads, if somebody over the network named it.
@@ -193,9 +205,30 @@ impl EndpointHandler {
     }
 }
 
-/// Headers that say how the message itself is sent.
-const DECIDED_BY_US: [&str; 6] =
-    ["content-type", "content-length", "host", "connection", "transfer-encoding", "accept"];
+/// What is wrong with an endpoint: its `url` or its `headers`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WrongEndpoint {
+    pub(crate) member: &'static str,
+    pub(crate) message: String,
+}
+
+/// Headers that say how the message itself is sent, or what the connection becomes.
+const DECIDED_BY_US: [&str; 14] = [
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// Secrets stand in queries and headers, so only names are shown.
 impl fmt::Debug for EndpointHandler {

@@ -9,6 +9,7 @@ mod address;
 mod command;
 mod endpoint;
 mod handler;
+mod interpreter;
 mod network;
 mod tool;
 
@@ -27,6 +28,7 @@ pub use endpoint::EndpointHandler;
 pub use handler::{FunctionAnswer, FunctionError, Handler, ToolFunction};
 pub use tool::{RegisterError, RegisteredTool, ToolOrigin};
 
+pub(crate) use endpoint::Trust;
 pub(crate) use tool::LONGEST;
 
 use super::{Face, Params};
@@ -348,7 +350,7 @@ impl Registry {
 impl State {
     /// Whether there is room for a tool.
     fn check(&self, tool: &RegisteredTool) -> Result<(), RegisterError> {
-        let (bytes, limit) = (tool.definition().len(), self.config.max_definition_bytes);
+        let (bytes, limit) = (tool.bytes(), self.config.max_definition_bytes);
         if bytes > limit {
             return Err(RegisterError::TooLong { bytes, limit });
         }

@@ -82,5 +82,6 @@ fn endpoint(body: &Map<String, Value>) -> Result<EndpointHandler, RegisterError>
         Some(headers) => serde_json::from_value(headers.clone())
             .map_err(|_| wrong("handler.headers", "must be an object of texts"))?,
     };
-    EndpointHandler::trusted(url, &headers, Trust::Network).map_err(|message| wrong("handler.url", message))
+    EndpointHandler::trusted(url, &headers, Trust::Network)
+        .map_err(|fault| wrong(&format!("handler.{}", fault.member), fault.message))
 }

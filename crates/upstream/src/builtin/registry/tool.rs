@@ -1,6 +1,7 @@
 //! One registered tool: what is told about it, and what does its work.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateway_protocol::RawJson;
@@ -68,7 +69,7 @@ pub enum RegisterError {
         message: String,
     },
     /// The definition is too long.
-    #[error("the definition has {bytes} bytes; at most {limit} are taken")]
+    #[error("the definition and its endpoint have {bytes} bytes; at most {limit} are taken")]
     TooLong {
         /// Its bytes.
         bytes: usize,
@@ -117,6 +118,15 @@ impl RegisteredTool {
         Ok(Self { name: name.to_owned(), definition, handler, timeout: TIMEOUT, origin })
     }
 
+    /// The same without variables of ours, where a program does its work.
+    #[must_use]
+    pub(crate) fn without_variables(mut self, names: &Arc<[String]>) -> Self {
+        if let Handler::Command(command) = self.handler {
+            self.handler = Handler::Command(command.without_variables(Arc::clone(names)));
+        }
+        self
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
@@ -125,6 +135,15 @@ impl RegisteredTool {
     /// Its definition, as `tools/list` gives it.
     pub fn definition(&self) -> &RawJson {
         &self.definition
+    }
+
+    /// The bytes of what it was registered with: its definition, and the address and headers of an endpoint.
+    pub(crate) fn bytes(&self) -> usize {
+        let handler = match &self.handler {
+            Handler::Endpoint(endpoint) => endpoint.bytes(),
+            Handler::Function(_) | Handler::Command(_) => 0,
+        };
+        self.definition.len() + handler
     }
 
     /// What does its work.

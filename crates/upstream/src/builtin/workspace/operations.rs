@@ -1,14 +1,16 @@
 //! `insert_content` and `search_and_replace`: several operations on one file, all of them or none.
 
-use regex::{Captures, Regex};
+use std::borrow::Cow;
+
+use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::arguments::Arguments;
-use super::limits::EDITS;
+use super::limits::{EDITS, REPLACEMENTS, replaced_bytes};
 use super::path::{RelativePath, Wanted, shown};
 use super::read::read_whole;
 use super::search::{Case, compile};
-use super::text::{FileText, shown_line};
+use super::text::{FileText, shown_line, to_crlf};
 use super::write::save;
 use super::{Answer, Job};
 
@@ -64,16 +66,21 @@ fn insertion(operation: &Map<String, Value>, lines: usize) -> Result<(usize, Str
 pub(super) fn search_and_replace(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
     arguments.only(&["path", "operations"])?;
     let path = RelativePath::parse(arguments.text("path")?, Wanted::File)?;
-    let operations = arguments.objects("operations", EDITS)?;
+    let mut operations = Vec::new();
+    // Before anybody has to wait for this call: expressions take long to compile.
+    for (index, operation) in arguments.objects("operations", REPLACEMENTS)?.iter().enumerate() {
+        job.check()?;
+        operations.push(Replacement::read(operation).map_err(|why| of_operation(&path, index, &why))?);
+    }
     let _one_at_a_time = job.writing();
     let (text, before) = read_whole(job, &path)?;
     let mut now = FileText::of(&text);
     let mut replaced = 0;
+    let mut budget = replaced_bytes(job.spec.max_file_bytes);
     for (index, operation) in operations.iter().enumerate() {
         job.check()?;
         let fault = |why: String| of_operation(&path, index, &why);
-        let operation = Replacement::read(operation).map_err(fault)?;
-        replaced += operation.apply(job, &mut now).map_err(fault)?;
+        replaced += operation.apply(job, &mut now, &mut budget).map_err(fault)?;
     }
     let changed = now.to_text();
     if changed != text {
@@ -124,7 +131,7 @@ impl Replacement {
             Case::Sensitive
         };
         let pattern = match (expands, flags.contains('s')) {
-            (false, _) => regex::escape(&search.replace("\r\n", "\n")),
+            (false, _) => literal(&search.replace("\r\n", "\n")),
             (true, false) => search.to_owned(),
             (true, true) => format!("(?s:{search})"),
         };
@@ -144,8 +151,8 @@ impl Replacement {
         })
     }
 
-    /// Replaces in the lines of its range, and gives how often.
-    fn apply(&self, job: &Job<'_>, lines: &mut FileText) -> Result<usize, String> {
+    /// Replaces in the lines of its range, and gives how often. What it reads is taken from the budget.
+    fn apply(&self, job: &Job<'_>, lines: &mut FileText, budget: &mut usize) -> Result<usize, String> {
         let count = lines.lines.len();
         let start = self.first.map_or(0, |line| line - 1);
         let end = self.last.map_or(count, |line| line.min(count));
@@ -159,6 +166,9 @@ impl Replacement {
         } else {
             lines.lines.get(start..end).unwrap_or_default().join("\n")
         };
+        *budget = budget
+            .checked_sub(text.len())
+            .ok_or("there are too many operations for a file of this size; make several calls")?;
         let (changed, replaced) = self.replaced(job, &text)?;
         if replaced == 0 {
             return Err(format!("{} was not found", shown_line(&self.search)));
@@ -178,6 +188,7 @@ impl Replacement {
         let most = job.spec.max_file_bytes;
         let mut changed = String::new();
         let (mut done, mut replaced) = (0, 0);
+        let mut ends = LineEnds::of(text);
         for captures in self.regex.captures_iter(text) {
             let Some(found) = captures.get(0) else { continue };
             changed.push_str(text.get(done..found.start()).unwrap_or_default());
@@ -187,7 +198,12 @@ impl Replacement {
             if changed.len() > most || longest > most.saturating_mul(4) {
                 return Err(format!("the text would have more than {most} bytes"));
             }
-            self.expand(&captures, &mut changed);
+            let replace = ends.fitted(&self.replace, found.start());
+            if self.expands {
+                captures.expand(&replace, &mut changed);
+            } else {
+                changed.push_str(&replace);
+            }
             done = found.end();
             replaced += 1;
             if replaced % 1_024 == 0 {
@@ -197,9 +213,46 @@ impl Replacement {
         changed.push_str(text.get(done..).unwrap_or_default());
         Ok((changed, replaced))
     }
+}
 
-    fn expand(&self, captures: &Captures<'_>, changed: &mut String) {
-        if self.expands { captures.expand(&self.replace, changed) } else { changed.push_str(&self.replace) }
+/// The expression for a text. Ends of lines in it fit any end; one at its begin leaves a carriage return to the line before.
+fn literal(search: &str) -> String {
+    let (first, rest) = search.split_at(usize::from(search.starts_with('\n')));
+    let lines: Vec<String> = rest.split('\n').map(regex::escape).collect();
+    format!("{first}{}", lines.join("\r?\n"))
+}
+
+/// How the lines of a text end, from its begin to its end.
+struct LineEnds<'a> {
+    text: &'a str,
+    /// Where the line ends that was asked for last. Kept, so that a long line is not searched again and again.
+    end: Option<usize>,
+}
+
+impl<'a> LineEnds<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { text, end: None }
+    }
+
+    /// What is put in at `place`, with the ends that the line there has. Places come in order.
+    fn fitted<'r>(&mut self, replace: &'r str, place: usize) -> Cow<'r, str> {
+        if !replace.contains('\n') || !self.has_return(place) {
+            return Cow::Borrowed(replace);
+        }
+        // The carriage return before a place at the end of a line is still there.
+        let is_at_end = self.text.get(place..).is_some_and(|rest| rest.starts_with('\n'));
+        let kept = usize::from(is_at_end && replace.starts_with('\n'));
+        let (first, rest) = replace.split_at(kept);
+        Cow::Owned(format!("{first}{}", to_crlf(rest)))
+    }
+
+    fn has_return(&mut self, place: usize) -> bool {
+        let end = self.end.filter(|end| *end >= place).unwrap_or_else(|| {
+            let rest = self.text.get(place..).unwrap_or_default();
+            place + rest.find('\n').unwrap_or(rest.len())
+        });
+        self.end = Some(end);
+        self.text.get(..end).is_some_and(|line| line.ends_with('\r'))
     }
 }
 

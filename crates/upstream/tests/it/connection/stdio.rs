@@ -304,3 +304,22 @@ async fn what_cannot_be_started_is_told() {
     }
     check(open(&nowhere).await, "starting `sh`: the working directory `no/such/directory` is no directory");
 }
+
+#[tokio::test]
+async fn variables_of_the_gateways_keys_are_not_inherited() {
+    let mut spec = python(
+        r#"
+import os
+if not legacy(message) and method == "tools/call":
+    result(message, text(os.environ.get("CARGO_MANIFEST_DIR", "nothing")))
+"#,
+    );
+    for (withheld, expected) in
+        [(Vec::new(), env!("CARGO_MANIFEST_DIR")), (vec!["CARGO_MANIFEST_DIR"], "nothing")]
+    {
+        spec.withheld = withheld.into_iter().map(str::to_owned).collect();
+        let connection = open(&spec).await.expect("the peer answers");
+        assert_eq!(text(&call(&connection, "any").await.expect("a result")), expected);
+        connection.close().await;
+    }
+}

@@ -173,3 +173,54 @@ async fn nothing_is_left_running() {
     };
     gone(process).await;
 }
+
+#[test]
+fn a_place_in_code_is_refused() {
+    let check = |args: &[&str], place: Option<&str>| {
+        let one = groups(&[&args[1..]]);
+        let refused = CommandHandler::new(args[0], &one).map(drop).map_err(|why| {
+            assert!(why.contains("stands in code"), "{why}");
+            why.split('`').nth(1).unwrap().to_owned()
+        });
+        assert_eq!(refused.err().as_deref(), place, "{args:?}");
+    };
+    check(&["sh", "-c", "{x}"], Some("{x}"));
+    check(&["/bin/bash", "-lc", "grep {word} notes"], Some("{word}"));
+    check(&["bash", "-o", "pipefail", "-c", "{x} | sort"], Some("{x}"));
+    check(&["sh", "-c", "-e", "{x}"], Some("{x}"));
+    check(&["sh", "-e", "-c", "echo {x}"], Some("{x}"));
+    check(&["env", "-i", "zsh", "-c", "{x}"], Some("{x}"));
+    check(&["docker", "exec", "box", "sh", "-c", "{x}"], Some("{x}"));
+    check(&["python3.12", "-c", "print({x})"], Some("{x}"));
+    check(&["perl", "-ne", "{x}"], Some("{x}"));
+    check(&["node", "--eval={x}"], Some("{x}"));
+    check(&["node", "--eval", "{x}"], Some("{x}"));
+    check(&["php", "-r{x}"], Some("{x}"));
+    // What stands behind code or a script is data.
+    check(&["sh", "-c", "grep -- \"$1\" notes", "sh", "{x}"], None);
+    check(&["sh", "script.sh", "-c", "{x}"], None);
+    check(&["python3", "tool.py", "-c", "{x}"], None);
+    check(&["python3", "-m", "tool", "-c", "{x}"], None);
+    check(&["grep", "-c", "{x}"], None);
+    check(&["git", "-c", "{x}", "log"], None);
+}
+
+/// A program that starts another one, which leaves its group and forgets its environment, so that it is not found.
+#[tokio::test]
+async fn streams_that_somebody_holds_open_do_not_hold_the_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = |name: &str| {
+        let path = folder.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path.display().to_string()
+    };
+    let (ready, gate) = (pipe("ready"), pipe("gate"));
+    let hidden = format!("echo > {ready}; cat {gate}");
+    let script = format!("setsid env -i sh -c '{hidden}' & read line < {ready}; echo said");
+    let handler = CommandHandler::new("sh", &groups(&[&["-c", &script]])).unwrap();
+    let outcome = run(&registry(handler), "x", &json!({})).await;
+    // Lets it end: it waits for somebody who writes, and there is nobody more to read if it is gone already.
+    let opened = std::fs::OpenOptions::new().read(true).write(true).open(&gate).unwrap();
+    drop(opened);
+    assert_eq!(outcome, Ok(text("said\n")));
+}

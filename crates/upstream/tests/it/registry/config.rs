@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use gateway_upstream::config::{ConfigErrors, GatewayConfig, json_schema, parse};
-use gateway_upstream::{Endpoint, Handler, ToolOrigin, UpstreamId};
+use gateway_upstream::config::{ConfigErrors, Environment, GatewayConfig, json_schema, parse};
+use gateway_upstream::{Endpoint, Handler, Registry, ToolOrigin, UpstreamId};
 use serde_json::{Value, json};
 
 use crate::config::environment;
@@ -88,7 +88,7 @@ fn what_is_wrong_is_told_with_its_place() {
         r#"{"handler": {"url": "http://a", "headers": {"b c": "d"}}}"#,
         &(at(".handler.headers.b c", "is no name of a header")
             + "\n"
-            + &at(".handler.url", "`b c` is no name of a header")),
+            + &at(".handler.headers", "`b c` is no name of a header")),
     );
     check_error(
         r#"{"handler": {"url": "http://${NOT_SET}/"}}"#,
@@ -156,4 +156,28 @@ fn the_published_schema_knows_them() {
     assert!(schema.is_valid(document.value()), "{:?}", schema.iter_errors(document.value()).next());
     assert!(!schema.is_valid(&json!({"tools": {"x": {}}})), "a tool needs a handler");
     assert!(!schema.is_valid(&json!({"tools": {"x": {"handler": {"url": 5}}}})));
+}
+
+#[tokio::test]
+async fn a_program_does_not_inherit_what_keys_are_taken_from() {
+    // Whoever runs tests sets this variable, so that it is there to be inherited.
+    let script = "printenv CARGO_MANIFEST_DIR || echo nothing";
+    let text = |top: &str, env: &str| {
+        format!(
+            r#"{{{top} "tools": {{"x": {{"handler": {{"command": "sh", "args": ["-c", "{script}"]{env}}}}}}}}}"#
+        )
+    };
+    let ran = async |text: String| {
+        let config = parse(Path::new("gateway.json"), &text, &Environment::of_process());
+        let registry = Registry::new();
+        registry.configure(&config.unwrap_or_else(|errors| panic!("{errors}")).registry);
+        let result = super::run(&registry, "x", &json!({})).await.unwrap();
+        result["content"][0]["text"].as_str().unwrap().trim().to_owned()
+    };
+    let here = env!("CARGO_MANIFEST_DIR");
+    assert_eq!(ran(text("", "")).await, here);
+    let keys = r#""adminKeys": ["${CARGO_MANIFEST_DIR}"],"#;
+    assert_eq!(ran(text(keys, "")).await, "nothing");
+    let meant = r#", "env": {"CARGO_MANIFEST_DIR": "${CARGO_MANIFEST_DIR}"}"#;
+    assert_eq!(ran(text(keys, meant)).await, here, "unless it is meant to have it");
 }

@@ -146,14 +146,19 @@ async fn the_network_may_not_name_private_addresses() {
     let mut config = RegistryConfig::default();
     config.allow_private = true;
     registry.configure(&config);
-    assert_eq!(registry.register_remote("x", &body(&peer.url)).await, Ok(false));
-    assert_eq!(registry.register_remote("x", &body(&name)).await, Ok(true), "it replaces");
-    assert!(run(&registry, "x", &json!({})).await.is_ok());
-    assert_eq!(peer.seen().len(), 1);
-    // What is no longer allowed is refused also where it stands already.
+    assert_eq!(registry.register_remote("x", &body(&name)).await, Ok(false));
+    assert_eq!(registry.register_remote("x", &body(&peer.url)).await, Ok(true), "it replaces");
+    assert_eq!(registry.register_remote("named", &body(&name)).await, Ok(false));
+    for tool in ["x", "named"] {
+        assert!(run(&registry, tool, &json!({})).await.is_ok());
+    }
+    assert_eq!(peer.seen().len(), 2);
+    // What is no longer allowed is refused also where it stands already, as a name and as an address.
     registry.configure(&RegistryConfig::default());
-    assert!(run(&registry, "x", &json!({})).await.unwrap_err().contains("loopback"));
-    assert_eq!(peer.seen().len(), 1, "nothing was sent");
+    for tool in ["x", "named"] {
+        assert!(run(&registry, tool, &json!({})).await.unwrap_err().contains("loopback"), "{tool}");
+    }
+    assert_eq!(peer.seen().len(), 2, "nothing was sent");
 }
 
 #[tokio::test]
@@ -195,11 +200,15 @@ async fn the_network_registers_endpoints_only() {
         .await;
     check(json!({"handler": {"url": "http://u:p@1.1.1.1/"}}), "`handler.url` the address must not hold")
         .await;
-    check(
-        json!({"handler": {"url": "http://1.1.1.1/", "headers": {"host": "x"}}}),
-        "`handler.url` the header",
-    )
-    .await;
+    for name in ["host", "Expect", "upgrade", "TE", "trailer", "content-encoding", "transfer-encoding"] {
+        check(
+            json!({"handler": {"url": "http://1.1.1.1/", "headers": {name: "x"}}}),
+            &format!("`handler.headers` the header `{name}` is decided by the gateway"),
+        )
+        .await;
+    }
+    let long = json!({"url": "http://1.1.1.1/", "headers": {"x-a": "b".repeat(64 << 10)}});
+    check(json!({"handler": long}), "the definition and its endpoint have 65").await;
     check(json!({"handler": {"url": "http://1.1.1.1/"}, "comand": 1}), "`comand` is not known here").await;
     check(json!({"handler": {"url": "http://1.1.1.1/"}, "name": "y"}), "`name` is another").await;
     check(json!({"handler": {"url": "http://1.1.1.1/"}, "timeout": "2h"}), "`timeout` must be").await;

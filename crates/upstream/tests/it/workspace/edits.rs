@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::workbench::Bench;
+use super::workbench::{Bench, Resolves};
 
 /// Calls a tool on a file with this text, and compares what the file has then.
 async fn check(tool: &str, before: &str, what: Value, after: &str) {
@@ -216,6 +216,42 @@ async fn texts_are_replaced() {
     let steps = json!([{"search": "a", "replace": "b"}, {"search": "b", "replace": "c"}]);
     check(replace, "a\nb\n", steps, "c\nc\n").await;
     check(replace, "a\n", json!(r#"{"search": "a", "replace": "b"}"#), "b\n").await;
+}
+
+/// A file whose lines end in two ways: texts are found across both, and new lines end as the line that they begin in.
+#[tokio::test]
+async fn mixed_line_ends_are_kept_by_replacements() {
+    let replace = "search_and_replace";
+    let one = |search: &str, replaced: &str| json!([{"search": search, "replace": replaced}]);
+    let mixed = "a\r\nb\nc\r\nd\n";
+    check(replace, mixed, one("a\nb", "x"), "x\nc\r\nd\n").await;
+    check(replace, mixed, one("b\nc\n", "x\n"), "a\r\nx\nd\n").await;
+    check(replace, mixed, one("a\r\nb\r\n", "x\r\ny\r\n"), "x\r\ny\r\nc\r\nd\n").await;
+    check(replace, mixed, one("c", "x\ny"), "a\r\nb\nx\r\ny\r\nd\n").await;
+    check(replace, mixed, one("b", "x\r\ny"), "a\r\nx\ny\nc\r\nd\n").await;
+    check(replace, mixed, one("\nb", "\nx\ny"), "a\r\nx\r\ny\nc\r\nd\n").await;
+    let regex = json!([{"search": "([ac])", "replace": "$1\n$1", "use_regex": true}]);
+    check(replace, mixed, regex, "a\r\na\r\nb\nc\r\nc\r\nd\n").await;
+    let ranged = json!([{"search": "c", "replace": "x\ny", "start_line": 3, "end_line": 3}]);
+    check(replace, mixed, ranged, "a\r\nb\nx\r\ny\r\nd\n").await;
+}
+
+#[tokio::test]
+async fn replacements_are_bounded_in_number_and_work() {
+    let replace = "search_and_replace";
+    let times = |count: usize| json!(vec![json!({"search": "a", "replace": "a"}); count]);
+    refuse(replace, "a\n", times(101), "must have 1 to 100 entries, not 101").await;
+    check(replace, "a\n", times(100), "a\n").await;
+    // A file of the longest length is read 64 times, and no more.
+    let bench = Bench::with(Resolves::Kernel, |spec| spec.max_file_bytes = 1_000);
+    bench.put("f.txt", "a".repeat(1_000));
+    let call = async |count| bench.call(replace, json!({"path": "f.txt", "operations": times(count)})).await;
+    assert_eq!(call(64).await.unwrap(), "Replaced in f.txt: 64000 places");
+    let refused = call(65).await.unwrap_err();
+    assert!(
+        refused.contains("operation 65: there are too many operations for a file of this size"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]

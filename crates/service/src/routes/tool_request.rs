@@ -1,0 +1,57 @@
+//! What all routes that run tools begin with.
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{FromRequest, State};
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderMap, Request, Uri};
+
+use crate::context::RequestContext;
+use crate::errors::ApiError;
+use crate::gateway::Gateway;
+use crate::idempotency::answered;
+use crate::query::Parameters;
+
+/// A request that runs tools, at most once under an `Idempotency-Key`.
+#[derive(Debug)]
+pub(super) struct ToolRequest {
+    pub(super) gateway: Gateway,
+    pub(super) context: RequestContext,
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// What a route works on.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) gateway: Gateway,
+    pub(super) context: RequestContext,
+    pub(super) query: Parameters,
+    pub(super) body: Bytes,
+}
+
+impl ToolRequest {
+    /// Answers with what `run` gives, or with what it gave before under the same key.
+    pub(super) async fn answered<F>(self, run: impl FnOnce(Work) -> F) -> Response
+    where
+        F: Future<Output = Result<Response, ApiError>> + Send + 'static,
+    {
+        let Self { gateway, context, uri, headers, body } = self;
+        let query = Parameters::of_query(uri.query());
+        let work = Work { gateway: gateway.clone(), context: context.clone(), query, body: body.clone() };
+        answered(&gateway, &headers, &context, &uri, &body, || run(work)).await
+    }
+}
+
+impl FromRequest<Gateway> for ToolRequest {
+    type Rejection = Response;
+
+    async fn from_request(request: Request<Body>, gateway: &Gateway) -> Result<Self, Response> {
+        let (uri, headers) = (request.uri().clone(), request.headers().clone());
+        let (State(gateway), Extension(context), body) =
+            <(State<Gateway>, Extension<RequestContext>, Bytes)>::from_request(request, gateway).await?;
+        Ok(Self { gateway, context, uri, headers, body })
+    }
+}
