@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use super::validate::library_options;
+use super::compile::library_options;
 use jsonschema::{Draft, Registry, Uri};
 use serde_json::{Map, Value, json};
 

@@ -7,6 +7,7 @@
 mod apply;
 mod bounded;
 mod coerce;
+mod compile;
 mod cost;
 mod graph;
 mod issues;
@@ -14,7 +15,9 @@ mod kinds;
 mod lenient;
 mod listing;
 mod names;
+mod omit;
 mod parse;
+mod rewrite;
 mod risk;
 mod validate;
 
@@ -22,6 +25,6 @@ pub use coerce::{Coercion, CoercionRule, coerce};
 pub use issues::{Issue, render_issues};
 pub use names::{nearest_names, unknown_tool_text};
 pub use parse::{ArgumentError, BadArguments, Parsed, Repair, check_numbers, parse_arguments};
-pub use validate::{Omission, Validator};
+pub use validate::{Omission, OmissionKind, Validator};
 
 pub(crate) use kinds::{Kinds, accepted_kinds, resolve};
