@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::{
     graph::Graph,
     omit::{has_keyword, relax, take_bad_reference, take_dependents, take_unevaluated},
+    patterns::Survey,
     rewrite::{escape_references, number_groups},
     risk::{Risk, risk_of},
-    validate::{Checks, Omission, OmissionKind},
+    validate::{Checks, Omission, OmissionKind, Source},
 };
 
 /// Keywords that draft-04 does not know, and from the fifth on draft-07 neither.
@@ -33,6 +34,14 @@ const MAX_OMISSIONS: usize = 64;
 
 /// The checks of `schema`; what it does not check goes to `omissions`.
 pub(super) fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<Checks> {
+    let without;
+    let too_dear = Survey::of(schema).too_dear;
+    let schema = if too_dear.is_empty() {
+        schema
+    } else {
+        without = without_patterns(schema, &too_dear, omissions);
+        &without
+    };
     let first = match build(schema, None) {
         Ok(compiled) => return Some(compiled),
         Err(fault) => fault,
@@ -64,17 +73,33 @@ pub(super) fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<C
     compile_in_part(schema, omissions)
 }
 
-/// Steps that a pattern may go back in one text. Honest patterns need few; one that needs more finds nothing.
-const MOST_STEPS_BACK: usize = 100_000;
+/// Takes out patterns that would take too long to be compiled or matched.
+fn without_patterns(schema: &Value, paths: &[String], omissions: &mut Vec<Omission>) -> Value {
+    let mut rest = schema.clone();
+    // What stood in a part that is gone is gone as well.
+    let taken: Vec<String> = paths.iter().filter_map(|path| relax(&mut rest, path)).collect();
+    let reason = "a regular expression that is too large, or takes a time without bound";
+    omissions.extend(taken.iter().map(|path| Omission::unchecked(path.clone(), reason)));
+    take_dependents(&mut rest, taken, omissions);
+    rest
+}
+
+/// Steps that the library may go back in one text. Patterns that go back are not given to it; this is the net below.
+const MOST_STEPS_BACK: usize = 10_000;
+
+/// Bytes of a compiled pattern, or of each part of one that goes back.
+const MOST_PATTERN_BYTES: usize = 10 << 20;
 
 /// How schemas are read: only what stands in them, `format` without force, patterns in bounded time.
 pub(super) fn library_options<'a>() -> jsonschema::ValidationOptions<'a> {
-    let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MOST_STEPS_BACK);
+    let patterns = jsonschema::PatternOptions::fancy_regex()
+        .backtrack_limit(MOST_STEPS_BACK)
+        .size_limit(MOST_PATTERN_BYTES);
     jsonschema::options().offline().should_validate_formats(false).with_pattern_options(patterns)
 }
 
 fn build(schema: &Value, draft: Option<Draft>) -> Result<Checks, Omission> {
-    let risk = risk_of(schema);
+    let (risk, states) = risk_of(schema, &Survey::of(schema));
     let compiled = if risk == Risk::Schema {
         check_form(schema, draft)?;
         None
@@ -83,7 +108,11 @@ fn build(schema: &Value, draft: Option<Draft>) -> Result<Checks, Omission> {
     };
     let read_as = draft.unwrap_or_else(|| Draft::default().detect(schema));
     match compiled {
-        Some(compiled) if risk == Risk::None => Ok(Checks::Library(compiled)),
+        Some(compiled) if risk == Risk::None && states == 0 => Ok(Checks::Library(compiled)),
+        Some(compiled) if risk == Risk::None => {
+            let source = Box::new(Source::new(schema.clone(), read_as));
+            Ok(Checks::Priced { compiled, states, source })
+        }
         compiled => {
             let graph =
                 Graph::new(schema, read_as).map_err(|reason| Omission::unchecked(String::new(), reason))?;
@@ -101,7 +130,7 @@ fn fault_in(schema: &Value, draft: Option<Draft>) -> Omission {
     // This is what makes reading most of them dear. Places stay the same.
     let mut rest = schema.clone();
     take_unevaluated(&mut rest);
-    if risk_of(&rest) == Risk::Schema {
+    if risk_of(&rest, &Survey::of(&rest)).0 == Risk::Schema {
         return unknown();
     }
     build_all(&rest, draft).err().unwrap_or_else(unknown)

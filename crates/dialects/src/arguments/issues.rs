@@ -118,7 +118,7 @@ pub(super) fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32
         }
         Kind::MinProperties { limit } => one(format!("at least {}", counted(*limit, "entry"))),
         Kind::MaxProperties { limit } => one(format!("at most {}", counted(*limit, "entry"))),
-        Kind::Pattern { pattern } => one(format!("text that matches the pattern {pattern}")),
+        Kind::Pattern { pattern } => one(wanted_pattern(pattern)),
         Kind::UniqueItems => one("no item twice".to_owned()),
         Kind::Contains => one("an item of the kind that the schema asks for".to_owned()),
         Kind::Not { schema } => one(format!("anything but {}", cut(schema))),
@@ -129,6 +129,10 @@ pub(super) fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32
                 wanted.first().map_or_else(|| "other keys".to_owned(), |issue| issue.expected.clone());
             vec![issue(path, format!("keys to be {expected}"), format!("the key {key}"))]
         }
+        // Patterns that could come to this are not given to the library.
+        Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
+            vec![Issue { path: path.to_owned(), ..unchecked(error.instance()) }]
+        }
         Kind::FalseSchema => one("nothing here".to_owned()),
         _ => one(format!("something else: {}", cut_text(&error.masked().to_string()))),
     }
@@ -137,6 +141,21 @@ pub(super) fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32
 pub(super) fn issue(path: &str, expected: String, got: String) -> Issue {
     let message = format!("expected {expected}, got {got}");
     Issue { path: path.to_owned(), expected, got, message, ..Issue::default() }
+}
+
+/// What is said of a text without the pattern.
+pub(super) fn wanted_pattern(pattern: &str) -> String {
+    format!("text that matches the pattern {pattern}")
+}
+
+/// What is said where no verdict was found in time.
+pub(super) fn unchecked(value: &Value) -> Issue {
+    Issue {
+        message:
+            "could not be checked within the budget, so the call is refused; send fewer, shorter or simpler values"
+                .to_owned(),
+        ..issue("", "arguments that can be checked in bounded time".to_owned(), shown(value))
+    }
 }
 
 fn listed(path: &str, values: Vec<Value>, got: String) -> Issue {

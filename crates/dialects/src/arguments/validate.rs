@@ -1,5 +1,8 @@
 //! Validation against a tool's original schema.
 
+use std::sync::OnceLock;
+
+use jsonschema::Draft;
 use serde_json::Value;
 
 use super::{
@@ -7,7 +10,7 @@ use super::{
     coerce::{Coercion, coerce_with},
     compile::compile,
     graph::Graph,
-    issues::{Issue, MAX_ISSUES, collect_issues},
+    issues::{Issue, MAX_ISSUES, collect_issues, unchecked},
     listing::list_issues,
 };
 
@@ -16,6 +19,9 @@ const FEW_BRANCHES: usize = 32;
 
 /// Errors of alternatives that may be made, each of some hundred bytes, before only the first one is looked for.
 const MOST_ERRORS: usize = 300_000;
+
+/// States of patterns times bytes of the value that nobody needs to look at more closely.
+const FEW_STATES: u64 = 10_000_000;
 
 /// A part of the schema that could not be used as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,29 +86,43 @@ impl Validator {
         &self.schema
     }
 
-    /// Whether `value` is valid.
+    /// Whether `value` is valid. What cannot be checked in bounded time is not.
     pub fn is_valid(&self, value: &Value) -> bool {
-        match &self.checks {
-            None => true,
-            Some(Checks::Library(compiled)) => compiled.is_valid(value),
-            Some(Checks::Bounded(compiled, graph)) => match affordable(compiled.as_ref(), graph, value) {
-                Some(compiled) => compiled.is_valid(value),
-                None => Run::new(graph, value).verdict().unwrap_or(false),
-            },
+        match self.way(value) {
+            Way::Free => true,
+            Way::Library(compiled) => compiled.is_valid(value),
+            Way::Graph(graph) => Run::new(graph, value).verdict().unwrap_or(false),
+            Way::None => false,
         }
     }
 
     /// Everything that is wrong with `value`, at most a hundred entries.
     pub fn validate(&self, value: &Value) -> Vec<Issue> {
-        match &self.checks {
-            None => Vec::new(),
-            Some(Checks::Library(compiled)) if self.is_wide(value) => self.first(compiled, value),
-            Some(Checks::Library(compiled)) => self.collect(compiled, value),
-            Some(Checks::Bounded(compiled, graph)) => match affordable(compiled.as_ref(), graph, value) {
-                Some(compiled) => self.collect(compiled, value),
-                None => list_issues(graph, value),
-            },
+        match self.way(value) {
+            Way::Free => Vec::new(),
+            Way::Library(compiled) if self.is_wide(value) => self.first(compiled, value),
+            Way::Library(compiled) => self.collect(compiled, value),
+            Way::Graph(graph) => list_issues(graph, value),
+            Way::None => vec![unchecked(value)],
         }
+    }
+
+    /// What is to check `value`.
+    fn way(&self, value: &Value) -> Way<'_> {
+        let (compiled, graph) = match &self.checks {
+            None => return Way::Free,
+            Some(Checks::Library(compiled)) => return Way::Library(compiled),
+            Some(Checks::Priced { compiled, states, .. }) if !is_longer(value, FEW_STATES / states) => {
+                return Way::Library(compiled);
+            }
+            Some(Checks::Priced { compiled, source, .. }) => match source.graph() {
+                Some(graph) => (Some(compiled), graph),
+                None => return Way::None,
+            },
+            Some(Checks::Bounded(compiled, graph)) => (compiled.as_ref(), graph),
+        };
+        let affordable = compiled.filter(|_| Run::new(graph, value).is_affordable());
+        affordable.map_or(Way::Graph(graph), Way::Library)
     }
 
     /// Whether the library would make very many errors, of which only a few are told.
@@ -141,9 +161,60 @@ impl Validator {
 pub(super) enum Checks {
     /// The library, whose time grows with the size of schema and value.
     Library(jsonschema::Validator),
+    /// The library, whose time grows with the states of the patterns besides; for large values the graph.
+    Priced {
+        compiled: jsonschema::Validator,
+        /// More than none.
+        states: u64,
+        source: Box<Source>,
+    },
     /// The library, where it reads the schema in bounded time, for values that it surely checks in bounded time; for
     /// all others the graph.
     Bounded(Option<jsonschema::Validator>, Graph),
+}
+
+/// A schema whose graph is made when it is first needed.
+#[derive(Debug)]
+pub(super) struct Source {
+    schema: Value,
+    draft: Draft,
+    graph: OnceLock<Option<Graph>>,
+}
+
+impl Source {
+    pub(super) fn new(schema: Value, draft: Draft) -> Self {
+        Self { schema, draft, graph: OnceLock::new() }
+    }
+
+    fn graph(&self) -> Option<&Graph> {
+        self.graph.get_or_init(|| Graph::new(&self.schema, self.draft).ok()).as_ref()
+    }
+}
+
+/// What checks one value.
+enum Way<'a> {
+    /// There is nothing to check.
+    Free,
+    Library(&'a jsonschema::Validator),
+    Graph(&'a Graph),
+    /// It cannot be checked.
+    None,
+}
+
+/// Whether all texts and keys in `value` are longer than `most` together.
+fn is_longer(value: &Value, most: u64) -> bool {
+    fn rest(value: &Value, room: u64) -> Option<u64> {
+        let take = |room: u64, text: &str| room.checked_sub(u64::try_from(text.len()).ok()? + 1);
+        match value {
+            Value::String(text) => take(room, text),
+            Value::Array(items) => items.iter().try_fold(room, |room, item| rest(item, room)),
+            Value::Object(map) => {
+                map.iter().try_fold(room, |room, (key, value)| rest(value, take(room, key)?))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => Some(room),
+        }
+    }
+    rest(value, most).is_none()
 }
 
 /// The alternatives of all unions in `schema`.
@@ -169,12 +240,4 @@ fn parts(value: &Value) -> usize {
         Value::Array(items) => items.iter().map(parts).sum(),
         _ => 0,
     }
-}
-
-fn affordable<'a>(
-    compiled: Option<&'a jsonschema::Validator>,
-    graph: &Graph,
-    value: &Value,
-) -> Option<&'a jsonschema::Validator> {
-    compiled.filter(|_| Run::new(graph, value).is_affordable())
 }

@@ -11,6 +11,7 @@ mod history;
 mod hostile;
 mod hostile_arguments;
 mod hostile_fuzz;
+mod hostile_patterns;
 mod invited;
 mod invited_properties;
 mod keys;
