@@ -105,7 +105,6 @@ pub(super) enum Group<'i> {
         applications: Vec<Application<'i>>,
         least: u64,
         most: u64,
-        evaluates: bool,
     },
 }
 
@@ -159,7 +158,6 @@ pub(super) fn groups<'i>(
                 applications: each.collect(),
                 least: contains.least,
                 most: contains.most.unwrap_or(u64::MAX),
-                evaluates: contains.evaluates,
             });
         }
     }

@@ -237,7 +237,7 @@ impl<'g, 'i> Run<'g, 'i> {
     ) -> Result<(), Spent> {
         for group in self.groups(node, application.part, scope)? {
             let applied = match &group {
-                Group::Names(_) | Group::Not(_) | Group::Count { evaluates: false, .. } => Vec::new(),
+                Group::Names(_) | Group::Not(_) => Vec::new(),
                 Group::Condition(condition, then, otherwise) => {
                     if self.fits(*condition, scope)? {
                         [Some(*condition), *then].into_iter().flatten().collect()

@@ -81,8 +81,6 @@ pub(super) struct Contains {
     pub(super) node: NodeId,
     pub(super) least: u64,
     pub(super) most: Option<u64>,
-    /// Whether items that were found count as evaluated.
-    pub(super) evaluates: bool,
 }
 
 /// A reference whose target depends on the documents that were entered on the way.
@@ -343,7 +341,6 @@ impl<'a> Builder<'a> {
                 node: place(contains)?,
                 least: bound("minContains").unwrap_or(1),
                 most: bound("maxContains"),
-                evaluates: draft != Draft::Draft201909,
             });
         }
         node.unevaluated_properties = at("unevaluatedProperties").map(&mut place).transpose()?;

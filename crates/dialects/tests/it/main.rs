@@ -2,6 +2,7 @@
 
 mod architecture;
 mod arguments;
+mod bounded_drafts;
 mod calls;
 mod calls_text;
 mod context;
