@@ -12,8 +12,8 @@ use super::{
     bounded::{Key, Run, Scope, Spent},
     graph::{Graph, Node},
     issues::{
-        Issue, MAX_ISSUES, MAX_SIBLINGS, Misfit, child, cut, issue, issues_of, merged_kinds, misfit_of,
-        shown, unchecked, unknown_parameter, wanted_pattern,
+        Issue, MAX_EXPECTED, MAX_ISSUES, MAX_SIBLINGS, Misfit, child, cut, issue, issues_of, merged_kinds,
+        misfit_of, shown, unchecked, unknown_parameter, wanted_pattern,
     },
 };
 
@@ -38,7 +38,7 @@ pub(super) fn list_issues(graph: &Graph, value: &Value) -> Vec<Issue> {
         Ok(false) => {
             // Patterns are matched once more.
             run.refill();
-            let mut listing = Listing { run, nested: 0, known: HashMap::new() };
+            let mut listing = Listing { run, nested: 0, wanted: 0, known: HashMap::new() };
             let start = listing.run.start();
             let found = listing.list(start, 0, "").unwrap_or_default();
             let mut issues: Vec<Issue> = Vec::new();
@@ -63,6 +63,8 @@ fn misfit(path: &str, value: &Value) -> Issue {
 struct Listing<'g, 'i> {
     run: Run<'g, 'i>,
     nested: u32,
+    /// Bytes of what was wanted so far.
+    wanted: usize,
     known: HashMap<Key, Vec<Rc<Found>>>,
 }
 
@@ -81,7 +83,7 @@ impl<'i> Listing<'_, 'i> {
         let graph = self.run.graph;
         let Some(node) = graph.nodes.get(application.node) else { return Err(Spent) };
         let value = application.part.to_value();
-        if self.known.len() >= MAX_LISTED {
+        if self.known.len() >= MAX_LISTED || self.wanted > MAX_EXPECTED {
             return Ok(vec![plain(misfit(path, &value))]);
         }
         if self.nested >= MAX_NESTED {
@@ -91,6 +93,7 @@ impl<'i> Listing<'_, 'i> {
         self.known.insert(key, Vec::new());
         self.nested += 1;
         let mut found = self.own_issues(node, application.part, path)?;
+        self.wanted += found.iter().map(|found| found.issue.expected.len()).sum::<usize>();
         let listed = self.list_groups(node, application, scope, path, &mut found);
         self.nested -= 1;
         if found.is_empty() {

@@ -10,7 +10,7 @@ use super::{
     coerce::{Coercion, coerce_with},
     compile::compile,
     graph::Graph,
-    issues::{Issue, MAX_ISSUES, collect_issues, unchecked},
+    issues::{Issue, MAX_EXPECTED, MAX_ISSUES, collect_issues, unchecked},
     listing::list_issues,
 };
 
@@ -143,7 +143,8 @@ impl Validator {
         let mut issues = Vec::new();
         for error in compiled.iter_errors(value) {
             collect_issues(&self.schema, &error, &mut issues);
-            if issues.len() >= MAX_ISSUES {
+            let wanted: usize = issues.iter().map(|issue| issue.expected.len()).sum();
+            if issues.len() >= MAX_ISSUES || wanted > MAX_EXPECTED {
                 break;
             }
         }

@@ -292,6 +292,17 @@ fn many_wrong_values_in_a_union_are_cut() {
     let listed = Validator::new(&json!({"anyOf": [{"enum": options}, {"enum": options}]}));
     let allowed = listed.validate(&json!("x")).remove(0).allowed.unwrap();
     assert_eq!(allowed.len(), 20_000);
+    // Nor is a large list for each value that is not in it.
+    let options: Vec<Value> = (0..200).map(|n| json!([n, "x".repeat(10_000)])).collect();
+    for schema in [
+        json!({"items": {"enum": options}}),
+        json!({"items": {"anyOf": [{"$ref": "#/$defs/d"}, {"$ref": "#/$defs/d"}]}, "$defs": {"d": {"enum": options}}}),
+    ] {
+        let issues = Validator::new(&schema).validate(&json!(vec![1; 50]));
+        assert_eq!(issues.len(), 50);
+        assert!(issues.iter().all(|issue| issue.allowed.is_none() && issue.message.len() < 300));
+        assert!(issues[0].expected.starts_with("one of 200 values, such as [0,"), "{}", issues[0].expected);
+    }
 }
 
 #[test]
