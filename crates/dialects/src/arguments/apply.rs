@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::bounded::Spent;
 use super::graph::{DocumentId, Node, NodeId};
 
 /// Length of a text, list or object that counts as one more step.
@@ -43,6 +44,13 @@ impl<'i> Part<'i> {
         match self {
             Self::Value(value) => value.as_array(),
             Self::Name(_) => None,
+        }
+    }
+
+    pub(super) fn text(self) -> Option<&'i str> {
+        match self {
+            Self::Value(value) => value.as_str(),
+            Self::Name(name) => Some(name),
         }
     }
 
@@ -97,7 +105,6 @@ pub(super) enum Group<'i> {
         applications: Vec<Application<'i>>,
         least: u64,
         most: u64,
-        evaluates: bool,
     },
 }
 
@@ -117,8 +124,13 @@ impl<'i> Group<'i> {
 }
 
 /// What the schemas inside `node` apply to, but for those of what nothing else looked at. `documents` are those that
-/// were entered on the way, the outermost first.
-pub(super) fn groups<'i>(node: &Node, part: Part<'i>, documents: &[DocumentId]) -> Vec<Group<'i>> {
+/// were entered on the way, the outermost first. What matching keys costs is taken from `steps`.
+pub(super) fn groups<'i>(
+    node: &Node,
+    part: Part<'i>,
+    documents: &[DocumentId],
+    steps: &mut u64,
+) -> Result<Vec<Group<'i>>, Spent> {
     let mut groups = Vec::new();
     let here = |node: &NodeId| Application { node: *node, part, step: Step::Here };
     let mut all: Vec<Application<'i>> = node.all.iter().map(here).collect();
@@ -129,7 +141,7 @@ pub(super) fn groups<'i>(node: &Node, part: Part<'i>, documents: &[DocumentId]) 
     if let Some(map) = part.object() {
         let dependent = node.dependent.iter().filter(|(name, _)| map.contains_key(name));
         all.extend(dependent.map(|(_, dependent)| here(dependent)));
-        groups.extend(members(node, map, &mut all));
+        groups.extend(members(node, map, &mut all, steps)?);
     }
     if let Some(items) = part.array() {
         let of = |node: NodeId, at: usize, item: &'i Value| Application {
@@ -146,7 +158,6 @@ pub(super) fn groups<'i>(node: &Node, part: Part<'i>, documents: &[DocumentId]) 
                 applications: each.collect(),
                 least: contains.least,
                 most: contains.most.unwrap_or(u64::MAX),
-                evaluates: contains.evaluates,
             });
         }
     }
@@ -164,7 +175,7 @@ pub(super) fn groups<'i>(node: &Node, part: Part<'i>, documents: &[DocumentId]) 
         let (then, otherwise) = (then.as_ref().map(here), otherwise.as_ref().map(here));
         groups.push(Group::Condition(here(condition), then, otherwise));
     }
-    groups
+    Ok(groups)
 }
 
 /// Members by name and by pattern go to `all`, the others and the keys into groups of their own.
@@ -172,7 +183,8 @@ fn members<'i>(
     node: &Node,
     map: &'i Map<String, Value>,
     all: &mut Vec<Application<'i>>,
-) -> impl Iterator<Item = Group<'i>> {
+    steps: &mut u64,
+) -> Result<impl Iterator<Item = Group<'i>>, Spent> {
     let mut additional = Vec::new();
     let mut names = Vec::new();
     let needs_names = node.names.is_some() || !node.patterns.is_empty();
@@ -181,11 +193,10 @@ fn members<'i>(
         let of = |node: NodeId| Application { node, part: Part::Value(value), step: Step::Member(name) };
         let before = all.len();
         all.extend(node.properties.get(name).copied().map(of));
-        if !node.patterns.is_empty() {
-            let text = Value::String(name.clone());
-            all.extend(
-                node.patterns.iter().filter(|(pattern, _)| pattern.accepts(&text)).map(|(_, id)| of(*id)),
-            );
+        for (pattern, inner) in &node.patterns {
+            if pattern.is_in(name, steps)? {
+                all.push(of(*inner));
+            }
         }
         if before == all.len() {
             additional.extend(node.additional.map(of));
@@ -194,7 +205,7 @@ fn members<'i>(
         names.extend(node.names.map(key));
     }
     let groups = [Group::Additional(additional), Group::Names(names)];
-    groups.into_iter().filter(|group| !group.applications().is_empty())
+    Ok(groups.into_iter().filter(|group| !group.applications().is_empty()))
 }
 
 /// Every member and item, with the schema of those that nothing else looked at.

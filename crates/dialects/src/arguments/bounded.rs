@@ -75,8 +75,12 @@ impl<'g, 'i> Run<'g, 'i> {
 
     /// Whether the value fits the schema.
     pub(super) fn verdict(&mut self) -> Result<bool, Spent> {
-        self.steps = STEPS.saturating_add(STEPS_PER_PART.saturating_mul(parts(self.root)));
+        self.refill();
         self.fits(self.start(), 0)
+    }
+
+    pub(super) fn refill(&mut self) {
+        self.steps = STEPS.saturating_add(STEPS_PER_PART.saturating_mul(parts(self.root)));
     }
 
     /// Whether the part fits. A schema that asks about itself is told that it does, as the library has it.
@@ -105,10 +109,12 @@ impl<'g, 'i> Run<'g, 'i> {
         if let Some(fixed) = node.fixed {
             return Ok(fixed);
         }
-        if node.own.as_ref().is_some_and(|own| !own.accepts(&application.part.to_value())) {
+        if let Some(own) = &node.own
+            && !own.accepts(application.part, &mut self.steps)?
+        {
             return Ok(false);
         }
-        for group in groups(node, application.part, self.documents(scope)) {
+        for group in self.groups(node, application.part, scope)? {
             if !self.group_fits(&group, scope)? {
                 return Ok(false);
             }
@@ -229,9 +235,9 @@ impl<'g, 'i> Run<'g, 'i> {
         scope: Scope,
         looked: &mut Evaluated<'i>,
     ) -> Result<(), Spent> {
-        for group in groups(node, application.part, self.documents(scope)) {
+        for group in self.groups(node, application.part, scope)? {
             let applied = match &group {
-                Group::Names(_) | Group::Not(_) | Group::Count { evaluates: false, .. } => Vec::new(),
+                Group::Names(_) | Group::Not(_) => Vec::new(),
                 Group::Condition(condition, then, otherwise) => {
                     if self.fits(*condition, scope)? {
                         [Some(*condition), *then].into_iter().flatten().collect()
@@ -279,6 +285,17 @@ impl<'g, 'i> Run<'g, 'i> {
         Ok(())
     }
 
+    /// The schemas inside `node` and what they apply to.
+    pub(super) fn groups(
+        &mut self,
+        node: &Node,
+        part: Part<'i>,
+        scope: Scope,
+    ) -> Result<Vec<Group<'i>>, Spent> {
+        let documents = self.scopes.get(scope).map_or(&[][..], Vec::as_slice);
+        groups(node, part, documents, &mut self.steps)
+    }
+
     pub(super) fn spend(&mut self, steps: u64) -> Result<(), Spent> {
         self.steps = self.steps.checked_sub(steps).ok_or(Spent)?;
         Ok(())
@@ -315,7 +332,7 @@ impl<'g, 'i> Run<'g, 'i> {
     }
 
     /// The documents that were entered, the outermost first.
-    pub(super) fn documents(&self, scope: Scope) -> &[DocumentId] {
+    fn documents(&self, scope: Scope) -> &[DocumentId] {
         self.scopes.get(scope).map_or(&[], Vec::as_slice)
     }
 }

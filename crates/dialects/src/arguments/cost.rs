@@ -1,8 +1,9 @@
 //! What checking a value costs the library, before it is let at it.
 
 use super::{
-    apply::{Application, Group, Step, every_part, groups},
+    apply::{Application, Group, Part, Step, every_part},
     bounded::{MAX_DEPTH, Run, Scope, parts},
+    graph::Node,
 };
 
 /// Steps that the library may need, by the most cautious count, for any value and for each part of it.
@@ -31,18 +32,18 @@ impl<'i> Run<'_, 'i> {
             // Nothing while it is being counted: the schema asks about itself.
             return *known;
         }
-        let own = application.part.steps();
+        let graph = self.graph;
+        let own = graph.nodes.get(application.node).and_then(|node| own_steps(node, application.part))?;
         self.spend(own).ok()?;
         if self.depth >= MAX_DEPTH {
             return None;
         }
         self.costs.insert(key, None);
         self.depth += 1;
-        let graph = self.graph;
         let cost = graph.nodes.get(application.node).and_then(|node| {
             let mut cost = Cost { verdict: own, marks: 0, errors: own };
             let mut chooses = false;
-            for group in groups(node, application.part, self.documents(scope)) {
+            for group in self.groups(node, application.part, scope).ok()? {
                 chooses |= !matches!(group, Group::All(_) | Group::Additional(_));
                 for inner in group.applications() {
                     self.add(&mut cost, inner, scope)?;
@@ -75,4 +76,19 @@ impl<'i> Run<'_, 'i> {
         }
         Some(())
     }
+}
+
+/// What the keywords that look at the part itself cost; nothing where that cannot be said.
+fn own_steps(node: &Node, part: Part<'_>) -> Option<u64> {
+    let mut sum = part.steps();
+    if let (Some(pattern), Some(text)) = (node.own.as_ref().and_then(|own| own.pattern.as_ref()), part.text())
+    {
+        sum = sum.saturating_add(pattern.steps(text)?);
+    }
+    for name in part.object().filter(|_| !node.patterns.is_empty()).into_iter().flat_map(|map| map.keys()) {
+        for (pattern, _) in &node.patterns {
+            sum = sum.saturating_add(pattern.steps(name)?);
+        }
+    }
+    Some(sum)
 }

@@ -4,11 +4,12 @@
 //! which schema applies to which part of a value.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use super::validate::library_options;
 use jsonschema::{Draft, Registry, Uri};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+
+use super::{apply::Part, bounded::Spent, compile::library_options, patterns::Pattern};
 
 /// Keywords that look at the value itself.
 const OWN_KEYWORDS: [&str; 21] = [
@@ -65,7 +66,7 @@ pub(super) struct Node {
     pub(super) condition: Option<(NodeId, Option<NodeId>, Option<NodeId>)>,
     pub(super) dependent: Vec<(String, NodeId)>,
     pub(super) properties: HashMap<String, NodeId>,
-    pub(super) patterns: Vec<(Own, NodeId)>,
+    pub(super) patterns: Vec<(Arc<Pattern>, NodeId)>,
     pub(super) additional: Option<NodeId>,
     pub(super) names: Option<NodeId>,
     pub(super) prefix: Vec<NodeId>,
@@ -80,8 +81,6 @@ pub(super) struct Contains {
     pub(super) node: NodeId,
     pub(super) least: u64,
     pub(super) most: Option<u64>,
-    /// Whether items that were found count as evaluated.
-    pub(super) evaluates: bool,
 }
 
 /// A reference whose target depends on the documents that were entered on the way.
@@ -96,27 +95,46 @@ pub(super) struct DynamicReference {
 #[derive(Debug)]
 pub(super) struct Own {
     pub(super) schema: Value,
+    pub(super) pattern: Option<Arc<Pattern>>,
     draft: Draft,
     compiled: OnceLock<Option<jsonschema::Validator>>,
 }
 
 impl Own {
-    fn new(schema: Value, draft: Draft) -> Self {
-        Self { schema, draft, compiled: OnceLock::new() }
+    fn new(schema: Map<String, Value>, pattern: Option<Arc<Pattern>>, draft: Draft) -> Self {
+        Self { schema: Value::Object(schema), pattern, draft, compiled: OnceLock::new() }
     }
 
-    /// Compiled when it is first needed; nothing when the library does not take it.
+    /// All but the pattern; compiled when it is first needed, nothing when the library does not take it.
     pub(super) fn validator(&self) -> Option<&jsonschema::Validator> {
         let build = || {
-            let options = library_options();
-            options.with_draft(self.draft).build(&self.schema).ok()
+            let options = library_options().with_draft(self.draft);
+            if self.pattern.is_none() {
+                return options.build(&self.schema).ok();
+            }
+            let mut rest = self.schema.clone();
+            rest.as_object_mut()?.shift_remove("pattern");
+            options.build(&rest).ok()
         };
         self.compiled.get_or_init(build).as_ref()
     }
 
-    /// Whether `value` passes. What cannot be compiled refuses everything.
-    pub(super) fn accepts(&self, value: &Value) -> bool {
-        self.validator().is_some_and(|validator| validator.is_valid(value))
+    /// Whether the part passes. What cannot be compiled refuses everything.
+    pub(super) fn accepts(&self, part: Part<'_>, steps: &mut u64) -> Result<bool, Spent> {
+        // A schema that is nothing but a pattern needs no validator.
+        let is_more = self.pattern.is_none() || self.schema.as_object().is_none_or(|map| map.len() > 1);
+        if is_more && !self.validator().is_some_and(|validator| validator.is_valid(&part.to_value())) {
+            return Ok(false);
+        }
+        self.has_pattern(part, steps)
+    }
+
+    /// Whether a text has the pattern.
+    pub(super) fn has_pattern(&self, part: Part<'_>, steps: &mut u64) -> Result<bool, Spent> {
+        match (&self.pattern, part.text()) {
+            (Some(pattern), Some(text)) => pattern.is_in(text, steps),
+            _ => Ok(true),
+        }
     }
 }
 
@@ -136,6 +154,7 @@ impl Graph {
             documents: Vec::new(),
             known: HashMap::new(),
             pending: Vec::new(),
+            patterns: HashMap::new(),
             count: 0,
         };
         let document = builder.document(&base);
@@ -146,8 +165,9 @@ impl Graph {
     /// Whether the library takes all keywords.
     pub(super) fn is_sound(&self) -> bool {
         self.nodes.iter().all(|node| {
-            let mut own = node.own.iter().chain(node.patterns.iter().map(|(own, _)| own));
-            own.all(|own| own.validator().is_some())
+            let own = node.own.iter().filter_map(|own| own.pattern.as_ref());
+            let mut patterns = own.chain(node.patterns.iter().map(|(pattern, _)| pattern));
+            patterns.all(|pattern| pattern.is_sound()) && node.own.iter().all(|own| own.validator().is_some())
         })
     }
 }
@@ -157,6 +177,7 @@ struct Builder<'a> {
     documents: Vec<Uri<String>>,
     known: HashMap<(usize, DocumentId, Draft), NodeId>,
     pending: Vec<(NodeId, &'a Value, DocumentId, Draft)>,
+    patterns: HashMap<&'a str, Arc<Pattern>>,
     count: usize,
 }
 
@@ -167,6 +188,10 @@ impl<'a> Builder<'a> {
         }
         self.documents.push(base.clone());
         self.documents.len() - 1
+    }
+
+    fn pattern(&mut self, text: &'a str) -> Arc<Pattern> {
+        Arc::clone(self.patterns.entry(text).or_insert_with(|| Arc::new(Pattern::new(text))))
     }
 
     /// The node of a schema, which is read later.
@@ -270,7 +295,11 @@ impl<'a> Builder<'a> {
             .filter_map(|keyword| Some((keyword.to_owned(), own_part(keyword, at(keyword)?)?)))
             .collect();
         if !own.is_empty() {
-            node.own = Some(Own::new(Value::Object(own), draft));
+            let pattern = at("pattern").and_then(Value::as_str).map(|text| self.pattern(text));
+            node.own = Some(Own::new(own, pattern, draft));
+        }
+        for (text, part) in at("patternProperties").and_then(Value::as_object).into_iter().flatten() {
+            node.patterns.push((self.pattern(text), self.place_inside(part, document, draft)?));
         }
         let mut place = |schema: &'a Value| self.place_inside(schema, document, draft);
         for (keyword, list) in [("allOf", &mut node.all), ("anyOf", &mut node.any), ("oneOf", &mut node.one)]
@@ -295,9 +324,6 @@ impl<'a> Builder<'a> {
         for (name, part) in at("properties").and_then(Value::as_object).into_iter().flatten() {
             node.properties.insert(name.clone(), place(part)?);
         }
-        for (pattern, part) in at("patternProperties").and_then(Value::as_object).into_iter().flatten() {
-            node.patterns.push((Own::new(json!({"pattern": pattern}), draft), place(part)?));
-        }
         node.additional = at("additionalProperties").map(&mut place).transpose()?;
         node.names = at("propertyNames").map(&mut place).transpose()?;
         let prefix = at("prefixItems").or_else(|| at("items")).and_then(Value::as_array);
@@ -315,7 +341,6 @@ impl<'a> Builder<'a> {
                 node: place(contains)?,
                 least: bound("minContains").unwrap_or(1),
                 most: bound("maxContains"),
-                evaluates: draft != Draft::Draft201909,
             });
         }
         node.unevaluated_properties = at("unevaluatedProperties").map(&mut place).transpose()?;

@@ -15,6 +15,9 @@ use super::kinds::kind_name;
 pub(super) const MAX_ISSUES: usize = 100;
 /// Characters of a value shown.
 const MAX_SHOWN: usize = 80;
+/// Bytes of listed values in one issue, and of what all issues of a value say is wanted.
+const MAX_LISTED: usize = 1 << 20;
+pub(super) const MAX_EXPECTED: usize = 4 << 20;
 /// Known parameters named beside an unknown one.
 pub(super) const MAX_SIBLINGS: usize = 30;
 /// Unions inside unions that are looked into.
@@ -82,12 +85,12 @@ pub(super) fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32
         Kind::Type { kind } => one(type_names(kind)),
         Kind::Enum { options } => {
             let values = match options.as_ref() {
-                Value::Array(values) => values.clone(),
-                other => vec![other.clone()],
+                Value::Array(values) => values.iter().collect(),
+                other => vec![other],
             };
-            vec![listed(path, values, got)]
+            vec![listed(path, &values, got)]
         }
-        Kind::Constant { expected_value } => vec![listed(path, vec![expected_value.as_ref().clone()], got)],
+        Kind::Constant { expected_value } => vec![listed(path, &[expected_value.as_ref()], got)],
         Kind::Required { property } => vec![missing(schema, error, property.as_str().unwrap_or_default())],
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             let siblings = known_siblings(schema, error);
@@ -118,7 +121,7 @@ pub(super) fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32
         }
         Kind::MinProperties { limit } => one(format!("at least {}", counted(*limit, "entry"))),
         Kind::MaxProperties { limit } => one(format!("at most {}", counted(*limit, "entry"))),
-        Kind::Pattern { pattern } => one(format!("text that matches the pattern {pattern}")),
+        Kind::Pattern { pattern } => one(wanted_pattern(pattern)),
         Kind::UniqueItems => one("no item twice".to_owned()),
         Kind::Contains => one("an item of the kind that the schema asks for".to_owned()),
         Kind::Not { schema } => one(format!("anything but {}", cut(schema))),
@@ -128,6 +131,10 @@ pub(super) fn issues_of(schema: &Value, error: &ValidationError<'_>, nested: u32
             let expected =
                 wanted.first().map_or_else(|| "other keys".to_owned(), |issue| issue.expected.clone());
             vec![issue(path, format!("keys to be {expected}"), format!("the key {key}"))]
+        }
+        // Patterns that could come to this are not given to the library.
+        Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
+            vec![Issue { path: path.to_owned(), ..unchecked(error.instance()) }]
         }
         Kind::FalseSchema => one("nothing here".to_owned()),
         _ => one(format!("something else: {}", cut_text(&error.masked().to_string()))),
@@ -139,13 +146,41 @@ pub(super) fn issue(path: &str, expected: String, got: String) -> Issue {
     Issue { path: path.to_owned(), expected, got, message, ..Issue::default() }
 }
 
-fn listed(path: &str, values: Vec<Value>, got: String) -> Issue {
-    let names: Vec<String> = values.iter().map(Value::to_string).collect();
-    let expected = match names.as_slice() {
-        [only] => only.clone(),
-        several => format!("one of {}", several.join(", ")),
-    };
-    Issue { allowed: Some(values), ..issue(path, expected, got) }
+/// What is said of a text without the pattern.
+pub(super) fn wanted_pattern(pattern: &str) -> String {
+    format!("text that matches the pattern {pattern}")
+}
+
+/// What is said where no verdict was found in time.
+pub(super) fn unchecked(value: &Value) -> Issue {
+    Issue {
+        message:
+            "could not be checked within the budget, so the call is refused; send fewer, shorter or simpler values"
+                .to_owned(),
+        ..issue("", "arguments that can be checked in bounded time".to_owned(), shown(value))
+    }
+}
+
+fn listed(path: &str, values: &[&Value], got: String) -> Issue {
+    let mut expected = String::new();
+    for (at, value) in values.iter().enumerate() {
+        if expected.len() > MAX_LISTED {
+            // The same list can be in many issues.
+            return issue(
+                path,
+                format!("one of {} values, such as {}", values.len(), cut_text(&expected)),
+                got,
+            );
+        }
+        if at > 0 {
+            expected.push_str(", ");
+        }
+        expected.push_str(&value.to_string());
+    }
+    if values.len() != 1 {
+        expected.insert_str(0, "one of ");
+    }
+    Issue { allowed: Some(values.iter().copied().cloned().collect()), ..issue(path, expected, got) }
 }
 
 fn missing(schema: &Value, error: &ValidationError<'_>, name: &str) -> Issue {
@@ -217,8 +252,9 @@ pub(super) fn merged_kinds(path: &str, issues: Vec<Issue>) -> Option<Issue> {
     let got = issues.first()?.got.clone();
     if issues.iter().all(|issue| issue.allowed.is_some()) {
         let mut known = HashSet::new();
-        let values = issues.into_iter().filter_map(|issue| issue.allowed).flatten();
-        return Some(listed(path, values.filter(|value| known.insert(value.to_string())).collect(), got));
+        let values = issues.iter().filter_map(|issue| issue.allowed.as_ref()).flatten();
+        let values: Vec<&Value> = values.filter(|value| known.insert(value.to_string())).collect();
+        return Some(listed(path, &values, got));
     }
     let mut wanted: Vec<String> = Vec::new();
     for issue in issues {

@@ -8,12 +8,12 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::{
-    apply::{Application, Group, Step, groups},
+    apply::{Application, Group, Part, Step},
     bounded::{Key, Run, Scope, Spent},
     graph::{Graph, Node},
     issues::{
-        Issue, MAX_ISSUES, MAX_SIBLINGS, Misfit, child, cut, issue, issues_of, merged_kinds, misfit_of,
-        shown, unknown_parameter,
+        Issue, MAX_EXPECTED, MAX_ISSUES, MAX_SIBLINGS, Misfit, child, cut, issue, issues_of, merged_kinds,
+        misfit_of, shown, unchecked, unknown_parameter, wanted_pattern,
     },
 };
 
@@ -36,7 +36,9 @@ pub(super) fn list_issues(graph: &Graph, value: &Value) -> Vec<Issue> {
     match run.verdict() {
         Ok(true) => Vec::new(),
         Ok(false) => {
-            let mut listing = Listing { run, nested: 0, known: HashMap::new() };
+            // Patterns are matched once more.
+            run.refill();
+            let mut listing = Listing { run, nested: 0, wanted: 0, known: HashMap::new() };
             let start = listing.run.start();
             let found = listing.list(start, 0, "").unwrap_or_default();
             let mut issues: Vec<Issue> = Vec::new();
@@ -50,12 +52,7 @@ pub(super) fn list_issues(graph: &Graph, value: &Value) -> Vec<Issue> {
             }
             issues
         }
-        Err(Spent) => vec![Issue {
-            message:
-                "could not be checked within the budget, so the call is refused; send fewer or simpler values"
-                    .to_owned(),
-            ..issue("", "arguments that can be checked in bounded time".to_owned(), shown(value))
-        }],
+        Err(Spent) => vec![unchecked(value)],
     }
 }
 
@@ -66,6 +63,8 @@ fn misfit(path: &str, value: &Value) -> Issue {
 struct Listing<'g, 'i> {
     run: Run<'g, 'i>,
     nested: u32,
+    /// Bytes of what was wanted so far.
+    wanted: usize,
     known: HashMap<Key, Vec<Rc<Found>>>,
 }
 
@@ -84,7 +83,7 @@ impl<'i> Listing<'_, 'i> {
         let graph = self.run.graph;
         let Some(node) = graph.nodes.get(application.node) else { return Err(Spent) };
         let value = application.part.to_value();
-        if self.known.len() >= MAX_LISTED {
+        if self.known.len() >= MAX_LISTED || self.wanted > MAX_EXPECTED {
             return Ok(vec![plain(misfit(path, &value))]);
         }
         if self.nested >= MAX_NESTED {
@@ -93,10 +92,14 @@ impl<'i> Listing<'_, 'i> {
         // A schema that asks about itself adds nothing.
         self.known.insert(key, Vec::new());
         self.nested += 1;
-        let mut found = own_issues(node, &value, path);
+        let mut found = self.own_issues(node, application.part, path)?;
+        self.wanted += found.iter().map(|found| found.issue.expected.len()).sum::<usize>();
         let listed = self.list_groups(node, application, scope, path, &mut found);
         self.nested -= 1;
-        listed?;
+        if found.is_empty() {
+            listed?;
+        }
+        // What was found before the budget was used up is wrong all the same.
         found.truncate(MAX_ISSUES);
         self.known.insert(key, found.clone());
         Ok(found)
@@ -111,7 +114,7 @@ impl<'i> Listing<'_, 'i> {
         found: &mut Vec<Rc<Found>>,
     ) -> Result<(), Spent> {
         let value = application.part.to_value();
-        for group in groups(node, application.part, self.run.documents(scope)) {
+        for group in self.run.groups(node, application.part, scope)? {
             if found.len() >= MAX_ISSUES {
                 break;
             }
@@ -133,11 +136,11 @@ impl<'i> Listing<'_, 'i> {
             (_, scope, at) = self.run.enter(at, scope);
             let graph = self.run.graph;
             let Some(node) = graph.nodes.get(at.node) else { break };
-            if let Some(found) = own_issues(node, &at.part.to_value(), &path).first() {
+            if let Some(found) = self.own_issues(node, at.part, &path)?.first() {
                 return Ok(found.issue.clone());
             }
             let mut inside: Vec<Application<'i>> = Vec::new();
-            for group in groups(node, at.part, self.run.documents(scope)) {
+            for group in self.run.groups(node, at.part, scope)? {
                 if !self.run.group_fits(&group, scope)? {
                     inside = match group {
                         Group::Condition(_, then, otherwise) => then.into_iter().chain(otherwise).collect(),
@@ -156,7 +159,10 @@ impl<'i> Listing<'_, 'i> {
                 if !self.run.fits(application, scope)? {
                     let (_, _, behind) = self.run.enter(application, scope);
                     let own = graph.nodes.get(behind.node).and_then(|node| node.own.as_ref());
-                    let goes_on = own.is_none_or(|own| own.accepts(&behind.part.to_value()));
+                    let goes_on = match own {
+                        Some(own) => own.accepts(behind.part, &mut self.run.steps)?,
+                        None => true,
+                    };
                     if goes_on || next.is_none() {
                         next = Some(application);
                     }
@@ -292,26 +298,32 @@ impl<'i> Listing<'_, 'i> {
         let merged = merged_kinds(path, wrong.map(|found| found.issue.clone()).collect());
         Ok(merged.into_iter().map(|issue| Rc::new(Found { issue, misfit: Misfit::Kind })).collect())
     }
+
+    /// What the schema says about the value itself.
+    fn own_issues(&mut self, node: &Node, part: Part<'i>, path: &str) -> Result<Vec<Rc<Found>>, Spent> {
+        let value = part.to_value();
+        if node.fixed == Some(false) {
+            return Ok(vec![plain(issue(path, "nothing here".to_owned(), shown(&value)))]);
+        }
+        let Some(own) = &node.own else { return Ok(Vec::new()) };
+        let Some(validator) = own.validator() else { return Ok(vec![plain(misfit(path, &value))]) };
+        let mut found = Vec::new();
+        for error in validator.iter_errors(&value) {
+            let misfit = misfit_of(&error);
+            for issue in issues_of(&own.schema, &error, 0) {
+                let issue = Issue { path: format!("{path}{}", issue.path), ..issue };
+                found.push(Rc::new(Found { issue, misfit }));
+            }
+        }
+        if let Some(pattern) = &own.pattern
+            && !own.has_pattern(part, &mut self.run.steps)?
+        {
+            found.push(plain(issue(path, wanted_pattern(&pattern.text), shown(&value))));
+        }
+        Ok(found)
+    }
 }
 
 fn plain(issue: Issue) -> Rc<Found> {
     Rc::new(Found { issue, misfit: Misfit::Other })
-}
-
-/// What the schema says about the value itself.
-fn own_issues(node: &Node, value: &Value, path: &str) -> Vec<Rc<Found>> {
-    if node.fixed == Some(false) {
-        return vec![plain(issue(path, "nothing here".to_owned(), shown(value)))];
-    }
-    let Some(own) = &node.own else { return Vec::new() };
-    let Some(validator) = own.validator() else { return vec![plain(misfit(path, value))] };
-    let mut found = Vec::new();
-    for error in validator.iter_errors(value) {
-        let misfit = misfit_of(&error);
-        for issue in issues_of(&own.schema, &error, 0) {
-            let issue = Issue { path: format!("{path}{}", issue.path), ..issue };
-            found.push(Rc::new(Found { issue, misfit }));
-        }
-    }
-    found
 }

@@ -7,21 +7,28 @@
 mod apply;
 mod bounded;
 mod coerce;
+mod compile;
 mod cost;
+mod expression;
+mod expression_reader;
 mod graph;
 mod issues;
 mod kinds;
 mod lenient;
 mod listing;
 mod names;
+mod omit;
 mod parse;
+mod patterns;
+mod rewrite;
 mod risk;
+mod search;
 mod validate;
 
 pub use coerce::{Coercion, CoercionRule, coerce};
 pub use issues::{Issue, render_issues};
 pub use names::{nearest_names, unknown_tool_text};
 pub use parse::{ArgumentError, BadArguments, Parsed, Repair, check_numbers, parse_arguments};
-pub use validate::{Omission, Validator};
+pub use validate::{Omission, OmissionKind, Validator};
 
 pub(crate) use kinds::{Kinds, accepted_kinds, resolve};

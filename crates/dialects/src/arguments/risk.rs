@@ -1,14 +1,15 @@
 //! Whether checking arguments against a schema can take longer than its size lets expect.
 //!
 //! The validator follows every reference each time it meets one. A schema whose parts refer twice to the next part
-//! costs 2ⁿ steps then, so does one keyword that looks at what all others looked at inside another one. Nearly all
-//! schemas are harmless; this finds the others without following any path twice.
+//! costs 2ⁿ steps then, so does one keyword that looks at what all others looked at inside another one. A regular
+//! expression that goes back can take as long. Nearly all schemas are harmless; this finds the others without following
+//! any path twice.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::kinds::percent_decoded;
+use super::{kinds::percent_decoded, patterns::Survey};
 
 /// Schemas that a document may have when all references are written out.
 const MAX_UNFOLDED: u64 = 10_000;
@@ -28,20 +29,23 @@ pub(super) enum Risk {
     Schema,
 }
 
-/// What can go wrong with `schema`.
-pub(super) fn risk_of(schema: &Value) -> Risk {
+/// What can go wrong with `schema`, and the states that its patterns can have active at once for one text.
+pub(super) fn risk_of(schema: &Value, patterns: &Survey) -> (Risk, u64) {
+    let of_patterns = if patterns.is_counted() { Risk::Arguments } else { Risk::None };
     if !mentions(schema) {
-        return Risk::None;
+        return (of_patterns, patterns.active);
     }
-    let mut walk = Walk { root: schema, weights: HashMap::new(), unevaluated: false, inner_documents: 0 };
+    let mut walk =
+        Walk { root: schema, patterns, weights: HashMap::new(), unevaluated: false, inner_documents: 0 };
     let weight = walk.weigh(schema, 0);
-    if weight <= MAX_UNFOLDED {
-        Risk::None
+    let risk = if weight.schemas <= MAX_UNFOLDED {
+        of_patterns
     } else if walk.unevaluated || walk.inner_documents > MAX_INNER_DOCUMENTS {
         Risk::Schema
     } else {
         Risk::Arguments
-    }
+    };
+    (risk, weight.states)
 }
 
 /// Whether a word stands anywhere that makes more than one pass over a part possible.
@@ -61,57 +65,83 @@ fn mentions(schema: &Value) -> bool {
 
 struct Walk<'a> {
     root: &'a Value,
+    patterns: &'a Survey,
     /// By address; nothing while a schema is being weighed.
-    weights: HashMap<usize, Option<u64>>,
+    weights: HashMap<usize, Option<Weight>>,
     unevaluated: bool,
     inner_documents: u32,
 }
 
+/// What there is in a schema when all references are written out; the most where that has no end.
+#[derive(Clone, Copy)]
+struct Weight {
+    schemas: u64,
+    /// Of the patterns.
+    states: u64,
+}
+
+impl Weight {
+    const NONE: Self = Self { schemas: 0, states: 0 };
+    const ONE: Self = Self { schemas: 1, states: 0 };
+    const ENDLESS: Self = Self { schemas: u64::MAX, states: u64::MAX };
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            schemas: self.schemas.saturating_add(other.schemas),
+            states: self.states.saturating_add(other.states),
+        }
+    }
+}
+
 impl<'a> Walk<'a> {
-    /// The schemas in `schema` when all references are written out; the most there is when that has no end.
-    fn weigh(&mut self, schema: &'a Value, depth: u32) -> u64 {
-        let Value::Object(map) = schema else { return 1 };
+    fn weigh(&mut self, schema: &'a Value, depth: u32) -> Weight {
+        let Value::Object(map) = schema else { return Weight::ONE };
         let address = std::ptr::from_ref(schema).addr();
         match self.weights.get(&address) {
             Some(Some(known)) => return *known,
-            Some(None) => return u64::MAX,
+            Some(None) => return Weight::ENDLESS,
             None => {}
         }
         self.weights.insert(address, None);
-        let weight = if depth > MAX_DEPTH { u64::MAX } else { self.weigh_members(map, depth) };
+        let weight = if depth > MAX_DEPTH { Weight::ENDLESS } else { self.weigh_members(map, depth) };
         self.weights.insert(address, Some(weight));
         weight
     }
 
-    fn weigh_members(&mut self, map: &'a Map<String, Value>, depth: u32) -> u64 {
-        let mut sum = 1_u64;
+    fn weigh_members(&mut self, map: &'a Map<String, Value>, depth: u32) -> Weight {
+        let mut sum = Weight::ONE;
         let mut factor = 1;
         for (key, value) in map {
             let weight = match (key.as_str(), value) {
                 ("$ref", Value::String(target)) => match self.target(target) {
                     Some(target) => self.weigh(target, depth + 1),
-                    None => u64::MAX,
+                    None => Weight::ENDLESS,
                 },
-                ("$dynamicRef" | "$recursiveRef", _) => u64::MAX,
+                ("$dynamicRef" | "$recursiveRef", _) => Weight::ENDLESS,
                 ("$id" | "id", Value::String(_)) if depth > 0 => {
                     // References below count from here, which is not followed.
                     self.inner_documents += 1;
-                    u64::MAX
+                    Weight::ENDLESS
                 }
+                ("pattern", Value::String(pattern)) => self.weigh_pattern(pattern),
                 // Values, not schemas.
                 ("const" | "enum" | "default" | "examples", _)
-                | (_, Value::Null | Value::Number(_) | Value::String(_)) => 0,
+                | (_, Value::Null | Value::Number(_) | Value::String(_)) => Weight::NONE,
                 ("$defs" | "definitions", Value::Object(inner)) => {
                     // Counts where it is referred to; what is in it matters to the compiler.
                     inner.values().for_each(|inner| {
                         self.weigh(inner, depth + 1);
                     });
-                    0
+                    Weight::NONE
                 }
-                (
-                    "properties" | "patternProperties" | "dependentSchemas" | "dependencies",
-                    Value::Object(inner),
-                ) => self.sum(inner.values(), depth),
+                ("patternProperties", Value::Object(inner)) => {
+                    let keys = inner.keys().map(|pattern| self.weigh_pattern(pattern));
+                    let keys = keys.fold(Weight::NONE, Weight::plus);
+                    keys.plus(self.sum(inner.values(), depth))
+                }
+                ("properties" | "dependentSchemas" | "dependencies", Value::Object(inner)) => {
+                    self.sum(inner.values(), depth)
+                }
                 (keyword, Value::Object(_) | Value::Bool(_)) => {
                     if matches!(keyword, "unevaluatedItems" | "unevaluatedProperties") {
                         // Looks once more at what stands beside it, and at what that looked at.
@@ -122,13 +152,17 @@ impl<'a> Walk<'a> {
                 }
                 (_, Value::Array(items)) => self.sum(items.iter(), depth),
             };
-            sum = sum.saturating_add(weight);
+            sum = sum.plus(weight);
         }
-        sum.saturating_mul(factor)
+        Weight { schemas: sum.schemas.saturating_mul(factor), states: sum.states.saturating_mul(factor) }
     }
 
-    fn sum(&mut self, schemas: impl Iterator<Item = &'a Value>, depth: u32) -> u64 {
-        schemas.fold(0, |sum: u64, schema| sum.saturating_add(self.weigh(schema, depth + 1)))
+    fn weigh_pattern(&self, pattern: &str) -> Weight {
+        Weight { schemas: 0, states: self.patterns.active_states(pattern) }
+    }
+
+    fn sum(&mut self, schemas: impl Iterator<Item = &'a Value>, depth: u32) -> Weight {
+        schemas.fold(Weight::NONE, |sum, schema| sum.plus(self.weigh(schema, depth + 1)))
     }
 
     fn target(&self, reference: &str) -> Option<&'a Value> {
@@ -140,7 +174,7 @@ impl<'a> Walk<'a> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Risk, risk_of};
+    use super::{Risk, Survey, risk_of};
 
     fn chain(count: usize, keyword: &str) -> Value {
         let next = |index: usize| json!({"$ref": format!("#/$defs/d{}", index + 1)});
@@ -175,13 +209,17 @@ mod tests {
             (json!({"properties": {"next": {"$ref": "#"}}}), Risk::Arguments),
             (json!({"$dynamicRef": "#x", "$dynamicAnchor": "x"}), Risk::Arguments),
             (json!({"$ref": "http://example.com/elsewhere"}), Risk::Arguments),
+            (json!({"pattern": "^[a-z]+$", "patternProperties": {"^x-": true}}), Risk::None),
+            (json!({"items": {"pattern": "^(?!x)"}}), Risk::Arguments),
+            (json!({"patternProperties": {"(a)\\1": true}}), Risk::Arguments),
+            (json!({"default": {"pattern": "^(?!x)"}}), Risk::None),
             (documents(4), Risk::Arguments),
             (documents(5), Risk::Schema),
             (nested(2), Risk::None),
             (nested(12), Risk::Schema),
             (json!({"properties": {"next": {"$ref": "#"}}, "unevaluatedProperties": false}), Risk::Schema),
         ] {
-            assert_eq!(risk_of(&schema), expected, "{schema}");
+            assert_eq!(risk_of(&schema, &Survey::of(&schema)).0, expected, "{schema}");
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use gateway_dialects::{
     arguments::{
-        ArgumentError, BadArguments, Issue, Parsed, Repair, Validator, coerce, nearest_names,
+        ArgumentError, BadArguments, Issue, OmissionKind, Parsed, Repair, Validator, coerce, nearest_names,
         parse_arguments, render_issues, unknown_tool_text,
     },
     calls::Arguments,
@@ -274,6 +274,108 @@ fn broken_schemas_check_what_can_be_checked() {
     assert_eq!((nothing.validate(&json!({})), nothing.omissions().len()), (vec![], 1));
 }
 
+/// What is left out of a schema, what it takes and what it refuses.
+#[track_caller]
+fn check_omissions(schema: Value, omitted: &[&str], right: &[Value], wrong: &[Value]) {
+    let validator = Validator::new(&schema);
+    let mut paths: Vec<&str> = validator.omissions().iter().map(|omission| omission.path.as_str()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, omitted, "{schema}: {:?}", validator.omissions());
+    let unchecked = validator.unchecked().map(|omission| omission.kind);
+    assert_eq!(unchecked, Some(OmissionKind::Unchecked), "{schema}");
+    for value in right {
+        assert_eq!(validator.validate(value), [], "{schema} {value}");
+    }
+    for value in wrong {
+        assert!(!validator.is_valid(value), "{schema} {value}");
+    }
+}
+
+#[test]
+fn only_what_counts_on_a_broken_part_goes_with_it() {
+    let gone = json!({"$ref": "#/$defs/gone"});
+    // A member that is broken has been looked at all the same.
+    check_omissions(
+        json!({"properties": {"a": gone}, "unevaluatedProperties": false}),
+        &["/properties/a/$ref"],
+        &[json!({"a": 1})],
+        &[json!({"b": 1})],
+    );
+    check_omissions(
+        json!({"properties": {"a": {"type": "int"}, "b": {"type": "string"}}, "unevaluatedProperties": false}),
+        &["/properties/a/type"],
+        &[json!({"a": 1, "b": "x"})],
+        &[json!({"b": 1}), json!({"c": 1})],
+    );
+    // What the broken part would have looked at is not known; the other object does not count on it.
+    check_omissions(
+        json!({
+            "properties": {
+                "p": {"allOf": [gone], "unevaluatedProperties": false},
+                "q": {"properties": {"a": true}, "unevaluatedProperties": false},
+                "r": {"prefixItems": [true], "unevaluatedItems": false}
+            },
+            "unevaluatedProperties": false
+        }),
+        &["/properties/p/allOf/0/$ref", "/properties/p/unevaluatedProperties"],
+        &[json!({"p": {"x": 1}, "q": {"a": 1}, "r": [1]})],
+        &[json!({"q": {"b": 1}}), json!({"r": [1, 2]}), json!({"s": 1})],
+    );
+    // Through references, and through what looks at everything.
+    check_omissions(
+        json!({
+            "$ref": "#/$defs/d",
+            "unevaluatedProperties": false,
+            "$defs": {"d": {"allOf": [{"if": gone, "then": {"properties": {"a": true}}}], "unevaluatedProperties": {"type": "integer"}}}
+        }),
+        &["/$defs/d/allOf/0/if", "/$defs/d/unevaluatedProperties", "/unevaluatedProperties"],
+        &[json!({"x": "y"})],
+        &[],
+    );
+    // Members that cannot be told apart from additional ones any more, and items that can.
+    check_omissions(
+        json!({"patternProperties": {"(": {"type": "integer"}}, "additionalProperties": false}),
+        &["/additionalProperties", "/patternProperties/("],
+        &[json!({"a": "b"})],
+        &[],
+    );
+    check_omissions(
+        json!({"properties": {"a": 5}, "additionalProperties": false}),
+        &["/properties/a"],
+        &[json!({"a": "b"})],
+        &[json!({"b": 1})],
+    );
+    check_omissions(
+        json!({"prefixItems": [{"pattern": "("}, 5], "items": false}),
+        &["/prefixItems/0/pattern", "/prefixItems/1"],
+        &[json!([1, 2])],
+        &[json!([1, 2, 3])],
+    );
+    check_omissions(
+        json!({"$schema": "http://json-schema.org/draft-04/schema#", "items": [{"type": "int"}, 5], "additionalItems": false}),
+        &["/additionalItems", "/items"],
+        &[json!([1, 2, 3])],
+        &[],
+    );
+    // Where less would mean stricter, also behind references.
+    check_omissions(
+        json!({
+            "properties": {"p": {"not": {"$ref": "#/$defs/d"}}, "q": {"not": {"$ref": "#/$defs/e"}}},
+            "$defs": {"d": {"items": {"type": "string", "pattern": "("}}, "e": {"type": "integer"}}
+        }),
+        &["/$defs/d/items/pattern", "/properties/p/not"],
+        &[json!({"p": [], "q": "x"})],
+        &[json!({"q": 1})],
+    );
+    // Read as an older draft, the condition would not be a word.
+    check_omissions(
+        json!({"properties": {"a": {"$ref": "#/$defs/gone"}}, "if": {"required": ["a"]}, "then": {"required": ["b"]}}),
+        &["/properties/a/$ref"],
+        &[json!({"a": 1, "b": 2})],
+        &[json!({"a": 1})],
+    );
+}
+
 #[test]
 fn drafts_are_read_by_schema() {
     let tuple =
@@ -283,6 +385,8 @@ fn drafts_are_read_by_schema() {
     // Without a draft the old form still checks, and says how it was read.
     let undeclared = Validator::new(&json!({"properties": {"p": {"items": [{"type": "string"}]}}}));
     assert_eq!((undeclared.omissions().len(), undeclared.validate(&json!({"p": [1]})).len()), (1, 1));
+    assert_eq!(undeclared.omissions()[0].kind, OmissionKind::OtherDraft);
+    assert_eq!(undeclared.unchecked(), None);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod arguments;
+mod bounded_drafts;
 mod calls;
 mod calls_text;
 mod context;
@@ -11,6 +12,7 @@ mod history;
 mod hostile;
 mod hostile_arguments;
 mod hostile_fuzz;
+mod hostile_patterns;
 mod invited;
 mod invited_indirectly;
 mod invited_properties;

@@ -1,0 +1,283 @@
+//! Taking out of a schema what cannot be used, and what means something else without it.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::{issues::child, kinds::percent_decoded, validate::Omission};
+
+/// Keywords that say something else without another one: what they look at is what the other one left.
+const COUNTS_ON: [(&str, &[&str]); 5] = [
+    ("properties", &["additionalProperties"]),
+    ("patternProperties", &["additionalProperties"]),
+    ("prefixItems", &["items"]),
+    ("items", &["additionalItems"]),
+    ("minContains", &["contains"]),
+];
+
+/// Keywords that tell what has been looked at. Without any other one more fits, and no less has been looked at.
+const LOOKS: [&str; 18] = [
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "then",
+    "else",
+    "dependentSchemas",
+    "dependencies",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "prefixItems",
+    "items",
+    "additionalItems",
+    "contains",
+];
+
+/// Keywords in which less would mean stricter.
+const STRICT: [&str; 4] = ["not", "if", "oneOf", "contains"];
+
+/// Removes what stands at `pointer`; climbs out of keywords that would be stricter then.
+pub(super) fn relax(schema: &mut Value, pointer: &str) -> Option<String> {
+    let segments: Vec<&str> = pointer.split('/').skip(1).collect();
+    if segments.is_empty() {
+        return None;
+    }
+    let strict = segments.iter().position(|name| STRICT.contains(name));
+    let kept = strict.map_or(segments.len(), |at| at + 1);
+    let path: String = segments.iter().take(kept).flat_map(|name| ["/", name]).collect();
+    let (parent, last) = path.rsplit_once('/')?;
+    let owner = parent.rsplit('/').next().unwrap_or_default().to_owned();
+    // What must stay takes everything; `true` is no schema in draft-04.
+    let anything = Value::Object(Map::new());
+    match schema.pointer_mut(parent)? {
+        Value::Object(map) => {
+            let name = last.replace("~1", "/").replace("~0", "~");
+            match map.get_mut(&name)? {
+                member if owner == "properties" && *member != anything => *member = anything,
+                _ => {
+                    map.shift_remove(&name)?;
+                }
+            }
+        }
+        Value::Array(items) => {
+            let at: usize = last.parse().ok()?;
+            if matches!(owner.as_str(), "anyOf" | "allOf" | "prefixItems" | "items") {
+                let item = items.get_mut(at)?;
+                if *item == anything {
+                    return None;
+                }
+                *item = anything;
+            } else if at < items.len() {
+                items.remove(at);
+            } else {
+                return None;
+            }
+        }
+        _ => return None,
+    }
+    Some(path)
+}
+
+/// Takes out one reference that leads out of the document or nowhere.
+pub(super) fn take_bad_reference(schema: &mut Value, root: &Value) -> Option<String> {
+    let path = find_keyword(schema, "", &|key, value| {
+        let reference = matches!(key, "$ref" | "$dynamicRef" | "$recursiveRef");
+        let local =
+            |target: &str| target.strip_prefix('#').is_some_and(|pointer| root.pointer(pointer).is_some());
+        reference && value.as_str().is_some_and(|target| !local(target))
+    })?;
+    relax(schema, &path)
+}
+
+/// Takes out what would be stricter without the parts that stood at `gone`.
+pub(super) fn take_dependents(schema: &mut Value, mut gone: Vec<String>, omissions: &mut Vec<Omission>) {
+    while !gone.is_empty() {
+        let dependents = dependents(schema, &gone);
+        gone = dependents.iter().filter_map(|dependent| relax(schema, dependent)).collect();
+        let reason = "means something else beside a part that is left out";
+        omissions.extend(gone.iter().map(|path| Omission::unchecked(path.clone(), reason)));
+    }
+}
+
+fn dependents(root: &Value, gone: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut owners = HashSet::new();
+    let mut changed = Vec::new();
+    for path in gone {
+        // The keyword that is gone, or that lost a member, and the schema that it stands in.
+        let mut rest = path.as_str();
+        for _ in 0..2 {
+            let Some((owner, name)) = rest.rsplit_once('/') else { break };
+            rest = owner;
+            let Some(schema) = root.pointer(owner) else { continue };
+            changed.push(schema);
+            if matches!(name, "properties" | "prefixItems" | "items") && root.pointer(path).is_some() {
+                // It takes everything now, so that the same has been looked at.
+                continue;
+            }
+            if LOOKS.contains(&name) || name.starts_with("unevaluated") {
+                owners.insert(address_of(schema));
+            }
+            for (keyword, others) in COUNTS_ON {
+                let there = others.iter().filter(|other| keyword == name && schema.get(other).is_some());
+                found.extend(there.map(|other| format!("{owner}/{other}")));
+            }
+        }
+    }
+    let changed = leading_to(root, &changed);
+    each_object(root, "", &mut |schema, at| {
+        if at.ends_with("/properties") {
+            // Names, not keywords.
+            return;
+        }
+        let unevaluated = ["unevaluatedProperties", "unevaluatedItems"].into_iter().filter(|keyword| {
+            schema.get(keyword).is_some() && !owners.is_empty() && looks_at(root, schema, &owners)
+        });
+        let strict = STRICT
+            .into_iter()
+            .filter(|keyword| schema.get(keyword).is_some_and(|part| changed.contains(&address_of(part))));
+        found.extend(unevaluated.chain(strict).map(|keyword| format!("{at}/{keyword}")));
+    });
+    found
+}
+
+/// Everything that holds one of `schemas` or refers to it, by address. A reference that cannot be followed may lead there.
+fn leading_to(root: &Value, schemas: &[&Value]) -> HashSet<usize> {
+    let mut above: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut pending: Vec<usize> = schemas.iter().copied().map(address_of).collect();
+    let mut inside = vec![root];
+    while let Some(node) = inside.pop() {
+        let parts: Vec<&Value> = match node {
+            Value::Object(map) => map.values().collect(),
+            Value::Array(items) => items.iter().collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => continue,
+        };
+        for part in &parts {
+            above.entry(address_of(part)).or_default().push(address_of(node));
+        }
+        inside.extend(parts);
+        if let Some(reference) = node.get("$ref").and_then(Value::as_str) {
+            match target(root, reference) {
+                Some(target) => above.entry(address_of(target)).or_default().push(address_of(node)),
+                None => pending.push(address_of(node)),
+            }
+        }
+        if node.get("$dynamicRef").is_some() || node.get("$recursiveRef").is_some() {
+            pending.push(address_of(node));
+        }
+    }
+    let mut found = HashSet::new();
+    while let Some(address) = pending.pop() {
+        if found.insert(address) {
+            pending.extend(above.get(&address).into_iter().flatten());
+        }
+    }
+    found
+}
+
+fn address_of(value: &Value) -> usize {
+    std::ptr::from_ref(value).addr()
+}
+
+fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
+    root.pointer(&percent_decoded(reference.strip_prefix('#')?))
+}
+
+/// Whether one of `owners` applies to the same value as `schema`, because that refers to it or holds it.
+fn looks_at(root: &Value, schema: &Value, owners: &HashSet<usize>) -> bool {
+    let mut seen = HashSet::new();
+    let mut pending = vec![schema];
+    while let Some(schema) = pending.pop() {
+        let address = address_of(schema);
+        if owners.contains(&address) {
+            return true;
+        }
+        let Value::Object(map) = schema else { continue };
+        if !seen.insert(address) {
+            continue;
+        }
+        for (keyword, value) in map {
+            match (keyword.as_str(), value) {
+                ("$ref", Value::String(reference)) => match target(root, reference) {
+                    Some(target) => pending.push(target),
+                    // It could be there.
+                    None => return true,
+                },
+                ("$dynamicRef" | "$recursiveRef", _) => return true,
+                ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => pending.extend(parts),
+                ("if" | "then" | "else", part) => pending.push(part),
+                ("dependentSchemas" | "dependencies", Value::Object(parts)) => pending.extend(parts.values()),
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+/// Whether a schema in `schema` has one of the keywords.
+pub(super) fn has_keyword(schema: &Value, keywords: &[&str]) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().any(|(key, value)| match (key.as_str(), value) {
+            // Values, not schemas.
+            ("const" | "enum" | "default" | "examples", _) => keywords.contains(&key.as_str()),
+            // Names, not keywords.
+            (
+                "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs"
+                | "definitions",
+                Value::Object(inner),
+            ) => keywords.contains(&key.as_str()) || inner.values().any(|inner| has_keyword(inner, keywords)),
+            (key, value) => keywords.contains(&key) || has_keyword(value, keywords),
+        }),
+        Value::Array(items) => items.iter().any(|item| has_keyword(item, keywords)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// Every object in `node` with its place.
+fn each_object(node: &Value, path: &str, found: &mut dyn FnMut(&Value, &str)) {
+    match node {
+        Value::Object(map) => {
+            found(node, path);
+            for (key, value) in map {
+                each_object(value, &child(path, key), found);
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                each_object(item, &format!("{path}/{at}"), found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Takes out what looks at what all others have looked at.
+pub(super) fn take_unevaluated(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.retain(|key, _| !matches!(key.as_str(), "unevaluatedProperties" | "unevaluatedItems"));
+            map.values_mut().for_each(take_unevaluated);
+        }
+        Value::Array(items) => items.iter_mut().for_each(take_unevaluated),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The first member that `wanted` picks.
+fn find_keyword(node: &Value, path: &str, wanted: &dyn Fn(&str, &Value) -> bool) -> Option<String> {
+    match node {
+        Value::Object(map) => map.iter().find_map(|(key, value)| {
+            let below = child(path, key);
+            if wanted(key, value) { Some(below) } else { find_keyword(value, &below, wanted) }
+        }),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, value)| find_keyword(value, &format!("{path}/{at}"), wanted)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}

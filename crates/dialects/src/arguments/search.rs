@@ -1,0 +1,487 @@
+//! Searching a text for an expression that goes back, with every step counted.
+//!
+//! The library bounds how often it goes back, not what it does in between, which can be the whole text each time.
+
+use serde_json::{Value, json};
+
+use super::{
+    compile::library_options,
+    expression::{Assertion, One, Order, Tree, Way},
+};
+
+/// Instructions of one expression.
+pub(super) const MAX_INSTRUCTIONS: usize = 20_000;
+/// Places to go back to that are kept at once.
+const MAX_KEPT: usize = 500_000;
+/// What asking the library about one character costs.
+const LIBRARY_STEPS: usize = 64;
+
+/// An expression as instructions.
+#[derive(Debug)]
+pub(super) struct Program {
+    code: Vec<Instruction>,
+    ones: Vec<OneOf>,
+    slots: usize,
+    is_anchored: bool,
+}
+
+/// The steps that were given are used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OutOfSteps;
+
+#[derive(Clone, Copy, Debug)]
+enum Instruction {
+    One(usize),
+    /// Goes on at the first place, and at the second if that comes to nothing.
+    Split(usize, usize),
+    Jump(usize),
+    /// Keeps the position.
+    Save(usize),
+    /// Goes to the place when nothing was taken since the position was kept.
+    LeaveIfEmpty {
+        slot: usize,
+        to: usize,
+    },
+    Assert(Assertion),
+    /// Whether exactly one of the neighbours is such a character.
+    Boundary {
+        one: usize,
+        wanted: bool,
+    },
+    Same(usize),
+    /// What follows up to `end` is looked for on its own.
+    Inside {
+        end: usize,
+        what: Inside,
+    },
+    Done,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Inside {
+    Atomic,
+    Ahead { wanted: bool },
+    Behind { wanted: bool, least: u64, most: Option<u64> },
+}
+
+/// What one character may be.
+#[derive(Debug)]
+struct OneOf {
+    source: String,
+    ascii: [bool; 128],
+    others: Others,
+}
+
+/// Characters beyond ASCII.
+#[derive(Debug)]
+enum Others {
+    /// Only this one, which may be one of ASCII.
+    Char(char),
+    Library(Box<jsonschema::Validator>),
+}
+
+impl OneOf {
+    fn new(one: &One) -> Option<Self> {
+        if let Some(char) = one.char {
+            let ascii = std::array::from_fn(|byte| char as usize == byte);
+            return Some(Self { source: one.source.clone(), ascii, others: Others::Char(char) });
+        }
+        // As the library reads it inside an expression that goes back, else as in any other.
+        let source = &one.source;
+        let forms = [format!("(?=^(?:{source})$)"), format!("^(?:{source})$")];
+        let others =
+            forms.iter().find_map(|form| library_options().build(&json!({ "pattern": form })).ok())?;
+        let takes = |byte: usize| {
+            let char = u8::try_from(byte).map(char::from).unwrap_or_default();
+            others.is_valid(&Value::String(char.to_string()))
+        };
+        let ascii = std::array::from_fn(takes);
+        Some(Self { source: source.clone(), ascii, others: Others::Library(Box::new(others)) })
+    }
+}
+
+impl Program {
+    /// Writes the instructions; nothing when they are too many, or the library does not know what a character may be.
+    pub(super) fn new(tree: &Tree) -> Option<Self> {
+        let mut program =
+            Self { code: Vec::new(), ones: Vec::new(), slots: 0, is_anchored: tree.is_anchored() };
+        if tree.instructions() > u64::try_from(MAX_INSTRUCTIONS).unwrap_or(u64::MAX) {
+            return None;
+        }
+        program.slots = 2 * groups(tree);
+        program.write(tree)?;
+        program.push(Instruction::Done)?;
+        Some(program)
+    }
+
+    /// Whether the expression is anywhere in the text. Takes what it needs from `steps`.
+    pub(super) fn finds(&self, text: &str, steps: &mut u64) -> Result<bool, OutOfSteps> {
+        let mut search =
+            Search { program: self, text, steps: *steps, slots: vec![None; self.slots], kept: Vec::new() };
+        let starts = text.char_indices().map(|(start, _)| start).chain([text.len()]);
+        let mut outcome = Ok(false);
+        for start in starts {
+            outcome = search.run(0, start, None).map(|end| end.is_some());
+            if outcome != Ok(false) || self.is_anchored {
+                break;
+            }
+        }
+        *steps = search.steps;
+        outcome
+    }
+
+    fn push(&mut self, instruction: Instruction) -> Option<usize> {
+        if self.code.len() >= MAX_INSTRUCTIONS {
+            return None;
+        }
+        self.code.push(instruction);
+        Some(self.code.len() - 1)
+    }
+
+    fn set(&mut self, at: usize, instruction: Instruction) {
+        if let Some(place) = self.code.get_mut(at) {
+            *place = instruction;
+        }
+    }
+
+    fn write(&mut self, tree: &Tree) -> Option<()> {
+        match tree {
+            Tree::One(one) => {
+                let one = self.one(one)?;
+                self.push(Instruction::One(one))?;
+            }
+            Tree::All(parts) => {
+                for part in parts {
+                    self.write(part)?;
+                }
+            }
+            Tree::Any(branches) => self.write_any(branches)?,
+            Tree::Repeat { inner, least, most, order } => self.write_repeat(inner, *least, *most, *order)?,
+            Tree::Group(inner, number) => {
+                let slot = 2 * (number - 1);
+                self.push(Instruction::Save(slot))?;
+                self.write(inner)?;
+                self.push(Instruction::Save(slot + 1))?;
+            }
+            Tree::Atomic(inner) => self.write_inside(inner, Inside::Atomic)?,
+            Tree::Look { inner, way: Way::Ahead, wanted } => {
+                self.write_inside(inner, Inside::Ahead { wanted: *wanted })?;
+            }
+            Tree::Look { inner, way: Way::Behind, wanted } => {
+                let (least, most) = inner.width();
+                self.write_inside(inner, Inside::Behind { wanted: *wanted, least, most })?;
+            }
+            Tree::Assert(assertion @ (Assertion::Boundary | Assertion::NoBoundary)) => {
+                let one = self.one(&One::word())?;
+                self.push(Instruction::Boundary { one, wanted: *assertion == Assertion::Boundary })?;
+            }
+            Tree::Assert(assertion) => {
+                self.push(Instruction::Assert(*assertion))?;
+            }
+            Tree::Same(number) => {
+                self.push(Instruction::Same(2 * number.checked_sub(1)?))?;
+            }
+        }
+        Some(())
+    }
+
+    fn one(&mut self, one: &One) -> Option<usize> {
+        if let Some(known) = self.ones.iter().position(|known| known.source == one.source) {
+            return Some(known);
+        }
+        self.ones.push(OneOf::new(one)?);
+        Some(self.ones.len() - 1)
+    }
+
+    fn write_any(&mut self, branches: &[Tree]) -> Option<()> {
+        let mut ends = Vec::new();
+        for (at, branch) in branches.iter().enumerate() {
+            if at + 1 == branches.len() {
+                self.write(branch)?;
+                break;
+            }
+            let split = self.push(Instruction::Done)?;
+            self.write(branch)?;
+            ends.push(self.push(Instruction::Done)?);
+            self.set(split, Instruction::Split(split + 1, self.code.len()));
+        }
+        for end in ends {
+            self.set(end, Instruction::Jump(self.code.len()));
+        }
+        Some(())
+    }
+
+    fn write_repeat(&mut self, inner: &Tree, least: u64, most: Option<u64>, order: Order) -> Option<()> {
+        for _ in 0..least {
+            self.write(inner)?;
+        }
+        let split = |order: Order, inside: usize, after: usize| match order {
+            Order::Most => Instruction::Split(inside, after),
+            Order::Least => Instruction::Split(after, inside),
+        };
+        let Some(most) = most else {
+            let start = self.push(Instruction::Done)?;
+            if inner.width().0 > 0 {
+                self.write(inner)?;
+                self.push(Instruction::Jump(start))?;
+            } else {
+                let slot = self.slots;
+                self.slots += 1;
+                self.push(Instruction::Save(slot))?;
+                self.write(inner)?;
+                let check = self.push(Instruction::Done)?;
+                self.push(Instruction::Jump(start))?;
+                self.set(check, Instruction::LeaveIfEmpty { slot, to: self.code.len() });
+            }
+            self.set(start, split(order, start + 1, self.code.len()));
+            return Some(());
+        };
+        let mut starts = Vec::new();
+        for _ in least..most {
+            starts.push(self.push(Instruction::Done)?);
+            self.write(inner)?;
+        }
+        for start in starts {
+            self.set(start, split(order, start + 1, self.code.len()));
+        }
+        Some(())
+    }
+
+    fn write_inside(&mut self, inner: &Tree, what: Inside) -> Option<()> {
+        let start = self.push(Instruction::Done)?;
+        self.write(inner)?;
+        self.push(Instruction::Done)?;
+        self.set(start, Instruction::Inside { end: self.code.len(), what });
+        Some(())
+    }
+}
+
+/// The groups of an expression that have numbers.
+fn groups(tree: &Tree) -> usize {
+    match tree {
+        Tree::One(_) | Tree::Assert(_) => 0,
+        Tree::Same(number) => *number,
+        Tree::All(parts) | Tree::Any(parts) => parts.iter().map(groups).max().unwrap_or(0),
+        Tree::Group(inner, number) => groups(inner).max(*number),
+        Tree::Repeat { inner, .. } | Tree::Atomic(inner) | Tree::Look { inner, .. } => groups(inner),
+    }
+}
+
+/// What going back undoes.
+#[derive(Clone, Copy, Debug)]
+enum Kept {
+    Place { at: usize, position: usize },
+    Slot { slot: usize, value: Option<usize> },
+}
+
+struct Search<'a> {
+    program: &'a Program,
+    text: &'a str,
+    steps: u64,
+    slots: Vec<Option<usize>>,
+    kept: Vec<Kept>,
+}
+
+impl Search<'_> {
+    fn spend(&mut self, steps: usize) -> Result<(), OutOfSteps> {
+        let steps = u64::try_from(steps).unwrap_or(u64::MAX);
+        let left = self.steps.checked_sub(steps);
+        self.steps = left.unwrap_or(0);
+        left.map(|_| ()).ok_or(OutOfSteps)
+    }
+
+    fn keep(&mut self, kept: Kept) -> Result<(), OutOfSteps> {
+        if self.kept.len() >= MAX_KEPT {
+            self.steps = 0;
+            return Err(OutOfSteps);
+        }
+        self.kept.push(kept);
+        Ok(())
+    }
+
+    fn save(&mut self, slot: usize, value: Option<usize>) -> Result<(), OutOfSteps> {
+        if let Some(place) = self.slots.get_mut(slot) {
+            let old = std::mem::replace(place, value);
+            self.keep(Kept::Slot { slot, value: old })?;
+        }
+        Ok(())
+    }
+
+    /// The next place to try; nothing when there is none since `floor`.
+    fn back(&mut self, floor: usize) -> Option<(usize, usize)> {
+        while self.kept.len() > floor {
+            match self.kept.pop()? {
+                Kept::Place { at, position } => return Some((at, position)),
+                Kept::Slot { slot, value } => {
+                    if let Some(place) = self.slots.get_mut(slot) {
+                        *place = value;
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Where the instructions from `start` on end, which is at `wanted_end` if that is given. Nothing is left to go
+    /// back to inside; what was kept in slots is undone by going back outside.
+    fn run(
+        &mut self,
+        start: usize,
+        position: usize,
+        wanted_end: Option<usize>,
+    ) -> Result<Option<usize>, OutOfSteps> {
+        let floor = self.kept.len();
+        let (mut at, mut position) = (start, position);
+        loop {
+            self.spend(1)?;
+            let next = match self.program.code.get(at) {
+                None => return Err(OutOfSteps),
+                Some(Instruction::Done) if wanted_end.is_none_or(|wanted| wanted == position) => {
+                    self.forget_places(floor)?;
+                    return Ok(Some(position));
+                }
+                Some(Instruction::Done) => None,
+                Some(Instruction::One(one)) => self.one(*one, position)?.map(|end| (at + 1, end)),
+                Some(Instruction::Split(first, second)) => {
+                    self.keep(Kept::Place { at: *second, position })?;
+                    Some((*first, position))
+                }
+                Some(Instruction::Jump(to)) => Some((*to, position)),
+                Some(Instruction::Save(slot)) => {
+                    self.save(*slot, Some(position))?;
+                    Some((at + 1, position))
+                }
+                Some(Instruction::LeaveIfEmpty { slot, to }) => {
+                    let stays = self.slots.get(*slot).copied().flatten() == Some(position);
+                    Some((if stays { *to } else { at + 1 }, position))
+                }
+                Some(Instruction::Assert(assertion)) => {
+                    self.holds(*assertion, position)?.then_some((at + 1, position))
+                }
+                Some(Instruction::Boundary { one, wanted }) => {
+                    (self.is_boundary(*one, position)? == *wanted).then_some((at + 1, position))
+                }
+                Some(Instruction::Same(slot)) => self.same(*slot, position)?.map(|end| (at + 1, end)),
+                Some(Instruction::Inside { end, what }) => {
+                    self.inside(at + 1, *what, position)?.map(|position| (*end, position))
+                }
+            };
+            match next.or_else(|| self.back(floor)) {
+                Some(next) => (at, position) = next,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Takes out the places since `floor`, and leaves what undoes slots.
+    fn forget_places(&mut self, floor: usize) -> Result<(), OutOfSteps> {
+        self.spend(self.kept.len() - floor)?;
+        let mut end = floor;
+        for at in floor..self.kept.len() {
+            if let Some(Kept::Slot { .. }) = self.kept.get(at) {
+                self.kept.swap(end, at);
+                end += 1;
+            }
+        }
+        self.kept.truncate(end);
+        Ok(())
+    }
+
+    fn one(&mut self, one: usize, position: usize) -> Result<Option<usize>, OutOfSteps> {
+        let Some(char) = self.text.get(position..).and_then(|rest| rest.chars().next()) else {
+            return Ok(None);
+        };
+        Ok(self.takes(one, char)?.then_some(position + char.len_utf8()))
+    }
+
+    fn takes(&mut self, one: usize, char: char) -> Result<bool, OutOfSteps> {
+        let program = self.program;
+        let Some(one) = program.ones.get(one) else { return Err(OutOfSteps) };
+        if let Some(takes) = one.ascii.get(char as usize) {
+            return Ok(*takes);
+        }
+        match &one.others {
+            Others::Char(wanted) => Ok(char == *wanted),
+            Others::Library(validator) => {
+                self.spend(LIBRARY_STEPS)?;
+                Ok(validator.is_valid(&Value::String(char.to_string())))
+            }
+        }
+    }
+
+    fn is_boundary(&mut self, word: usize, position: usize) -> Result<bool, OutOfSteps> {
+        let before = self.text.get(..position).and_then(|text| text.chars().next_back());
+        let after = self.text.get(position..).and_then(|text| text.chars().next());
+        let mut is_word = |char: Option<char>| char.map_or(Ok(false), |char| self.takes(word, char));
+        Ok(is_word(before)? != is_word(after)?)
+    }
+
+    fn same(&mut self, slot: usize, position: usize) -> Result<Option<usize>, OutOfSteps> {
+        let slot_at = |slot: usize| self.slots.get(slot).copied().flatten();
+        // A group that found nothing is nowhere, as the library has it.
+        let (Some(start), Some(end)) = (slot_at(slot), slot_at(slot + 1)) else { return Ok(None) };
+        let Some(found) = self.text.get(start..end) else { return Ok(None) };
+        self.spend(found.len() / 16)?;
+        let here = self.text.get(position..).is_some_and(|rest| rest.starts_with(found));
+        Ok(here.then_some(position + found.len()))
+    }
+
+    fn holds(&mut self, assertion: Assertion, position: usize) -> Result<bool, OutOfSteps> {
+        let before = self.text.get(..position).and_then(|text| text.chars().next_back());
+        let after = self.text.get(position..).and_then(|text| text.chars().next());
+        Ok(match assertion {
+            Assertion::Start => before.is_none(),
+            Assertion::End => after.is_none(),
+            Assertion::LooseEnd => {
+                let rest = self.text.get(position..).unwrap_or_default();
+                let breaks = rest.bytes().take_while(|byte| *byte == b'\n').count();
+                self.spend(breaks / 16)?;
+                breaks == rest.len()
+            }
+            Assertion::LineStart => before.is_none_or(|char| char == '\n'),
+            Assertion::LineEnd => after.is_none_or(|char| char == '\n'),
+            // These have an instruction of their own.
+            Assertion::Boundary | Assertion::NoBoundary => false,
+        })
+    }
+
+    /// Where the text goes on behind a part that is looked for on its own.
+    fn inside(&mut self, start: usize, what: Inside, position: usize) -> Result<Option<usize>, OutOfSteps> {
+        let floor = self.kept.len();
+        let (found, wanted) = match what {
+            Inside::Atomic => return self.run(start, position, None),
+            Inside::Ahead { wanted } => (self.run(start, position, None)?.is_some(), wanted),
+            Inside::Behind { wanted, least, most } => (self.behind(start, position, least, most)?, wanted),
+        };
+        if !wanted {
+            // What was found does not count.
+            while self.back(floor).is_some() {}
+        }
+        Ok((found == wanted).then_some(position))
+    }
+
+    fn behind(
+        &mut self,
+        start: usize,
+        position: usize,
+        least: u64,
+        most: Option<u64>,
+    ) -> Result<bool, OutOfSteps> {
+        let text = self.text.get(..position).unwrap_or_default();
+        let places = text.char_indices().rev().map(|(place, _)| place);
+        for (width, place) in (0_u64..).zip([position].into_iter().chain(places)) {
+            if most.is_some_and(|most| width > most) {
+                break;
+            }
+            self.spend(1)?;
+            if width >= least && self.run(start, place, Some(position))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;
