@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Translator;
-use crate::arguments::Validator;
+use crate::arguments::{OmissionKind, Validator};
 use crate::dialect::{Dialect, Lowering};
 use serde_json::{Map, Value};
 
@@ -149,7 +149,7 @@ impl Lint<'_> {
         for omission in validator.omissions() {
             let pointer = format!("{base}{}", omission.path);
             let keyword = omission.path.rsplit('/').next().unwrap_or_default();
-            let rule = if omission.reason.starts_with("read as ") {
+            let rule = if omission.kind == OmissionKind::OtherDraft {
                 &rules::SCHEMA_DRAFT
             } else if matches!(keyword, "$ref" | "$dynamicRef" | "$recursiveRef") {
                 &rules::REF_DANGLING

@@ -151,7 +151,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 Some(Keyword::Ref) => {}
                 Some(Keyword::Defs | Keyword::Definitions) => {
-                    self.spread_definitions(source.path, name, value)
+                    self.spread_definitions(source.path, name, value);
                 }
                 Some(keyword) if matches!(keyword.kind(), Kind::Annotation | Kind::Hint) => {
                     view.hints.push((keyword, value, source.path));

@@ -367,8 +367,8 @@ fn distinctions(branch: &Folded<'_>, others: &[&ObjectPart<'_>]) -> Vec<String> 
     let mut words = Vec::new();
     for part in &branch.parts {
         for (name, schema) in part.properties.into_iter().flatten() {
-            let elsewhere = others.iter().filter_map(|other| other.properties?.get(name));
-            let differs = elsewhere.fold(false, |differs, other| differs || other != schema);
+            let mut elsewhere = others.iter().filter_map(|other| other.properties?.get(name));
+            let differs = elsewhere.any(|other| other != schema);
             let Some(map) = schema.as_object().filter(|_| differs && fixed(schema).is_none()) else {
                 continue;
             };
