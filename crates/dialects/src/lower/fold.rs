@@ -103,18 +103,16 @@ impl<'a> Lowerer<'a, '_> {
                     branches.push(folded);
                 }
             }
-            if let Some(conditions) = conditions(&branches, &view.objects) {
+            let mut reason = "properties of all alternatives together, their rules in the description";
+            if let Some((conditions, cut)) = conditions(&branches, &view.objects) {
                 let rule = if union.keyword == Keyword::OneOf { "exactly one of" } else { "at least one of" };
                 let sentence = format!("{rule} these must hold: {}", conditions.join(" | "));
                 view.notes.push(Note::Sentence(Cow::Owned(sentence)));
+                if cut {
+                    reason = "properties of all alternatives together; some of their rules are too long to be told";
+                }
             }
-            self.change(
-                union.path,
-                union.keyword.name(),
-                Some(union.original),
-                Fate::Rewritten,
-                "properties of all alternatives together, their rules in the description",
-            );
+            self.change(union.path, union.keyword.name(), Some(union.original), Fate::Rewritten, reason);
             view.alternatives.push(set);
         }
     }
@@ -297,15 +295,15 @@ fn can_declare(schema: &Value) -> bool {
     })
 }
 
-/// Characters of one rule that alternatives are told apart by; what is longer stands in the schema only.
-const LONGEST_RULE: usize = 300;
-/// Characters of all of them together.
-const LONGEST_CONDITIONS: usize = 4_000;
+/// Characters of what tells alternatives apart.
+const LONGEST_CONDITIONS: usize = 8_000;
 
-/// What each alternative asks for, in words; `None` where none asks for anything that could be told. What all of them say beside the
-/// alternatives is `base`.
-fn conditions(branches: &[Folded<'_>], base: &[ObjectPart<'_>]) -> Option<Vec<String>> {
-    let mut told = false;
+/// What each alternative asks for, in words; `None` where one of them asks for nothing, so that nothing is asked for. What holds beside
+/// the alternatives is `base`. And whether some rules are too long to be told.
+fn conditions(branches: &[Folded<'_>], base: &[ObjectPart<'_>]) -> Option<(Vec<String>, bool)> {
+    let mut asks = true;
+    let mut described = false;
+    let mut cut = false;
     let mut left = LONGEST_CONDITIONS;
     let mut words = Vec::with_capacity(branches.len());
     for (index, branch) in branches.iter().enumerate() {
@@ -313,21 +311,25 @@ fn conditions(branches: &[Folded<'_>], base: &[ObjectPart<'_>]) -> Option<Vec<St
         let others: Vec<&ObjectPart<'_>> = others.flat_map(|(_, other)| &other.parts).chain(base).collect();
         let mut rules = demands(&branch.parts);
         for rule in distinctions(branch, &others) {
-            if rule.len() <= left.min(LONGEST_RULE) {
-                left -= rule.len();
-                rules.push(rule);
-            }
+            // What follows may make no sense without it.
+            let Some(rest) = left.checked_sub(rule.len()) else {
+                cut = true;
+                break;
+            };
+            left = rest;
+            rules.push(rule);
         }
+        asks &= !rules.is_empty() || !branch.declares_nothing();
+        described |= branch.description.is_some() || !rules.is_empty();
         let rules = (!rules.is_empty()).then(|| rules.join(", "));
-        told |= rules.is_some();
         words.push(match (&branch.description, rules) {
             (Some(text), Some(rules)) => format!("{text} ({rules})"),
             (Some(text), None) => text.clone().into_owned(),
             (None, Some(rules)) => rules,
-            (None, None) => "nothing more".to_owned(),
+            (None, None) => "no further rule".to_owned(),
         });
     }
-    told.then_some(words)
+    (described && asks).then_some((words, cut))
 }
 
 /// The values that an alternative fixes, and the properties that it wants.
@@ -367,28 +369,46 @@ fn distinctions(branch: &Folded<'_>, others: &[&ObjectPart<'_>]) -> Vec<String> 
     let mut words = Vec::new();
     for part in &branch.parts {
         for (name, schema) in part.properties.into_iter().flatten() {
+            let rules = rules_of(schema);
             let mut elsewhere = others.iter().filter_map(|other| other.properties?.get(name));
-            let differs = elsewhere.any(|other| other != schema);
-            let Some(map) = schema.as_object().filter(|_| differs && fixed(schema).is_none()) else {
-                continue;
-            };
-            let rules: Vec<String> = map
-                .iter()
-                .filter(|(key, _)| {
-                    let kind = Keyword::parse(key).map(Keyword::kind);
-                    !matches!(kind, None | Some(Kind::Annotation | Kind::Hint)) && *key != "description"
-                })
-                .map(|(key, value)| format!("{key} {value}"))
-                .collect();
             // Where a reference leads is not to be seen here.
-            if !rules.is_empty() && !map.contains_key("$ref") {
+            let is_open = !rules.is_empty() && fixed(schema).is_none() && schema.member("$ref").is_none();
+            if is_open && elsewhere.any(|other| rules_of(other) != rules) {
+                let rules: Vec<_> = rules.iter().map(|(key, value)| format!("{key} {value}")).collect();
                 words.push(format!("{name}: {}", rules.join(", ")));
             }
         }
-        if part.additional == Some(&Value::Bool(false)) && part.patterns.is_none() {
-            words.push("no other properties".to_owned());
+        match part.additional {
+            Some(Value::Bool(false)) if part.patterns.is_none() => {
+                words.push("no other properties".to_owned())
+            }
+            Some(rule @ Value::Object(_)) => words.push(format!("other properties: {rule}")),
+            _ => {}
+        }
+        for name in ["patternProperties", "propertyNames"] {
+            words.extend(part.schema.member(name).map(|rule| format!("{name}: {rule}")));
         }
     }
     words.extend(branch.rules.iter().map(|(name, value)| format!("{name}: {}", plain(value))));
     words
+}
+
+/// What a schema asks for: all but words about it.
+fn rules_of(schema: &Value) -> Vec<(&str, &Value)> {
+    let is_rule = |name: &str| {
+        let kind = Keyword::parse(name).map(Keyword::kind);
+        !matches!(kind, None | Some(Kind::Annotation | Kind::Hint)) && name != "description"
+    };
+    let members = schema.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value));
+    members.filter(|(name, _)| is_rule(name)).collect()
+}
+
+impl Folded<'_> {
+    /// Whether it takes every object and tells of no property.
+    fn declares_nothing(&self) -> bool {
+        let is_empty = |part: &ObjectPart<'_>| {
+            part.properties.is_none_or(serde_json::Map::is_empty) && part.required.is_empty()
+        };
+        self.rules.is_empty() && self.parts.iter().all(is_empty)
+    }
 }

@@ -54,7 +54,7 @@ struct Group {
     varying: bool,
     /// How far things were where it opened.
     outer: Reach,
-    /// Whether one of its alternatives so far holds an anchor, and whether one ends in `$`.
+    /// Whether it holds an anchor so far, and whether one of its alternatives ends in `$`.
     anchored: bool,
     ended: bool,
 }
@@ -107,12 +107,12 @@ impl Reader<'_> {
                 }
                 '^' => {
                     self.found.regular &= !self.reach.matched && !self.reach.ended;
-                    self.reach.anchored = true;
+                    self.anchor();
                     Before::Nothing
                 }
                 '$' => {
                     self.reach.ended = true;
-                    self.reach.anchored = true;
+                    self.anchor();
                     Before::Nothing
                 }
                 '*' | '+' | '?' => {
@@ -163,6 +163,14 @@ impl Reader<'_> {
         Before::Item
     }
 
+    /// An anchor stands here: neither it nor a group that holds it may be repeated.
+    fn anchor(&mut self) {
+        self.reach.anchored = true;
+        if let Some(group) = self.open.last_mut() {
+            group.anchored = true;
+        }
+    }
+
     /// After a quantifier that admits several counts.
     fn repeated(&mut self) {
         self.found.regular &= !self.reach.anchored;
@@ -176,7 +184,6 @@ impl Reader<'_> {
         let start = match self.open.last_mut() {
             None => Reach::default(),
             Some(group) => {
-                group.anchored |= self.reach.anchored || self.reach.ended;
                 group.ended |= self.reach.ended;
                 group.outer
             }
@@ -192,13 +199,10 @@ impl Reader<'_> {
         }
         if let Some(outer) = self.open.last_mut() {
             outer.varying |= group.varying;
+            outer.anchored |= group.anchored;
         }
-        let Reach { ended, anchored, .. } = self.reach;
-        self.reach = Reach {
-            matched: true,
-            ended: group.ended || ended,
-            anchored: group.anchored || anchored || ended,
-        };
+        self.reach =
+            Reach { matched: true, ended: group.ended || self.reach.ended, anchored: group.anchored };
         Some(Before::Item)
     }
 
@@ -363,8 +367,11 @@ impl Reader<'_> {
             }
             flag if flag.is_ascii_alphabetic() || flag == '-' => {
                 self.found.plain = false;
+                // Anchors at lines instead of the text.
+                self.found.regular &= flag != 'm';
                 loop {
                     match self.rest.next()? {
+                        'm' => self.found.regular = false,
                         ':' => break,
                         // Flags for the whole may stand at the start only.
                         ')' => return (!self.begun).then_some(Before::Nothing),

@@ -63,7 +63,11 @@ fn an_alternative_that_is_a_map_invites_what_another_declares() {
             "properties": {"a": text()},
             "anyOf": [{"properties": {"b": number()}, "required": ["b"]}, {"additionalProperties": more}]
         });
-        check(&schema, &[json!({"b": 1}), json!({"a": "x", "b": "y"}), json!({"c": "z"})]);
+        check(&schema, &[json!({"b": 1}), json!({"c": "z"})]);
+        // Room for any key makes nothing of what is said about this one.
+        if more.is_object() {
+            check(&schema, &[json!({"a": "x", "b": "y"})]);
+        }
     }
     let patterns = json!({
         "type": "object",
@@ -76,7 +80,7 @@ fn an_alternative_that_is_a_map_invites_what_another_declares() {
 #[test]
 fn an_open_object_invites_what_its_conditions_declare() {
     let condition = json!({"properties": {"b": number()}});
-    for (more, value) in [(json!(true), json!("x")), (json!({"type": ["string", "integer"]}), json!("x"))] {
+    for (more, value) in [(json!(true), json!(2)), (json!({"type": ["string", "integer"]}), json!("x"))] {
         for rule in [
             json!({"if": {"required": ["a"]}, "then": condition}),
             json!({"if": {"required": ["c"]}, "then": {}, "else": condition}),

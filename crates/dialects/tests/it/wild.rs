@@ -46,6 +46,69 @@ fn folded_alternatives_are_told_apart() {
     }
 }
 
+/// A branch that leaves room for any key does not make nothing of what another declares.
+#[test]
+fn what_one_alternative_declares_stays_beside_open_ones() {
+    let open = json!({
+        "type": "object",
+        "oneOf": [
+            {"properties": {"do": {"const": "new"}, "body": {"type": "string", "description": "The text"}},
+             "required": ["do", "body"], "additionalProperties": true},
+            {"properties": {"do": {"const": "end"}, "id": {"type": "integer"}},
+             "required": ["do", "id"], "additionalProperties": true}
+        ]
+    });
+    let many = json!({
+        "type": "object",
+        "minProperties": 1,
+        "oneOf": [
+            {"properties": {"body": {"type": "string", "description": "The text"}}, "required": ["body"]},
+            {"properties": {"id": {"type": "integer"}}, "dependentRequired": {"id": ["body"]}}
+        ]
+    });
+    for dialect in
+        ["openai-chat", "gemini", "openai-chat-strict", "anthropic-strict", "gemini-json", "ollama"]
+    {
+        for schema in [&open, &many] {
+            let properties = lowered(dialect, schema).0["properties"].clone();
+            let text = properties["body"].to_string();
+            assert!(text.contains("string") && text.contains("The text"), "{dialect}: {properties}");
+            assert!(properties["id"].to_string().contains("integer"), "{dialect}: {properties}");
+        }
+    }
+}
+
+#[test]
+fn rules_of_alternatives_about_other_keys_are_told() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"t": {"type": "string"}},
+        "oneOf": [
+            {"properties": {"t": {"const": "a"}}, "patternProperties": {"^x-": {"type": "string"}}},
+            {"properties": {"t": {"const": "b"}}, "propertyNames": {"maxLength": 9}, "additionalProperties": {"type": "integer"}}
+        ]
+    });
+    for dialect in ["openai-chat", "anthropic", "gemini", "openai-chat-strict"] {
+        let (schema, _) = lowered(dialect, &schema);
+        let text = schema["description"].as_str().unwrap();
+        for part in
+            [r#"{"^x-":{"type":"string"}}"#, r#"{"maxLength":9}"#, r#"other properties: {"type":"integer"}"#]
+        {
+            assert!(text.contains(part), "{dialect}: {part} is not in {text}");
+        }
+    }
+}
+
+#[test]
+fn a_union_that_asks_for_nothing_is_not_told() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "anyOf": [{}, {"required": ["a"]}]
+    });
+    assert_eq!(lowered("openai-chat", &schema).0.get("description"), None);
+}
+
 #[test]
 fn a_folded_root_keeps_what_it_says_of_other_properties() {
     let schema = json!({

@@ -22,6 +22,8 @@ pub(super) struct Spoken<'a> {
     pub(super) declared: bool,
     /// It is named in some way: declared, required, or among the keys that may come.
     invited: bool,
+    /// A table of properties or a pattern has it: more than leave for any key.
+    named: bool,
     /// One of the parts forbids it.
     pub(super) forbidden: bool,
 }
@@ -45,6 +47,15 @@ pub(super) struct Described<'a> {
 struct Way<'a> {
     sources: Vec<Source<'a>>,
     invited: bool,
+    /// By its name, not only among any keys.
+    named: bool,
+}
+
+impl Way<'_> {
+    /// Whether it only leaves the key free, as it leaves all others.
+    fn is_general(&self) -> bool {
+        !self.named && self.sources.iter().all(says_nothing)
+    }
 }
 
 impl<'a> Lowerer<'a, '_> {
@@ -72,6 +83,7 @@ impl<'a> Lowerer<'a, '_> {
                 let list = self.step(part.path, "patternProperties");
                 let source = self.source(schema, list, pattern, part.resource);
                 spoken.invited |= schema != &Value::Bool(false);
+                spoken.named |= schema != &Value::Bool(false);
                 if fits.is_some() {
                     spoken.add(Source { asked, ..source });
                 } else {
@@ -92,6 +104,7 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         spoken.invited |= spoken.declared;
+        spoken.named |= spoken.declared;
         spoken
     }
 
@@ -110,8 +123,9 @@ impl<'a> Lowerer<'a, '_> {
     ) -> Option<Described<'a>> {
         let mut own = self.spoken(&said.parts, name);
         let mut may = std::mem::take(&mut own.unsure);
-        let invited = own.invited || required || said.mentions(name);
-        let mut ways = vec![Way { invited, sources: own.sources }];
+        let named = own.named || required;
+        let invited = own.invited || named || said.mentions(name);
+        let mut ways = vec![Way { invited, named, sources: own.sources }];
         for set in &said.alternatives {
             let mut choices: Vec<Way<'a>> = Vec::new();
             let mut silent = false;
@@ -123,13 +137,17 @@ impl<'a> Lowerer<'a, '_> {
                 if spoken.forbidden {
                     continue;
                 }
-                let Spoken { sources, invited, .. } = spoken;
-                let invited = invited || named;
+                let named = named || spoken.named;
+                let invited = spoken.invited || named;
+                let sources = spoken.sources;
                 silent |= sources.is_empty() && !invited;
                 let known = choices.iter_mut().find(|known| same_sources(&known.sources, &sources));
                 match known {
-                    Some(known) => known.invited |= invited,
-                    None => choices.push(Way { sources, invited }),
+                    Some(known) => {
+                        known.invited |= invited;
+                        known.named |= named;
+                    }
+                    None => choices.push(Way { sources, invited, named }),
                 }
             }
             if own.declared || choices.len().saturating_mul(ways.len()) > MOST_KINDS {
@@ -138,6 +156,7 @@ impl<'a> Lowerer<'a, '_> {
                     may.extend(choice.sources);
                     for way in &mut ways {
                         way.invited |= choice.invited;
+                        way.named |= choice.named;
                     }
                 }
                 continue;
@@ -146,7 +165,7 @@ impl<'a> Lowerer<'a, '_> {
                 continue;
             }
             if heard < set.len() && !silent {
-                choices.push(Way { sources: Vec::new(), invited: false });
+                choices.push(Way { sources: Vec::new(), invited: false, named: false });
             }
             ways = ways
                 .iter()
@@ -154,6 +173,7 @@ impl<'a> Lowerer<'a, '_> {
                     choices.iter().map(move |choice| Way {
                         sources: [way.sources.as_slice(), &choice.sources].concat(),
                         invited: way.invited || choice.invited,
+                        named: way.named || choice.named,
                     })
                 })
                 .collect();
@@ -169,14 +189,21 @@ impl<'a> Lowerer<'a, '_> {
                 conditions.push(spoken);
             }
         }
+        // What leaves room for any key does not make nothing of what others say about this one.
+        let mut general = false;
         for way in ways {
-            if way.invited || all {
+            let leaves_free = way.invited && way.is_general() && !all;
+            general |= leaves_free;
+            if (way.invited || all) && !leaves_free {
                 kinds.push(way.sources);
                 continue;
             }
             for spoken in &conditions {
                 kinds.push([way.sources.as_slice(), &spoken.sources].concat());
             }
+        }
+        if general && kinds.iter().all(|kind| kind.iter().all(says_nothing)) {
+            kinds.push(Vec::new());
         }
         if kinds.is_empty() {
             return None;
