@@ -380,7 +380,7 @@ fn distinctions(branch: &Folded<'_>, others: &[&ObjectPart<'_>]) -> Vec<String> 
         }
         match part.additional {
             Some(Value::Bool(false)) if part.patterns.is_none() => {
-                words.push("no other properties".to_owned())
+                words.push("no other properties".to_owned());
             }
             Some(rule @ Value::Object(_)) => words.push(format!("other properties: {rule}")),
             _ => {}
