@@ -313,7 +313,7 @@ impl Gateway {
             if let Some(validator) = validator.get() {
                 if let Some(fault) = validator.unchecked() {
                     let message = format!(
-                        "The tool `{}` cannot be called: its inputSchema is wrong at `{}`: {}",
+                        "The tool `{}` cannot be called: its inputSchema cannot be checked at `{}`: {}",
                         tool.name, fault.path, fault.reason
                     );
                     return Err(Failure::Refused { code: code::TOOL_DENIED, message, approval: None });

@@ -324,11 +324,6 @@ fn spoken<'a>(schemas: &[&'a Value], key: &str) -> Vec<&'a Value> {
 /// Whether each key that is declared somewhere has a value that its declarations allow, if there is room for any key. That does not mean
 /// such a key: it is shown as it is declared, and other values of it are not said.
 fn is_as_declared(root: &Value, value: &Value) -> bool {
-    let text = root.to_string();
-    let general = ["\"additionalProperties\":true", "minProperties", "dependent", "propertyNames", "\"if\""];
-    if !general.iter().any(|words| text.contains(words)) {
-        return true;
-    }
     fn declarations<'a>(schema: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
         match schema {
             Value::Object(map) => {
@@ -358,6 +353,11 @@ fn is_as_declared(root: &Value, value: &Value) -> bool {
             Value::Array(values) => values.iter().all(|value| fits(root, declared, value)),
             _ => true,
         }
+    }
+    let text = root.to_string();
+    let general = ["\"additionalProperties\":true", "minProperties", "dependent", "propertyNames", "\"if\""];
+    if !general.iter().any(|words| text.contains(words)) {
+        return true;
     }
     let mut declared = Vec::new();
     declarations(root, &mut declared);
