@@ -11,6 +11,8 @@ use super::{
     compile::library_options,
     expression::Tree,
     issues::child,
+    kinds::percent_decoded,
+    omit::{holds_names, holds_values},
     search::{MAX_INSTRUCTIONS, OutOfSteps, Program},
 };
 
@@ -153,12 +155,23 @@ pub(super) struct Survey {
     all_states: u64,
     /// The active states of all, each where it stands.
     pub(super) active: u64,
+    /// Whether a reference makes schemas of what would be values.
+    refers_to_values: bool,
+}
+
+/// What the members of an object are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inside {
+    Schema,
+    /// Schemas under names of the author's choice.
+    Names,
 }
 
 impl Survey {
     pub(super) fn of(schema: &Value) -> Self {
         let mut survey = Self::default();
-        survey.walk(schema, &mut Vec::new());
+        survey.refers_to_values = refers_to_values(schema);
+        survey.walk(schema, Inside::Schema, &mut Vec::new());
         survey
     }
 
@@ -172,15 +185,17 @@ impl Survey {
         self.prices.get(pattern).map_or(0, Price::active)
     }
 
-    fn walk<'a>(&mut self, schema: &'a Value, path: &mut Vec<Cow<'a, str>>) {
+    fn walk<'a>(&mut self, schema: &'a Value, inside: Inside, path: &mut Vec<Cow<'a, str>>) {
         match schema {
             Value::Object(map) => {
                 for (key, value) in map {
+                    let is_keyword = inside == Inside::Schema;
+                    if is_keyword && holds_values(key) && !self.refers_to_values {
+                        continue;
+                    }
                     match (key.as_str(), value) {
-                        // Values, not schemas.
-                        ("const" | "enum" | "default" | "examples", _) => continue,
                         ("pattern", Value::String(pattern)) => self.add(pattern, "pattern", path),
-                        ("patternProperties", Value::Object(inner)) => {
+                        ("patternProperties", Value::Object(inner)) if is_keyword => {
                             path.push(Cow::Borrowed(key));
                             inner.keys().for_each(|pattern| self.add(pattern, pattern, path));
                             path.pop();
@@ -188,14 +203,15 @@ impl Survey {
                         _ => {}
                     }
                     path.push(Cow::Borrowed(key));
-                    self.walk(value, path);
+                    let names = is_keyword && holds_names(key);
+                    self.walk(value, if names { Inside::Names } else { Inside::Schema }, path);
                     path.pop();
                 }
             }
             Value::Array(items) => {
                 for (at, item) in items.iter().enumerate() {
                     path.push(Cow::Owned(at.to_string()));
-                    self.walk(item, path);
+                    self.walk(item, Inside::Schema, path);
                     path.pop();
                 }
             }
@@ -218,5 +234,19 @@ impl Survey {
             let place = path.iter().fold(String::new(), |place, name| child(&place, name));
             self.too_dear.push(child(&place, last));
         }
+    }
+}
+
+/// Whether a reference may lead into a keyword that holds values.
+fn refers_to_values(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().any(|(key, value)| match value {
+            Value::String(target) if matches!(key.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef") => {
+                percent_decoded(target).split('/').any(holds_values)
+            }
+            value => refers_to_values(value),
+        }),
+        Value::Array(items) => items.iter().any(refers_to_values),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }

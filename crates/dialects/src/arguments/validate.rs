@@ -12,6 +12,7 @@ use super::{
     graph::Graph,
     issues::{Issue, MAX_EXPECTED, MAX_ISSUES, collect_issues, unchecked},
     listing::list_issues,
+    omit::{holds_names, holds_values},
 };
 
 /// With fewer alternatives nothing needs to be counted.
@@ -225,7 +226,8 @@ fn branches(schema: &Value) -> usize {
             .iter()
             .map(|(key, value)| match (key.as_str(), value) {
                 ("anyOf" | "oneOf", Value::Array(items)) => items.len() + branches(value),
-                ("const" | "enum" | "default" | "examples", _) => 0,
+                (key, _) if holds_values(key) => 0,
+                (key, Value::Object(named)) if holds_names(key) => named.values().map(branches).sum(),
                 (_, value) => branches(value),
             })
             .sum(),

@@ -5,6 +5,9 @@
 use gateway_dialects::arguments::{OmissionKind, Validator};
 use serde_json::{Map, Value, json};
 
+/// Too large for any engine.
+const LARGE: &str = "(?:(?:a{1,100}){1,100}){1,100}";
+
 /// The value is refused because nobody could say whether it fits, in words that help.
 #[track_caller]
 fn check_spent(name: &str, schema: &Value, value: &Value) {
@@ -159,4 +162,52 @@ fn honest_patterns_are_checked_as_ever() {
     let beside = json!({"properties": {"text": {"type": "string"}, "id": {"pattern": "^[0-9a-f]{8}$"}}});
     let right = json!({"text": "a".repeat(2_000_000), "id": "0123abcd"});
     check("beside", &beside, &right, &json!({"text": "a".repeat(2_000_000), "id": "0123abc"}));
+}
+
+/// The paths of what is left out.
+fn left_out(schema: &Value) -> Vec<String> {
+    Validator::new(schema).omissions().iter().map(|omission| omission.path.clone()).collect()
+}
+
+#[test]
+fn names_that_look_like_keywords_hide_no_pattern() {
+    let large = json!({"type": "string", "pattern": LARGE});
+    for name in ["default", "examples", "const", "enum"] {
+        for keyword in ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"] {
+            let schema = json!({(keyword): {(name): large}});
+            assert_eq!(left_out(&schema), [format!("/{keyword}/{name}/pattern")]);
+        }
+        let dear = json!({"properties": {(name): {"pattern": "^(a|a)*\\1b$"}}});
+        check_spent(name, &dear, &json!({(name): long(60)}));
+        // As keywords they hold values.
+        let schema = json!({"type": "object", (name): [large]});
+        assert_eq!(left_out(&schema), [""; 0]);
+        // Unless a reference makes schemas of them.
+        let schema = json!({"$ref": format!("#/{name}/0"), (name): [large]});
+        assert_eq!(left_out(&schema), [format!("/{name}"), "/$ref".to_owned()]);
+    }
+}
+
+#[test]
+fn names_that_look_like_keywords_are_left_in_place() {
+    for name in ["not", "if", "oneOf", "contains", "default", "enum"] {
+        let schema = json!({"properties": {(name): {"type": "string", "pattern": LARGE}}});
+        assert_eq!(left_out(&schema), [format!("/properties/{name}/pattern")]);
+        assert!(!Validator::new(&schema).is_valid(&json!({(name): 1})), "{name}");
+        let schema = json!({"$ref": format!("#/$defs/{name}"), "$defs": {(name): {"type": "string", "pattern": LARGE}}});
+        assert_eq!(left_out(&schema), [format!("/$defs/{name}/pattern")]);
+        assert!(!Validator::new(&schema).is_valid(&json!(1)), "{name}");
+    }
+    let named = json!({"properties": {"properties": {"type": "string", "pattern": LARGE}}});
+    assert_eq!(left_out(&named), ["/properties/properties/pattern"]);
+    assert!(!Validator::new(&named).is_valid(&json!({"properties": 1})));
+    // References and alternatives under such names count as under any other.
+    let reference = json!({"properties": {"default": {"$ref": "#/$defs/List<Pet>"}}, "$defs": {"List<Pet>": {"type": "array"}}});
+    check("reference", &reference, &json!({"default": []}), &json!({"default": 1}));
+    let many: Vec<Value> = (0..40).map(|n| json!({"const": n})).collect();
+    for name in ["examples", "other"] {
+        let wide = json!({"properties": {(name): {"items": {"anyOf": many}}}});
+        let issues = Validator::new(&wide).validate(&json!({(name): vec![json!(true); 10_000]}));
+        assert_eq!(issues.len(), 1, "{name}");
+    }
 }
