@@ -418,9 +418,11 @@ impl Search<'_> {
 
     fn same(&mut self, slot: usize, position: usize) -> Result<Option<usize>, OutOfSteps> {
         let slot_at = |slot: usize| self.slots.get(slot).copied().flatten();
-        // A group that found nothing is nowhere, as the library has it.
-        let (Some(start), Some(end)) = (slot_at(slot), slot_at(slot + 1)) else { return Ok(None) };
-        let Some(found) = self.text.get(start..end) else { return Ok(None) };
+        // ECMA 262, BackreferenceMatcher: a group that took no part, or is not yet closed, is found anywhere.
+        let place = slot_at(slot).zip(slot_at(slot + 1));
+        let Some(found) = place.and_then(|(start, end)| self.text.get(start..end)) else {
+            return Ok(Some(position));
+        };
         self.spend(found.len() / 16)?;
         let here = self.text.get(position..).is_some_and(|rest| rest.starts_with(found));
         Ok(here.then_some(position + found.len()))
