@@ -4,7 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{issues::child, kinds::percent_decoded, validate::Omission};
+use super::{
+    issues::child,
+    kinds::percent_decoded,
+    validate::{Omission, OmissionKind},
+};
 
 /// Keywords that say something else without another one: what they look at is what the other one left.
 const COUNTS_ON: [(&str, &[&str]); 5] = [
@@ -112,12 +116,21 @@ pub(super) fn take_bad_reference(schema: &mut Value, root: &Value) -> Option<Str
 }
 
 /// Takes out what would be stricter without the parts that stood at `gone`.
-pub(super) fn take_dependents(schema: &mut Value, mut gone: Vec<String>, omissions: &mut Vec<Omission>) {
+pub(super) fn take_dependents(
+    schema: &mut Value,
+    mut gone: Vec<String>,
+    kind: OmissionKind,
+    omissions: &mut Vec<Omission>,
+) {
     while !gone.is_empty() {
         let dependents = dependents(schema, &gone);
         gone = dependents.iter().filter_map(|dependent| relax(schema, dependent)).collect();
         let reason = "means something else beside a part that is left out";
-        omissions.extend(gone.iter().map(|path| Omission::unchecked(path.clone(), reason)));
+        omissions.extend(gone.iter().map(|path| Omission {
+            path: path.clone(),
+            kind,
+            reason: reason.to_owned(),
+        }));
     }
 }
 
