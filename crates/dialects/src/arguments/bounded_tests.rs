@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::Run;
-use crate::arguments::{graph::Graph, listing::list_issues};
+use crate::arguments::{graph::Graph, listing::list_issues, patterns::Survey};
 
 /// The verdict of the bounded check, which names a reason for whatever it refuses.
 #[track_caller]
 fn bounded(schema: &Value, value: &Value) -> bool {
-    let graph = Graph::new(schema, Draft::Draft202012).unwrap();
+    let graph = Graph::new(schema, Draft::Draft202012, &Survey::of(schema)).unwrap();
     let verdict = Run::new(&graph, value).verdict().unwrap();
     assert_eq!(list_issues(&graph, value).is_empty(), verdict, "{schema} {value}");
     verdict

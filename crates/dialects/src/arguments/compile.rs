@@ -35,21 +35,21 @@ const MAX_OMISSIONS: usize = 64;
 /// The checks of `schema`; what it does not check goes to `omissions`.
 pub(super) fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<Checks> {
     let without;
-    let too_dear = Survey::of(schema).too_dear;
-    let schema = if too_dear.is_empty() {
+    let patterns = Survey::of(schema);
+    let schema = if patterns.too_dear.is_empty() {
         schema
     } else {
-        without = without_patterns(schema, &too_dear, omissions);
+        without = without_patterns(schema, &patterns.too_dear, omissions);
         &without
     };
-    let first = match build(schema, None) {
+    let first = match build(schema, None, &patterns) {
         Ok(compiled) => return Some(compiled),
         Err(fault) => fault,
     };
     // What the compiler does not read, but means something, is written in another way; places stay the same.
     let mut readable = schema.clone();
     let is_changed = number_groups(&mut readable) | escape_references(&mut readable);
-    if is_changed && let Ok(compiled) = build(&readable, None) {
+    if is_changed && let Ok(compiled) = build(&readable, None, &patterns) {
         return Some(compiled);
     }
     let schema = if is_changed { &readable } else { schema };
@@ -62,7 +62,7 @@ pub(super) fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<C
         for (draft, name, newer) in drafts {
             // Keywords that the draft does not know would be left out without a word.
             if !has_keyword(schema, newer)
-                && let Ok(compiled) = build(schema, Some(draft))
+                && let Ok(compiled) = build(schema, Some(draft), &patterns)
             {
                 let reason = format!("read as {name}, because it is not valid 2020-12: {}", first.reason);
                 omissions.push(Omission { path: first.path, kind: OmissionKind::OtherDraft, reason });
@@ -70,7 +70,7 @@ pub(super) fn compile(schema: &Value, omissions: &mut Vec<Omission>) -> Option<C
             }
         }
     }
-    compile_in_part(schema, omissions)
+    compile_in_part(schema, &patterns, omissions)
 }
 
 /// Takes out patterns that would take too long to be compiled or matched.
@@ -79,8 +79,13 @@ fn without_patterns(schema: &Value, paths: &[String], omissions: &mut Vec<Omissi
     // What stood in a part that is gone is gone as well.
     let taken: Vec<String> = paths.iter().filter_map(|path| relax(&mut rest, path)).collect();
     let reason = "a regular expression that is too large, or takes a time without bound";
-    omissions.extend(taken.iter().map(|path| Omission::unchecked(path.clone(), reason)));
-    take_dependents(&mut rest, taken, omissions);
+    let kind = OmissionKind::TooLarge;
+    omissions.extend(taken.iter().map(|path| Omission {
+        path: path.clone(),
+        kind,
+        reason: reason.to_owned(),
+    }));
+    take_dependents(&mut rest, taken, kind, omissions);
     rest
 }
 
@@ -98,26 +103,28 @@ pub(super) fn library_options<'a>() -> jsonschema::ValidationOptions<'a> {
     jsonschema::options().offline().should_validate_formats(false).with_pattern_options(patterns)
 }
 
-fn build(schema: &Value, draft: Option<Draft>) -> Result<Checks, Omission> {
-    let (risk, states) = risk_of(schema, &Survey::of(schema));
-    let compiled = if risk == Risk::Schema {
+fn build(schema: &Value, draft: Option<Draft>, known: &Survey) -> Result<Checks, Omission> {
+    let patterns = known.again(schema);
+    let (risk, states) = risk_of(schema, &patterns);
+    // Without a name, a reference to what stands there would lead nowhere.
+    let compiled = if risk == Risk::Schema || patterns.has_counted_names {
         check_form(schema, draft)?;
         None
     } else {
-        Some(build_all(schema, draft)?)
+        Some(build_all(&patterns.without_counted(schema), draft)?)
     };
     let read_as = draft.unwrap_or_else(|| Draft::default().detect(schema));
     match compiled {
         Some(compiled) if risk == Risk::None && states == 0 => Ok(Checks::Library(compiled)),
         Some(compiled) if risk == Risk::None => {
-            let source = Box::new(Source::new(schema.clone(), read_as));
+            let source = Box::new(Source::new(schema.clone(), read_as, patterns));
             Ok(Checks::Priced { compiled, states, source })
         }
         compiled => {
-            let graph =
-                Graph::new(schema, read_as).map_err(|reason| Omission::unchecked(String::new(), reason))?;
+            let graph = Graph::new(schema, read_as, &patterns)
+                .map_err(|reason| Omission::unchecked(String::new(), reason))?;
             if compiled.is_none() && !graph.is_sound() {
-                return Err(fault_in(schema, draft));
+                return Err(fault_in(schema, draft, &patterns));
             }
             Ok(Checks::Bounded(compiled, graph))
         }
@@ -125,15 +132,21 @@ fn build(schema: &Value, draft: Option<Draft>) -> Result<Checks, Omission> {
 }
 
 /// What is wrong with a keyword of a schema that the library is not given as a whole.
-fn fault_in(schema: &Value, draft: Option<Draft>) -> Omission {
+fn fault_in(schema: &Value, draft: Option<Draft>, known: &Survey) -> Omission {
     let unknown = || Omission::unchecked(String::new(), "a keyword that cannot be used");
     // This is what makes reading most of them dear. Places stay the same.
     let mut rest = schema.clone();
     take_unevaluated(&mut rest);
-    if risk_of(&rest, &Survey::of(&rest)).0 == Risk::Schema {
+    let patterns = known.again(&rest);
+    if risk_of(&rest, &patterns).0 == Risk::Schema {
         return unknown();
     }
-    build_all(&rest, draft).err().unwrap_or_else(unknown)
+    // What stands beneath a name that the library is not given is found here alone.
+    let wrong = || {
+        let (place, text) = patterns.first_wrong()?;
+        Some(Omission::unchecked(place.to_owned(), format!("{} is not a \"regex\"", json!(text))))
+    };
+    build_all(&patterns.without_counted(&rest), draft).err().or_else(wrong).unwrap_or_else(unknown)
 }
 
 fn build_all(schema: &Value, draft: Option<Draft>) -> Result<jsonschema::Validator, Omission> {
@@ -163,11 +176,11 @@ fn omission(error: &jsonschema::ValidationError<'_>) -> Omission {
 }
 
 /// Takes out what does not compile, bit by bit. Only ever relaxes.
-fn compile_in_part(schema: &Value, omissions: &mut Vec<Omission>) -> Option<Checks> {
+fn compile_in_part(schema: &Value, patterns: &Survey, omissions: &mut Vec<Omission>) -> Option<Checks> {
     let mut rest = schema.clone();
-    let unknown_draft = rest.get("$schema").is_some() && build(&Value::Bool(true), None).is_ok();
+    let unknown_draft = rest.get("$schema").is_some() && build(&Value::Bool(true), None, patterns).is_ok();
     for _ in 0..MAX_OMISSIONS {
-        let fault = match build(&rest, None) {
+        let fault = match build(&rest, None, patterns) {
             Ok(compiled) => return Some(compiled),
             Err(fault) => fault,
         };
@@ -181,7 +194,7 @@ fn compile_in_part(schema: &Value, omissions: &mut Vec<Omission>) -> Option<Chec
             return None;
         };
         omissions.push(Omission::unchecked(path.clone(), fault.reason));
-        take_dependents(&mut rest, vec![path], omissions);
+        take_dependents(&mut rest, vec![path], OmissionKind::Unchecked, omissions);
     }
     omissions.push(Omission::unchecked(String::new(), "too much of the schema is broken"));
     None

@@ -10,6 +10,8 @@ pub(super) const ANY_STATES: u64 = 12;
 pub(super) const PROPERTY_STATES: u64 = 700;
 /// Something that needs an engine of its own inside the expression.
 const LOOK_STATES: u64 = 64;
+/// What any question to the library takes to be compiled.
+const CLASS_STATES: u64 = 40;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,9 +50,9 @@ pub(super) struct One {
 }
 
 impl One {
-    /// What words are made of.
+    /// What the library takes for words at their borders: letters of any script, because of what stands before.
     pub(super) fn word() -> Self {
-        Self { source: "\\w".to_owned(), char: None, states: PROPERTY_STATES }
+        Self { source: "(?=)\\w".to_owned(), char: None, states: PROPERTY_STATES }
     }
 }
 
@@ -127,8 +129,12 @@ impl Tree {
             Self::All(parts) => all(parts, 0),
             Self::Any(parts) => all(parts, 2),
             Self::Repeat { inner, least, most, .. } => {
-                let copies = most.unwrap_or(least.saturating_add(1)).max(1);
-                inner.instructions().saturating_add(4).saturating_mul(copies)
+                let inner = inner.instructions().max(1);
+                let rest = match most {
+                    Some(most) => inner.saturating_add(1).saturating_mul(most.saturating_sub(*least)),
+                    None => inner.saturating_add(4),
+                };
+                inner.saturating_mul(*least).saturating_add(rest)
             }
             Self::Group(inner, _) | Self::Atomic(inner) | Self::Look { inner, .. } => {
                 inner.instructions().saturating_add(2)
@@ -136,16 +142,20 @@ impl Tree {
         }
     }
 
-    /// How often the library is asked what one character may be.
-    pub(super) fn classes(&self) -> u64 {
+    /// The states of all that the library is asked about, which is what one character may be.
+    pub(super) fn class_states(&self) -> u64 {
         match self {
-            Self::One(one) => u64::from(one.char.is_none()),
-            Self::Assert(_) | Self::Same(_) => 0,
-            Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::classes).sum(),
+            Self::One(One { char: Some(_), .. }) | Self::Same(_) => 0,
+            Self::One(one) => one.states.saturating_add(CLASS_STATES),
+            Self::Assert(Assertion::Boundary | Assertion::NoBoundary) => PROPERTY_STATES,
+            Self::Assert(_) => 0,
+            Self::All(parts) | Self::Any(parts) => {
+                parts.iter().map(Self::class_states).fold(0, u64::saturating_add)
+            }
             Self::Repeat { inner, .. }
             | Self::Group(inner, _)
             | Self::Atomic(inner)
-            | Self::Look { inner, .. } => inner.classes(),
+            | Self::Look { inner, .. } => inner.class_states(),
         }
     }
 
@@ -159,6 +169,29 @@ impl Tree {
             return rest.iter().map(Self::states).fold(one.states.saturating_add(2), u64::saturating_add);
         }
         self.states()
+    }
+
+    /// The groups that have numbers.
+    pub(super) fn groups(&self) -> usize {
+        match self {
+            Self::One(_) | Self::Assert(_) | Self::Same(_) => 0,
+            Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::groups).max().unwrap_or(0),
+            Self::Group(inner, number) => inner.groups().max(*number),
+            Self::Repeat { inner, .. } | Self::Atomic(inner) | Self::Look { inner, .. } => inner.groups(),
+        }
+    }
+
+    /// The highest number that is referred to.
+    pub(super) fn references(&self) -> usize {
+        match self {
+            Self::One(_) | Self::Assert(_) => 0,
+            Self::Same(number) => *number,
+            Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::references).max().unwrap_or(0),
+            Self::Group(inner, _)
+            | Self::Repeat { inner, .. }
+            | Self::Atomic(inner)
+            | Self::Look { inner, .. } => inner.references(),
+        }
     }
 
     /// Whether it can only match at the start of the text.

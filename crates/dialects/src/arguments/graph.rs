@@ -9,7 +9,12 @@ use std::sync::{Arc, OnceLock};
 use jsonschema::{Draft, Registry, Uri};
 use serde_json::{Map, Value};
 
-use super::{apply::Part, bounded::Spent, compile::library_options, patterns::Pattern};
+use super::{
+    apply::Part,
+    bounded::Spent,
+    compile::library_options,
+    patterns::{Pattern, Survey},
+};
 
 /// Keywords that look at the value itself.
 const OWN_KEYWORDS: [&str; 21] = [
@@ -139,8 +144,8 @@ impl Own {
 }
 
 impl Graph {
-    /// Reads `schema` as `draft`; the reason why not, when a reference leads nowhere.
-    pub(super) fn new(schema: &Value, draft: Draft) -> Result<Self, String> {
+    /// Reads `schema` as `draft`, its patterns as they are known; the reason why not, when a reference leads nowhere.
+    pub(super) fn new(schema: &Value, draft: Draft, known: &Survey) -> Result<Self, String> {
         let resource = draft.create_resource_ref(schema);
         let base = jsonschema::uri::from_str(resource.id().unwrap_or(UNNAMED).trim_end_matches('#'))
             .map_err(|error| error.to_string())?;
@@ -155,6 +160,7 @@ impl Graph {
             known: HashMap::new(),
             pending: Vec::new(),
             patterns: HashMap::new(),
+            survey: known,
             count: 0,
         };
         let document = builder.document(&base);
@@ -178,6 +184,7 @@ struct Builder<'a> {
     known: HashMap<(usize, DocumentId, Draft), NodeId>,
     pending: Vec<(NodeId, &'a Value, DocumentId, Draft)>,
     patterns: HashMap<&'a str, Arc<Pattern>>,
+    survey: &'a Survey,
     count: usize,
 }
 
@@ -191,7 +198,9 @@ impl<'a> Builder<'a> {
     }
 
     fn pattern(&mut self, text: &'a str) -> Arc<Pattern> {
-        Arc::clone(self.patterns.entry(text).or_insert_with(|| Arc::new(Pattern::new(text))))
+        let known = self.survey.pattern(text);
+        let make = || known.map_or_else(|| Arc::new(Pattern::new(text)), Arc::clone);
+        Arc::clone(self.patterns.entry(text).or_insert_with(make))
     }
 
     /// The node of a schema, which is read later.

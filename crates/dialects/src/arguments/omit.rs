@@ -4,7 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{issues::child, kinds::percent_decoded, validate::Omission};
+use super::{
+    issues::child,
+    kinds::percent_decoded,
+    validate::{Omission, OmissionKind},
+};
 
 /// Keywords that say something else without another one: what they look at is what the other one left.
 const COUNTS_ON: [(&str, &[&str]); 5] = [
@@ -40,17 +44,35 @@ const LOOKS: [&str; 18] = [
 /// Keywords in which less would mean stricter.
 const STRICT: [&str; 4] = ["not", "if", "oneOf", "contains"];
 
-/// Removes what stands at `pointer`; climbs out of keywords that would be stricter then.
+/// Whether the members of a keyword are values, not schemas.
+pub(super) fn holds_values(keyword: &str) -> bool {
+    matches!(keyword, "const" | "enum" | "default" | "examples")
+}
+
+/// Whether the members of a keyword have names of the author's choice, which are no keywords whatever they are.
+pub(super) fn holds_names(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs" | "definitions"
+    )
+}
+
+/// Removes what stands at `pointer`; climbs out of keywords that would be stricter then, and out of values.
 pub(super) fn relax(schema: &mut Value, pointer: &str) -> Option<String> {
     let segments: Vec<&str> = pointer.split('/').skip(1).collect();
-    if segments.is_empty() {
-        return None;
+    // The keyword that the last segment is a member of, if it is one with names.
+    let mut owner = None;
+    let mut path = String::new();
+    for segment in &segments {
+        let is_name = owner.is_some_and(holds_names);
+        path.extend(["/", segment]);
+        if path.len() == pointer.len() || (!is_name && (STRICT.contains(segment) || holds_values(segment))) {
+            break;
+        }
+        owner = if is_name { None } else { Some(*segment) };
     }
-    let strict = segments.iter().position(|name| STRICT.contains(name));
-    let kept = strict.map_or(segments.len(), |at| at + 1);
-    let path: String = segments.iter().take(kept).flat_map(|name| ["/", name]).collect();
+    let owner = owner.unwrap_or_default();
     let (parent, last) = path.rsplit_once('/')?;
-    let owner = parent.rsplit('/').next().unwrap_or_default().to_owned();
     // What must stay takes everything; `true` is no schema in draft-04.
     let anything = Value::Object(Map::new());
     match schema.pointer_mut(parent)? {
@@ -65,7 +87,7 @@ pub(super) fn relax(schema: &mut Value, pointer: &str) -> Option<String> {
         }
         Value::Array(items) => {
             let at: usize = last.parse().ok()?;
-            if matches!(owner.as_str(), "anyOf" | "allOf" | "prefixItems" | "items") {
+            if matches!(owner, "anyOf" | "allOf" | "prefixItems" | "items") {
                 let item = items.get_mut(at)?;
                 if *item == anything {
                     return None;
@@ -94,12 +116,21 @@ pub(super) fn take_bad_reference(schema: &mut Value, root: &Value) -> Option<Str
 }
 
 /// Takes out what would be stricter without the parts that stood at `gone`.
-pub(super) fn take_dependents(schema: &mut Value, mut gone: Vec<String>, omissions: &mut Vec<Omission>) {
+pub(super) fn take_dependents(
+    schema: &mut Value,
+    mut gone: Vec<String>,
+    kind: OmissionKind,
+    omissions: &mut Vec<Omission>,
+) {
     while !gone.is_empty() {
         let dependents = dependents(schema, &gone);
         gone = dependents.iter().filter_map(|dependent| relax(schema, dependent)).collect();
         let reason = "means something else beside a part that is left out";
-        omissions.extend(gone.iter().map(|path| Omission::unchecked(path.clone(), reason)));
+        omissions.extend(gone.iter().map(|path| Omission {
+            path: path.clone(),
+            kind,
+            reason: reason.to_owned(),
+        }));
     }
 }
 
@@ -129,11 +160,7 @@ fn dependents(root: &Value, gone: &[String]) -> Vec<String> {
         }
     }
     let changed = leading_to(root, &changed);
-    each_object(root, "", &mut |schema, at| {
-        if at.ends_with("/properties") {
-            // Names, not keywords.
-            return;
-        }
+    each_schema(root, "", &mut |schema, at| {
         let unevaluated = ["unevaluatedProperties", "unevaluatedItems"].into_iter().filter(|keyword| {
             schema.get(keyword).is_some() && !owners.is_empty() && looks_at(root, schema, &owners)
         });
@@ -222,14 +249,10 @@ fn looks_at(root: &Value, schema: &Value, owners: &HashSet<usize>) -> bool {
 pub(super) fn has_keyword(schema: &Value, keywords: &[&str]) -> bool {
     match schema {
         Value::Object(map) => map.iter().any(|(key, value)| match (key.as_str(), value) {
-            // Values, not schemas.
-            ("const" | "enum" | "default" | "examples", _) => keywords.contains(&key.as_str()),
-            // Names, not keywords.
-            (
-                "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs"
-                | "definitions",
-                Value::Object(inner),
-            ) => keywords.contains(&key.as_str()) || inner.values().any(|inner| has_keyword(inner, keywords)),
+            (key, _) if holds_values(key) => keywords.contains(&key),
+            (key, Value::Object(inner)) if holds_names(key) => {
+                keywords.contains(&key) || inner.values().any(|inner| has_keyword(inner, keywords))
+            }
             (key, value) => keywords.contains(&key) || has_keyword(value, keywords),
         }),
         Value::Array(items) => items.iter().any(|item| has_keyword(item, keywords)),
@@ -237,18 +260,26 @@ pub(super) fn has_keyword(schema: &Value, keywords: &[&str]) -> bool {
     }
 }
 
-/// Every object in `node` with its place.
-fn each_object(node: &Value, path: &str, found: &mut dyn FnMut(&Value, &str)) {
+/// Every object in `node` with its place, but for those whose members are names.
+fn each_schema(node: &Value, path: &str, found: &mut dyn FnMut(&Value, &str)) {
     match node {
         Value::Object(map) => {
             found(node, path);
             for (key, value) in map {
-                each_object(value, &child(path, key), found);
+                let below = child(path, key);
+                match value {
+                    Value::Object(named) if holds_names(key) => {
+                        for (name, value) in named {
+                            each_schema(value, &child(&below, name), found);
+                        }
+                    }
+                    value => each_schema(value, &below, found),
+                }
             }
         }
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
-                each_object(item, &format!("{path}/{at}"), found);
+                each_schema(item, &format!("{path}/{at}"), found);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}

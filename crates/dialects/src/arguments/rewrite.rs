@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::omit::{holds_names, holds_values};
+
 /// Percent-encodes what must not stand in a reference as it is, such as the brackets in `#/$defs/List<Pet>`. Whether there
 /// was any.
 pub(super) fn escape_references(schema: &mut Value) -> bool {
@@ -17,8 +19,11 @@ pub(super) fn escape_references(schema: &mut Value) -> bool {
                         found |= escaped != *target;
                         *target = escaped;
                     }
-                    // Values, not schemas.
-                    ("const" | "enum" | "default" | "examples", _) => {}
+                    (key, _) if holds_values(key) => {}
+                    (key, Value::Object(named)) if holds_names(key) => {
+                        found |=
+                            named.values_mut().fold(false, |found, schema| escape_references(schema) | found);
+                    }
                     (_, other) => found |= escape_references(other),
                 }
             }

@@ -86,9 +86,9 @@ impl OneOf {
             let ascii = std::array::from_fn(|byte| char as usize == byte);
             return Some(Self { source: one.source.clone(), ascii, others: Others::Char(char) });
         }
-        // As the library reads it inside an expression that goes back, else as in any other.
+        // As the library reads it in expressions that do not go back, which is as ECMA 262 has it.
         let source = &one.source;
-        let forms = [format!("(?=^(?:{source})$)"), format!("^(?:{source})$")];
+        let forms = [format!("^(?:{source})$"), format!("(?=^(?:{source})$)")];
         let others =
             forms.iter().find_map(|form| library_options().build(&json!({ "pattern": form })).ok())?;
         let takes = |byte: usize| {
@@ -108,7 +108,11 @@ impl Program {
         if tree.instructions() > u64::try_from(MAX_INSTRUCTIONS).unwrap_or(u64::MAX) {
             return None;
         }
-        program.slots = 2 * groups(tree);
+        let groups = tree.groups();
+        if tree.references() > groups {
+            return None;
+        }
+        program.slots = 2 * groups;
         program.write(tree)?;
         program.push(Instruction::Done)?;
         Some(program)
@@ -253,17 +257,6 @@ impl Program {
         self.push(Instruction::Done)?;
         self.set(start, Instruction::Inside { end: self.code.len(), what });
         Some(())
-    }
-}
-
-/// The groups of an expression that have numbers.
-fn groups(tree: &Tree) -> usize {
-    match tree {
-        Tree::One(_) | Tree::Assert(_) => 0,
-        Tree::Same(number) => *number,
-        Tree::All(parts) | Tree::Any(parts) => parts.iter().map(groups).max().unwrap_or(0),
-        Tree::Group(inner, number) => groups(inner).max(*number),
-        Tree::Repeat { inner, .. } | Tree::Atomic(inner) | Tree::Look { inner, .. } => groups(inner),
     }
 }
 
@@ -418,9 +411,11 @@ impl Search<'_> {
 
     fn same(&mut self, slot: usize, position: usize) -> Result<Option<usize>, OutOfSteps> {
         let slot_at = |slot: usize| self.slots.get(slot).copied().flatten();
-        // A group that found nothing is nowhere, as the library has it.
-        let (Some(start), Some(end)) = (slot_at(slot), slot_at(slot + 1)) else { return Ok(None) };
-        let Some(found) = self.text.get(start..end) else { return Ok(None) };
+        // ECMA 262, BackreferenceMatcher: a group that took no part, or is not yet closed, is found anywhere.
+        let place = slot_at(slot).zip(slot_at(slot + 1));
+        let Some(found) = place.and_then(|(start, end)| self.text.get(start..end)) else {
+            return Ok(Some(position));
+        };
         self.spend(found.len() / 16)?;
         let here = self.text.get(position..).is_some_and(|rest| rest.starts_with(found));
         Ok(here.then_some(position + found.len()))

@@ -12,6 +12,8 @@ use super::{
     graph::Graph,
     issues::{Issue, MAX_EXPECTED, MAX_ISSUES, collect_issues, unchecked},
     listing::list_issues,
+    omit::{holds_names, holds_values},
+    patterns::Survey,
 };
 
 /// With fewer alternatives nothing needs to be counted.
@@ -40,8 +42,10 @@ pub struct Omission {
 pub enum OmissionKind {
     /// The schema is checked, but read as one of another draft.
     OtherDraft,
-    /// Arguments are not checked against it.
+    /// Arguments are not checked against it, because it is broken.
     Unchecked,
+    /// Arguments are not checked against it, because that would take too long.
+    TooLarge,
 }
 
 impl Omission {
@@ -78,7 +82,7 @@ impl Validator {
 
     /// The first part of the schema that is not checked at all. A schema that is read as one of another draft is checked.
     pub fn unchecked(&self) -> Option<&Omission> {
-        self.omissions.iter().find(|omission| omission.kind == OmissionKind::Unchecked)
+        self.omissions.iter().find(|omission| omission.kind != OmissionKind::OtherDraft)
     }
 
     /// The schema as it came.
@@ -179,16 +183,17 @@ pub(super) enum Checks {
 pub(super) struct Source {
     schema: Value,
     draft: Draft,
+    patterns: Survey,
     graph: OnceLock<Option<Graph>>,
 }
 
 impl Source {
-    pub(super) fn new(schema: Value, draft: Draft) -> Self {
-        Self { schema, draft, graph: OnceLock::new() }
+    pub(super) fn new(schema: Value, draft: Draft, patterns: Survey) -> Self {
+        Self { schema, draft, patterns, graph: OnceLock::new() }
     }
 
     fn graph(&self) -> Option<&Graph> {
-        self.graph.get_or_init(|| Graph::new(&self.schema, self.draft).ok()).as_ref()
+        self.graph.get_or_init(|| Graph::new(&self.schema, self.draft, &self.patterns).ok()).as_ref()
     }
 }
 
@@ -225,7 +230,8 @@ fn branches(schema: &Value) -> usize {
             .iter()
             .map(|(key, value)| match (key.as_str(), value) {
                 ("anyOf" | "oneOf", Value::Array(items)) => items.len() + branches(value),
-                ("const" | "enum" | "default" | "examples", _) => 0,
+                (key, _) if holds_values(key) => 0,
+                (key, Value::Object(named)) if holds_names(key) => named.values().map(branches).sum(),
                 (_, value) => branches(value),
             })
             .sum(),

@@ -149,6 +149,10 @@ impl Lint<'_> {
         for omission in validator.omissions() {
             let pointer = format!("{base}{}", omission.path);
             let keyword = omission.path.rsplit('/').next().unwrap_or_default();
+            // Nothing is wrong with what is only too large to be checked here.
+            if omission.kind == OmissionKind::TooLarge {
+                continue;
+            }
             let rule = if omission.kind == OmissionKind::OtherDraft {
                 &rules::SCHEMA_DRAFT
             } else if matches!(keyword, "$ref" | "$dynamicRef" | "$recursiveRef") {
