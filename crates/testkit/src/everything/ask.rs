@@ -122,6 +122,10 @@ pub(super) async fn drive_legacy(
                 () = cancelled.cancelled() => return None,
                 answer = put(session, outbox, &question) => answer,
             };
+            // Who cancels and then answers is read in this order, but both may have come since the last look.
+            if cancelled.is_cancelled() {
+                return None;
+            }
             match answer {
                 Ok(answer) => answers.insert(question.key.to_owned(), answer),
                 Err(error) => return Some(unable(flow, &format!("the client refused: {error}"))),
