@@ -1,7 +1,7 @@
 //! Folding unions of objects into one object with words about the alternatives.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -306,11 +306,10 @@ fn conditions(branches: &[Folded<'_>], base: &[ObjectPart<'_>]) -> Option<(Vec<S
     let mut cut = false;
     let mut left = LONGEST_CONDITIONS;
     let mut words = Vec::with_capacity(branches.len());
+    let said = Declarations::of(branches, base);
     for (index, branch) in branches.iter().enumerate() {
-        let others = branches.iter().enumerate().filter(|(other, _)| *other != index);
-        let others: Vec<&ObjectPart<'_>> = others.flat_map(|(_, other)| &other.parts).chain(base).collect();
         let mut rules = demands(&branch.parts);
-        for rule in distinctions(branch, &others) {
+        for rule in distinctions(index, branch, &said) {
             // What follows may make no sense without it.
             let Some(rest) = left.checked_sub(rule.len()) else {
                 cut = true;
@@ -363,17 +362,50 @@ fn fixed(schema: &Value) -> Option<&Value> {
     })
 }
 
-/// Rules of an alternative that the properties of all of them together do not show, because `others` say something else of
+/// What is said of each property: two different things at most, by two alternatives or by one and what always holds.
+struct Declarations<'a>(HashMap<&'a str, Vec<Declaration<'a>>>);
+
+struct Declaration<'a> {
+    /// The alternative that says it; `None` where it always holds.
+    by: Option<usize>,
+    rules: Vec<Rule<'a>>,
+}
+
+impl<'a> Declarations<'a> {
+    fn of(branches: &'a [Folded<'_>], base: &'a [ObjectPart<'_>]) -> Self {
+        let mut said: HashMap<&'a str, Vec<Declaration<'a>>> = HashMap::new();
+        let branches = branches.iter().enumerate();
+        let parts =
+            branches.flat_map(|(index, branch)| branch.parts.iter().map(move |part| (Some(index), part)));
+        for (by, part) in base.iter().map(|part| (None, part)).chain(parts) {
+            for (name, schema) in part.properties.into_iter().flatten() {
+                let known = said.entry(name).or_default();
+                let rules = rules_of(schema);
+                if known.len() < 2 && known.iter().all(|other| other.by != by && other.rules != rules) {
+                    known.push(Declaration { by, rules });
+                }
+            }
+        }
+        Self(said)
+    }
+
+    /// Whether somebody else says something else.
+    fn differ(&self, name: &str, by: usize, rules: &[Rule<'_>]) -> bool {
+        let known = self.0.get(name).into_iter().flatten();
+        known.filter(|other| other.by != Some(by)).any(|other| other.rules != rules)
+    }
+}
+
+/// Rules of an alternative that the properties of all of them together do not show, because somebody else says something else of
 /// the same property, or because they are not about one property.
-fn distinctions(branch: &Folded<'_>, others: &[&ObjectPart<'_>]) -> Vec<String> {
+fn distinctions(index: usize, branch: &Folded<'_>, said: &Declarations<'_>) -> Vec<String> {
     let mut words = Vec::new();
     for part in &branch.parts {
         for (name, schema) in part.properties.into_iter().flatten() {
             let rules = rules_of(schema);
-            let mut elsewhere = others.iter().filter_map(|other| other.properties?.get(name));
             // Where a reference leads is not to be seen here.
             let is_open = !rules.is_empty() && fixed(schema).is_none() && schema.member("$ref").is_none();
-            if is_open && elsewhere.any(|other| rules_of(other) != rules) {
+            if is_open && said.differ(name, index, &rules) {
                 let rules: Vec<_> = rules.iter().map(|(key, value)| format!("{key} {value}")).collect();
                 words.push(format!("{name}: {}", rules.join(", ")));
             }
@@ -393,8 +425,11 @@ fn distinctions(branch: &Folded<'_>, others: &[&ObjectPart<'_>]) -> Vec<String> 
     words
 }
 
+/// A keyword and its value.
+type Rule<'a> = (&'a str, &'a Value);
+
 /// What a schema asks for: all but words about it.
-fn rules_of(schema: &Value) -> Vec<(&str, &Value)> {
+fn rules_of(schema: &Value) -> Vec<Rule<'_>> {
     let is_rule = |name: &str| {
         let kind = Keyword::parse(name).map(Keyword::kind);
         !matches!(kind, None | Some(Kind::Annotation | Kind::Hint)) && name != "description"

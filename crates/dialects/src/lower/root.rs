@@ -21,7 +21,7 @@ impl<'a> Lowerer<'a, '_> {
         let place = Place { depth: 0, total: 0, root: true, in_union: false };
         let mut view = View::new(PathId::ROOT, Some(self.root));
         self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0, asked: false }, &mut view);
-        if !view.types.contains(TypeSet::OBJECT) || view.types != TypeSet::OBJECT {
+        if view.types != TypeSet::OBJECT {
             if self.root.member("type").and_then(Value::as_str) != Some("object") {
                 self.change(
                     PathId::ROOT,
