@@ -350,7 +350,7 @@ fn waiting(gateway: &Gateway, caller: &Caller, mark: &str, flight: Box<Flight>) 
         RpcError::new(code::INTERNAL_ERROR, "too many calls wait for answers; try again later")
     })?;
     let who = caller.context.caller.as_deref();
-    let state = mcp.seal.write(Behind::Parked(id), who, mark, life);
+    let state = mcp.seal.write(Behind::Parked(id), who, mark, Some(life));
     let answer =
         InputRequired { result_type: "input_required", input_requests: requests, request_state: state };
     RawJson::of(&answer).map_err(fault)
@@ -368,7 +368,7 @@ fn resealed(gateway: &Gateway, caller: &Caller, mark: &str, result: &RawJson) ->
     };
     let who = caller.context.caller.as_deref();
     let life = gateway.config().mcp.input_expiry;
-    let state = gateway.mcp().seal.write(Behind::Upstream(theirs), who, mark, life);
+    let state = gateway.mcp().seal.write(Behind::Upstream(theirs), who, mark, Some(life));
     members.set("requestState", &RawJson::of(&state).map_err(fault)?).map_err(fault)?;
     members.to_raw().map_err(fault)
 }

@@ -280,7 +280,7 @@ pub(crate) fn park(
         let message = "too many calls wait for answers; try again later";
         ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
     })?;
-    let state = mcp.seal.write(Behind::Parked(id), context.caller.as_deref(), place.mark(), patience);
+    let state = mcp.seal.write(Behind::Parked(id), context.caller.as_deref(), place.mark(), Some(patience));
     Ok(InputRequired { requests, state, expires_in: patience.as_secs() })
 }
 

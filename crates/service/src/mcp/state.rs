@@ -35,9 +35,9 @@ pub(crate) struct Claims {
     /// The request that it belongs to.
     #[serde(rename = "r")]
     pub(crate) request: String,
-    /// Seconds since 1970 after which it is void.
-    #[serde(rename = "e")]
-    expires: i64,
+    /// Seconds since 1970 after which it is void. What has none is the same text whenever it is written.
+    #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+    expires: Option<i64>,
 }
 
 /// Why a state is not taken. Callers are told no more than these words.
@@ -71,20 +71,20 @@ impl Seal {
         Self(Hmac::new_from_slice(key).ok())
     }
 
-    /// The state for a request of a caller.
+    /// The state for a request of a caller; void after `life`, if it has one.
     pub(crate) fn write(
         &self,
         behind: Behind,
         caller: Option<&str>,
         request: &str,
-        life: Duration,
+        life: Option<Duration>,
     ) -> String {
-        let life = i64::try_from(life.as_secs()).unwrap_or(i64::MAX);
+        let seconds = life.map(|life| i64::try_from(life.as_secs()).unwrap_or(i64::MAX));
         let claims = Claims {
             behind,
             caller: caller.map(str::to_owned),
             request: request.to_owned(),
-            expires: Timestamp::now().as_second().saturating_add(life),
+            expires: seconds.map(|seconds| Timestamp::now().as_second().saturating_add(seconds)),
         };
         let payload = BASE64.encode(serde_json::to_vec(&claims).unwrap_or_default());
         let Some(key) = self.0.clone() else { return String::new() };
@@ -100,7 +100,7 @@ impl Seal {
         key.chain_update(payload.as_bytes()).verify_slice(&mac).map_err(|_| BadState::Forged)?;
         let payload = BASE64.decode(payload).map_err(|_| BadState::Forged)?;
         let claims: Claims = serde_json::from_slice(&payload).map_err(|_| BadState::Forged)?;
-        if claims.expires < Timestamp::now().as_second() {
+        if claims.expires.is_some_and(|end| end < Timestamp::now().as_second()) {
             return Err(BadState::Expired);
         }
         if claims.caller.as_deref() != caller || claims.request != request {
@@ -148,7 +148,7 @@ fn random_bytes() -> Option<[u8; 32]> {
 mod tests {
     use super::*;
 
-    const LIFE: Duration = Duration::from_mins(1);
+    const LIFE: Option<Duration> = Some(Duration::from_mins(1));
 
     #[test]
     fn a_state_holds_for_its_caller_and_its_request_only() {
@@ -187,7 +187,7 @@ mod tests {
             behind: Behind::Parked("x".to_owned()),
             caller: None,
             request: "r".to_owned(),
-            expires: Timestamp::now().as_second() - 1,
+            expires: Some(Timestamp::now().as_second() - 1),
         };
         let sign = |claims: &Claims| {
             let payload = BASE64.encode(serde_json::to_vec(claims).unwrap());
@@ -195,8 +195,19 @@ mod tests {
             format!("{payload}.{}", BASE64.encode(mac))
         };
         assert_eq!(seal.read(&sign(&claims), None, "r"), Err(BadState::Expired));
-        claims.expires += 60;
+        claims.expires = Some(Timestamp::now().as_second() + 60);
         assert!(seal.read(&sign(&claims), None, "r").is_ok());
+    }
+
+    #[test]
+    fn a_state_without_an_end_says_no_time() {
+        let seal = Seal::new(&[7; 32]);
+        let state = seal.write(Behind::Upstream(Some("task-1".to_owned())), Some("ann"), "r", None);
+        let payload = BASE64.decode(state.split_once('.').unwrap().0).unwrap();
+        let written: serde_json::Value = serde_json::from_slice(&payload).unwrap();
+        // What depends on the clock would give one task another id in each second.
+        assert_eq!(written, serde_json::json!({"b": {"u": "task-1"}, "c": "ann", "r": "r"}));
+        assert_eq!(seal.read(&state, Some("ann"), "r"), Ok(Behind::Upstream(Some("task-1".to_owned()))));
     }
 
     #[test]

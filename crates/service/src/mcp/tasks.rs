@@ -4,8 +4,6 @@
 //! A task's id says which server has it, where more than one is behind the endpoint: `gateway:<server>:<id>`. Where callers
 //! have keys, it is signed, so that nobody asks about the tasks of others.
 
-use std::time::Duration;
-
 use gateway_protocol::{RawJson, RawObject, ResultType, RpcError, method};
 use gateway_upstream::UpstreamId;
 use serde::Deserialize;
@@ -51,10 +49,8 @@ fn renamed(gateway: &Gateway, caller: &Caller, server: &UpstreamId, result: RawJ
     renamed().unwrap_or(result)
 }
 
-/// How long a task can be asked about, where its id is signed.
-const LIFE: Duration = Duration::from_hours(24);
-
 /// The id of a task here. The server sees one client, us; so where callers have keys, the id is signed for its caller.
+/// It has no end of its own: every answer must name the task alike, and the server says how long it lives.
 fn public_id(gateway: &Gateway, caller: &Caller, server: &UpstreamId, own: String) -> String {
     let (plain, face) = (matches!(caller.face, Face::Server(_)), caller.face.word());
     match caller.context.caller.as_deref() {
@@ -62,7 +58,7 @@ fn public_id(gateway: &Gateway, caller: &Caller, server: &UpstreamId, own: Strin
         None => format!("gateway:{server}:{own}"),
         Some(who) => {
             let behind = Behind::Upstream(Some(own));
-            let state = gateway.mcp().seal.write(behind, Some(who), &task_mark(&face, server), LIFE);
+            let state = gateway.mcp().seal.write(behind, Some(who), &task_mark(&face, server), None);
             format!("gateway:{server}:{state}")
         }
     }
