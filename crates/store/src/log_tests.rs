@@ -14,6 +14,15 @@ impl CallLog {
         let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
         connection.pragma_update_and_check(None, "max_page_count", pages + more, |_| Ok(())).unwrap();
     }
+
+    /// Waits until the writer has met the full disk.
+    fn await_failure(&self) {
+        let begin = std::time::Instant::now();
+        while !self.status().failing {
+            assert!(begin.elapsed() < LONG, "writing does not fail: {:?}", self.status());
+            std::thread::yield_now();
+        }
+    }
 }
 
 fn big_record(number: usize) -> CallRecord {
@@ -41,7 +50,8 @@ fn a_full_disk_loses_nothing_and_is_told() {
         accepted += 1;
     }
     assert_eq!(accepted, 11, "the queue takes what it can hold and then refuses");
-    let error = log.flush(Duration::from_millis(200)).unwrap_err();
+    log.await_failure();
+    let error = log.flush(Duration::from_millis(1)).unwrap_err();
     assert_eq!(error.to_string(), "10 entries of the call log are not written yet: database or disk is full");
     let status = log.status();
     assert!(status.failing && status.failures > 0);
@@ -69,7 +79,8 @@ fn closing_on_a_full_disk_says_what_is_lost_and_the_next_run_knows() {
     log.flush(LONG).unwrap();
     log.allow_pages(0);
     log.record(big_record(1)).unwrap();
-    let error = log.close(Duration::from_millis(50)).unwrap_err();
+    log.await_failure();
+    let error = log.close(Duration::from_millis(1)).unwrap_err();
     assert!(matches!(error, StoreError::Unwritten { entries: 1, reason: Some(_) }), "{error:?}");
     drop(log);
 

@@ -64,8 +64,8 @@ async fn what_is_wrong_at_once_has_its_own_status_and_later_it_is_an_event() {
     assert_eq!((answer.status, answer.code().as_str()), (400, "TOOL_NOT_FOUND"));
     assert_eq!(answer.header("content-type"), Some("application/json"));
     let mut spec = fixture("one", &Fixture::stdio());
-    spec.timeouts.call = std::time::Duration::from_millis(500);
-    spec.timeouts.call_maximum = std::time::Duration::from_millis(500);
+    spec.timeouts.call = std::time::Duration::from_secs(1);
+    spec.timeouts.call_maximum = std::time::Duration::from_secs(1);
     let hasty = Service::with_servers(vec![spec], |_| {}).await;
     let body =
         json!({"server": "one", "tool": "slow", "arguments": {"ms": 60_000, "progress": 6_000}}).to_string();

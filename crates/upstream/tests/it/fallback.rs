@@ -26,7 +26,7 @@ impl Files {
     fn first(&self, fault: Fault) -> UpstreamSpec {
         let fixture = Fixture::stdio().mode(fault).counter(&self.file("first"));
         let mut spec = stdio("first", &fixture);
-        spec.timeouts.call = Duration::from_millis(300);
+        spec.timeouts.call = Duration::from_secs(1);
         spec
     }
 

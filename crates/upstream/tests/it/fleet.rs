@@ -120,7 +120,7 @@ async fn results_arrive_as_they_were_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lazy_upstreams_start_when_they_are_needed_and_stop_when_they_are_not() {
     let mut spec = stdio("lazy", &Fixture::stdio());
-    spec.idle_stop = Some(Duration::from_millis(100));
+    spec.idle_stop = Some(Duration::from_secs(1));
     let fleet = start(vec![spec]);
     assert_eq!(fleet.health_of("lazy").unwrap().state, UpstreamState::Idle);
     call(&fleet, "lazy", "add", r#"{"a":1,"b":2}"#).await.unwrap();

@@ -38,7 +38,7 @@ async fn every_transport_and_era_is_asked_in_its_own_words() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stands_still_is_told() {
     let mut spec = stdio("still", &Fixture::stdio());
-    spec.restart.ping_timeout = Duration::from_millis(100);
+    spec.restart.ping_timeout = Duration::from_secs(1);
     spec.restart.ping_every = None;
     let mut off = stdio("off", &Fixture::stdio());
     off.disabled = true;

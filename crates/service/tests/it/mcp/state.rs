@@ -176,7 +176,7 @@ async fn a_caller_may_take_longer_to_answer_than_the_server_may_to_work() {
     for way in [Way::Http, Way::Stdio, Way::Sse] {
         for era in [Era::Modern, Era::Legacy] {
             let (mut spec, fixture) = upstream("up", (Era::Legacy, way), everything).await;
-            spec.timeouts.call = Duration::from_millis(200);
+            spec.timeouts.call = Duration::from_secs(1);
             let front = Front::of_specs(vec![(spec, fixture)], CatalogueRules::default(), |_| {}).await;
             let caller = front.caller(era).await;
             // Another call that takes its whole time shows that the time is over.

@@ -101,6 +101,8 @@ async fn nothing_of_a_stubborn_family_is_left() {
     spec.timeouts.close = Duration::from_millis(200);
     let connection = open(&spec).await.expect("the fixture answers");
     call(&connection, "lossless").await.expect("a result");
+    let family = || gateway_testkit::count_lines(&pids) == 3;
+    gateway_testkit::eventually(super::peer::PATIENCE, "the family", family).await.expect("in time");
     connection.close().await;
     let pids = std::fs::read_to_string(&pids).expect("the fixture wrote it");
     let numbers: Vec<u32> =

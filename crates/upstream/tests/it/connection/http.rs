@@ -339,7 +339,7 @@ async fn leave(modern: bool) -> HttpPeer {
     .await;
     let connection = open(&spec(&peer.url)).await.expect("the peer answers");
     let params = [("name", b"\"x\"".as_slice())];
-    let short = Duration::from_millis(50);
+    let short = Duration::from_millis(500);
     let outgoing = OutgoingRequest { idle: short, maximum: short, ..request("tools/call", &params) };
     let outcome = connection.request(outgoing).await;
     assert!(matches!(outcome, Err(CallError::Timeout { .. })), "{outcome:?}");

@@ -75,7 +75,7 @@ async fn wrappers_leave_no_grandchildren() {
     let note = directory.path().join("note");
     let mut spec = shell(&format!("sleep 1000 & echo $! > '{}'; wait", note.display()));
     spec.timeouts.probe = Duration::from_millis(50);
-    spec.timeouts.connect = Duration::from_millis(500);
+    spec.timeouts.connect = Duration::from_secs(2);
     open(&spec).await.expect_err("it never answers");
     let child: u32 = std::fs::read_to_string(&note).expect("a note").trim().parse().expect("a number");
     while lives(child) {
