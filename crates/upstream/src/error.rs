@@ -65,7 +65,7 @@ pub enum CallError {
         reason: String,
     },
     /// No answer in time; the upstream was told to stop.
-    #[error("server `{upstream}` gave no answer within {waited:?}")]
+    #[error("server `{upstream}` gave no answer within {:?}", whole_milliseconds(*waited))]
     Timeout {
         /// The upstream.
         upstream: UpstreamId,
@@ -171,4 +171,21 @@ pub enum ConnectError {
         /// What came.
         reason: String,
     },
+}
+
+/// A time as people want to read it.
+fn whole_milliseconds(time: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_in_whole_milliseconds() {
+        let waited = Duration::new(1, 212_881_215);
+        let error = CallError::Timeout { upstream: UpstreamId::new("slow"), waited };
+        assert_eq!(error.to_string(), "server `slow` gave no answer within 1.212s");
+    }
 }

@@ -151,7 +151,9 @@ async fn a_restarted_server_is_found_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_listing_that_fails_is_tried_again() {
-    let fleet = start(vec![stdio("bad", &Fixture::stdio().mode_with(Fault::FailFirstList, 2))]);
+    let mut spec = stdio("bad", &Fixture::stdio().mode_with(Fault::FailFirstList, 2));
+    (spec.restart.first, spec.restart.longest) = (Duration::from_secs(1), Duration::from_secs(1));
+    let fleet = start(vec![spec]);
     fleet.listed(&[], PATIENCE).await;
     let health = fleet.health_of("bad").unwrap();
     assert!(!health.ok && health.tools.is_none() && health.reason.is_some(), "{health:?}");
