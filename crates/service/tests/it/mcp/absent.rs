@@ -17,7 +17,7 @@ async fn with_a_hanging_one() -> Front {
     hanging.timeouts.connect = FOREVER;
     let servers = vec![upstream("up", (Era::Legacy, Way::Http), everything).await, (hanging, none)];
     Front::of_specs(servers, CatalogueRules::default(), |config| {
-        config.list_wait = Duration::from_millis(50);
+        config.list_wait = Duration::from_secs(1);
     })
     .await
 }
