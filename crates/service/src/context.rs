@@ -124,15 +124,20 @@ fn child_of(text: &str) -> Option<String> {
 
 /// A random id in the form of a UUID, version 4.
 fn random_uuid() -> String {
-    let (high, low) = (random(), random());
-    format!(
-        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xfff,
-        low >> 48 & 0x3fff | 0x8000,
-        low & 0xffff_ffff_ffff
-    )
+    let high = random() & !0xf000 | 0x4000;
+    let low = random() >> 2 | 1 << 63;
+    let mut text = String::with_capacity(36);
+    // Digit by digit: every request has one, and the machinery of `format!` takes ten times as long.
+    for (half, dashes) in [(high, [8, 12]), (low, [0, 4])] {
+        for place in 0..16 {
+            if dashes.contains(&place) {
+                text.push('-');
+            }
+            let digit = half.rotate_left(4 * (place + 1)) & 0xf;
+            text.extend(u32::try_from(digit).ok().and_then(|digit| char::from_digit(digit, 16)));
+        }
+    }
+    text
 }
 
 /// Ids need to be unique, not secret: one draw of real chance, then a counter that is mixed well (splitmix64).
@@ -182,6 +187,14 @@ mod tests {
     fn made_ids_differ() {
         let ids: std::collections::HashSet<String> = (0..1_000).map(|_| random_uuid()).collect();
         assert_eq!(ids.len(), 1_000);
-        assert!(ids.iter().all(|id| id.len() == 36 && id.as_bytes().get(14) == Some(&b'4')));
+        for id in &ids {
+            let parts: Vec<usize> = id.split('-').map(str::len).collect();
+            assert_eq!(parts, [8, 4, 4, 4, 12], "{id}");
+            assert!(
+                id.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+            );
+            let (version, variant) = (id.as_bytes().get(14), id.as_bytes().get(19));
+            assert!(version == Some(&b'4') && variant.is_some_and(|digit| b"89ab".contains(digit)), "{id}");
+        }
     }
 }

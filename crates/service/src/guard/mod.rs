@@ -179,8 +179,8 @@ impl Guard {
             return Err(ApiError::bad_request("the request must name one Host"));
         };
         let host = host.to_str().unwrap_or_default();
-        let target = parts.uri.authority().map_or(host, http::uri::Authority::as_str);
-        if self.hosts.allows(host) && self.hosts.allows(target) {
+        let target = parts.uri.authority().map(http::uri::Authority::as_str);
+        if self.hosts.allows(host) && target.is_none_or(|target| self.hosts.allows(target)) {
             return Ok(host);
         }
         let message = "this Host is not served here; see `allowedHosts` in the configuration";

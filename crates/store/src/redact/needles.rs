@@ -33,19 +33,36 @@ impl Needles {
 
     /// Whether any of the words is in the text.
     pub(crate) fn found_in(&self, text: &str) -> bool {
-        self.positions(text).next().is_some()
+        let bytes = text.as_bytes();
+        bytes
+            .iter()
+            .enumerate()
+            .any(|(at, byte)| self.anchored_by(*byte).iter().any(|needle| needle.around(bytes, at).is_some()))
     }
 
     /// Where words begin, in the order of their rarest bytes, with their length.
     pub(crate) fn positions<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
         let bytes = text.as_bytes();
         bytes.iter().enumerate().flat_map(move |(at, byte)| {
-            self.by_anchor.get(usize::from(*byte)).into_iter().flatten().filter_map(move |needle| {
-                let start = at.checked_sub(needle.anchor)?;
-                let candidate = bytes.get(start..start + needle.word.len())?;
-                candidate.eq_ignore_ascii_case(&needle.word).then_some((start, needle.word.len()))
+            self.anchored_by(*byte).iter().filter_map(move |needle| {
+                let start = needle.around(bytes, at)?;
+                Some((start, needle.word.len()))
             })
         })
+    }
+
+    /// The words of which `byte` is the rarest; for most bytes none.
+    fn anchored_by(&self, byte: u8) -> &[Needle] {
+        self.by_anchor.get(usize::from(byte)).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl Needle {
+    /// Where the word begins whose rarest byte stands at `at`, if it is there.
+    fn around(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let start = at.checked_sub(self.anchor)?;
+        let candidate = bytes.get(start..start + self.word.len())?;
+        candidate.eq_ignore_ascii_case(&self.word).then_some(start)
     }
 }
 

@@ -254,5 +254,5 @@ fn mirrored(tool: &CatalogueTool, arguments: Option<&RawJson>) -> Vec<(String, S
 }
 
 fn json_text(text: &str) -> Vec<u8> {
-    serde_json::Value::from(text).to_string().into_bytes()
+    serde_json::to_vec(text).unwrap_or_else(|_| b"null".to_vec())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gateway_service::{Secret, ServiceConfig};
+use gateway_service::{ApprovalConfig, Secret, ServiceConfig};
 use gateway_testkit::{Fault, Fixture, count_lines};
 use gateway_upstream::{
     Approval, Endpoint, Fallback, FleetOptions, Handler, RegisteredTool, UpstreamId, UpstreamSpec,
@@ -401,4 +401,51 @@ async fn a_fallback_never_goes_past_the_policy() {
         assert_eq!((status == 200, count), (ran == 1, ran), "{approval:?}: {}", called.body);
         service.running.shutdown().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_policy_counts_from_the_next_call_on() {
+    let (service, runs) = service(|_| {}).await;
+    for (default, code) in [(Approval::Deny, "TOOL_DENIED"), (Approval::Ask, "APPROVAL_REQUIRED")] {
+        assert_eq!(service.post("/call_tool", CALL).await.status, 200);
+        let mut policy = ApprovalConfig::default();
+        policy.default = default;
+        service.running.gateway().set_approval(policy);
+        assert_eq!(service.post("/call_tool", CALL).await.code(), code);
+        service.running.gateway().set_approval(ApprovalConfig::default());
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_new_policy_denies_cannot_be_approved_any_more() {
+    let (service, runs) = service(ask_with_admin).await;
+    let (called, decided) = tokio::join!(service.post("/call_tool", CALL), async {
+        let id = waiting(&service).await["id"].clone();
+        let mut policy = ApprovalConfig::default();
+        policy.tools = vec![("registry/work".to_owned(), Approval::Deny)];
+        service.running.gateway().set_approval(policy);
+        decide(&service, &id, "approve").await
+    });
+    assert_eq!(decided.status, 200, "{}", decided.body);
+    assert_eq!(called.code(), "TOOL_DENIED", "{}", called.body);
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_that_is_too_large_to_be_checked_is_not_called_wrong() {
+    let service = Service::with_fleet(Vec::new(), FleetOptions::default(), ask_with_admin).await;
+    let put = async |pattern: &str| {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}});
+        let about = json!({"inputSchema": schema, "handler": {"url": "http://198.51.100.1/"}});
+        let put = service.send("PUT", "/registry/other", ADMIN, &about.to_string()).await;
+        assert_eq!(put.status, 400, "{}", put.body);
+        put.json()["error"].as_str().unwrap().to_owned()
+    };
+    let large = put("^((a{1000}){1000}){1000}$").await;
+    let begin =
+        "`inputSchema` cannot be checked at `/properties/a/pattern`: a regular expression that is too large";
+    assert!(large.starts_with(begin), "{large}");
+    let wrong = put("^[a-z").await;
+    assert!(wrong.starts_with("`inputSchema` is wrong at `/properties/a/pattern`"), "{wrong}");
 }
