@@ -9,8 +9,9 @@ pub(crate) use self::unfinished::{Step, Unfinished};
 use std::sync::Arc;
 
 use gateway_dialects::arguments::{BadArguments, nearest_names, unknown_tool_text};
+use gateway_dialects::calls::text::Notation;
 use gateway_dialects::calls::{Arguments, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
-use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, render_mode};
+use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, read_result, render_mode};
 use gateway_dialects::{Dialect, Plan};
 use gateway_protocol::RawJson;
 use gateway_store::Permit;
@@ -119,6 +120,7 @@ impl Turn {
         if !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
             rendered = gateway.rendered(&request).await?;
         }
+        let reply = typed(reply, call, read, &rendered)?;
         // A model that was given the three tools of search calls them, and its caller need not say so again.
         let mut calls = reply.calls.iter();
         let search = if rendered.finder.is_some() {
@@ -279,6 +281,21 @@ impl Turn {
     }
 }
 
+/// Tool use in XML says no types: the schemas of the tools do, so that "007" stays a text where a text is wanted.
+fn typed(reply: Reply, call: &Value, read: ReadOptions<'_>, rendered: &Rendered) -> Result<Reply, ApiError> {
+    if reply.written != Some(Notation::Xml) {
+        return Ok(reply);
+    }
+    let schema_of = |name: &str| {
+        let (tool, _) = rendered.tool(name)?;
+        let definition: Value = tool.without_hidden().read().ok()?;
+        definition.get("inputSchema").cloned()
+    };
+    let known = reply.calls.iter().map(|call| (call.name.clone(), schema_of(&call.name).unwrap_or_default()));
+    let text = TextScan::Known(Arc::new(known.collect()));
+    parse_reply(call, &ReadOptions { text, ..read }).map_err(|error| ApiError::bad_request(error.to_string()))
+}
+
 /// More calls than any model makes in one turn.
 const MOST_CALLS: usize = 256;
 
@@ -381,8 +398,8 @@ pub(crate) fn rendered_result(
         return result.clone();
     }
     let Some(dialect) = gateway.ready_dialects().untouched() else { return result.clone() };
-    let value: Value = result.read().unwrap_or_default();
-    let outcome = Outcome { call_id: None, wire_name: tool, result: &value, kept: None };
+    let read = read_result(result.as_str());
+    let outcome = Outcome { call_id: None, wire_name: tool, result: &read.value, kept: None };
     let origin = format!("{server}/{tool}");
     RawJson::of(&render_mode(mode, dialect, &outcome, &origin, &ResultOptions::default()))
         .unwrap_or_else(|_| result.clone())

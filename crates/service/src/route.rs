@@ -11,7 +11,7 @@ use gateway_dialects::calls::{
     route_format,
 };
 use gateway_dialects::dialect::Protocol;
-use gateway_dialects::results::neutral_result;
+use gateway_dialects::results::{neutral_result, read_result};
 use gateway_protocol::RawJson;
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
@@ -31,7 +31,7 @@ const NOTHING: &str = "(No response)";
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RouteOptions {
-    /// `xml`, `json`, `openai` or `neutral`; found out where absent.
+    /// `xml`, `json`, `openai`, `neutral` or the name of a dialect; found out where absent.
     pub format: Option<String>,
     /// The server that is meant, where names alone do not tell.
     pub server: Option<String>,
@@ -103,7 +103,7 @@ impl Gateway {
         options: &RouteOptions,
         context: &RequestContext,
     ) -> Routed {
-        let shape = match shape_of(request, options.format.as_deref()) {
+        let shape = match shape_of(self, request, options.format.as_deref()) {
             Ok(shape) => shape,
             Err(message) => return Routed { answer: fault(&message, RouteFormat::Neutral), not_run: true },
         };
@@ -124,6 +124,9 @@ impl Gateway {
         body.insert("call".to_owned(), request.clone());
         if let Some(server) = &options.server {
             body.insert("server".to_owned(), server.as_str().into());
+        }
+        if let (Shape::Provider, Some(provider)) = (shape, &options.format) {
+            body.insert("provider".to_owned(), provider.as_str().into());
         }
         if let Shape::Route(format) = shape {
             let reply = parse_route(request, format, TextScan::Any).map_err(|error| error.to_string())?;
@@ -165,7 +168,7 @@ impl Gateway {
                     let answer = turn.turn().answer(&ran)?;
                     return Ok(Routed { answer: messages(&answer.body)?, not_run: answer.not_run });
                 }
-                let results = ran.iter().map(|ran| ran.result.read().unwrap_or_default()).collect();
+                let results = ran.iter().map(|ran| read_result(ran.result.as_str()).value).collect();
                 (results, ran.iter().all(Ran::did_not_run))
             }
             Err(why) => {
@@ -181,12 +184,13 @@ impl Gateway {
     }
 }
 
-fn shape_of(request: &Value, named: Option<&str>) -> Result<Shape, String> {
+fn shape_of(gateway: &Gateway, request: &Value, named: Option<&str>) -> Result<Shape, String> {
     let format = match named {
         Some("xml") => RouteFormat::Xml,
         Some("json") => RouteFormat::Json,
         Some("openai") => RouteFormat::OpenAi,
         Some("neutral") => RouteFormat::Neutral,
+        Some(other) if gateway.dialects().get(other).is_ok() => return Ok(Shape::Provider),
         Some(other) => return Err(format!("Unsupported tool use format: {other}")),
         None => match route_format(request) {
             RouteFormat::Json if is_another_providers(request) => return Ok(Shape::Provider),
@@ -216,12 +220,14 @@ fn is_another_providers(request: &Value) -> bool {
 
 /// The result of a call that was not waited for any longer.
 fn given_up(tool: &str, why: &str) -> Value {
-    error_result(&format!("Error executing tool '{tool}': {why}")).read().unwrap_or_default()
+    read_result(error_result(&format!("Error executing tool '{tool}': {why}")).as_str()).value
 }
 
 /// A neutral result that says something.
 fn with_text(mut result: Value) -> Value {
-    if let Some(content) = result.get_mut("content").filter(|content| is_empty(content)) {
+    if says_nothing(&result)
+        && let Some(content) = result.get_mut("content")
+    {
         *content = json!([{"type": "text", "text": NOTHING}]);
     }
     result
@@ -229,18 +235,19 @@ fn with_text(mut result: Value) -> Value {
 
 /// The same for a result of MCP, from which a provider's message is made.
 fn say_something(ran: &mut Ran) {
-    let mut result: Value = ran.result.read().unwrap_or_default();
-    let says_nothing = neutral_result("", &result).get("content").is_some_and(is_empty);
+    let mut result = read_result(ran.result.as_str()).value;
+    let says_nothing = says_nothing(&neutral_result("", &result));
     if let (true, Some(members)) = (says_nothing, result.as_object_mut()) {
         members.insert("content".to_owned(), json!([{"type": "text", "text": NOTHING}]));
         ran.result = RawJson::of(&result).unwrap_or_else(|_| ran.result.clone());
     }
 }
 
-/// Whether the blocks of a result hold no text at all.
-fn is_empty(content: &Value) -> bool {
-    let blocks = content.as_array();
-    blocks.is_some_and(|blocks| blocks.iter().all(|block| block.get("text") == Some(&json!(""))))
+/// Whether a neutral result has neither a value nor a block with anything in it.
+fn says_nothing(result: &Value) -> bool {
+    let blocks = result.get("content").and_then(Value::as_array);
+    result.get("structuredContent").is_none()
+        && blocks.is_some_and(|blocks| blocks.iter().all(|block| block.get("text") == Some(&json!(""))))
 }
 
 fn fault(message: &str, format: RouteFormat) -> Value {

@@ -62,20 +62,20 @@ fn invalid(label: &str) -> String {
 }
 
 fn names(candidates: &[Protocol]) -> String {
-    candidates.iter().map(|protocol| protocol_name(*protocol)).collect::<Vec<_>>().join(" or ")
+    candidates.iter().map(|protocol| dialect_name(*protocol)).collect::<Vec<_>>().join(" or ")
 }
 
-/// The protocol's name, as dialect files spell it.
-fn protocol_name(protocol: Protocol) -> &'static str {
+/// The dialect that a caller names to settle it.
+fn dialect_name(protocol: Protocol) -> &'static str {
     match protocol {
-        Protocol::Chat => "chat",
-        Protocol::Responses => "responses",
-        Protocol::Functions => "functions",
-        Protocol::Messages => "messages",
-        Protocol::GenerateContent => "generate-content",
-        Protocol::Converse => "converse",
-        Protocol::CohereChat => "cohere-chat",
-        Protocol::OllamaChat => "ollama-chat",
+        Protocol::Chat => "openai-chat",
+        Protocol::Responses => "openai-responses",
+        Protocol::Functions => "openai-functions",
+        Protocol::Messages => "anthropic",
+        Protocol::GenerateContent => "gemini",
+        Protocol::Converse => "bedrock",
+        Protocol::CohereChat => "cohere",
+        Protocol::OllamaChat => "ollama",
         Protocol::Mcp => "mcp",
     }
 }

@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    CallError, ReadOptions, Reply, TextScan, parse_reply,
-    text::{joined_text, render_xml_result},
-};
+use super::{CallError, ReadOptions, Reply, TextScan, parse_reply, text::render_xml_result};
 use crate::dialect::Protocol;
+use crate::results::joined;
 
 /// The formats that are answered in kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,7 +64,7 @@ pub fn render_route_result(result: &Value, format: RouteFormat) -> Value {
         RouteFormat::OpenAi => json!({
             "role": "tool",
             "tool_call_id": result.get("tool_use_id").cloned().unwrap_or_default(),
-            "content": joined_text(result.get("content")),
+            "content": joined(result),
         }),
         RouteFormat::Json | RouteFormat::Neutral => {
             let mut out = json!({"type": "tool_result"});

@@ -196,15 +196,15 @@ fn responses(map: &Map<String, Value>) -> Layout<'_> {
     }
 }
 
-/// `function_call` is a message's member in one API and a part's in another.
+/// `function_call` is a message's member in one API and a part's in another, which spells it `functionCall` as a rule.
 fn function_call_candidates(outer: &Map<String, Value>, inner: &Map<String, Value>) -> Vec<Protocol> {
     let legacy =
         inner.contains_key("arguments") || outer.contains_key("role") || outer.contains_key("content");
     let part = inner.contains_key("args") || part_signature(outer).is_some();
     match (legacy, part) {
-        (true, false) => vec![Protocol::Functions],
+        (_, false) => vec![Protocol::Functions],
         (false, true) => vec![Protocol::GenerateContent],
-        (true, true) | (false, false) => vec![Protocol::Functions, Protocol::GenerateContent],
+        (true, true) => vec![Protocol::Functions, Protocol::GenerateContent],
     }
 }
 

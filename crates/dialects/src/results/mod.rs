@@ -26,12 +26,15 @@ mod mode;
 mod neutral;
 pub(crate) mod note;
 pub(crate) mod piece;
+mod read;
 mod write;
 
 pub use crate::calls::text::{escape_xml, render_xml_result};
 pub use ids::IdMap;
 pub use mode::{ResultMode, UnknownMode, render_mode};
+pub(crate) use mode::{joined, piece_text};
 pub use neutral::neutral_result;
+pub use read::{ReadResult, Retold, read_result};
 
 use serde_json::{Value, json};
 

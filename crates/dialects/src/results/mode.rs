@@ -95,24 +95,21 @@ fn first_text(result: &Value) -> Value {
 }
 
 /// Texts one below the other, notes for media, and `structuredContent` where no text says it.
-fn joined(result: &Value) -> String {
+pub(crate) fn joined(result: &Value) -> String {
     let answer = Answer::read(result);
-    let mut lines: Vec<String> = answer
-        .pieces
-        .iter()
-        .map(|(_, piece)| match piece {
-            Piece::Text(text) => text.to_string(),
-            Piece::Document { uri, text } => note::document(uri, text),
-            Piece::Media(medium) => note::media(medium, None),
-            Piece::Note(line) => line.clone(),
-        })
-        .collect();
-    if let Some(structured) = answer.structured
-        && answer.repeated.is_none()
-    {
-        lines.push(note::json_text(structured));
-    }
+    let mut lines: Vec<String> = answer.pieces.iter().map(|(_, piece)| piece_text(piece)).collect();
+    lines.extend(answer.untold().map(note::json_text));
     lines.join("\n")
+}
+
+/// A piece as text, with a note for what is none.
+pub(crate) fn piece_text(piece: &Piece<'_>) -> String {
+    match piece {
+        Piece::Text(text) => text.to_string(),
+        Piece::Document { uri, text } => note::document(uri, text),
+        Piece::Media(medium) => note::media(medium, None),
+        Piece::Note(line) => line.clone(),
+    }
 }
 
 fn rich(result: &Value, origin: &str) -> Value {

@@ -101,6 +101,11 @@ impl<'a> Answer<'a> {
         let repeated = structured.and_then(|value| repetition(&pieces, value));
         Self { pieces, structured, repeated, failed }
     }
+
+    /// `structuredContent`, where no text says the same.
+    pub(crate) fn untold(&self) -> Option<&'a Value> {
+        self.structured.filter(|_| self.repeated.is_none())
+    }
 }
 
 /// Whether two JSON values are the same, numbers by their value.

@@ -1,7 +1,7 @@
 //! Tool calls of every provider, in every wrapping.
 
 use gateway_dialects::{
-    Protocol,
+    Dialects, Protocol,
     arguments::BadArguments,
     calls::{
         Arguments, CallError, CallId, ReadOptions, Reply, RouteFormat, TextScan, ToolCall, parse_reply,
@@ -300,13 +300,16 @@ fn generated_ids_count_and_avoid_given_ones() {
 #[test]
 fn ambiguous_shapes_name_their_candidates() {
     let cases = [
-        (json!({"name": "add", "arguments": {"a": 1}}), "chat or ollama-chat or mcp"),
-        (json!({"name": "add"}), "chat or generate-content or messages or mcp"),
-        (json!({"name": "add", "args": {}, "arguments": "{}"}), "generate-content or chat"),
-        (json!({"function_call": {"name": "add"}}), "functions or generate-content"),
+        (json!({"name": "add", "arguments": {"a": 1}}), "openai-chat or ollama or mcp"),
+        (json!({"name": "add"}), "openai-chat or gemini or anthropic or mcp"),
+        (json!({"name": "add", "args": {}, "arguments": "{}"}), "gemini or openai-chat"),
+        (
+            json!({"function_call": {"name": "add", "args": {}, "arguments": "{}"}}),
+            "openai-functions or gemini",
+        ),
         (
             json!([{"type": "tool_use", "id": "1", "name": "a", "input": {}}, {"name": "b", "args": {}}]),
-            "messages or generate-content",
+            "anthropic or gemini",
         ),
     ];
     for (value, candidates) in cases {
@@ -316,7 +319,12 @@ fn ambiguous_shapes_name_their_candidates() {
             format!("ambiguous tool call: it could be {candidates}; name the provider"),
             "{value}"
         );
+        for candidate in candidates.split(" or ") {
+            assert!(Dialects::builtin().get(candidate).is_ok(), "{candidate} can be named");
+        }
     }
+    let plain = parse_reply(&json!({"function_call": {"name": "add"}}), &ReadOptions::default()).unwrap();
+    assert_eq!(plain, reply(Protocol::Functions, vec![call(None, "add", Arguments::Missing)]));
     // A provider settles it.
     for protocol in [Protocol::Chat, Protocol::Mcp, Protocol::OllamaChat, Protocol::Responses] {
         let options = ReadOptions { protocol: Some(protocol), ..ReadOptions::default() };

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use gateway_dialects::calls::ToolCall;
-use gateway_dialects::results::{Outcome, ResultMode, render_mode, render_results};
+use gateway_dialects::results::{
+    Outcome, ReadResult, ResultChange, ResultFate, ResultMode, read_result, render_mode, render_results,
+};
 use gateway_protocol::RawJson;
 use serde_json::{Value, json};
 
@@ -29,9 +31,9 @@ impl Turn {
         {
             return Err(error);
         }
-        let values: Vec<Value> = ran.iter().map(|ran| ran.result.read().unwrap_or_default()).collect();
+        let read: Vec<ReadResult> = ran.iter().map(|ran| read_result(ran.result.as_str())).collect();
         let outcomes: Vec<Outcome<'_>> =
-            self.reply.calls.iter().zip(&values).map(|(call, result)| outcome_of(call, result)).collect();
+            self.reply.calls.iter().zip(&read).map(|(call, read)| outcome_of(call, &read.value)).collect();
         let rendered = render_results(&self.dialect, &outcomes, &self.results);
         let mut body = Vec::with_capacity(ran.iter().map(|ran| ran.result.len()).sum::<usize>() * 2 + 256);
         body.push(b'{');
@@ -56,16 +58,9 @@ impl Turn {
             body.extend_from_slice(b",\"text\":");
             write_json(&mut body, &self.reply.text);
         }
-        if !rendered.changes.is_empty() {
+        let changes = changes(&read, &rendered.changes);
+        if !changes.is_empty() {
             body.extend_from_slice(b",\"changes\":");
-            let changes: Vec<Value> = rendered
-                .changes
-                .iter()
-                .map(|change| {
-                    let fate = format!("{:?}", change.fate).to_lowercase();
-                    json!({"result": change.result, "path": change.path, "fate": fate, "reason": change.reason})
-                })
-                .collect();
             write_json(&mut body, &changes);
         }
         body.push(b'}');
@@ -90,8 +85,8 @@ impl Turn {
                 body.extend_from_slice(if index > 0 { b",{" } else { b"{" });
                 match step {
                     Step::Done(ran) => {
-                        let value = ran.result.read().unwrap_or_default();
-                        self.write_entry(&mut body, ran, &outcome_of(call, &value));
+                        let read = read_result(ran.result.as_str());
+                        self.write_entry(&mut body, ran, &outcome_of(call, &read.value));
                     }
                     Step::Ahead | Step::Waits(..) => {
                         write_name(&mut body, &outcome_of(call, &Value::Null));
@@ -181,6 +176,22 @@ impl Ran {
             fact("notes", self.notes.clone().into());
         }
     }
+}
+
+/// What is other in the messages than in the results as they came.
+fn changes(read: &[ReadResult], rendered: &[ResultChange]) -> Vec<Value> {
+    let entry = |result: usize, path: &str, fate: ResultFate, reason: &str| {
+        let fate = format!("{fate:?}").to_lowercase();
+        json!({"result": result, "path": path, "fate": fate, "reason": reason})
+    };
+    let retold = read.iter().enumerate().flat_map(|(result, read)| {
+        read.retold
+            .iter()
+            .map(move |retold| entry(result, &retold.path, ResultFate::Described, &retold.reason))
+    });
+    let arranged =
+        rendered.iter().map(|change| entry(change.result, &change.path, change.fate, &change.reason));
+    retold.chain(arranged).collect()
 }
 
 fn outcome_of<'a>(call: &'a ToolCall, result: &'a Value) -> Outcome<'a> {

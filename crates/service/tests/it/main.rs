@@ -15,6 +15,7 @@ mod kept;
 mod lists;
 mod logs;
 mod mcp;
+mod odd_results;
 mod operations;
 mod registry;
 mod route;

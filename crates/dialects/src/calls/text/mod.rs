@@ -10,7 +10,6 @@ mod typed;
 
 pub use result::{escape_xml, render_xml_result};
 
-pub(crate) use result::joined_text;
 pub(crate) use scan::{Found, Scanner, Tags};
 
 /// How tool use is written in plain text.

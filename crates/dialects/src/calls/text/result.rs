@@ -4,12 +4,16 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::results::piece::{Answer, read_block};
+use crate::results::piece_text;
+
 /// Results inside results that are written out.
 const MAX_DEPTH: u32 = 8;
 
 /// Writes a neutral tool result, `{tool_use_id, content, status?, error?}`, as a `<tool_result>` element.
 ///
-/// Text is escaped, images become `<image />`, blocks of a kind that is not known `<unknown />`.
+/// Text is escaped, as are the texts of resources and `structuredContent` that no text repeats; images become `<image />`,
+/// blocks of a kind that is not known `<unknown />`.
 pub fn render_xml_result(result: &Value) -> String {
     let mut out = String::new();
     write_result(&mut out, result, 0);
@@ -32,6 +36,9 @@ fn write_result(out: &mut String, result: &Value, depth: u32) {
         Some(other) => {
             let _ = writeln!(out, "{}", escape_xml(&other.to_string()));
         }
+    }
+    if let Some(structured) = Answer::read(result).untold() {
+        let _ = writeln!(out, "{}", escape_xml(&structured.to_string()));
     }
     if let Some(error) = result.get("error").filter(|error| !error.is_null()) {
         let message = error.get("message").and_then(Value::as_str).or(error.as_str()).unwrap_or_default();
@@ -75,6 +82,9 @@ fn write_block(out: &mut String, block: &Value, depth: u32) {
             write_result(out, block, depth + 1);
             Ok(())
         }
+        "resource" | "resource_link" | "audio" => {
+            writeln!(out, "{}", escape_xml(&piece_text(&read_block(block))))
+        }
         other => writeln!(out, "<unknown type=\"{}\" />", escape_xml(other)),
     };
 }
@@ -93,16 +103,4 @@ pub fn escape_xml(text: &str) -> String {
         }
     }
     out
-}
-
-/// The text blocks of a result, one per line.
-pub(crate) fn joined_text(content: Option<&Value>) -> String {
-    match content {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(blocks)) => {
-            let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    }
 }
