@@ -202,7 +202,8 @@ impl Reach {
         if let Some(unroll) = self.unroll.checked_sub(1) {
             return Some(Self { unroll, ..self });
         }
-        let chain = [16, 8, 4, 2, 1].into_iter().find(|chain| *chain < longest.min(self.chain))?;
+        // A chain ends with one reference more than it may have before that: a limit that no chain has met changes nothing.
+        let chain = [16, 8, 4, 2, 1].into_iter().find(|chain| *chain < self.chain && chain + 1 < longest)?;
         Some(Self { chain, ..self })
     }
 }
@@ -371,5 +372,24 @@ impl<'a> Lowerer<'a, '_> {
         resource: usize,
     ) -> Source<'a> {
         Source { schema, path: self.step(parent, name), resource, asked: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reach;
+
+    #[test]
+    fn a_shorter_reach_changes_something() {
+        let whole = Reach { unroll: 1, chain: 64 };
+        let once = Reach { unroll: 0, chain: 64 };
+        let chain = |chain| Some(Reach { unroll: 0, chain });
+        assert_eq!(whole.shorter(1), Some(once));
+        assert_eq!(once.shorter(18), chain(16));
+        assert_eq!(once.shorter(17), chain(8));
+        assert_eq!(once.shorter(3), chain(1));
+        assert_eq!(once.shorter(2), None);
+        assert_eq!(Reach { unroll: 0, chain: 2 }.shorter(64), chain(1));
+        assert_eq!(Reach { unroll: 0, chain: 1 }.shorter(64), None);
     }
 }
