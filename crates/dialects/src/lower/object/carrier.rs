@@ -63,12 +63,8 @@ impl<'a> Lowerer<'a, '_> {
                     continue;
                 }
             };
-            let small = items == Keyword::MaxItems
-                || self
-                    .rules
-                    .min_items_up_to
-                    .is_none_or(|most| facet.original.as_u64().is_some_and(|count| count <= most));
-            if !wrapped && small && self.rules.keywords.of(items) == Verdict::Keep {
+            let taken = self.takes_facet(items, facet.original, TypeSet::ARRAY);
+            if !wrapped && taken && self.rules.keywords.of(items) == Verdict::Keep {
                 node.keywords.push((items.name(), facet.value.clone()));
                 self.change(
                     facet.path,
