@@ -448,3 +448,25 @@ fn an_open_root_without_properties_is_said() {
     let definition = translator.translate_one(&tool).definition.unwrap().to_value();
     assert_eq!(schema_in(&definition).unwrap(), json!({"type": "object", "properties": {}}));
 }
+
+#[test]
+fn keys_that_no_object_may_have_are_not_declared() {
+    let schema = |names: Value| {
+        json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}},
+            "propertyNames": names, "dependentRequired": {"b": ["c", "dd"]}}}})
+    };
+    let declared = |names: Value| {
+        let schema = schema(names);
+        let strict = ALL.iter().find(|translator| translator.dialect().name == "openai-chat-strict").unwrap();
+        let tool = tool_of(&schema);
+        let definition = strict.translate_one(&tool).definition.unwrap().to_value();
+        let lowered = schema_in(&definition).unwrap();
+        let text = lowered["properties"]["a"].to_string();
+        ["b", "c", "dd"].map(|name| text.contains(&format!("\"{name}\":{{")))
+    };
+    assert_eq!(declared(json!(true)), [true, true, true]);
+    assert_eq!(declared(json!({"enum": ["b", "c"]})), [true, true, false]);
+    assert_eq!(declared(json!({"pattern": "^(b|dd)$"})), [true, false, true]);
+    assert_eq!(declared(json!({"maxLength": 1})), [true, true, false]);
+    assert_eq!(declared(json!({"anyOf": [{"maxLength": 1}, {"const": "dd"}]})), [true, true, true]);
+}
