@@ -450,6 +450,24 @@ fn an_open_root_without_properties_is_said() {
 }
 
 #[test]
+fn alternatives_inside_alternatives_of_a_folded_root_are_told() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [
+        {"required": ["a"], "oneOf": [
+            {"description": "by mail", "properties": {"to": {"type": "string"}}, "required": ["to"]},
+            {"properties": {"kind": {"const": "post"}}, "minProperties": 3}
+        ]},
+        {"required": ["b"]}
+    ]});
+    for dialect in ["openai-chat", "gemini", "openai-chat-strict"] {
+        let translator = ALL.iter().find(|translator| translator.dialect().name == dialect).unwrap();
+        let definition = translator.translate_one(&tool_of(&schema)).definition.unwrap().to_value();
+        let text = definition.to_string();
+        let expected = "required: a, exactly one of [by mail (required: to) | kind = post, minProperties: 3] | required: b";
+        assert!(text.contains(expected), "{dialect}: {text}");
+    }
+}
+
+#[test]
 fn keys_that_no_object_may_have_are_not_declared() {
     let schema = |names: Value| {
         json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}},
@@ -469,4 +487,24 @@ fn keys_that_no_object_may_have_are_not_declared() {
     assert_eq!(declared(json!({"pattern": "^(b|dd)$"})), [true, false, true]);
     assert_eq!(declared(json!({"maxLength": 1})), [true, true, false]);
     assert_eq!(declared(json!({"anyOf": [{"maxLength": 1}, {"const": "dd"}]})), [true, true, true]);
+}
+
+#[test]
+fn what_alternatives_inside_alternatives_say_is_told_only_so_far() {
+    let branches: Vec<Value> = (0..60).map(|_| json!({"$ref": "#/$defs/said"})).collect();
+    let schema = json!({
+        "type": "object",
+        "anyOf": [{"required": ["a"], "anyOf": branches}, {"required": ["b"]}],
+        "$defs": {"said": {"description": "x".repeat(1_000), "required": ["c"]}}
+    });
+    let tool = tool_of(&schema);
+    for dialect in ["openai-chat", "gemini"] {
+        let translator = ALL.iter().find(|translator| translator.dialect().name == dialect).unwrap();
+        let translated = translator.translate_one(&tool);
+        let definition = translated.definition.unwrap().to_value();
+        let text = schema_in(&definition).unwrap()["description"].to_string();
+        assert!(text.contains("required: a | required: b"), "{dialect}: {text}");
+        let told = serde_json::to_string(&translated.changes).unwrap();
+        assert!(told.contains("some of their rules are too long to be told"), "{dialect}: {told}");
+    }
 }
