@@ -508,3 +508,34 @@ fn what_alternatives_inside_alternatives_say_is_told_only_so_far() {
         assert!(told.contains("some of their rules are too long to be told"), "{dialect}: {told}");
     }
 }
+
+#[track_caller]
+fn check_definitions(schema: &Value, expected: &[&str]) {
+    let translator = ALL.iter().find(|translator| translator.dialect().name == "openai-chat").unwrap();
+    let tool = tool_of(schema);
+    let translated = translator.translate_one(&tool);
+    let lowered = schema_in(&translated.definition.unwrap().to_value()).unwrap();
+    let mut found: Vec<String> = Vec::new();
+    for table in ["$defs", "definitions"] {
+        let names = lowered.get(table).and_then(Value::as_object).into_iter().flatten();
+        found.extend(names.map(|(name, _)| format!("{table}/{name}")));
+    }
+    assert_eq!(found, expected, "{lowered}");
+    assert_eq!(translated.changes.count(gateway_dialects::Fate::Dropped), 0);
+}
+
+#[test]
+fn definitions_that_nothing_refers_to_any_more_are_left_out() {
+    let branch = |to: &str| json!({"type": "object", "properties": {"p": {"$ref": to}}, "required": ["p"]});
+    let folded = |to: &str| {
+        json!({"type": "object", "anyOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/definitions/B"}],
+            "$defs": {"A": branch(to), "C": {"type": "array", "items": {"$ref": "#/definitions/x~1y"}}, "D": {"type": "string"}},
+            "definitions": {"B": branch(to), "x/y": {"type": "string", "$anchor": "here"}}})
+    };
+    check_definitions(&folded("#/$defs/D"), &["$defs/D"]);
+    check_definitions(&folded("#/$defs/C"), &["$defs/C", "definitions/x/y"]);
+    check_definitions(&folded("#/$defs/C/items"), &["$defs/C", "definitions/x/y"]);
+    // Nothing was folded: nothing is left out.
+    let plain = json!({"type": "object", "properties": {"a": {"type": "string"}}, "$defs": {"A": {"type": "string"}}});
+    check_definitions(&plain, &["$defs/A"]);
+}
