@@ -140,12 +140,13 @@ fn replacements<'n>(
     for (name, clean) in illegal.iter().zip(&cleaned) {
         let clashes =
             |name: &str, given: &BTreeSet<String>| given.contains(part(name)) || is_taken(part(name));
-        let unique = wanted.get(part(clean)) == Some(&1) && !clashes(clean, &given) && rule.allows(clean);
-        let mut candidate = if unique { clean.clone() } else { rule.hashed(clean, name, 0) };
+        let mut free = wanted.get(part(clean)) == Some(&1) && !clashes(clean, &given) && rule.allows(clean);
+        let mut candidate = clean.clone();
         let mut attempt = 0;
-        while clashes(&candidate, &given) {
-            attempt += 1;
+        while !free {
             candidate = rule.hashed(clean, name, attempt);
+            free = !clashes(&candidate, &given);
+            attempt += 1;
         }
         given.insert(part(&candidate).to_owned());
         legal.push((*name, candidate));
@@ -207,16 +208,7 @@ impl<'a, 'r> KeyTable<'a, 'r> {
         illegal.dedup();
         // To look through the keys a few times takes less time than to sort them.
         if illegal.len() <= 8 {
-            return replacements(self.rule, &illegal, stem, |name| {
-                legal.iter().any(|key| {
-                    // Nearly every key is told apart by its length and its end.
-                    key.len() == name.len() && *key == name
-                        || key.len() > name.len() && key.ends_with('_') && stem(key) == name
-                })
-            });
-        }
-        for key in &mut legal {
-            *key = stem(key);
+            return replacements(self.rule, &illegal, stem, |name| legal.contains(&name));
         }
         legal.sort_unstable();
         replacements(self.rule, &illegal, stem, |name| legal.binary_search(&name).is_ok())
@@ -226,13 +218,13 @@ impl<'a, 'r> KeyTable<'a, 'r> {
 /// A key without the underscores behind it. Undeclared keys that look like a renamed one travel with one more of them, so no
 /// two keys of a schema may differ in these alone once one of them is renamed.
 pub(crate) fn stem(key: &str) -> &str {
-    key.trim_end_matches('_')
+    if key.ends_with('_') { key.trim_end_matches('_') } else { key }
 }
 
 /// Every key that could be a property: all keys of all objects, which is more than needed and never too little.
 struct Keys<'a, 't> {
     table: &'t KeyTable<'a, 't>,
-    /// In no order, and some of them several times.
+    /// Stems, in no order, and some of them several times.
     legal: Vec<&'a str>,
     illegal: Vec<&'a str>,
 }
@@ -240,7 +232,7 @@ struct Keys<'a, 't> {
 impl<'a> Keys<'a, '_> {
     fn add(&mut self, key: &'a str) {
         let legal = self.table.rule.allows_in(self.table.alphabet, key);
-        if legal { self.legal.push(key) } else { self.illegal.push(key) }
+        if legal { self.legal.push(stem(key)) } else { self.illegal.push(key) }
     }
 
     fn collect(&mut self, value: &'a Value) {

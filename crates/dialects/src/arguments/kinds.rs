@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::schema::refs::percent_decoded;
+
 /// References followed in a row before giving up.
 const MAX_HOPS: u32 = 16;
 /// Schemas looked at before one is taken to accept everything: references can make a short schema endless.
@@ -130,28 +132,6 @@ pub(crate) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
         current = target;
     }
     &Value::Bool(true)
-}
-
-pub(super) fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        if let (b'%', Some(code)) = (first, tail.get(..2).and_then(hex_byte)) {
-            bytes.push(code);
-            rest = tail.get(2..).unwrap_or_default();
-        } else {
-            bytes.push(first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
-}
-
-fn hex_byte(digits: &[u8]) -> Option<u8> {
-    u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 /// What a person calls this kind of value.

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{
     issues::child,
-    kinds::percent_decoded,
     validate::{Omission, OmissionKind},
 };
+use crate::schema::refs::percent_decoded;
 
 /// Keywords that say something else without another one: what they look at is what the other one left.
 const COUNTS_ON: [(&str, &[&str]); 5] = [

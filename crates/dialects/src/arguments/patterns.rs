@@ -11,10 +11,10 @@ use super::{
     compile::library_options,
     expression::Tree,
     issues::child,
-    kinds::percent_decoded,
     omit::{holds_names, holds_values},
     search::{MAX_INSTRUCTIONS, OutOfSteps, Program},
 };
+use crate::schema::refs::percent_decoded;
 
 /// States of an automaton that look at one byte in the time of one step.
 const STATES_PER_STEP: u64 = 128;

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::{kinds::percent_decoded, patterns::Survey};
+use super::patterns::Survey;
+use crate::schema::refs::percent_decoded;
 
 /// Schemas that a document may have when all references are written out.
 const MAX_UNFOLDED: u64 = 10_000;

@@ -56,6 +56,14 @@ struct Folded<'a> {
     description: Option<Cow<'a, str>>,
     /// Rules of it that are not about single properties.
     rules: Vec<(&'a str, &'a Value)>,
+    /// Its own unions.
+    choices: Vec<Choice<'a>>,
+}
+
+/// A union, and its alternatives.
+struct Choice<'a> {
+    keyword: Keyword,
+    branches: Vec<Folded<'a>>,
 }
 
 impl<'a> Lowerer<'a, '_> {
@@ -104,11 +112,13 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
             let mut reason = "properties of all alternatives together, their rules in the description";
-            if let Some((conditions, cut)) = conditions(&branches, &view.objects) {
-                let rule = if union.keyword == Keyword::OneOf { "exactly one of" } else { "at least one of" };
-                let sentence = format!("{rule} these must hold: {}", conditions.join(" | "));
+            let choice = Choice { keyword: union.keyword, branches };
+            let mut room = Room { left: LONGEST_CONDITIONS, cut: false };
+            let base: Vec<&ObjectPart<'a>> = view.objects.iter().collect();
+            if let Some(conditions) = conditions(&choice.branches, &base, &mut room) {
+                let sentence = format!("{} these must hold: {}", choice.rule(), conditions.join(" | "));
                 view.notes.push(Note::Sentence(Cow::Owned(sentence)));
-                if cut {
+                if room.cut {
                     reason = "properties of all alternatives together; some of their rules are too long to be told";
                 }
             }
@@ -140,20 +150,23 @@ impl<'a> Lowerer<'a, '_> {
         }
         let mut alternatives = vec![parts.clone()];
         let mut unsaid = std::mem::take(&mut view.conditional);
+        let mut choices = Vec::new();
         for union in std::mem::take(&mut view.unions) {
             let branches = self.branches(&union);
             let before = unsaid.len();
             let most = MOST_ALTERNATIVES / alternatives.len().max(1);
             let mut inner = Vec::with_capacity(union.branches.len().min(most));
+            let mut choice = Choice { keyword: union.keyword, branches: Vec::new() };
             let mut said = depth > 0;
             for branch in &branches {
                 if !said || self.branches_left <= MOST_BRANCHES / 2 {
                     said = false;
                     break;
                 }
-                if let Some(folded) = self.fold_branch(*branch, depth - 1) {
-                    inner.extend(folded.alternatives);
-                    unsaid.extend(folded.unsaid);
+                if let Some(mut folded) = self.fold_branch(*branch, depth - 1) {
+                    inner.append(&mut folded.alternatives);
+                    unsaid.append(&mut folded.unsaid);
+                    choice.branches.push(folded);
                 }
                 said = inner.len() <= most;
             }
@@ -167,8 +180,10 @@ impl<'a> Lowerer<'a, '_> {
                 .iter()
                 .flat_map(|before| inner.iter().map(move |more| [before.as_slice(), more].concat()))
                 .collect();
+            choices.push(choice);
         }
-        (!alternatives.is_empty()).then_some(Folded { parts, alternatives, unsaid, description, rules })
+        let folded = Folded { parts, alternatives, unsaid, description, rules, choices };
+        (!folded.alternatives.is_empty()).then_some(folded)
     }
 
     /// What a schema says, without reporting on it.
@@ -298,25 +313,53 @@ fn can_declare(schema: &Value) -> bool {
 /// Characters of what tells alternatives apart.
 const LONGEST_CONDITIONS: usize = 8_000;
 
+/// What may still be told.
+struct Room {
+    left: usize,
+    /// Whether some rules are too long to be told.
+    cut: bool,
+}
+
+impl Choice<'_> {
+    fn rule(&self) -> &'static str {
+        if self.keyword == Keyword::OneOf { "exactly one of" } else { "at least one of" }
+    }
+}
+
 /// What each alternative asks for, in words; `None` where one of them asks for nothing, so that nothing is asked for. What holds beside
-/// the alternatives is `base`. And whether some rules are too long to be told.
-fn conditions(branches: &[Folded<'_>], base: &[ObjectPart<'_>]) -> Option<(Vec<String>, bool)> {
+/// the alternatives is `base`.
+fn conditions(branches: &[Folded<'_>], base: &[&ObjectPart<'_>], room: &mut Room) -> Option<Vec<String>> {
     let mut asks = true;
     let mut described = false;
-    let mut cut = false;
-    let mut left = LONGEST_CONDITIONS;
     let mut words = Vec::with_capacity(branches.len());
     let said = Declarations::of(branches, base);
     for (index, branch) in branches.iter().enumerate() {
         let mut rules = demands(&branch.parts);
         for rule in distinctions(index, branch, &said) {
             // What follows may make no sense without it.
-            let Some(rest) = left.checked_sub(rule.len()) else {
-                cut = true;
+            let Some(rest) = room.left.checked_sub(rule.len()) else {
+                room.cut = true;
                 break;
             };
-            left = rest;
+            room.left = rest;
             rules.push(rule);
+        }
+        for choice in &branch.choices {
+            if room.cut {
+                break;
+            }
+            let base: Vec<&ObjectPart<'_>> = base.iter().copied().chain(&branch.parts).collect();
+            let before = room.left;
+            let Some(inner) = conditions(&choice.branches, &base, room) else { continue };
+            let rule = format!("{} [{}]", choice.rule(), inner.join(" | "));
+            // Words of the alternatives count as well here: references can repeat them.
+            match before.checked_sub(rule.len()) {
+                Some(left) => {
+                    room.left = left;
+                    rules.push(rule);
+                }
+                None => room.cut = true,
+            }
         }
         asks &= !rules.is_empty() || !branch.declares_nothing();
         described |= branch.description.is_some() || !rules.is_empty();
@@ -328,7 +371,7 @@ fn conditions(branches: &[Folded<'_>], base: &[ObjectPart<'_>]) -> Option<(Vec<S
             (None, None) => "no further rule".to_owned(),
         });
     }
-    (described && asks).then_some((words, cut))
+    (described && asks).then_some(words)
 }
 
 /// The values that an alternative fixes, and the properties that it wants.
@@ -372,14 +415,16 @@ struct Declaration<'a> {
 }
 
 impl<'a> Declarations<'a> {
-    fn of(branches: &'a [Folded<'_>], base: &'a [ObjectPart<'_>]) -> Self {
+    fn of(branches: &'a [Folded<'_>], base: &[&'a ObjectPart<'_>]) -> Self {
         let mut said: HashMap<&'a str, Vec<Declaration<'a>>> = HashMap::new();
-        let branches = branches.iter().enumerate();
-        let parts =
-            branches.flat_map(|(index, branch)| branch.parts.iter().map(move |part| (Some(index), part)));
-        for (by, part) in base.iter().map(|part| (None, part)).chain(parts) {
-            for (name, schema) in part.properties.into_iter().flatten() {
-                let known = said.entry(name).or_default();
+        let always = |name: &str| {
+            let schema = base.iter().find_map(|part| part.properties?.member(name))?;
+            Some(Declaration { by: None, rules: rules_of(schema) })
+        };
+        for (index, branch) in branches.iter().enumerate() {
+            let by = Some(index);
+            for (name, schema) in branch.parts.iter().filter_map(|part| part.properties).flatten() {
+                let known = said.entry(name).or_insert_with(|| always(name).into_iter().collect());
                 let rules = rules_of(schema);
                 if known.len() < 2 && known.iter().all(|other| other.by != by && other.rules != rules) {
                     known.push(Declaration { by, rules });

@@ -364,8 +364,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             return;
         };
-        let times = self.active.iter().filter(|active| std::ptr::eq(**active, target.schema)).count();
-        if times > self.reach.unroll || self.active.len() > self.reach.chain {
+        if !self.follow(target) {
             view.cut = true;
             self.change(
                 source.path,
@@ -377,9 +376,18 @@ impl<'a> Lowerer<'a, '_> {
             return;
         }
         self.change(source.path, "$ref", original, Fate::Rewritten, "written out");
+        self.gather(Source { asked: source.asked, ..target }, view);
+    }
+
+    /// Steps into `target`; `false` where it is not written out there.
+    pub(super) fn follow(&mut self, target: Source<'a>) -> bool {
+        let times = self.active.iter().filter(|active| std::ptr::eq(**active, target.schema)).count();
+        if times > self.reach.unroll || self.active.len() > self.reach.chain {
+            return false;
+        }
         self.active.push(target.schema);
         self.longest = self.longest.max(self.active.len());
-        self.gather(Source { asked: source.asked, ..target }, view);
+        true
     }
 }
 

@@ -4,6 +4,7 @@ mod array;
 mod definition;
 mod edit;
 mod fold;
+mod foresee;
 mod gather;
 mod guard;
 mod node;
@@ -25,7 +26,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::{Dialect, Limits, Lowering, SchemaRules};
+use crate::dialect::{Dialect, Limits, Lowering, RefStyle, SchemaRules};
 use crate::json::Json;
 use crate::names::KeyTable;
 use crate::options::{Defaults, Options};
@@ -170,13 +171,13 @@ pub(crate) fn lower<'a>(
     let mut reach = Reach { unroll: dialect.schema.unroll, chain: LONGEST_CHAIN };
     let mut known = Findings::default();
     loop {
-        let Attempt { lowered, nodes, longest, found } =
+        let Attempt { lowered, nodes, longest, found, reach: tried } =
             lower_once(schema, size, dialect, options, reach, room, &known);
         // Ends, because what is known only grows.
         if known.learn(found) {
             continue;
         }
-        match reach.shorter(longest) {
+        match tried.shorter(longest) {
             Some(shorter) if nodes > room => reach = shorter,
             _ => return lowered,
         }
@@ -202,7 +203,8 @@ impl Reach {
         if let Some(unroll) = self.unroll.checked_sub(1) {
             return Some(Self { unroll, ..self });
         }
-        let chain = [16, 8, 4, 2, 1].into_iter().find(|chain| *chain < longest.min(self.chain))?;
+        // A chain ends with one reference more than it may have before that: a limit that no chain has met changes nothing.
+        let chain = [16, 8, 4, 2, 1].into_iter().find(|chain| *chain < self.chain && chain + 1 < longest)?;
         Some(Self { chain, ..self })
     }
 }
@@ -213,6 +215,8 @@ struct Attempt<'a> {
     nodes: usize,
     /// The most references that were inside one another.
     longest: usize,
+    /// How far references were written out: not further than was asked for.
+    reach: Reach,
     found: Findings,
 }
 
@@ -254,7 +258,7 @@ fn lower_once<'a>(
     let mut changes = Changes::with_room(size.nodes);
     let draft = Draft::of(schema);
     let resolver = Resolver::new(schema, size.has_ids, draft.ref_hides_siblings, &mut changes.paths);
-    let state = Lowerer {
+    let mut state = Lowerer {
         rules: &dialect.schema,
         limits: &dialect.limits,
         options,
@@ -296,15 +300,19 @@ fn lower_once<'a>(
                 tool_notes: Vec::new(),
                 excess: None,
             };
-            Attempt { lowered, nodes: 0, longest: 0, found: Findings::default() }
+            Attempt { lowered, nodes: 0, longest: 0, reach, found: Findings::default() }
         }
         Lowering::Edit => {
             let (lowered, found) = state.edit_root();
-            Attempt { lowered, nodes: 0, longest: 0, found }
+            Attempt { lowered, nodes: 0, longest: 0, reach, found }
         }
         Lowering::Rebuild => {
+            if size.has_references && dialect.schema.refs == RefStyle::Inline && dialect.limits.depth == 0 {
+                state.foresee();
+            }
+            let reach = state.reach;
             let (lowered, nodes, longest) = state.rebuild_root(dialect.tool.omit_empty_schema);
-            Attempt { lowered, nodes, longest, found: Findings::default() }
+            Attempt { lowered, nodes, longest, reach, found: Findings::default() }
         }
     }
 }
@@ -371,5 +379,51 @@ impl<'a> Lowerer<'a, '_> {
         resource: usize,
     ) -> Source<'a> {
         Source { schema, path: self.step(parent, name), resource, asked: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Findings, Reach, lower_once, scan};
+    use crate::dialect::Dialects;
+    use crate::options::Options;
+
+    #[track_caller]
+    fn check_first_try(schema: &serde_json::Value, expected: Reach) {
+        let dialect = Dialects::builtin().get("gemini").unwrap();
+        let options = Options::default();
+        let size = scan(schema, &options.budget).unwrap();
+        let room = 256 + 4 * size.nodes;
+        let whole = Reach { unroll: 1, chain: 64 };
+        let tried = lower_once(schema, &size, &dialect, &options, whole, room, &Findings::default());
+        assert_eq!(tried.reach, expected);
+    }
+
+    #[test]
+    fn what_would_be_too_large_is_not_tried() {
+        let again = json!({"$ref": "#/$defs/node"});
+        let narrow = json!({"type": "object", "properties": {"next": again}});
+        let wide: serde_json::Map<_, _> =
+            (0..20).map(|number| (format!("next{number}"), again.clone())).collect();
+        let wide = json!({"type": "object", "properties": wide});
+        let rooted = |node| json!({"type": "object", "properties": {"root": again}, "$defs": {"node": node}});
+        check_first_try(&rooted(narrow), Reach { unroll: 1, chain: 64 });
+        check_first_try(&rooted(wide), Reach { unroll: 0, chain: 64 });
+    }
+
+    #[test]
+    fn a_shorter_reach_changes_something() {
+        let whole = Reach { unroll: 1, chain: 64 };
+        let once = Reach { unroll: 0, chain: 64 };
+        let chain = |chain| Some(Reach { unroll: 0, chain });
+        assert_eq!(whole.shorter(1), Some(once));
+        assert_eq!(once.shorter(18), chain(16));
+        assert_eq!(once.shorter(17), chain(8));
+        assert_eq!(once.shorter(3), chain(1));
+        assert_eq!(once.shorter(2), None);
+        assert_eq!(Reach { unroll: 0, chain: 2 }.shorter(64), chain(1));
+        assert_eq!(Reach { unroll: 0, chain: 1 }.shorter(64), None);
     }
 }

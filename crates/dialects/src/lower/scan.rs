@@ -13,6 +13,8 @@ pub(crate) struct Size {
     pub(crate) bytes: usize,
     /// Whether there are ids or anchors below the root.
     pub(crate) has_ids: bool,
+    /// Whether there are references.
+    pub(crate) has_references: bool,
 }
 
 /// Which limit a schema exceeds.
@@ -75,6 +77,7 @@ fn visit(value: &Value, seen: Seen, levels: usize, budget: &Budget, size: &mut S
                         Value::String(_) => {
                             size.has_ids |=
                                 matches!(key.as_str(), "$id" | "id" | "$anchor" | "$dynamicAnchor");
+                            size.has_references |= key == "$ref";
                         }
                         _ => {}
                     }

@@ -98,14 +98,15 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Whether the dialect takes this very value of a keyword that it knows.
-    fn takes_facet(&self, keyword: Keyword, value: &Value, types: TypeSet) -> bool {
+    pub(super) fn takes_facet(&self, keyword: Keyword, value: &Value, types: TypeSet) -> bool {
         match (keyword, value) {
             (Keyword::Pattern, Value::String(text)) => pattern::takes(self.rules.patterns, text),
             (Keyword::Format, Value::String(format)) => self.takes_format(format, types),
-            (Keyword::MinItems, value) => self
-                .rules
-                .min_items_up_to
-                .is_none_or(|most| value.as_u64().is_some_and(|count| count <= most)),
+            (Keyword::MinItems, value) => {
+                let most = self.rules.min_items_up_to;
+                most.is_none_or(|most| value.as_u64().is_some_and(|count| count <= most))
+                    && self.takes_number(keyword, value)
+            }
             _ => self.takes_number(keyword, value),
         }
     }

@@ -15,7 +15,7 @@ use crate::schema::{Keyword, Source, TypeSet};
 use crate::text::Note;
 
 /// Branches that one position may have after all unions of it are multiplied.
-const MOST_BRANCHES: usize = 64;
+pub(super) const MOST_BRANCHES: usize = 64;
 
 /// One alternative of a union.
 pub(crate) struct Alternative<'a> {

@@ -32,7 +32,7 @@ pub(crate) fn is_bound(keyword: Keyword) -> bool {
 }
 
 /// Whether `value` keeps the rule; rules about other types say nothing.
-pub(super) fn holds(keyword: Keyword, bound: &Value, value: &Value) -> bool {
+pub(crate) fn holds(keyword: Keyword, bound: &Value, value: &Value) -> bool {
     match (value, bound) {
         (Value::String(text), Value::String(pattern)) if keyword == Keyword::Pattern => {
             matches(pattern, text)

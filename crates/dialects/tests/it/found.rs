@@ -448,3 +448,94 @@ fn an_open_root_without_properties_is_said() {
     let definition = translator.translate_one(&tool).definition.unwrap().to_value();
     assert_eq!(schema_in(&definition).unwrap(), json!({"type": "object", "properties": {}}));
 }
+
+#[test]
+fn alternatives_inside_alternatives_of_a_folded_root_are_told() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [
+        {"required": ["a"], "oneOf": [
+            {"description": "by mail", "properties": {"to": {"type": "string"}}, "required": ["to"]},
+            {"properties": {"kind": {"const": "post"}}, "minProperties": 3}
+        ]},
+        {"required": ["b"]}
+    ]});
+    for dialect in ["openai-chat", "gemini", "openai-chat-strict"] {
+        let translator = ALL.iter().find(|translator| translator.dialect().name == dialect).unwrap();
+        let definition = translator.translate_one(&tool_of(&schema)).definition.unwrap().to_value();
+        let text = definition.to_string();
+        let expected = "required: a, exactly one of [by mail (required: to) | kind = post, minProperties: 3] | required: b";
+        assert!(text.contains(expected), "{dialect}: {text}");
+    }
+}
+
+#[test]
+fn keys_that_no_object_may_have_are_not_declared() {
+    let schema = |names: Value| {
+        json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}},
+            "propertyNames": names, "dependentRequired": {"b": ["c", "dd"]}}}})
+    };
+    let declared = |names: Value| {
+        let schema = schema(names);
+        let strict = ALL.iter().find(|translator| translator.dialect().name == "openai-chat-strict").unwrap();
+        let tool = tool_of(&schema);
+        let definition = strict.translate_one(&tool).definition.unwrap().to_value();
+        let lowered = schema_in(&definition).unwrap();
+        let text = lowered["properties"]["a"].to_string();
+        ["b", "c", "dd"].map(|name| text.contains(&format!("\"{name}\":{{")))
+    };
+    assert_eq!(declared(json!(true)), [true, true, true]);
+    assert_eq!(declared(json!({"enum": ["b", "c"]})), [true, true, false]);
+    assert_eq!(declared(json!({"pattern": "^(b|dd)$"})), [true, false, true]);
+    assert_eq!(declared(json!({"maxLength": 1})), [true, true, false]);
+    assert_eq!(declared(json!({"anyOf": [{"maxLength": 1}, {"const": "dd"}]})), [true, true, true]);
+}
+
+#[test]
+fn what_alternatives_inside_alternatives_say_is_told_only_so_far() {
+    let branches: Vec<Value> = (0..60).map(|_| json!({"$ref": "#/$defs/said"})).collect();
+    let schema = json!({
+        "type": "object",
+        "anyOf": [{"required": ["a"], "anyOf": branches}, {"required": ["b"]}],
+        "$defs": {"said": {"description": "x".repeat(1_000), "required": ["c"]}}
+    });
+    let tool = tool_of(&schema);
+    for dialect in ["openai-chat", "gemini"] {
+        let translator = ALL.iter().find(|translator| translator.dialect().name == dialect).unwrap();
+        let translated = translator.translate_one(&tool);
+        let definition = translated.definition.unwrap().to_value();
+        let text = schema_in(&definition).unwrap()["description"].to_string();
+        assert!(text.contains("required: a | required: b"), "{dialect}: {text}");
+        let told = serde_json::to_string(&translated.changes).unwrap();
+        assert!(told.contains("some of their rules are too long to be told"), "{dialect}: {told}");
+    }
+}
+
+#[track_caller]
+fn check_definitions(schema: &Value, expected: &[&str]) {
+    let translator = ALL.iter().find(|translator| translator.dialect().name == "openai-chat").unwrap();
+    let tool = tool_of(schema);
+    let translated = translator.translate_one(&tool);
+    let lowered = schema_in(&translated.definition.unwrap().to_value()).unwrap();
+    let mut found: Vec<String> = Vec::new();
+    for table in ["$defs", "definitions"] {
+        let names = lowered.get(table).and_then(Value::as_object).into_iter().flatten();
+        found.extend(names.map(|(name, _)| format!("{table}/{name}")));
+    }
+    assert_eq!(found, expected, "{lowered}");
+    assert_eq!(translated.changes.count(gateway_dialects::Fate::Dropped), 0);
+}
+
+#[test]
+fn definitions_that_nothing_refers_to_any_more_are_left_out() {
+    let branch = |to: &str| json!({"type": "object", "properties": {"p": {"$ref": to}}, "required": ["p"]});
+    let folded = |to: &str| {
+        json!({"type": "object", "anyOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/definitions/B"}],
+            "$defs": {"A": branch(to), "C": {"type": "array", "items": {"$ref": "#/definitions/x~1y"}}, "D": {"type": "string"}},
+            "definitions": {"B": branch(to), "x/y": {"type": "string", "$anchor": "here"}}})
+    };
+    check_definitions(&folded("#/$defs/D"), &["$defs/D"]);
+    check_definitions(&folded("#/$defs/C"), &["$defs/C", "definitions/x/y"]);
+    check_definitions(&folded("#/$defs/C/items"), &["$defs/C", "definitions/x/y"]);
+    // Nothing was folded: nothing is left out.
+    let plain = json!({"type": "object", "properties": {"a": {"type": "string"}}, "$defs": {"A": {"type": "string"}}});
+    check_definitions(&plain, &["$defs/A"]);
+}

@@ -209,3 +209,27 @@ fn collect_descriptions(value: &Value, texts: &mut Vec<String>) {
         _ => {}
     }
 }
+
+#[test]
+fn counts_beyond_what_grammars_take_are_told_in_words() {
+    let many = 4_294_967_296_u64;
+    let dialects = Dialects::builtin();
+    let translator = Translator::new(&dialects, "openai-chat-strict", Options::default()).unwrap();
+    let schema = |count: u64| {
+        json!({"type": "object", "properties": {
+            "list": {"type": "array", "items": {"type": "string"}, "minItems": count},
+            "map": {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": count}
+        }, "required": ["list", "map"]})
+    };
+    let (few, many) = (tool(&schema(2)), tool(&schema(many)));
+    let written = parameters(&translator.translate_one(&few));
+    for name in ["list", "map"] {
+        assert_eq!(written["properties"][name]["minItems"], 2, "{written}");
+    }
+    let written = parameters(&translator.translate_one(&many));
+    for name in ["list", "map"] {
+        assert_eq!(written["properties"][name].get("minItems"), None, "{written}");
+        let text = written["properties"][name]["description"].as_str().unwrap();
+        assert!(text.contains("4294967296"), "{text}");
+    }
+}

@@ -3,6 +3,7 @@
 mod children;
 mod references;
 mod root;
+mod tables;
 mod values;
 
 use super::Lowerer;

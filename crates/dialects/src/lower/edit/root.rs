@@ -3,6 +3,7 @@
 use super::super::object::PropertyKinds as Kinds;
 use super::super::view::{ObjectPart, View};
 use super::super::{Excess, Findings, LoweredSchema, Lowerer};
+use super::tables::each_reference;
 use super::{Entries, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
@@ -255,19 +256,8 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(text) = compose(self.rules.text, description, &view.notes) {
             out.push((Cow::Borrowed("description"), Json::Text(text)));
         }
-        let tables: &[&'static str] =
-            if self.rules.refs == RefStyle::Defs { &[] } else { &["$defs", "definitions"] };
-        for table in tables {
-            if let Some(Value::Object(definitions)) = self.root.member(table) {
-                let list = self.step(PathId::ROOT, table);
-                let mut written = Vec::with_capacity(definitions.len());
-                for (name, schema) in definitions {
-                    let path = self.step(list, name);
-                    let edited = self.edit(Source { schema, path, resource: 0, asked: false });
-                    written.push((Cow::Borrowed(name.as_str()), edited.json));
-                }
-                out.push((Cow::Borrowed(*table), Json::Object(written)));
-            }
+        if self.rules.refs != RefStyle::Defs {
+            self.edit_tables(&mut out);
         }
         Json::Object(out)
     }
@@ -371,34 +361,11 @@ fn keep_used<'a>(schema: &Entries<'a>, definitions: &mut Entries<'a>) {
 }
 
 fn collect_references(json: &Json<'_>, found: &mut Vec<String>) {
-    match json {
-        Json::Object(entries) => {
-            for (name, value) in entries {
-                note_reference(name, value.as_str(), found);
-                collect_references(value, found);
-            }
+    each_reference(json, &mut |keyword, target| {
+        if let ("$ref", Some(name)) = (keyword, target.strip_prefix("#/$defs/"))
+            && !found.iter().any(|known| known == name)
+        {
+            found.push(name.to_owned());
         }
-        Json::Same(Value::Object(map)) => {
-            for (name, value) in map {
-                note_reference(name, value.as_str(), found);
-                collect_references(&Json::Same(value), found);
-            }
-        }
-        Json::Array(items) => items.iter().for_each(|item| collect_references(item, found)),
-        Json::Same(Value::Array(items)) => {
-            for item in items {
-                collect_references(&Json::Same(item), found);
-            }
-        }
-        Json::Same(_) | Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
-    }
-}
-
-fn note_reference(keyword: &str, value: Option<&str>, found: &mut Vec<String>) {
-    if keyword == "$ref"
-        && let Some(name) = value.and_then(|target| target.strip_prefix("#/$defs/"))
-        && !found.iter().any(|known| known == name)
-    {
-        found.push(name.to_owned());
-    }
+    });
 }

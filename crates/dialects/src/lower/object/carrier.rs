@@ -28,15 +28,7 @@ impl<'a> Lowerer<'a, '_> {
             return self.hoist(view, place, Self::lower_object);
         }
         for part in parts {
-            if let Some(additional) = part.additional {
-                self.change(
-                    part.path,
-                    "additionalProperties",
-                    Some(additional),
-                    Fate::Encoded,
-                    "a list of entries",
-                );
-            }
+            self.report_additional(part, Fate::Encoded, "a list of entries");
             if part.patterns.is_some() {
                 let original = part.schema.member("patternProperties");
                 match original {
@@ -71,12 +63,8 @@ impl<'a> Lowerer<'a, '_> {
                     continue;
                 }
             };
-            let small = items == Keyword::MaxItems
-                || self
-                    .rules
-                    .min_items_up_to
-                    .is_none_or(|most| facet.original.as_u64().is_some_and(|count| count <= most));
-            if !wrapped && small && self.rules.keywords.of(items) == Verdict::Keep {
+            let taken = self.takes_facet(items, facet.original, TypeSet::ARRAY);
+            if !wrapped && taken && self.rules.keywords.of(items) == Verdict::Keep {
                 node.keywords.push((items.name(), facet.value.clone()));
                 self.change(
                     facet.path,
@@ -98,6 +86,13 @@ impl<'a> Lowerer<'a, '_> {
         view.facets = counts;
         self.write_facets(view, TypeSet::OBJECT, &mut node);
         Lowered::new(node, Codec::Entries(Box::new(Entries { value: value.codec, wrapped })))
+    }
+
+    /// What became of the rule of `part` for other properties, where it has one.
+    fn report_additional(&mut self, part: &ObjectPart<'a>, fate: Fate, reason: &'static str) {
+        if let Some(additional) = part.additional {
+            self.change(part.path, "additionalProperties", Some(additional), fate, reason);
+        }
     }
 
     /// `[{"key": …, "value": …}]`, in `{"entries": …}` where `wrapped`.
@@ -198,15 +193,7 @@ impl<'a> Lowerer<'a, '_> {
             wire.push('_');
         }
         for part in parts {
-            if let Some(additional) = part.additional {
-                self.change(
-                    part.path,
-                    "additionalProperties",
-                    Some(additional),
-                    Fate::Encoded,
-                    "a list of entries",
-                );
-            }
+            self.report_additional(part, Fate::Encoded, "a list of entries");
             if part.patterns.is_some()
                 && let Some(value) = part.schema.member("patternProperties")
             {
@@ -291,15 +278,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             Additional::Declared => {
                 for part in parts {
-                    if let Some(additional) = part.additional {
-                        self.change(
-                            part.path,
-                            "additionalProperties",
-                            Some(additional),
-                            Fate::Rewritten,
-                            "only declared properties can be written",
-                        );
-                    }
+                    self.report_additional(part, Fate::Rewritten, "only declared properties can be written");
                 }
                 return Rest::Same;
             }
@@ -374,15 +353,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             allowed @ Undeclared::Allowed { .. } => {
                 for part in parts.iter().filter(|part| part.patterns.is_some()) {
-                    if let Some(additional) = part.additional {
-                        self.change(
-                            part.path,
-                            "additionalProperties",
-                            Some(additional),
-                            Fate::Rewritten,
-                            "what the patterns admit is said here",
-                        );
-                    }
+                    self.report_additional(part, Fate::Rewritten, "what the patterns admit is said here");
                 }
                 let value = self.lower_undeclared(allowed, inside);
                 if value.node.free && value.node.description.is_none() {

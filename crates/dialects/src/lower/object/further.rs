@@ -1,10 +1,11 @@
 //! Keys that an object is about without declaring them: where objects are closed, they must get through all the same.
 
 use super::super::Lowerer;
-use super::super::view::ObjectPart;
+use super::super::view::{Facet, ObjectPart};
 use super::members::{Property, Said, Undeclared, named};
+use crate::plan::is_kept;
 use crate::report::{Fate, PathId};
-use crate::schema::{Members, Source};
+use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -107,6 +108,9 @@ impl<'a> Lowerer<'a, '_> {
         }
         let known: HashSet<&'a str> = properties.iter().map(|property| property.name).collect();
         for mention in further.mentions.iter().filter(|mention| !known.contains(mention.name)) {
+            if said.parts.iter().any(|part| self.forbids_key(part, mention.name)) {
+                continue;
+            }
             if let Some(described) = self.described(said, mention.name, true) {
                 let reason = "speaks of a property that is not declared: declared";
                 self.change(mention.path, mention.keyword, None, Fate::Rewritten, reason);
@@ -116,6 +120,22 @@ impl<'a> Lowerer<'a, '_> {
         if (further.crowded || further.many) && matches!(undeclared, Undeclared::Unsaid) {
             *undeclared = Undeclared::anything();
         }
+    }
+
+    /// Whether no key that `propertyNames` takes is called `name`.
+    fn forbids_key(&mut self, part: &ObjectPart<'a>, name: &str) -> bool {
+        let Some(schema) = part.names else { return false };
+        let source = self.source(schema, part.path, "propertyNames", part.resource);
+        let view = self.glimpse(source);
+        let listed = |values: &Vec<&Value>| values.iter().any(|value| value.as_str() == Some(name));
+        let breaks = |facet: &Facet<'a>| match (facet.keyword, facet.original) {
+            (Keyword::Pattern, Value::String(pattern)) => self.fits(pattern, name) == Some(false),
+            (keyword, bound) => !is_kept(keyword, bound, &Value::from(name)),
+        };
+        view.impossible
+            || !view.types.contains(TypeSet::STRING)
+            || view.values.as_ref().is_some_and(|values| !listed(values))
+            || view.facets.iter().any(breaks)
     }
 
     /// The keys that `propertyNames` lists.
