@@ -4,7 +4,7 @@
 //! in places that the template names: `["log", "--author={author}", "--", "{path}"]`. A place is one argument of the
 //! program or a part of one, whatever its value is. A value never becomes an option by surprise: where it would stand
 //! first in its argument and begins with `-`, the call is refused, unless `--` stands before it in the template. Nor does a
-//! value become code: a place in what a shell or another interpreter is told to run is refused.
+//! value become code: a place in what a shell or another interpreter is told to run, or for a program, is refused.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::endpoint::ANSWER_BYTES;
 use super::handler::{object, result_of, text_result};
-use super::interpreter::place_in_code;
+use super::interpreter::{Misplaced, misplaced};
 use crate::connection::{Process, Program};
 
 /// How long the streams of a program are read once it has ended, with all that could be found of what it started.
@@ -68,11 +68,20 @@ impl CommandHandler {
         }
         let read = |group: &Vec<String>| group.iter().map(|text| Template::parse(text)).collect();
         let groups: Vec<Vec<Template>> = groups.iter().map(read).collect::<Result<_, String>>()?;
-        if let Some(place) = place_in_code(command, groups.iter().flatten()) {
-            return Err(format!(
-                "`{{{place}}}` stands in code, so that whoever calls could run anything; give it as an argument behind the \
-                 code, which a shell knows as \"$1\""
-            ));
+        if let Some(misplaced) = misplaced(command, groups.iter().flatten()) {
+            return Err(match misplaced {
+                Misplaced::Code(place) => format!(
+                    "`{{{place}}}` stands in code, so that whoever calls could run anything; give it as an argument behind \
+                     the code, which a shell knows as \"$1\""
+                ),
+                Misplaced::Joined(place) => format!(
+                    "`{{{place}}}` stands in a command line that a shell reads, so that whoever calls could run anything; \
+                     give it on the standard input (`\"stdin\": \"json\"`), or call the program without that shell"
+                ),
+                Misplaced::Program(place) => format!(
+                    "`{{{place}}}` stands for a program, so that whoever calls could run anything; write the program out"
+                ),
+            });
         }
         let has_places = groups.iter().flatten().any(|template| template.places().next().is_some());
         let stdin = if has_places { CommandInput::Nothing } else { CommandInput::Json };
@@ -232,7 +241,7 @@ impl std::fmt::Debug for CommandHandler {
 
 impl Template {
     /// Reads `text {place} text`; `{{` and `}}` are braces.
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
         let mut letters = text.chars().peekable();
