@@ -11,6 +11,7 @@ use gateway_dialects::arguments::{nearest_names, unknown_tool_text};
 use gateway_protocol::{RawJson, RawObject, RpcError, method};
 use gateway_upstream::{Catalogue, CatalogueTool, UpstreamId};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -285,8 +286,8 @@ pub(super) async fn meant(
     struct Params<'a> {
         #[serde(borrow, default)]
         name: Option<Cow<'a, str>>,
-        #[serde(default)]
-        arguments: Option<RawJson>,
+        #[serde(borrow, default)]
+        arguments: Option<&'a RawValue>,
     }
     if asked != method::CALL_TOOL || gateway.config().mcp.search == SearchMode::Off {
         return Ok(Meant::Itself);
@@ -300,7 +301,7 @@ pub(super) async fn meant(
     gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
     let finder = gateway.mcp().finders.get(gateway, &caller.face);
     let Some(tool) = finder.meta.named(&name) else { return Ok(Meant::Itself) };
-    let arguments = arguments.unwrap_or_else(RawJson::empty_object);
+    let arguments = arguments.map_or_else(RawJson::empty_object, |arguments| params.part(arguments));
     let fault = |error: serde_json::Error| invalid(format!("reading `params.arguments`: {error}"));
     if tool == MetaTool::Search {
         return Ok(Meant::Answered(finder.search(&arguments.read().map_err(fault)?).await));

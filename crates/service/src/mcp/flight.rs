@@ -74,7 +74,8 @@ type Run = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 pub(crate) struct Flight {
     pub(super) errand: Arc<Errand>,
     run: Run,
-    notes: mpsc::Receiver<Notification>,
+    /// What the server tells meanwhile, where the caller wants to see it.
+    notes: Option<mpsc::Receiver<Notification>>,
     questions: mpsc::Receiver<Question>,
     /// What the server waits for, under the names that the caller knows.
     open: Vec<(String, Question)>,
@@ -92,7 +93,7 @@ impl std::fmt::Debug for Flight {
 impl Errand {
     /// Sets out. Whoever has room in the log already gives it.
     pub(super) fn start(self: Arc<Self>, input: Input, permit: Option<Permit>) -> Flight {
-        let (notes, notes_receiver) = mpsc::channel(NOTES);
+        let (notes, notes_receiver) = self.is_watched.then(|| mpsc::channel(NOTES)).unzip();
         let (asker, questions) = Asker::new(Arc::clone(&self.owner));
         let mut options = self.context.call_options();
         // A member that stands there twice is one that nobody can read; ours know of this hop.
@@ -101,7 +102,7 @@ impl Errand {
                 options.meta.push((key.clone(), value.clone()));
             }
         }
-        options.progress = self.is_watched.then_some(notes);
+        options.progress = notes;
         options.asker = Some(asker.clone());
         options.capabilities = Some(self.capabilities.clone());
         if let Some(responses) = input.responses {
@@ -266,7 +267,7 @@ impl Flight {
         loop {
             tokio::select! {
                 biased;
-                Some(note) = notes.recv() => out.note(note).await,
+                Some(note) = next_note(notes) => out.note(note).await,
                 Some(question) = questions.recv() => {
                     if !can.answers(&question.method) {
                         question.refuse();
@@ -292,7 +293,7 @@ impl Flight {
                 }
                 Some(()) = asking.next() => {}
                 outcome = &mut *run => {
-                    while let Ok(note) = notes.try_recv() {
+                    while let Some(note) = notes.as_mut().and_then(|notes| notes.try_recv().ok()) {
                         out.note(note).await;
                     }
                     return outcome.map(Lap::Done);
@@ -300,6 +301,11 @@ impl Flight {
             }
         }
     }
+}
+
+/// The next notification; none where nobody wants to see them.
+async fn next_note(notes: &mut Option<mpsc::Receiver<Notification>>) -> Option<Notification> {
+    notes.as_mut()?.recv().await
 }
 
 /// How a lap ended.

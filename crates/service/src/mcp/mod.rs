@@ -51,6 +51,9 @@ use crate::config::McpConfig;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
 
+/// Where everything is offered, without a group.
+pub(crate) const PATH: &str = "/mcp";
+
 /// What the endpoint keeps.
 #[derive(Debug)]
 pub(crate) struct Mcp {

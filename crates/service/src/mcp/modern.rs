@@ -13,6 +13,7 @@ use gateway_protocol::{
 };
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -44,10 +45,15 @@ struct Meta {
     token: Option<RawJson>,
 }
 
+/// The params of a request, as far as they are read here.
 #[derive(Deserialize)]
-struct WithMeta {
+struct Params<'a, M> {
     #[serde(rename = "_meta")]
-    meta: RawJson,
+    meta: M,
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    uri: Option<&'a RawValue>,
 }
 
 /// Whether a message is one of the modern era: it carries its version, or its header names a modern one.
@@ -57,10 +63,7 @@ pub(super) fn is_meant(params: Option<&RawJson>, version: Option<&str>) -> bool 
         #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
         _version: Value,
     }
-    let carries = || {
-        let meta = params?.read::<WithMeta>().ok()?.meta;
-        meta.read::<Versioned>().ok()
-    };
+    let carries = || params?.read::<Params<'_, Versioned>>().ok();
     version.is_some_and(is_modern) || carries().is_some()
 }
 
@@ -70,6 +73,9 @@ pub(super) struct Checked {
     pub(super) caller: Caller,
     token: Option<RawJson>,
     level: Option<Level>,
+    /// The name and the address in its params, as they stand there.
+    name: Option<RawJson>,
+    uri: Option<RawJson>,
 }
 
 /// A request that was not taken.
@@ -90,10 +96,8 @@ pub(super) fn check(
     let read = || {
         check_params(request.params.as_ref())?;
         let params = request.params.as_ref().ok_or_else(|| invalid("`params._meta` is missing"))?;
-        let found: WithMeta =
+        let Params { meta, name, uri }: Params<'_, Meta> =
             params.read().map_err(|error| invalid(format!("reading `params._meta`: {error}")))?;
-        let meta: Meta =
-            found.meta.read().map_err(|error| invalid(format!("reading `params._meta`: {error}")))?;
         // A contradiction comes first: it says nothing about the version.
         if let Some(headers) = headers {
             same(headers, header::PROTOCOL_VERSION, Some(&meta.version))?;
@@ -109,13 +113,13 @@ pub(super) fn check(
         if meta.capabilities.as_bytes().first() != Some(&b'{') {
             return Err(invalid(format!("`{}` must be an object", meta::CLIENT_CAPABILITIES)));
         }
-        Ok(meta)
+        Ok((meta, name.map(|name| params.part(name)), uri.map(|uri| params.part(uri))))
     };
     match read() {
-        Ok(meta) => {
+        Ok((meta, name, uri)) => {
             let can = Can::of(meta.capabilities);
             let caller = Caller { context, owner, face, can, reach: Reach::Returns, transport };
-            Ok(Checked { request, caller, token: meta.token, level: meta.level })
+            Ok(Checked { request, caller, token: meta.token, level: meta.level, name, uri })
         }
         Err(error) => Err(Box::new(Refused { id: request.id, error })),
     }
@@ -147,8 +151,9 @@ pub(super) async fn post(
         }
         return listen::stream(gateway, checked).await;
     }
-    if !takes_events {
-        // What comes before the answer has no place in it.
+    let is_watched = checked.token.is_some() || checked.level.is_some();
+    if !takes_events || !is_watched {
+        // What comes before the answer has no place in it, or is not wanted.
         let outcome = Box::pin(answer(gateway, checked, Sink::Plain(None))).await;
         let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
         return crate::errors::json_response(status, message(&id, &outcome));
@@ -215,7 +220,7 @@ impl Writing {
 
 /// Answers a request; what belongs to it goes to `sink` first.
 pub(super) async fn answer(gateway: &Gateway, checked: Checked, sink: Sink) -> Result<RawJson, RpcError> {
-    let Checked { request, caller, token, level } = checked;
+    let Checked { request, caller, token, level, .. } = checked;
     let out = Out { sink, token, level };
     if request.method == method::DISCOVER {
         let answer = super::about::discover(gateway, &caller.face).await;
@@ -226,18 +231,11 @@ pub(super) async fn answer(gateway: &Gateway, checked: Checked, sink: Sink) -> R
 
 /// The headers of a request must say what its body says (MCP 2026-07-28, SEP-2243).
 fn check_headers(gateway: &Gateway, checked: &Checked, headers: &HeaderMap) -> Result<(), RpcError> {
-    #[derive(Deserialize)]
-    struct Named {
-        #[serde(default)]
-        name: Option<String>,
-        #[serde(default)]
-        uri: Option<String>,
-    }
     let request = &checked.request;
     let params = request.params.as_ref();
     same(headers, header::METHOD, Some(&request.method))?;
-    let named = params.and_then(|params| params.read::<Named>().ok());
-    let (name, uri) = named.map(|named| (named.name, named.uri)).unwrap_or_default();
+    let text = |raw: &Option<RawJson>| raw.as_ref().and_then(|raw| raw.read::<String>().ok());
+    let (name, uri) = (text(&checked.name), text(&checked.uri));
     match request.method.as_str() {
         method::CALL_TOOL => {
             same(headers, header::NAME, name.as_deref())?;

@@ -16,11 +16,11 @@ mod tools;
 
 use std::pin::Pin;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, delete, get, post, put};
+use axum::{Extension, Router};
 use bytes::Bytes;
 use http::Request;
 use http::request::Parts;
@@ -71,6 +71,10 @@ pub(crate) fn ask(
                 }
             };
             if streams { Box::pin(stream_of(gateway.clone(), context, call)) } else { call(context) }
+        }
+        Action::McpPost if parts.uri.path() == mcp::PATH => {
+            let (gateway, context) = (State(gateway.clone()), Extension(context));
+            Box::pin(mcp::post(gateway, context, None, parts.headers, body))
         }
         _ => {
             parts.extensions.insert(context);
