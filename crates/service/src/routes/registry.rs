@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use gateway_dialects::arguments::Validator;
+use gateway_dialects::arguments::{OmissionKind, Validator};
 use gateway_upstream::{Handler, RegisterError, RegisteredTool};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -46,8 +46,10 @@ fn checked(body: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
     let validator = body.get("inputSchema").map(Validator::new);
     match validator.as_ref().and_then(Validator::unchecked) {
         Some(fault) => {
+            // What is only too large to be checked is not wrong.
+            let how = if fault.kind == OmissionKind::TooLarge { "cannot be checked" } else { "is wrong" };
             let (path, reason) = (&fault.path, &fault.reason);
-            Err(ApiError::bad_request(format!("`inputSchema` is wrong at `{path}`: {reason}")))
+            Err(ApiError::bad_request(format!("`inputSchema` {how} at `{path}`: {reason}")))
         }
         None => Ok(body),
     }

@@ -402,3 +402,21 @@ async fn a_fallback_never_goes_past_the_policy() {
         service.running.shutdown().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_that_is_too_large_to_be_checked_is_not_called_wrong() {
+    let service = Service::with_fleet(Vec::new(), FleetOptions::default(), ask_with_admin).await;
+    let put = async |pattern: &str| {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}});
+        let about = json!({"inputSchema": schema, "handler": {"url": "http://198.51.100.1/"}});
+        let put = service.send("PUT", "/registry/other", ADMIN, &about.to_string()).await;
+        assert_eq!(put.status, 400, "{}", put.body);
+        put.json()["error"].as_str().unwrap().to_owned()
+    };
+    let large = put("^((a{1000}){1000}){1000}$").await;
+    let begin =
+        "`inputSchema` cannot be checked at `/properties/a/pattern`: a regular expression that is too large";
+    assert!(large.starts_with(begin), "{large}");
+    let wrong = put("^[a-z").await;
+    assert!(wrong.starts_with("`inputSchema` is wrong at `/properties/a/pattern`"), "{wrong}");
+}
