@@ -25,6 +25,9 @@ use crate::run::{Call, Failure, PLAIN};
 /// Characters of the arguments that people are shown. Whoever calls is not asked about more than that.
 const SHOWN: usize = 20_000;
 
+/// Why a call may not run that nobody is asked about.
+const BY_POLICY: &str = "the gateway's policy denies it";
+
 /// What somebody decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -182,10 +185,10 @@ impl Gateway {
     /// Whether a call may run; waits until somebody has decided, where somebody has to.
     pub(crate) async fn approved(&self, call: Call<'_>, options: &CallOptions) -> Result<(), Failure> {
         let Call { tool, arguments, context, origin } = call;
-        let config = &self.config().approval;
+        let config = &*self.approval();
         match policy(config, tool) {
             Approval::Allow => Ok(()),
-            Approval::Deny => Err(denied(tool, "the gateway's policy denies it")),
+            Approval::Deny => Err(denied(tool, BY_POLICY)),
             Approval::Ask if !options.params.is_empty() && self.approvals().is_answer(&call, config) => {
                 Ok(())
             }
@@ -196,8 +199,13 @@ impl Gateway {
                     Some(_) | None => None,
                 };
                 match answer {
-                    Some(outcome) => outcome,
-                    None => self.wait_for_admin(tool, arguments, context).await,
+                    Some(outcome) => outcome?,
+                    None => self.wait_for_admin(tool, arguments, context, config).await?,
+                }
+                // The configuration may have changed while somebody decided.
+                match policy(&self.approval(), tool) {
+                    Approval::Deny => Err(denied(tool, BY_POLICY)),
+                    Approval::Allow | Approval::Ask => Ok(()),
                 }
             }
         }
@@ -205,14 +213,14 @@ impl Gateway {
 
     /// Whether only people can let a call through.
     pub(crate) fn needs_approval(&self, tool: &CatalogueTool) -> bool {
-        policy(&self.config().approval, tool) == Approval::Ask
+        policy(&self.approval(), tool) == Approval::Ask
     }
 
     /// Whether the policy lets a server that stands in for another one run its tool.
     pub(crate) fn may_stand_in(&self, other: &UpstreamId, tool: &CatalogueTool) -> bool {
         let catalogue = self.fleet().catalogue();
         let there = catalogue.get(other.as_str(), &tool.name);
-        there.is_none_or(|there| policy(&self.config().approval, there) == Approval::Allow)
+        there.is_none_or(|there| policy(&self.approval(), there) == Approval::Allow)
     }
 
     /// Asks whoever calls; nothing, where it cannot be asked.
@@ -255,8 +263,8 @@ impl Gateway {
         tool: &CatalogueTool,
         arguments: &RawJson,
         context: &RequestContext,
+        config: &ApprovalConfig,
     ) -> Result<(), Failure> {
-        let config = &self.config().approval;
         if self.config().admin_keys.is_empty() {
             let why = "nobody can give it: the caller cannot be asked, and no admin key is configured";
             return Err(required(tool, why, None));
@@ -323,8 +331,8 @@ fn too_many(tool: &CatalogueTool, share: usize) -> Failure {
     ))
 }
 
-/// Whether one more call of a caller has room among those of all. Callers without a name cannot be told apart, so that they
-/// have no shares.
+/// Whether one more call of a caller has room among those of all. Callers without a key have no shares: where none is
+/// needed, only this machine reaches us, so that their addresses do not tell them apart either.
 fn room_for<'a>(
     callers: impl ExactSizeIterator<Item = Option<&'a str>>,
     caller: Option<&str>,

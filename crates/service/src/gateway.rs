@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use gateway_dialects::Dialects;
 use gateway_store::{CallLog, Subscription};
 use gateway_upstream::{Fleet, Registry};
@@ -10,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::approval::Approvals;
 use crate::cache::ResultCache;
-use crate::config::ServiceConfig;
+use crate::config::{ApprovalConfig, ServiceConfig};
 use crate::dialects::ReadyDialects;
 use crate::idempotency::Idempotency;
 use crate::mcp::Mcp;
@@ -41,6 +42,8 @@ struct Shared {
     mcp: Mcp,
     cache: ResultCache,
     approvals: Approvals,
+    /// The policy of the newest configuration; all other settings are those of the start.
+    approval: ArcSwap<ApprovalConfig>,
     written: Arc<Notify>,
     _subscription: Subscription,
 }
@@ -55,6 +58,7 @@ impl Gateway {
             _subscription: log.on_write(move |_| wake.notify_waiters()),
             written,
             cache: ResultCache::new(config.cache.clone()),
+            approval: ArcSwap::from_pointee(config.approval.clone()),
             config,
             fleet,
             ready: OnceLock::new(),
@@ -104,9 +108,20 @@ impl Gateway {
         }
     }
 
-    /// The settings.
+    /// The settings that the gateway was started with.
     pub fn config(&self) -> &ServiceConfig {
         &self.shared.config
+    }
+
+    /// Takes another policy: which calls run from now on, and which somebody has to approve. Calls that wait already go on
+    /// waiting, except that nobody can approve what it denies.
+    pub fn set_approval(&self, approval: ApprovalConfig) {
+        self.shared.approval.store(Arc::new(approval));
+    }
+
+    /// The policy in force.
+    pub(crate) fn approval(&self) -> Arc<ApprovalConfig> {
+        self.shared.approval.load_full()
     }
 
     pub(crate) fn dialects(&self) -> &Dialects {

@@ -276,7 +276,7 @@ impl Gateway {
             Ok(result) => {
                 let done = Done::fresh(result);
                 if done.view.result_type == ResultType::InputRequired && self.needs_approval(tool) {
-                    self.approvals().note_question(&call, &self.config().approval);
+                    self.approvals().note_question(&call, &self.approval());
                 }
                 // Whoever can be asked brings somebody who answers.
                 if options.asker.is_none() && done.view.result_type == ResultType::InputRequired {

@@ -106,7 +106,9 @@ impl ConfigFlags {
         }
         let specs = if demo_only { vec![demo()] } else { config.servers };
         let mut fleet = FleetOptions::default();
-        let fixed = config.rest;
+        let mut fixed = config.rest;
+        // A reload takes it over.
+        fixed.remove("approval");
         fleet.catalogue = config.catalogue;
         fleet.registry.configure(&config.registry);
         let main = if let ConfigSource::File(path) = config.source { Some(path) } else { None };

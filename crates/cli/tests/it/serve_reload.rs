@@ -127,3 +127,20 @@ fn tools_of_the_file_follow_the_file() {
     gateway.line("the registered tools are others");
     assert!(!names(&gateway).to_string().contains("greet"));
 }
+
+#[test]
+fn a_new_approval_policy_needs_no_new_start() {
+    let sandbox = Sandbox::new();
+    let config = |approval: Value| json!({"mcpServers": {"demo": {"type": "builtin"}}, "approval": approval});
+    sandbox.configure(&config(json!({})));
+    let mut gateway = sandbox.serve(&[]);
+    let add = json!({"a": 1, "b": 2});
+    assert!(gateway.call("demo", "add", &add).get("result").is_some());
+    sandbox.configure(&config(json!({"tools": {"demo/add": "deny"}})));
+    // Had a new start been needed, that would have been said before.
+    assert_eq!(
+        gateway.line("approval"),
+        "configuration reloaded: all servers are as before; the approval policy is another"
+    );
+    assert_eq!(gateway.call("demo", "add", &add)["code"], "TOOL_DENIED");
+}

@@ -12,7 +12,7 @@ use crate::gateway::Gateway;
 
 /// `GET /approvals`.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
-    let list = gateway.approvals().list(&gateway.config().approval);
+    let list = gateway.approvals().list(&gateway.approval());
     json_response(StatusCode::OK, json!({"approvals": list}).to_string())
 }
 
@@ -24,7 +24,7 @@ pub(crate) async fn decide(State(gateway): State<Gateway>, Path(id): Path<String
         Some("deny") => ("deny", Verdict::Denied),
         _ => return ApiError::bad_request("\"decision\" must be \"approve\" or \"deny\"").into_response(),
     };
-    if gateway.approvals().decide(&id, verdict, &gateway.config().approval) {
+    if gateway.approvals().decide(&id, verdict, &gateway.approval()) {
         tracing::info!(decision = word, "Call decided.");
         return json_response(StatusCode::OK, json!({"id": id, "decision": word}).to_string());
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use gateway_upstream::{FileWatch, Fleet, UpstreamId, UpstreamSpec, watch_files};
+use gateway_service::Gateway;
+use gateway_upstream::{FileWatch, UpstreamId, UpstreamSpec, watch_files};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -82,7 +83,8 @@ struct Difference {
 }
 
 /// Takes a new configuration over: only servers whose entry changed are restarted.
-pub(super) fn take_over(old: &mut Setup, new: Setup, fleet: &Fleet, voice: &Voice) {
+pub(super) fn take_over(old: &mut Setup, new: Setup, gateway: &Gateway, voice: &Voice) {
+    let fleet = gateway.fleet();
     new.tell_warnings();
     let difference = Difference::between(&old.specs, &new.specs);
     for name in old.fixed_differences(&new) {
@@ -94,12 +96,16 @@ pub(super) fn take_over(old: &mut Setup, new: Setup, fleet: &Fleet, voice: &Voic
         "event": "reloaded", "added": names(&difference.added), "changed": names(&difference.changed),
         "removed": names(&difference.removed),
     });
-    // First the tools, so that a server for them is not there before they are.
+    // First the policy, so that nothing new runs that it denies.
+    gateway.set_approval(new.service.approval.clone());
+    // Then the tools, so that a server for them is not there before they are.
     fleet.registry().configure(&new.registry);
     fleet.reload(new.specs.clone(), new.fleet.catalogue.clone());
     // Said once it is true: who reads it may ask for the new tools at once.
     let tools = if old.registry == new.registry { "" } else { "; the registered tools are others" };
-    voice.say(&format!("configuration reloaded: {}{tools}", difference.text()), &value);
+    let policy =
+        if old.service.approval == new.service.approval { "" } else { "; the approval policy is another" };
+    voice.say(&format!("configuration reloaded: {}{tools}{policy}", difference.text()), &value);
     for spec in new.specs.iter().filter(|spec| difference.is_new(&spec.id)) {
         voice.resting(spec);
     }

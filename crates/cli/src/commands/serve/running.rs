@@ -61,7 +61,7 @@ pub(super) async fn run(
         match changed {
             Changed::Configuration => match load() {
                 Ok(new) => {
-                    take_over(&mut setup, new, &fleet, &voice);
+                    take_over(&mut setup, new, running.gateway(), &voice);
                     watches = Watches::new(&setup);
                 }
                 Err(problems) => keep(&problems, &voice),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gateway_service::{Secret, ServiceConfig};
+use gateway_service::{ApprovalConfig, Secret, ServiceConfig};
 use gateway_testkit::{Fault, Fixture, count_lines};
 use gateway_upstream::{
     Approval, Endpoint, Fallback, FleetOptions, Handler, RegisteredTool, UpstreamId, UpstreamSpec,
@@ -401,6 +401,34 @@ async fn a_fallback_never_goes_past_the_policy() {
         assert_eq!((status == 200, count), (ran == 1, ran), "{approval:?}: {}", called.body);
         service.running.shutdown().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_policy_counts_from_the_next_call_on() {
+    let (service, runs) = service(|_| {}).await;
+    for (default, code) in [(Approval::Deny, "TOOL_DENIED"), (Approval::Ask, "APPROVAL_REQUIRED")] {
+        assert_eq!(service.post("/call_tool", CALL).await.status, 200);
+        let policy = ApprovalConfig { default, ..ApprovalConfig::default() };
+        service.running.gateway().set_approval(policy);
+        assert_eq!(service.post("/call_tool", CALL).await.code(), code);
+        service.running.gateway().set_approval(ApprovalConfig::default());
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_new_policy_denies_cannot_be_approved_any_more() {
+    let (service, runs) = service(ask_with_admin).await;
+    let (called, decided) = tokio::join!(service.post("/call_tool", CALL), async {
+        let id = waiting(&service).await["id"].clone();
+        let tools = vec![("registry/work".to_owned(), Approval::Deny)];
+        let policy = ApprovalConfig { tools, ..ApprovalConfig::default() };
+        service.running.gateway().set_approval(policy);
+        decide(&service, &id, "approve").await
+    });
+    assert_eq!(decided.status, 200, "{}", decided.body);
+    assert_eq!(called.code(), "TOOL_DENIED", "{}", called.body);
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
