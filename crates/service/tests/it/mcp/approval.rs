@@ -408,8 +408,7 @@ async fn a_new_policy_counts_from_the_next_call_on() {
     let (service, runs) = service(|_| {}).await;
     for (default, code) in [(Approval::Deny, "TOOL_DENIED"), (Approval::Ask, "APPROVAL_REQUIRED")] {
         assert_eq!(service.post("/call_tool", CALL).await.status, 200);
-        let mut policy = ApprovalConfig::default();
-        policy.default = default;
+        let policy = ApprovalConfig { default, ..ApprovalConfig::default() };
         service.running.gateway().set_approval(policy);
         assert_eq!(service.post("/call_tool", CALL).await.code(), code);
         service.running.gateway().set_approval(ApprovalConfig::default());
@@ -422,8 +421,8 @@ async fn what_a_new_policy_denies_cannot_be_approved_any_more() {
     let (service, runs) = service(ask_with_admin).await;
     let (called, decided) = tokio::join!(service.post("/call_tool", CALL), async {
         let id = waiting(&service).await["id"].clone();
-        let mut policy = ApprovalConfig::default();
-        policy.tools = vec![("registry/work".to_owned(), Approval::Deny)];
+        let tools = vec![("registry/work".to_owned(), Approval::Deny)];
+        let policy = ApprovalConfig { tools, ..ApprovalConfig::default() };
         service.running.gateway().set_approval(policy);
         decide(&service, &id, "approve").await
     });
