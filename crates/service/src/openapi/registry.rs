@@ -21,8 +21,8 @@ pub(super) const ROUTE: Route = Route {
     parameters: &[
         query(
             "format",
-            Kind::Words(&["xml", "json", "openai", "neutral"]),
-            "The format of the body; found out where absent.",
+            Kind::Text,
+            "The format of the body: `xml`, `json`, `openai`, `neutral` or the name of a dialect; found out where absent.",
         ),
         SERVER,
         query(
