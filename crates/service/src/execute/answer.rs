@@ -141,6 +141,7 @@ impl Turn {
             (
                 Failure::Arguments(_)
                 | Failure::UnknownTool(_)
+                | Failure::Ambiguous { .. }
                 | Failure::NoRoom(_)
                 | Failure::TooMany(_)
                 | Failure::NeedsInput(_)
@@ -173,6 +174,9 @@ impl Ran {
         }
         if let Some(code) = self.code {
             fact("code", code.into());
+        }
+        if let Some(Failure::Ambiguous { candidates, .. }) = &self.failure {
+            fact("candidates", candidates.clone().into());
         }
         if self.is_cached {
             fact("cached", true.into());

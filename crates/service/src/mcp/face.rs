@@ -31,6 +31,14 @@ impl Face {
         }
     }
 
+    /// The server, where it is one.
+    pub(crate) fn server(&self) -> Option<&UpstreamId> {
+        match self {
+            Self::Server(id) => Some(id),
+            Self::All | Self::Group(_) => None,
+        }
+    }
+
     /// A word that tells faces apart.
     pub(crate) fn word(&self) -> String {
         match self {

@@ -144,6 +144,7 @@ impl Fleet {
             | CallError::Disabled { .. }
             | CallError::UnknownTool { .. }
             | CallError::Blocked { .. }
+            | CallError::Unlisted { .. }
             | CallError::Busy { .. }
             | CallError::TooLong { .. }
             | CallError::Malformed { .. }

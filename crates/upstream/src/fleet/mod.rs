@@ -5,6 +5,7 @@ mod call;
 mod health;
 mod listing;
 mod memory;
+mod missing;
 mod offers;
 mod pause;
 mod ping;

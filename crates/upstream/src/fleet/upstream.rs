@@ -229,6 +229,34 @@ impl Upstream {
         self.facts().tools.clone()
     }
 
+    pub(super) fn has_own_tools(&self) -> bool {
+        self.facts().tools.is_some()
+    }
+
+    /// Whether a name begins with the prefix that its tools have in the list of all.
+    pub(super) fn has_prefix_of(&self, name: &str) -> bool {
+        let configured = self.spec.prefix.as_deref().filter(|prefix| !prefix.is_empty());
+        let prefix = configured.unwrap_or_else(|| self.spec.id.as_str());
+        name.strip_prefix(prefix)
+            .and_then(|rest| rest.strip_prefix("__"))
+            .is_some_and(|tool| !tool.is_empty())
+    }
+
+    /// Why its tools are not known; nothing where they are.
+    pub(super) fn unlisted(&self) -> Option<CallError> {
+        if self.spec.disabled {
+            return Some(CallError::Disabled { upstream: self.spec.id.clone() });
+        }
+        if self.has_own_tools() {
+            return None;
+        }
+        if self.live().is_none() {
+            return Some(self.unreachable());
+        }
+        let reason = self.facts().reason.clone().unwrap_or_else(|| "it has not answered yet".to_owned());
+        Some(CallError::Unlisted { upstream: self.spec.id.clone(), reason })
+    }
+
     /// Why calls of a tool are refused.
     pub(super) fn blocked(&self, tool: &str) -> Option<String> {
         // Most upstreams never block anything, and their calls need not look.

@@ -1,0 +1,144 @@
+//! Servers whose tools cannot be had: what callers are told, and who takes their calls over.
+
+use std::collections::BTreeMap;
+
+use gateway_testkit::{Fault, Fixture};
+use gateway_upstream::{Endpoint, UpstreamSpec};
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Service};
+use crate::mcp::wire::{Caller, Era};
+
+/// A server that runs a command.
+fn command(id: &str, command: &str, args: Vec<String>) -> UpstreamSpec {
+    let (command, env) = (command.to_owned(), BTreeMap::new());
+    UpstreamSpec::new(id, Endpoint::Stdio { command, args, env, cwd: None })
+}
+
+fn fixture(id: &str, fixture: &Fixture) -> UpstreamSpec {
+    let (program, args) = fixture.command().unwrap();
+    command(id, program.to_str().unwrap(), args)
+}
+
+/// A server that cannot be started.
+fn dead(id: &str) -> UpstreamSpec {
+    command(id, "/nonexistent", Vec::new())
+}
+
+fn demo() -> UpstreamSpec {
+    UpstreamSpec::new("demo", Endpoint::Demo)
+}
+
+fn off(id: &str) -> UpstreamSpec {
+    let mut spec = UpstreamSpec::new(id, Endpoint::Demo);
+    spec.disabled = true;
+    spec
+}
+
+/// A server whose listing fails.
+fn unlisted(id: &str) -> UpstreamSpec {
+    fixture(id, &Fixture::stdio().mode(Fault::CursorLoop))
+}
+
+/// The three kinds, each with what is told of it and the status of a precise answer.
+fn unusable() -> [(UpstreamSpec, &'static str, u16); 3] {
+    [
+        (dead("x"), "server `x` cannot be reached: starting `/nonexistent`", 502),
+        (unlisted("x"), "the tools of server `x` cannot be listed: MCP_PAGINATION_CURSOR_REPEATED", 502),
+        (off("x"), "Server \"x\" is disabled and cannot be used", 409),
+    ]
+}
+
+#[track_caller]
+fn check_error(answer: &Answer, status: u16, text: &str) {
+    assert_eq!((answer.status, answer.code().as_str()), (status, "CONNECTION_ERROR"), "{}", answer.body);
+    assert!(answer.json()["error"].as_str().unwrap().starts_with(text), "{}", answer.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_told_that_its_server_cannot_be_used_and_not_that_the_tool_is_missing() {
+    for (spec, text, precise) in unusable() {
+        let service = Service::with_servers(vec![demo(), spec], |_| {}).await;
+        let plain = if precise == 409 { 400 } else { 500 };
+        for (server, name) in [(Some("x"), "hello"), (None, "mcp__x__hello"), (None, "x__hello")] {
+            let call = json!({"name": name, "arguments": {}});
+            let body = json!({"provider": "openai", "server": server, "call": call}).to_string();
+            let told = service.post("/execute", &body).await;
+            let answer = told.json();
+            assert_eq!(
+                (told.status, &answer["code"]),
+                (200, &json!("CONNECTION_ERROR")),
+                "{name}: {}",
+                told.body
+            );
+            assert!(
+                answer["result"]["content"][0]["text"].as_str().unwrap().starts_with(text),
+                "{}",
+                told.body
+            );
+            check_error(&service.post("/execute?errors=precise", &body).await, precise, text);
+
+            let direct = json!({"server": server, "tool": name}).to_string();
+            check_error(&service.post("/call_tool", &direct).await, plain, text);
+            check_error(&service.post("/call_tool?errors=precise", &direct).await, precise, text);
+
+            let target =
+                server.map_or_else(|| "/route".to_owned(), |server| format!("/route?server={server}"));
+            let routed = service.post(&target, &json!({"name": name, "input": {}}).to_string()).await;
+            assert!(routed.body.contains(&json!(text).to_string()[1..text.len()]), "{}", routed.body);
+
+            let target = server.map_or_else(|| "/mcp".to_owned(), |server| format!("/mcp/{server}"));
+            let caller = Caller::open(&service, Era::Modern, &target, "").await;
+            let refused = caller.call(name, json!({})).await.answer["error"].clone();
+            assert_eq!(refused["data"]["code"], "CONNECTION_ERROR", "{target} {name}: {refused}");
+            assert!(refused["message"].as_str().unwrap().starts_with(text), "{refused}");
+        }
+        let logged = service.get("/logs?server=x&status=error").await.json();
+        let logged: Vec<&Value> = logged.as_array().unwrap().iter().map(|entry| &entry["code"]).collect();
+        assert!(logged.len() >= 15 && logged.iter().all(|code| *code == "CONNECTION_ERROR"), "{logged:?}");
+        service.running.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_without_a_server_means_the_only_one() {
+    for (spec, text, precise) in unusable() {
+        let service = Service::with_servers(vec![spec], |_| {}).await;
+        let body = json!({"provider": "openai", "call": {"name": "hello", "arguments": {}}}).to_string();
+        check_error(&service.post("/execute?errors=precise", &body).await, precise, text);
+        check_error(&service.post("/call_tool?errors=precise", r#"{"tool":"hello"}"#).await, precise, text);
+        service.running.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_nobody_has_is_not_found_and_says_whose_tools_are_not_known() {
+    let service = Service::with_servers(vec![demo(), dead("x"), off("y")], |_| {}).await;
+    let body = json!({"provider": "openai", "call": {"name": "hello", "arguments": {}}}).to_string();
+    let told = service.post("/execute?errors=precise", &body).await;
+    assert_eq!((told.status, told.code().as_str()), (404, "TOOL_NOT_FOUND"), "{}", told.body);
+    assert!(told.body.contains("the tools of these servers are not known: x\""), "{}", told.body);
+    let known = json!({"provider": "openai", "server": "demo", "call": {"name": "hello"}}).to_string();
+    let told = service.post("/execute", &known).await;
+    assert_eq!(told.code(), "TOOL_NOT_FOUND", "{}", told.body);
+    assert!(!told.body.contains("not known"), "{}", told.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_of_several_tools_gives_their_names() {
+    let specs = ["one", "two"].map(|id| UpstreamSpec::new(id, Endpoint::Demo));
+    let service = Service::with_servers(specs.into(), |_| {}).await;
+    let candidates = json!(["mcp__one__add", "mcp__two__add"]);
+    let call = json!({"name": "add", "arguments": {"a": 1, "b": 2}});
+    let body = json!({"provider": "openai", "call": call}).to_string();
+    let direct = service.post("/call_tool", r#"{"tool":"add","arguments":{"a":1,"b":2}}"#).await;
+    let precise = service.post("/execute?errors=precise", &body).await;
+    for answer in [direct, precise] {
+        assert_eq!((answer.status, answer.code().as_str()), (400, "VALIDATION_ERROR"), "{}", answer.body);
+        assert_eq!(answer.json()["candidates"], candidates);
+    }
+    let told = service.post("/execute", &body).await;
+    assert_eq!((told.status, told.code().as_str()), (200, "VALIDATION_ERROR"), "{}", told.body);
+    assert_eq!(told.json()["candidates"], candidates);
+    assert!(told.json()["result"]["isError"] == true, "{}", told.body);
+}

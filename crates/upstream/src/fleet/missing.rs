@@ -1,0 +1,49 @@
+//! Upstreams whose tools are not known: why, and whose calls that concerns.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Fleet;
+use super::upstream::Upstream;
+use crate::catalogue::canonical_splits;
+use crate::error::CallError;
+use crate::spec::UpstreamId;
+
+type Upstreams = BTreeMap<UpstreamId, Arc<Upstream>>;
+
+impl Fleet {
+    /// Why an upstream never told its tools; nothing where it did. What is listed in its place is not its own.
+    pub fn unlisted(&self, id: &str) -> Option<CallError> {
+        let upstreams = self.shared.upstreams.load();
+        upstreams.get(&UpstreamId::new(id))?.unlisted()
+    }
+
+    /// Why the upstream never told its tools that a call names: by `server`, by a name such as `mcp__<upstream>__<tool>` or
+    /// `<prefix>__<tool>`, else `implied`, else because it is the only one. Nothing where it did, or none is named.
+    ///
+    /// Whoever knows no tool of that name asks here first: what a server may have that cannot be asked is not unknown.
+    pub fn unlisted_for(&self, server: Option<&str>, name: &str, implied: Option<&str>) -> Option<CallError> {
+        let upstreams = self.shared.upstreams.load();
+        let get = |id: &str| upstreams.get(&UpstreamId::new(id));
+        if let Some(server) = server {
+            return get(server)?.unlisted();
+        }
+        let mut canonical = canonical_splits(name, |server| get(server).is_some()).peekable();
+        if canonical.peek().is_some() || name.starts_with("mcp__") {
+            return canonical.find_map(|(server, _)| get(server)?.unlisted());
+        }
+        let prefixed = upstreams.values().filter(|upstream| upstream.has_prefix_of(name));
+        let error = prefixed.into_iter().find_map(|upstream| upstream.unlisted());
+        error.or_else(|| implied.map_or_else(|| only(&upstreams), get)?.unlisted())
+    }
+}
+
+/// The only upstream that is switched on; where none is, the only one.
+fn only(upstreams: &Upstreams) -> Option<&Arc<Upstream>> {
+    let mut on = upstreams.values().filter(|upstream| !upstream.spec.disabled);
+    match (on.next(), on.next()) {
+        (Some(one), None) => Some(one),
+        (None, _) if upstreams.len() == 1 => upstreams.values().next(),
+        _ => None,
+    }
+}
