@@ -283,7 +283,7 @@ impl Gateway {
                     .await
             }
         };
-        match outcome {
+        match outcome.outcome {
             Ok(result) => {
                 let done = Done::fresh(result);
                 if done.view.result_type == ResultType::InputRequired && self.needs_approval(tool) {

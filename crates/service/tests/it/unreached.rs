@@ -1,9 +1,10 @@
 //! Servers whose tools cannot be had: what callers are told, and who takes their calls over.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use gateway_testkit::{Fault, Fixture};
-use gateway_upstream::{Endpoint, UpstreamSpec};
+use gateway_testkit::{Fault, Fixture, count_lines};
+use gateway_upstream::{Approval, Endpoint, Fallback, FallbackOn, HttpMode, UpstreamId, UpstreamSpec};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Service};
@@ -141,4 +142,118 @@ async fn a_name_of_several_tools_gives_their_names() {
     assert_eq!((told.status, told.code().as_str()), (200, "VALIDATION_ERROR"), "{}", told.body);
     assert_eq!(told.json()["candidates"], candidates);
     assert!(told.json()["result"]["isError"] == true, "{}", told.body);
+}
+
+/// The server that takes over, which counts what it runs.
+fn back(folder: &Path) -> UpstreamSpec {
+    fixture("back", &Fixture::stdio().counter(&folder.join("back")))
+}
+
+fn with_fallback(mut spec: UpstreamSpec) -> UpstreamSpec {
+    spec.fallback = Some(Fallback::Server(UpstreamId::new("back")));
+    spec
+}
+
+fn connect_only() -> FallbackOn {
+    let mut on = FallbackOn::default();
+    (on.timeout, on.lost) = (false, false);
+    on
+}
+
+/// An address that nobody listens at.
+fn refused(id: &str) -> UpstreamSpec {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    UpstreamSpec::new(id, Endpoint::Http { url, headers: BTreeMap::new(), mode: HttpMode::Auto })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_takes_over_for_one_that_was_never_there() {
+    let mut only_connect = dead("main");
+    only_connect.fallback_on = connect_only();
+    for main in [dead("main"), only_connect, refused("main")] {
+        let folder = tempfile::tempdir().unwrap();
+        let service = Service::with_servers(vec![with_fallback(main), back(folder.path())], |_| {}).await;
+        let call = async |target: &str, body: Value| {
+            let answer = service.post(target, &body.to_string()).await;
+            assert_eq!(
+                (answer.status, answer.code().as_str()),
+                (200, ""),
+                "{target} {body}: {}",
+                answer.body
+            );
+        };
+        call("/call_tool", json!({"server": "main", "tool": "count"})).await;
+        call("/call_tool", json!({"tool": "mcp__main__count"})).await;
+        call("/execute", json!({"provider": "openai", "server": "main", "call": {"name": "count"}})).await;
+        call("/execute", json!({"provider": "openai", "call": {"name": "main__count"}})).await;
+        // What is there keeps its name.
+        call("/execute", json!({"provider": "openai", "call": {"name": "count"}})).await;
+        let caller = Caller::open(&service, Era::Modern, "/mcp/main", "").await;
+        caller.call("count", json!({})).await.result();
+        assert_eq!(count_lines(&folder.path().join("back")), 6);
+
+        let wrong = json!({"server": "main", "tool": "add", "arguments": {"a": 1}}).to_string();
+        let wrong = service.post("/call_tool", &wrong).await;
+        assert_eq!((wrong.status, wrong.code().as_str()), (400, "VALIDATION_ERROR"), "{}", wrong.body);
+        let nobodys = service.post("/call_tool", r#"{"server":"main","tool":"nobodys"}"#).await;
+        check_error(&nobodys, 500, "server `main` cannot be reached");
+
+        let listed = service.get("/tools?server=main").await;
+        assert_eq!(listed.json(), service.get("/tools?server=back").await.json());
+        service.running.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_for_a_server_that_was_never_there_keeps_to_its_own_rules() {
+    let denied = |back: &mut UpstreamSpec| back.tools.deny = vec!["count".to_owned()];
+    let not_allowed = |back: &mut UpstreamSpec| {
+        back.tools.approval.insert("count".to_owned(), Approval::Deny);
+    };
+    let nothing = |_: &mut UpstreamSpec| {};
+    let changes: [(&str, &dyn Fn(&mut UpstreamSpec), Approval); 4] = [
+        ("the filter", &denied, Approval::Allow),
+        ("the server's entry", &not_allowed, Approval::Allow),
+        ("the policy denies", &nothing, Approval::Deny),
+        ("the policy asks", &nothing, Approval::Ask),
+    ];
+    for (what, change, approval) in changes {
+        let folder = tempfile::tempdir().unwrap();
+        let mut back = back(folder.path());
+        change(&mut back);
+        let service = Service::with_servers(vec![with_fallback(dead("main")), back], |config| {
+            config.approval.tools = vec![("back/*".to_owned(), approval)];
+        })
+        .await;
+        let refused = service.post("/call_tool", r#"{"server":"main","tool":"count"}"#).await;
+        check_error(&refused, 500, "server `main` cannot be reached");
+        assert_eq!(count_lines(&folder.path().join("back")), 0, "{what}");
+        service.running.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_comes_has_its_own_tools_again() {
+    let folder = tempfile::tempdir().unwrap();
+    // There once the file is.
+    let there = folder.path().join("there");
+    let (program, args) = Fixture::stdio().args(["--no-builtin"]).option("--tools", 1).command().unwrap();
+    let script = format!("test -e {} && exec {} \"$@\"", there.display(), program.display());
+    let args = ["-c".to_owned(), script, "sh".to_owned()].into_iter().chain(args).collect();
+    let main = with_fallback(command("main", "sh", args));
+    let service = Service::with_servers(vec![main, back(folder.path())], |_| {}).await;
+    let lent = service.get("/tools?server=main").await;
+    assert!(lent.body.contains("\"count\""), "{}", lent.body);
+    let tag = lent.header("etag").unwrap().to_owned();
+    std::fs::write(&there, "").unwrap();
+    assert_eq!(service.post("/servers/main/restart", "{}").await.status, 200);
+    let headers = format!("if-none-match: {tag}\r\n");
+    let own = service.send("GET", "/tools?server=main", &headers, "").await;
+    assert_eq!(own.status, 200);
+    assert_eq!(own.json()["tools"].as_array().map(Vec::len), Some(1), "{}", own.body);
+    assert_eq!(
+        service.post("/call_tool", r#"{"server":"main","tool":"count"}"#).await.code(),
+        "TOOL_NOT_FOUND"
+    );
 }

@@ -28,6 +28,7 @@ use serde_json::{Map, Value};
 
 use crate::spec::{Approval, UpstreamId, UpstreamSpec};
 
+pub(crate) use build::Standing;
 pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart, changed_definitions};
 pub use filter::{ToolFilter, ToolGroup};
 pub use fingerprint::Fingerprint;
@@ -87,7 +88,17 @@ pub struct Catalogue {
 impl Catalogue {
     /// Puts listings together, one for each upstream.
     pub fn build(version: u64, parts: &[UpstreamTools<'_>], rules: &CatalogueRules) -> Self {
-        build::build(version, parts, rules)
+        Self::build_with(version, parts, rules, &Standing::default())
+    }
+
+    /// The same, where some listings are not simply those of their upstreams.
+    pub(crate) fn build_with(
+        version: u64,
+        parts: &[UpstreamTools<'_>],
+        rules: &CatalogueRules,
+        standing: &Standing,
+    ) -> Self {
+        build::build(version, parts, rules, standing)
     }
 
     /// Which state of affairs it shows; grows with every change.
@@ -168,6 +179,8 @@ pub struct CatalogueTool {
     pub hidden: Vec<String>,
     /// Parameters that the model never sees and the gateway fills in.
     pub injected: Map<String, Value>,
+    /// Whose definition it is, where its own upstream was never reached: that one takes its calls over.
+    pub lent_by: Option<UpstreamId>,
     /// Parameters that are mirrored into headers.
     pub header_parameters: Vec<HeaderParameter>,
 }

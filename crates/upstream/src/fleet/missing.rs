@@ -1,13 +1,13 @@
-//! Upstreams whose tools are not known: why, and whose calls that concerns.
+//! Upstreams whose tools are not known: why, whose calls that concerns, and who lends them tools meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Fleet;
 use super::upstream::Upstream;
+use super::{Fleet, Shared};
 use crate::catalogue::canonical_splits;
 use crate::error::CallError;
-use crate::spec::UpstreamId;
+use crate::spec::{Fallback, UpstreamId};
 
 type Upstreams = BTreeMap<UpstreamId, Arc<Upstream>>;
 
@@ -45,5 +45,24 @@ fn only(upstreams: &Upstreams) -> Option<&Arc<Upstream>> {
         (Some(one), None) => Some(one),
         (None, _) if upstreams.len() == 1 => upstreams.values().next(),
         _ => None,
+    }
+}
+
+/// Whose tools are listed for an upstream that was never reached: it takes every call over meanwhile.
+pub(super) fn lender<'a>(upstreams: &'a Upstreams, upstream: &Upstream) -> Option<&'a Arc<Upstream>> {
+    let Some(Fallback::Server(id)) = &upstream.spec.fallback else { return None };
+    if !upstream.spec.fallback_on.unreachable || !upstream.is_missing() {
+        return None;
+    }
+    upstreams.get(id)
+}
+
+impl Shared {
+    /// Lists the tools of whoever takes over for an upstream, once it is clear that its own are not to be had.
+    pub(super) fn lend(&self, upstream: &Upstream) {
+        let is_lent = lender(&self.upstreams.load(), upstream).is_some_and(|lender| lender.has_own_tools());
+        if is_lent && self.catalogue.load().tools_of(upstream.spec.id.as_str()).next().is_none() {
+            self.rebuild();
+        }
     }
 }

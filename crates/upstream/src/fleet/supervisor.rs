@@ -121,6 +121,8 @@ impl Supervisor {
         let crashing = self.failures >= policy.attempts;
         let state = if crashing { UpstreamState::Crashing } else { UpstreamState::Waiting };
         self.state(state, Some(reason));
+        // Before anybody who waits for its list looks.
+        self.shared.lend(&self.upstream);
         if *self.upstream.listing.borrow() == ListingState::Unknown {
             self.upstream.listing.send_replace(ListingState::Failed);
         }

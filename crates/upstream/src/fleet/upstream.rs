@@ -225,12 +225,21 @@ impl Upstream {
         self.own_tools().or_else(|| self.standby.as_ref()?.own_tools())
     }
 
-    fn own_tools(&self) -> Option<Arc<[RawJson]>> {
+    pub(super) fn own_tools(&self) -> Option<Arc<[RawJson]>> {
         self.facts().tools.clone()
     }
 
     pub(super) fn has_own_tools(&self) -> bool {
         self.facts().tools.is_some()
+    }
+
+    /// Whether it was tried in vain and never told its tools.
+    pub(super) fn is_missing(&self) -> bool {
+        if self.spec.disabled || self.live().is_some() {
+            return false;
+        }
+        let facts = self.facts();
+        facts.tools.is_none() && (facts.failures > 0 || self.late.load(Ordering::Relaxed))
     }
 
     /// Whether a name begins with the prefix that its tools have in the list of all.
