@@ -273,7 +273,7 @@ impl Gateway {
             return Ok(done);
         }
         let is_refused = |other: &UpstreamId| !self.may_stand_in(other, tool);
-        let outcome = match &context.progress {
+        let answered = match &context.progress {
             None => self.fleet().call_unless(tool, Some(arguments), &options, is_refused).await,
             Some(sink) => {
                 let (sender, told) = mpsc::channel(TOLD);
@@ -283,7 +283,8 @@ impl Gateway {
                     .await
             }
         };
-        match outcome.outcome {
+        entry.ran_on(answered.ran_on);
+        match answered.outcome {
             Ok(result) => {
                 let done = Done::fresh(result);
                 if done.view.result_type == ResultType::InputRequired && self.needs_approval(tool) {
@@ -391,6 +392,7 @@ fn begun(
         duration: Duration::ZERO,
         correlation_id: Arc::clone(&context.correlation),
         transport: Some(origin.transport.into()),
+        ran_on: None,
     }
 }
 
@@ -407,6 +409,13 @@ impl<'g> Entry<'g> {
         let Call { tool, arguments, context, origin } = call;
         let record = begun(tool.server.to_shared(), tool.name.as_str().into(), arguments, context, origin);
         Self { gateway, permit: Some(permit), began: Instant::now(), record: Some(record) }
+    }
+
+    /// Notes who ran the call, where that is not the server that was asked.
+    fn ran_on(&mut self, server: Option<UpstreamId>) {
+        if let Some(record) = &mut self.record {
+            record.ran_on = server.map(|server| server.to_shared());
+        }
     }
 
     fn finish_with(&mut self, done: &Done) {

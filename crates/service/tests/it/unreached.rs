@@ -201,6 +201,12 @@ async fn a_server_takes_over_for_one_that_was_never_there() {
 
         let listed = service.get("/tools?server=main").await;
         assert_eq!(listed.json(), service.get("/tools?server=back").await.json());
+
+        let logged = service.get("/logs?server=main&tool=count").await.json();
+        let ran_on: Vec<&Value> = logged.as_array().unwrap().iter().map(|entry| &entry["ran_on"]).collect();
+        assert_eq!(ran_on, [&json!("back"); 5], "{logged}");
+        let own = service.get("/logs?server=back").await.json();
+        assert_eq!((own[0]["tool"].as_str(), own[0].get("ran_on")), (Some("count"), None), "{own}");
         service.running.shutdown().await;
     }
 }
