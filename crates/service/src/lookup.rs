@@ -1,9 +1,10 @@
 //! Names that lead to no tool: what is told about them, in one place for all ways that a call can come.
 
-use gateway_upstream::LookupError;
+use gateway_upstream::{CallError, LookupError, UpstreamId};
 
 use crate::gateway::Gateway;
 use crate::run::Failure;
+use crate::scope::Scope;
 
 /// What a caller named, and found nothing.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,14 @@ pub(crate) struct Sought<'a> {
     pub(crate) name: &'a str,
     /// The server that is meant where the name tells of none.
     pub(crate) implied: Option<&'a str>,
+}
+
+/// A server that never told its tools, and why.
+pub(crate) type Missing = (UpstreamId, CallError);
+
+/// The names of servers, for people.
+pub(crate) fn names(missing: &[Missing]) -> String {
+    missing.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 impl Gateway {
@@ -30,16 +39,33 @@ impl Gateway {
         }
     }
 
+    /// The servers of a scope that never told their tools, with what is the matter. Where only one is asked for and there is
+    /// nothing to list, that is an error: an empty list would say that it has no tools.
+    pub(crate) fn missing(&self, scope: &Scope) -> Result<Vec<Missing>, CallError> {
+        let fleet = self.fleet();
+        let is_on = |id: &UpstreamId| fleet.spec(id.as_str()).is_some_and(|spec| !spec.disabled);
+        let ids: Vec<UpstreamId> = match scope {
+            Scope::Server(id) => vec![id.clone()],
+            Scope::All => fleet.ids().into_iter().filter(is_on).collect(),
+        };
+        let unlisted = |id: &UpstreamId| Some((id.clone(), fleet.unlisted(id.as_str())?));
+        let mut missing: Vec<Missing> = ids.iter().filter_map(unlisted).collect();
+        if let ([id], [_]) = (ids.as_slice(), missing.as_slice())
+            && fleet.catalogue().tools_of(id.as_str()).next().is_none()
+            && let Some((_, error)) = missing.pop()
+        {
+            return Err(error);
+        }
+        Ok(missing)
+    }
+
     /// A text about a tool that no server has, with the servers of which nobody knows what they have.
     pub(crate) fn unknown_among_all(&self, text: &str) -> String {
-        let fleet = self.fleet();
-        let is_on = |id: &str| fleet.spec(id).is_some_and(|spec| !spec.disabled);
-        let ids = fleet.ids();
-        let unknown = ids.iter().map(gateway_upstream::UpstreamId::as_str);
-        let unknown: Vec<&str> = unknown.filter(|id| is_on(id) && fleet.unlisted(id).is_some()).collect();
-        if unknown.is_empty() {
-            return text.to_owned();
+        match self.missing(&Scope::All) {
+            Ok(missing) if !missing.is_empty() => {
+                format!("{text}; the tools of these servers are not known: {}", names(&missing))
+            }
+            Ok(_) | Err(_) => text.to_owned(),
         }
-        format!("{text}; the tools of these servers are not known: {}", unknown.join(", "))
     }
 }

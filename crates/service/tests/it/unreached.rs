@@ -201,6 +201,7 @@ async fn a_server_takes_over_for_one_that_was_never_there() {
 
         let listed = service.get("/tools?server=main").await;
         assert_eq!(listed.json(), service.get("/tools?server=back").await.json());
+        assert_eq!(service.get("/tools").await.header("x-servers-missing"), Some("main"));
 
         let logged = service.get("/logs?server=main&tool=count").await.json();
         let ran_on: Vec<&Value> = logged.as_array().unwrap().iter().map(|entry| &entry["ran_on"]).collect();
@@ -258,8 +259,57 @@ async fn a_server_that_comes_has_its_own_tools_again() {
     let own = service.send("GET", "/tools?server=main", &headers, "").await;
     assert_eq!(own.status, 200);
     assert_eq!(own.json()["tools"].as_array().map(Vec::len), Some(1), "{}", own.body);
+    assert_eq!(own.header("x-servers-missing"), None);
     assert_eq!(
         service.post("/call_tool", r#"{"server":"main","tool":"count"}"#).await.code(),
         "TOOL_NOT_FOUND"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_one_server_that_cannot_be_used_is_its_error() {
+    for (spec, text, precise) in unusable() {
+        for others in [vec![demo()], Vec::new()] {
+            let service = Service::with_servers([vec![spec.clone()], others.clone()].concat(), |_| {}).await;
+            let plain = if precise == 409 { 400 } else { 500 };
+            for path in ["/tools", "/tools/openai", "/tools/openai/context"] {
+                let mut queries = vec!["server=x"];
+                if others.is_empty() && precise != 409 {
+                    queries.push("a=b");
+                }
+                for query in queries {
+                    let answer = service.get(&format!("{path}?{query}")).await;
+                    check_error(&answer, plain, text);
+                    assert_eq!(answer.header("etag"), None);
+                    let answer = service.get(&format!("{path}?{query}&errors=precise&report=true")).await;
+                    check_error(&answer, precise, text);
+                }
+            }
+            service.running.shutdown().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_several_servers_names_those_that_are_missing() {
+    let service = Service::with_servers(vec![demo(), dead("x"), unlisted("y"), off("z")], |_| {}).await;
+    for path in ["/tools", "/tools/openai", "/tools/openai/context"] {
+        let answer = service.get(path).await;
+        assert_eq!((answer.status, answer.header("x-servers-missing")), (200, Some("x, y")), "{path}");
+        assert!(answer.body.contains("multiply"), "{}", answer.body);
+    }
+    let tag = service.get("/tools/openai").await.header("etag").unwrap().to_owned();
+    let same = service.send("GET", "/tools/openai", &format!("if-none-match: {tag}\r\n"), "").await;
+    assert_eq!((same.status, same.header("x-servers-missing")), (304, Some("x, y")));
+    let report = service.get("/tools/openai?report=true").await.json();
+    let missing = report["missing"].as_array().unwrap();
+    let told: Vec<(&str, &str)> =
+        missing.iter().map(|one| (one["server"].as_str().unwrap(), one["code"].as_str().unwrap())).collect();
+    assert_eq!(told, [("x", "CONNECTION_ERROR"), ("y", "CONNECTION_ERROR")], "{missing:?}");
+    assert!(missing[0]["error"].as_str().unwrap().contains("/nonexistent"), "{missing:?}");
+    let context = service.get("/tools/openai/context").await.body;
+    let told =
+        "\n\nTools of these servers are not available at the moment:\n- x: server `x` cannot be reached";
+    assert!(context.contains(told), "{context}");
+    assert_eq!(service.get("/tools?server=demo").await.header("x-servers-missing"), None);
 }
