@@ -231,6 +231,11 @@ impl Gateway {
         coerce: bool,
         rename: &dyn Fn(&str) -> String,
     ) -> Result<Option<(Value, Vec<Coercion>)>, Failure> {
+        // What nobody accepted is no measure for arguments.
+        if let Some(reason) = &tool.withheld {
+            let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
+            return Err(Failure::Call(CallError::Blocked { upstream, tool, reason }));
+        }
         if !self.config().validate {
             return Ok(None);
         }

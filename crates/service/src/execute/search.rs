@@ -51,12 +51,13 @@ impl Turn {
         let server = self.server.as_deref().filter(|server| *server != "*");
         let listed = finder.find(catalogue, server, &named.name);
         let tool = listed.and_then(|listed| catalogue.get(listed.server.as_str(), &listed.own));
-        match (meta, listed, tool) {
+        let withheld = catalogue.resolve(server, &named.name).ok().filter(|tool| tool.withheld.is_some());
+        match (meta, listed, tool.or(withheld)) {
             (MetaTool::Describe, Some(listed), _) => {
                 ran.result = listed.described();
                 Step::Done(ran.judged())
             }
-            (_, Some(_), Some(tool)) => {
+            (MetaTool::Call, _, Some(tool)) => {
                 let arguments = match value.get("arguments") {
                     None | Some(Value::Null) => Arguments::Missing,
                     Some(Value::String(text)) => Arguments::Text(text.clone()),

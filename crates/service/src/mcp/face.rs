@@ -85,7 +85,9 @@ impl Face {
         match self {
             Self::All => catalogue.listed().collect(),
             Self::Group(name) => catalogue.group(name).unwrap_or_default(),
-            Self::Server(id) => catalogue.tools_of(id.as_str()).collect(),
+            Self::Server(id) => {
+                catalogue.tools_of(id.as_str()).filter(|tool| tool.withheld.is_none()).collect()
+            }
         }
     }
 

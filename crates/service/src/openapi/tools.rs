@@ -46,7 +46,7 @@ pub(super) const RENDER: Route = Route {
     tag: "Tools",
     summary: "List tools in a provider's format",
     description: "Schemas are rewritten so that the provider takes them; `report=true` tells what happened to each \
-                  keyword, and which servers are `missing`. `X-Servers-Missing` as for `GET /tools`.",
+                  keyword, which tools are `withheld` and which servers are `missing`. `X-Servers-Missing` as for `GET /tools`.",
     parameters: &[
         PROVIDER,
         SERVER,

@@ -62,6 +62,10 @@ pub(crate) async fn render(
             let mut body: Value = serde_json::from_slice(&rendered.body).unwrap_or_default();
             if let Some(members) = body.as_object_mut() {
                 members.insert("report".to_owned(), rows);
+                let withheld = withheld(&gateway, &request);
+                if !withheld.is_empty() {
+                    members.insert("withheld".to_owned(), withheld.into());
+                }
                 if !missing.is_empty() {
                     members.insert("missing".to_owned(), missing.iter().map(told).collect());
                 }
@@ -142,6 +146,17 @@ fn named(mut response: Response, missing: &[Missing]) -> Response {
 fn told((server, error): &Missing) -> Value {
     let (_, code) = classify(error, ErrorStyle::Plain);
     json!({"server": server.as_str(), "code": code, "error": error.to_string()})
+}
+
+/// The tools that are in no list because somebody has to accept their definitions first.
+fn withheld(gateway: &Gateway, request: &ListRequest) -> Vec<Value> {
+    let (catalogue, wanted) = (gateway.fleet().catalogue(), request.scope.ids());
+    let is_wanted = |tool: &CatalogueTool| wanted.is_empty() || wanted.contains(&tool.server);
+    let tools = catalogue.tools().iter().filter(|tool| is_wanted(tool));
+    let withheld = tools.filter_map(|tool| Some((tool, tool.withheld.as_deref()?)));
+    withheld
+        .map(|(tool, reason)| json!({"server": tool.server.as_str(), "tool": tool.name, "reason": reason}))
+        .collect()
 }
 
 /// The resources and templates of the servers that a request is about, each below its server's name and state.

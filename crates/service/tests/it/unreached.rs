@@ -2,13 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
-use gateway_testkit::{Fault, Fixture, count_lines};
-use gateway_upstream::{Approval, Endpoint, Fallback, FallbackOn, HttpMode, UpstreamId, UpstreamSpec};
+use gateway_testkit::{Fault, Fixture, count_lines, eventually};
+use gateway_upstream::{
+    Approval, Endpoint, Fallback, FallbackOn, HttpMode, OnDefinitionChange, UpstreamId, UpstreamSpec,
+};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Service};
 use crate::mcp::wire::{Caller, Era};
+
+/// Nothing in these tests takes longer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that runs a command.
 fn command(id: &str, command: &str, args: Vec<String>) -> UpstreamSpec {
@@ -312,4 +318,58 @@ async fn a_list_of_several_servers_names_those_that_are_missing() {
         "\n\nTools of these servers are not available at the moment:\n- x: server `x` cannot be reached";
     assert!(context.contains(told), "{context}");
     assert_eq!(service.get("/tools?server=demo").await.header("x-servers-missing"), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blocked_tool_is_not_listed_and_its_calls_are_told_why() {
+    let mut spec = fixture("bad", &Fixture::stdio().mode(Fault::ChangedDefinition));
+    spec.tools.on_definition_change = OnDefinitionChange::Block;
+    let service = Service::with_servers(vec![spec], |_| {}).await;
+    let body = r#"{"server":"bad","tool":"add","arguments":{"a":1,"b":2}}"#;
+    assert_eq!(service.post("/call_tool", body).await.status, 200);
+    let tag = service.get("/tools").await.header("etag").unwrap().to_owned();
+    let fleet = service.running.gateway().fleet().clone();
+    let version = fleet.catalogue().version();
+    fleet.refresh("bad").unwrap();
+    let is_noticed = || {
+        fleet.catalogue().version() > version
+            && !fleet.health_of("bad").unwrap().changed_definitions.is_empty()
+    };
+    eventually(PATIENCE, "the notice", is_noticed).await.unwrap();
+    let caller = Caller::open(&service, Era::Modern, "/mcp/bad", "").await;
+    for text in [
+        service.get("/tools").await.body,
+        service.get("/tools?server=bad").await.body,
+        service.get("/tools/openai").await.body,
+        service.get("/tools/openai/context").await.body,
+        caller.ask("tools/list", json!({})).await.text,
+    ] {
+        assert!(!text.contains("stranger") && !text.contains("recipient"), "{text}");
+    }
+    assert_ne!(service.get("/tools").await.header("etag"), Some(tag.as_str()));
+    let report = service.get("/tools/openai?report=true").await.json();
+    let reason = "tool `add` changed its description, schema";
+    assert_eq!(report["withheld"], json!([{"server": "bad", "tool": "add", "reason": reason}]), "{report}");
+
+    let told = format!("tool `add` of server `bad` is blocked: {reason}");
+    for tool in ["add", "mcp__bad__add"] {
+        for arguments in [json!({"a": 1, "b": 2}), json!({})] {
+            let body = json!({"tool": tool, "arguments": arguments}).to_string();
+            let refused = service.post("/call_tool?errors=precise", &body).await;
+            assert_eq!((refused.status, refused.code().as_str()), (403, "FORBIDDEN"), "{}", refused.body);
+            assert_eq!(refused.json()["error"], told);
+            let call = json!({"name": tool, "arguments": arguments});
+            let body = json!({"provider": "openai", "call": call}).to_string();
+            let refused = service.post("/execute", &body).await.json();
+            assert_eq!(refused["code"], "FORBIDDEN", "{refused}");
+            assert_eq!(refused["result"]["content"][0]["text"], told, "{refused}");
+        }
+    }
+    let found = json!({"name": "call_tool", "arguments": {"name": "add", "arguments": {}}});
+    let found =
+        service.post("/execute?mode=search", &json!({"provider": "openai", "call": found}).to_string()).await;
+    assert_eq!(found.code(), "FORBIDDEN", "{}", found.body);
+
+    assert_eq!(service.post("/servers/bad/accept", "{}").await.status, 200);
+    assert!(service.get("/tools").await.body.contains("stranger"));
 }

@@ -20,6 +20,8 @@ use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 pub(crate) struct Standing {
     /// Upstreams that list the tools of another one, with its configuration.
     pub(crate) lent: BTreeMap<UpstreamId, Arc<UpstreamSpec>>,
+    /// Tools that are in no list, by upstream, each with the reason.
+    pub(crate) withheld: BTreeMap<UpstreamId, BTreeMap<String, String>>,
 }
 
 pub(super) fn build(
@@ -59,7 +61,7 @@ fn take_listing(
     tools: &mut Vec<CatalogueTool>,
     left_out: &mut Vec<LeftOut>,
 ) {
-    let lender = standing.lent.get(&part.spec.id);
+    let (lender, withheld) = (standing.lent.get(&part.spec.id), standing.withheld.get(&part.spec.id));
     let (mut seen, mut lent) = (HashSet::new(), HashSet::new());
     for (place, definition) in part.tools.iter().enumerate() {
         // Nobody lends what it does not offer itself.
@@ -72,6 +74,8 @@ fn take_listing(
                     tool.lent_by = Some(lender.id.clone());
                     tool.registered = lender.endpoint == Endpoint::Registry;
                 }
+                let reason = withheld.and_then(|withheld| withheld.get(&tool.name));
+                tool.withheld = reason.map(|reason| reason.as_str().into());
                 tools.push(tool);
             }
             Err((name, reason)) => {
@@ -79,6 +83,13 @@ fn take_listing(
             }
         }
     }
+}
+
+/// The fingerprints of a listing by tool name, before it is put together with others.
+pub(super) fn fingerprints(part: &UpstreamTools<'_>) -> BTreeMap<String, String> {
+    let (mut tools, mut left_out) = (Vec::new(), Vec::new());
+    take_listing(part, &Standing::default(), &mut tools, &mut left_out);
+    tools.into_iter().map(|tool| (tool.name, tool.fingerprint.to_string())).collect()
 }
 
 fn read_tool(
@@ -142,6 +153,7 @@ fn read_tool(
         injected: injected(&rules.injected, &name),
         title: labels.title,
         lent_by: None,
+        withheld: None,
         header_parameters,
         public_name: name.clone(),
         name,

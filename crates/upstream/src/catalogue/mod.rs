@@ -29,6 +29,7 @@ use serde_json::{Map, Value};
 use crate::spec::{Approval, UpstreamId, UpstreamSpec};
 
 pub(crate) use build::Standing;
+pub(crate) use changes::fingerprints_of;
 pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart, changed_definitions};
 pub use filter::{ToolFilter, ToolGroup};
 pub use fingerprint::Fingerprint;
@@ -111,14 +112,14 @@ impl Catalogue {
         &self.servers
     }
 
-    /// Every tool that can be called, also those that are only reached by naming their upstream.
+    /// Every tool that has a name, also those that are only reached by naming their upstream, and those that are withheld.
     pub fn tools(&self) -> &[CatalogueTool] {
         &self.tools
     }
 
-    /// The list over all upstreams: every public name once.
+    /// The list over all upstreams: every public name once, without what is withheld.
     pub fn listed(&self) -> impl Iterator<Item = &CatalogueTool> {
-        self.tools.iter().filter(|tool| tool.listed)
+        self.tools.iter().filter(|tool| tool.listed && tool.withheld.is_none())
     }
 
     /// Names that more than one upstream has.
@@ -179,6 +180,8 @@ pub struct CatalogueTool {
     pub hidden: Vec<String>,
     /// Parameters that the model never sees and the gateway fills in.
     pub injected: Map<String, Value>,
+    /// Why it is in no list: its definition changed, and nobody has accepted it. Calls are told so.
+    pub withheld: Option<Box<str>>,
     /// Whose definition it is, where its own upstream was never reached: that one takes its calls over.
     pub lent_by: Option<UpstreamId>,
     /// Parameters that are mirrored into headers.

@@ -366,6 +366,10 @@ impl Shared {
                 tools = lender.own_tools();
                 standing.lent.insert(id.clone(), Arc::clone(&lender.spec));
             }
+            let withheld = upstream.withheld();
+            if !withheld.is_empty() {
+                standing.withheld.insert(id.clone(), withheld);
+            }
             listings.push((upstream, tools));
         }
         let parts: Vec<UpstreamTools<'_>> = listings
@@ -386,8 +390,14 @@ impl Shared {
             let fingerprints = self.catalogue.load().fingerprints(upstream.spec.id.as_str());
             self.memory.set_fingerprints(&upstream.spec, fingerprints);
         }
+        let is_withheld = !upstream.withheld().is_empty();
         upstream.set_notices(Vec::new());
         self.memory.save();
+        if is_withheld {
+            self.rebuild();
+            let tools = upstream.own_tools().map_or(0, |tools| tools.len());
+            self.tell(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools });
+        }
     }
 
     fn drain(&self) -> Duration {

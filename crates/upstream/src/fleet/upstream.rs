@@ -1,5 +1,6 @@
 //! One upstream as everybody else sees it: its state, its connection, its tools.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -275,6 +276,16 @@ impl Upstream {
         let facts = self.facts();
         let notice = facts.notices.iter().find(|notice| notice.blocked && notice.change.tool == tool)?;
         Some(notice.change.to_string())
+    }
+
+    /// All tools whose calls are refused, each with the reason.
+    pub(super) fn withheld(&self) -> BTreeMap<String, String> {
+        if self.spec.tools.on_definition_change != OnDefinitionChange::Block {
+            return BTreeMap::new();
+        }
+        let facts = self.facts();
+        let blocked = facts.notices.iter().filter(|notice| notice.blocked);
+        blocked.map(|notice| (notice.change.tool.clone(), notice.change.to_string())).collect()
     }
 
     pub(super) fn set_tools(&self, tools: Vec<RawJson>) {
