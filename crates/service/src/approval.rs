@@ -216,11 +216,11 @@ impl Gateway {
         policy(&self.approval(), tool) == Approval::Ask
     }
 
-    /// Whether the policy lets a server that stands in for another one run its tool.
+    /// Whether a server that stands in for another one offers its tool, and the policy lets it run.
     pub(crate) fn may_stand_in(&self, other: &UpstreamId, tool: &CatalogueTool) -> bool {
         let catalogue = self.fleet().catalogue();
         let there = catalogue.get(other.as_str(), &tool.name);
-        there.is_none_or(|there| policy(&self.approval(), there) == Approval::Allow)
+        there.is_some_and(|there| policy(&self.approval(), there) == Approval::Allow)
     }
 
     /// Asks whoever calls; nothing, where it cannot be asked.

@@ -137,7 +137,7 @@ pub(crate) fn classify(error: &CallError, style: ErrorStyle) -> (StatusCode, &'s
         CallError::UnknownTool { .. } => (StatusCode::NOT_FOUND, code::TOOL_NOT_FOUND),
         CallError::Disabled { .. } => (StatusCode::CONFLICT, code::CONNECTION_ERROR),
         CallError::Blocked { .. } => (StatusCode::FORBIDDEN, code::FORBIDDEN),
-        CallError::Unreachable { .. } | CallError::Lost { .. } => {
+        CallError::Unreachable { .. } | CallError::Unlisted { .. } | CallError::Lost { .. } => {
             (StatusCode::BAD_GATEWAY, code::CONNECTION_ERROR)
         }
         CallError::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, code::OVERLOADED),

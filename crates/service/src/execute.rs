@@ -21,11 +21,13 @@ use serde_json::{Map, Value, json};
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, code};
 use crate::gateway::Gateway;
+use crate::lookup::Sought;
 use crate::mcp::finder::may_be_meant;
 use crate::mcp::plain::{self, Answerer, Came};
 use crate::query::Parameters;
 use crate::render::{ListRequest, Rendered, unknown_dialect};
 use crate::run::{Call, Failure, Origin, PLAIN, error_result, pointer_name};
+use crate::scope::Scope;
 
 /// A turn to run.
 #[derive(Clone, Debug)]
@@ -40,6 +42,7 @@ pub(crate) struct Turn {
     /// The three tools of search, where a call may be of them.
     search: Option<Arc<Rendered>>,
     server: Option<String>,
+    scope: Scope,
     coerce: bool,
     bad_arguments: BadArguments,
     mode: ResultMode,
@@ -158,6 +161,7 @@ impl Turn {
             rendered,
             search,
             server,
+            scope: request.scope,
             bad_arguments,
             style,
             results,
@@ -180,17 +184,16 @@ impl Turn {
         }
         match self.find(&call.name) {
             Ok(found) => self.run_found(gateway, context, call, found, permit, &origin).await,
-            Err(message) => {
-                let name = (self.server.as_deref(), call.name.as_str());
-                gateway.record_unknown(
-                    name,
-                    &as_sent(&call.arguments),
-                    permit,
-                    context,
-                    &origin,
-                    (&message, code::TOOL_NOT_FOUND),
-                );
-                Step::Done(Ran::unknown_tool(message))
+            Err(error) => {
+                let text = match &error {
+                    LookupError::Ambiguous { .. } => error.to_string(),
+                    _ => self.unknown(gateway, &call.name),
+                };
+                let failure = gateway.not_found(self.sought(&call.name), &error, text);
+                let name = (self.named_server(), call.name.as_str());
+                let arguments = as_sent(&call.arguments);
+                gateway.record_unknown(name, &arguments, permit, context, &origin, &failure);
+                Step::Done(Ran::not_found(failure))
             }
         }
     }
@@ -261,22 +264,37 @@ impl Turn {
     }
 
     /// The tool that the model means: by the name in its list, else by any other name that leads to it.
-    fn find(&self, name: &str) -> Result<(&CatalogueTool, Option<&Plan>), String> {
+    fn find(&self, name: &str) -> Result<(&CatalogueTool, Option<&Plan>), LookupError> {
         if let Some((tool, plan)) = self.rendered.tool(name) {
             return Ok((tool, Some(plan)));
         }
-        let server = self.server.as_deref().filter(|server| *server != "*");
-        match self.rendered.catalogue.resolve(server, name) {
-            // Under another name the plan of its own entry still holds, if it has one.
-            Ok(tool) => {
-                let plan = self.rendered.wire_names().find_map(|wire| {
-                    let (listed, plan) = self.rendered.tool(wire)?;
-                    (listed.server == tool.server && listed.name == tool.name).then_some(plan)
-                });
-                Ok((tool, plan))
-            }
-            Err(error @ LookupError::Ambiguous { .. }) => Err(error.to_string()),
-            Err(_) => Err(unknown_tool_text(name, &nearest_names(name, self.rendered.wire_names()))),
+        let tool = self.rendered.catalogue.resolve(self.named_server(), name)?;
+        // Under another name the plan of its own entry still holds, if it has one.
+        let plan = self.rendered.wire_names().find_map(|wire| {
+            let (listed, plan) = self.rendered.tool(wire)?;
+            (listed.server == tool.server && listed.name == tool.name).then_some(plan)
+        });
+        Ok((tool, plan))
+    }
+
+    /// The server that the caller named.
+    fn named_server(&self) -> Option<&str> {
+        self.server.as_deref().filter(|server| *server != "*")
+    }
+
+    fn sought<'a>(&'a self, name: &'a str) -> Sought<'a> {
+        let implied = match &self.scope {
+            Scope::Server(id) => Some(id.as_str()),
+            Scope::All => None,
+        };
+        Sought { server: self.named_server(), name, implied }
+    }
+
+    fn unknown(&self, gateway: &Gateway, name: &str) -> String {
+        let text = unknown_tool_text(name, &nearest_names(name, self.rendered.wire_names()));
+        match &self.scope {
+            Scope::Server(_) => text,
+            Scope::All => gateway.unknown_among_all(&text),
         }
     }
 }
@@ -359,16 +377,22 @@ impl Ran {
         self
     }
 
-    fn unknown_tool(message: String) -> Self {
-        Self {
-            result: error_result(&message),
-            code: Some(code::TOOL_NOT_FOUND),
-            failure: Some(Failure::UnknownTool(message)),
-            server: None,
+    /// What came of a call that names no tool.
+    fn not_found(failure: Failure) -> Self {
+        let server = match &failure {
+            Failure::Call(error) => error.upstream().map(ToString::to_string),
+            _ => None,
+        };
+        let ran = Self {
+            result: RawJson::null(),
+            code: None,
+            failure: None,
+            server,
             tool: None,
             is_cached: false,
             notes: Vec::new(),
-        }
+        };
+        ran.failed(failure)
     }
 
     fn failed(mut self, failure: Failure) -> Self {

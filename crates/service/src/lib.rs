@@ -15,6 +15,7 @@ mod execute;
 mod gateway;
 mod guard;
 mod idempotency;
+mod lookup;
 mod mcp;
 mod metrics;
 mod openapi;

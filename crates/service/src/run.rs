@@ -73,6 +73,12 @@ pub(crate) enum Failure {
     Unreadable(String),
     /// No tool has the name that the model gave.
     UnknownTool(String),
+    /// Several tools have the name that was given; the tool was not called.
+    Ambiguous {
+        message: String,
+        /// Names that lead to one each.
+        candidates: Vec<String>,
+    },
     /// The call may not run, or not yet; the tool was not called.
     Refused {
         code: &'static str,
@@ -94,7 +100,7 @@ impl Failure {
     /// The word for programs.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Arguments(_) | Self::Unreadable(_) => code::VALIDATION_ERROR,
+            Self::Arguments(_) | Self::Unreadable(_) | Self::Ambiguous { .. } => code::VALIDATION_ERROR,
             Self::UnknownTool(_) => code::TOOL_NOT_FOUND,
             Self::Refused { code, .. } => code,
             Self::NoRoom(_) | Self::TooMany(_) => code::OVERLOADED,
@@ -109,6 +115,7 @@ impl Failure {
             Self::Arguments(_)
             | Self::Unreadable(_)
             | Self::UnknownTool(_)
+            | Self::Ambiguous { .. }
             | Self::NoRoom(_)
             | Self::TooMany(_)
             | Self::Refused { .. } => true,
@@ -126,6 +133,7 @@ impl Failure {
             | Self::NoRoom(text)
             | Self::TooMany(text)
             | Self::NeedsInput(text)
+            | Self::Ambiguous { message: text, .. }
             | Self::Refused { message: text, .. } => text.clone(),
             Self::Call(error) => error.to_string(),
         }
@@ -140,6 +148,9 @@ impl Failure {
     fn told(self, style: ErrorStyle) -> ApiError {
         match self {
             Self::Arguments(text) | Self::Unreadable(text) => ApiError::bad_request(text),
+            Self::Ambiguous { message, candidates } => {
+                ApiError::bad_request(message).with("candidates", candidates)
+            }
             Self::UnknownTool(text) => {
                 let status = match style {
                     ErrorStyle::Plain => StatusCode::BAD_REQUEST,
@@ -220,6 +231,11 @@ impl Gateway {
         coerce: bool,
         rename: &dyn Fn(&str) -> String,
     ) -> Result<Option<(Value, Vec<Coercion>)>, Failure> {
+        // What nobody accepted is no measure for arguments.
+        if let Some(reason) = &tool.withheld {
+            let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
+            return Err(Failure::Call(CallError::Blocked { upstream, tool, reason }));
+        }
         if !self.config().validate {
             return Ok(None);
         }
@@ -262,7 +278,7 @@ impl Gateway {
             return Ok(done);
         }
         let is_refused = |other: &UpstreamId| !self.may_stand_in(other, tool);
-        let outcome = match &context.progress {
+        let answered = match &context.progress {
             None => self.fleet().call_unless(tool, Some(arguments), &options, is_refused).await,
             Some(sink) => {
                 let (sender, told) = mpsc::channel(TOLD);
@@ -272,7 +288,8 @@ impl Gateway {
                     .await
             }
         };
-        match outcome {
+        entry.ran_on(answered.ran_on);
+        match answered.outcome {
             Ok(result) => {
                 let done = Done::fresh(result);
                 if done.view.result_type == ResultType::InputRequired && self.needs_approval(tool) {
@@ -337,11 +354,17 @@ impl Gateway {
         permit: Permit,
         context: &RequestContext,
         origin: &Origin,
-        (message, word): (&str, &'static str),
+        failure: &Failure,
     ) {
         let tool: String = tool.chars().take(256).collect();
-        let mut record = begun(server.unwrap_or_default().into(), tool.into(), arguments, context, origin);
-        record.outcome = Outcome::error(message, word);
+        let named = match failure {
+            Failure::Call(error) => error.upstream().map(UpstreamId::as_str),
+            _ => None,
+        };
+        let server = server.or(named).unwrap_or_default();
+        let word = failure.code();
+        let mut record = begun(server.into(), tool.into(), arguments, context, origin);
+        record.outcome = Outcome::error(failure.message(), word);
         // Invented names must not fill the table of the figures.
         let provider = record.provider.as_deref();
         self.metrics().call(&record.server, "unknown", provider, Some(word), Duration::ZERO);
@@ -374,6 +397,7 @@ fn begun(
         duration: Duration::ZERO,
         correlation_id: Arc::clone(&context.correlation),
         transport: Some(origin.transport.into()),
+        ran_on: None,
     }
 }
 
@@ -390,6 +414,13 @@ impl<'g> Entry<'g> {
         let Call { tool, arguments, context, origin } = call;
         let record = begun(tool.server.to_shared(), tool.name.as_str().into(), arguments, context, origin);
         Self { gateway, permit: Some(permit), began: Instant::now(), record: Some(record) }
+    }
+
+    /// Notes who ran the call, where that is not the server that was asked.
+    fn ran_on(&mut self, server: Option<UpstreamId>) {
+        if let Some(record) = &mut self.record {
+            record.ran_on = server.map(|server| server.to_shared());
+        }
     }
 
     fn finish_with(&mut self, done: &Done) {

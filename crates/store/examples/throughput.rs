@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         duration: Duration::from_micros(250),
         correlation_id: "".into(),
         transport: Some("http".into()),
+        ran_on: None,
     };
 
     let cpu = cpu_time()?;

@@ -27,6 +27,7 @@
 //!     duration: Duration::from_millis(2),
 //!     correlation_id: "4bf92f35".into(),
 //!     transport: Some("http".into()),
+//!     ran_on: None,
 //! });
 //! log.flush(Duration::from_secs(1))?;
 //!

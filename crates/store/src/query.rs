@@ -246,9 +246,10 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
     ))?;
 
     let conditions = Conditions::of(filter);
+    let ran_on = if schema::knows_who_ran(&transaction)? { "ran_on" } else { "NULL" };
     let mut calls = transaction.prepare(&format!(
         "SELECT id, started, duration, failed, server, tool, provider, caller, correlation, transport, code, error, \
-         input, result FROM calls WHERE id > ? AND id < ?{} ORDER BY id {order} LIMIT ?",
+         input, result, {ran_on} FROM calls WHERE id > ? AND id < ?{} ORDER BY id {order} LIMIT ?",
         conditions.sql
     ))?;
     let mut entries = Vec::new();
@@ -311,6 +312,7 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {
             duration: Duration::from_micros(u64::try_from(duration).unwrap_or(0)),
             correlation_id: required(8)?,
             transport: row.get::<_, Option<String>>(9)?.map(Into::into),
+            ran_on: optional(14)?,
         },
     })
 }

@@ -30,6 +30,8 @@ pub struct CallRecord {
     pub correlation_id: Arc<str>,
     /// The way the call reached us, such as `http`, `mcp` or `cli`.
     pub transport: Option<Cow<'static, str>>,
+    /// The upstream that ran it, where another one took the call over.
+    pub ran_on: Option<Arc<str>>,
 }
 
 /// How a call ended.
@@ -108,6 +110,7 @@ impl StoredRecord {
         write_string(out, &call.correlation_id);
         write_optional(out, b",\"caller\":", call.caller.as_deref());
         write_optional(out, b",\"transport\":", call.transport.as_deref());
+        write_optional(out, b",\"ran_on\":", call.ran_on.as_deref());
         write_display(out, format_args!(",\"id\":{}}}", self.id));
     }
 
@@ -183,6 +186,7 @@ mod tests {
                 duration: Duration::from_micros(1250),
                 correlation_id: "c-\"1".into(),
                 transport: None,
+                ran_on: None,
             },
         }
     }
@@ -207,12 +211,13 @@ mod tests {
         record.call.provider = Some("openai".into());
         record.call.caller = Some("alice".into());
         record.call.transport = Some("mcp".into());
+        record.call.ran_on = Some("other".into());
         record.call.input = Bytes::new();
         record.call.duration = Duration::from_millis(30);
         record.call.outcome = Outcome::error("no answer", "TIMEOUT");
         check(
             &record,
-            r#"{"timestamp":"2026-11-03T10:00:00.123Z","server":"demo","tool":"add","provider":"openai","input":null,"error":"no answer","code":"TIMEOUT","duration_ms":30,"correlation_id":"c-\"1","caller":"alice","transport":"mcp","id":7}"#,
+            r#"{"timestamp":"2026-11-03T10:00:00.123Z","server":"demo","tool":"add","provider":"openai","input":null,"error":"no answer","code":"TIMEOUT","duration_ms":30,"correlation_id":"c-\"1","caller":"alice","transport":"mcp","ran_on":"other","id":7}"#,
         );
     }
 

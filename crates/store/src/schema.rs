@@ -14,7 +14,8 @@ use crate::{block::Block, error::StoreError};
 pub const FILE_NAME: &str = "calls.db";
 
 /// Each step brings the schema from its index to the next version.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE calls (
         id INTEGER PRIMARY KEY,
         started INTEGER NOT NULL,
@@ -41,7 +42,15 @@ const MIGRATIONS: &[&str] = &["
         bloom BLOB NOT NULL
     );
     CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-"];
+",
+    "ALTER TABLE calls ADD COLUMN ran_on TEXT;",
+];
+
+/// Whether entries say who ran them. A file of the first version that is only read is not brought up to date.
+pub(crate) fn knows_who_ran(connection: &Connection) -> rusqlite::Result<bool> {
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok(version >= 2)
+}
 
 /// How the program that had this log before ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,6 +249,26 @@ mod tests {
         let tables: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 1);
+    }
+
+    #[test]
+    fn a_log_of_the_first_version_can_be_read_and_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(FILE_NAME);
+        let log = crate::CallLog::open(directory.path(), &crate::Options::default()).unwrap();
+        log.record(crate::testing::record("demo", "add")).unwrap();
+        log.close(Duration::from_secs(30)).unwrap();
+        drop(log);
+        let first = Connection::open(&path).unwrap();
+        first.execute_batch("ALTER TABLE calls DROP COLUMN ran_on; PRAGMA user_version = 1;").unwrap();
+        drop(first);
+        let reader = crate::LogReader::open(directory.path()).unwrap();
+        let read = || reader.query(&crate::Filter::default()).unwrap().entries;
+        let before = read();
+        assert_eq!((before.len(), &before[0].call.ran_on), (1, &None));
+        drop(open(Some(directory.path())).unwrap());
+        assert_eq!(read(), before);
+        assert_eq!(version(&open_reader(&path).unwrap()).unwrap(), 2);
     }
 
     #[test]

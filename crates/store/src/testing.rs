@@ -18,5 +18,6 @@ pub(crate) fn record(server: &str, tool: &str) -> CallRecord {
         duration: Duration::from_millis(1),
         correlation_id: "c".into(),
         transport: None,
+        ran_on: None,
     }
 }

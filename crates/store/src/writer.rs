@@ -97,7 +97,7 @@ impl Writer {
         let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
         let mut insert = transaction.prepare(
             "INSERT INTO calls (id, started, duration, failed, server, tool, provider, caller, correlation, transport, \
-             code, error, input, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             code, error, input, result, ran_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
         for record in batch {
             if let Some(next) = block.successor() {
@@ -125,6 +125,7 @@ impl Writer {
                 error.map(|message| &**message),
                 text(&record.input),
                 result.map(|result| text(result)),
+                record.ran_on.as_deref(),
             ])?;
         }
         drop(insert);

@@ -48,6 +48,14 @@ pub enum CallError {
         /// Why.
         reason: String,
     },
+    /// The upstream is there, but nobody knows its tools; the call was never sent.
+    #[error("the tools of server `{upstream}` cannot be listed: {reason}")]
+    Unlisted {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// Why.
+        reason: String,
+    },
     /// Too many calls in flight; the call was never sent.
     #[error("server `{upstream}` is busy with {in_flight} calls")]
     Busy {
@@ -101,6 +109,24 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// The upstream that it is about, if there is one.
+    pub fn upstream(&self) -> Option<&UpstreamId> {
+        match self {
+            Self::UnknownUpstream { .. } => None,
+            Self::Disabled { upstream }
+            | Self::UnknownTool { upstream, .. }
+            | Self::Blocked { upstream, .. }
+            | Self::Unreachable { upstream, .. }
+            | Self::Unlisted { upstream, .. }
+            | Self::Busy { upstream, .. }
+            | Self::Lost { upstream, .. }
+            | Self::Timeout { upstream, .. }
+            | Self::TooLong { upstream, .. }
+            | Self::Malformed { upstream, .. }
+            | Self::Refused { upstream, .. } => Some(upstream),
+        }
+    }
+
     /// Whether the tool may have run. Only calls that certainly did not run may be sent again.
     pub fn may_have_run(&self) -> bool {
         match self {
@@ -109,6 +135,7 @@ impl CallError {
             | Self::UnknownTool { .. }
             | Self::Blocked { .. }
             | Self::Unreachable { .. }
+            | Self::Unlisted { .. }
             | Self::Busy { .. } => false,
             Self::Lost { .. }
             | Self::Timeout { .. }

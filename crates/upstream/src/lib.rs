@@ -26,8 +26,8 @@ pub use catalogue::{
 pub use connection::{Asker, ConnectOptions, Connection, OutgoingRequest, Question, ServerEvent};
 pub use error::{CallError, ConnectError};
 pub use fleet::{
-    CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions, InFlight,
-    ResourceSubscription, UpstreamHealth, UpstreamState, watch_files,
+    Answered, CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions,
+    InFlight, ResourceSubscription, UpstreamHealth, UpstreamState, watch_files,
 };
 pub use spec::{
     Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,

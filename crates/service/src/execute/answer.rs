@@ -136,6 +136,7 @@ impl Turn {
             (
                 Failure::Arguments(_)
                 | Failure::UnknownTool(_)
+                | Failure::Ambiguous { .. }
                 | Failure::NoRoom(_)
                 | Failure::TooMany(_)
                 | Failure::NeedsInput(_)
@@ -168,6 +169,9 @@ impl Ran {
         }
         if let Some(code) = self.code {
             fact("code", code.into());
+        }
+        if let Some(Failure::Ambiguous { candidates, .. }) = &self.failure {
+            fact("candidates", candidates.clone().into());
         }
         if self.is_cached {
             fact("cached", true.into());

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::{Ran, Step, Turn, as_sent};
 use crate::context::RequestContext;
-use crate::errors::code;
 use crate::gateway::Gateway;
 use crate::mcp::finder::{Finder, Named};
 use crate::run::{Failure, Origin};
@@ -52,12 +51,13 @@ impl Turn {
         let server = self.server.as_deref().filter(|server| *server != "*");
         let listed = finder.find(catalogue, server, &named.name);
         let tool = listed.and_then(|listed| catalogue.get(listed.server.as_str(), &listed.own));
-        match (meta, listed, tool) {
+        let withheld = catalogue.resolve(server, &named.name).ok().filter(|tool| tool.withheld.is_some());
+        match (meta, listed, tool.or(withheld)) {
             (MetaTool::Describe, Some(listed), _) => {
                 ran.result = listed.described();
                 Step::Done(ran.judged())
             }
-            (_, Some(_), Some(tool)) => {
+            (MetaTool::Call, _, Some(tool)) => {
                 let arguments = match value.get("arguments") {
                     None | Some(Value::Null) => Arguments::Missing,
                     Some(Value::String(text)) => Arguments::Text(text.clone()),
@@ -67,17 +67,15 @@ impl Turn {
                 self.run_found(gateway, context, &call, (tool, None), permit, origin).await
             }
             (..) => {
-                let message = finder.unknown(&named.name);
-                let name = (self.server.as_deref(), named.name.as_str());
-                gateway.record_unknown(
-                    name,
-                    &as_sent(&call.arguments),
-                    permit,
-                    context,
-                    origin,
-                    (&message, code::TOOL_NOT_FOUND),
-                );
-                Step::Done(Ran::unknown_tool(message))
+                let text = finder.unknown(&named.name);
+                let failure = match catalogue.resolve(server, &named.name) {
+                    Err(error) => gateway.not_found(self.sought(&named.name), &error, text),
+                    Ok(_) => Failure::UnknownTool(text),
+                };
+                let name = (server, named.name.as_str());
+                let arguments = as_sent(&call.arguments);
+                gateway.record_unknown(name, &arguments, permit, context, origin, &failure);
+                Step::Done(Ran::not_found(failure))
             }
         }
     }

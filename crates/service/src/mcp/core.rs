@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code, meta, method};
-use gateway_upstream::UpstreamId;
+use gateway_upstream::{LookupError, UpstreamId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -12,16 +12,16 @@ use serde_json::value::RawValue;
 use super::caller::Caller;
 use super::face::Face;
 use super::finder::{self, Meant};
-use super::flight::{Errand, Flight, Input, Progressed, Target, told};
+use super::flight::{Errand, Flight, Input, Progressed, Target, told, told_failure};
 use super::lists;
 use super::offers::{self, Whose};
 use super::out::Out;
 use super::parked::Waiting;
 use super::state::{Behind, request_mark};
 use super::tasks;
-use crate::errors::code::TOOL_NOT_FOUND;
 use crate::gateway::Gateway;
-use crate::run::Origin;
+use crate::lookup::Sought;
+use crate::run::{Failure, Origin};
 
 /// Answers a request. A method that both eras do not share is not known here.
 pub(super) async fn answer(
@@ -286,33 +286,44 @@ async fn tool(
     let find = || {
         let catalogue = gateway.fleet().catalogue();
         let found = caller.face.tool(&catalogue, name);
-        found.map(|tool| (tool.server.clone(), tool.name.clone())).map_err(|error| error.to_string())
+        found.map(|tool| (tool.server.clone(), tool.name.clone()))
     };
     if let Ok(found) = find() {
         return Ok(found);
     }
     gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
-    let reason = match find() {
+    let error = match find() {
         Ok(found) => return Ok(found),
-        Err(reason) => reason,
+        Err(error) => error,
     };
-    let message = format!("Unknown tool: {name} ({reason})");
+    let failure = not_found(gateway, caller, name, &error, format!("Unknown tool: {name} ({error})"));
     let permit =
         gateway.reserve().await.map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message))?;
-    let server = match &caller.face {
-        Face::Server(server) => Some(server.as_str()),
-        Face::All | Face::Group(_) => None,
-    };
+    let server = caller.face.server().map(UpstreamId::as_str);
     let origin = Origin { transport: caller.transport, provider: None };
-    gateway.record_unknown(
-        (server, name),
-        arguments,
-        permit,
-        &caller.context,
-        &origin,
-        (&message, TOOL_NOT_FOUND),
-    );
-    Err(invalid(message))
+    gateway.record_unknown((server, name), arguments, permit, &caller.context, &origin, &failure);
+    Err(told_failure(failure))
+}
+
+/// What is told of a name that leads to no tool of an endpoint, in the words of `text`.
+pub(super) fn not_found(
+    gateway: &Gateway,
+    caller: &Caller,
+    name: &str,
+    error: &LookupError,
+    text: String,
+) -> Failure {
+    let server = caller.face.server().map(UpstreamId::as_str);
+    let failure = gateway.not_found(Sought { server, name, implied: None }, error, text.clone());
+    match (&caller.face, &failure) {
+        // Who sees a group learns nothing of other servers.
+        (Face::Group(_), Failure::Call(error))
+            if !error.upstream().is_some_and(|server| caller.face.shows(gateway, server)) =>
+        {
+            Failure::UnknownTool(text)
+        }
+        _ => failure,
+    }
 }
 
 /// The resource that a caller means.

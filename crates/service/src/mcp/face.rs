@@ -31,6 +31,14 @@ impl Face {
         }
     }
 
+    /// The server, where it is one.
+    pub(crate) fn server(&self) -> Option<&UpstreamId> {
+        match self {
+            Self::Server(id) => Some(id),
+            Self::All | Self::Group(_) => None,
+        }
+    }
+
     /// A word that tells faces apart.
     pub(crate) fn word(&self) -> String {
         match self {
@@ -77,7 +85,9 @@ impl Face {
         match self {
             Self::All => catalogue.listed().collect(),
             Self::Group(name) => catalogue.group(name).unwrap_or_default(),
-            Self::Server(id) => catalogue.tools_of(id.as_str()).collect(),
+            Self::Server(id) => {
+                catalogue.tools_of(id.as_str()).filter(|tool| tool.withheld.is_none()).collect()
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::caller::Caller;
-use super::core::invalid;
+use super::core::{invalid, not_found};
 use super::face::Face;
 use super::offers::renamed;
 use crate::config::SearchMode;
@@ -314,7 +314,13 @@ pub(super) async fn meant(
     };
     let catalogue = gateway.fleet().catalogue();
     let unknown = || Meant::Answered(error_result(&finder.unknown(&named.name)));
-    let Ok(found) = caller.face.tool(&catalogue, &named.name) else { return Ok(unknown()) };
+    let found = match caller.face.tool(&catalogue, &named.name) {
+        Ok(found) => found,
+        Err(error) => {
+            let failure = not_found(gateway, caller, &named.name, &error, finder.unknown(&named.name));
+            return Ok(Meant::Answered(error_result(&failure.message())));
+        }
+    };
     if tool == MetaTool::Describe {
         let listed = finder.find(&catalogue, Some(found.server.as_str()), &found.name);
         return Ok(listed.map_or_else(unknown, |listed| Meant::Answered(listed.described())));

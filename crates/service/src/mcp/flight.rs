@@ -174,6 +174,7 @@ pub(super) fn told_failure(failure: Failure) -> RpcError {
         | Failure::Arguments(message)
         | Failure::Unreadable(message)
         | Failure::UnknownTool(message)
+        | Failure::Ambiguous { message, .. }
         | Failure::NeedsInput(message) => RpcError::new(code::INVALID_PARAMS, message),
     }
 }

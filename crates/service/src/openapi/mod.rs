@@ -8,6 +8,7 @@ mod parts;
 mod registry;
 mod route;
 mod table;
+mod tools;
 
 pub use document::document;
 pub(crate) use find::{Found, find};

@@ -2,113 +2,19 @@
 
 use super::mcp;
 use super::parts::{
-    ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULT, CATEGORY, CHARACTERS, COERCE, CONFLICT, CONTINUED,
-    ERRORS, FOREIGN_STATE, GROUP, IDEMPOTENCY_KEY, IMPORTANCE, INPUT, MODEL, NAME, NAME_PATTERN, NEEDS_INPUT,
-    NO_SUCH_SERVER, NOT_MODIFIED, PRECISE_FAULTS, PROVIDER, RESULT, ROW, SERVER, STATE_OVER, TAG, TO,
-    UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
+    ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULT, CHARACTERS, COERCE, CONFLICT, CONTINUED, ERRORS,
+    FOREIGN_STATE, IDEMPOTENCY_KEY, INPUT, MODEL, NAME, NEEDS_INPUT, NO_SUCH_SERVER, PRECISE_FAULTS, RESULT,
+    ROW, SERVER, STATE_OVER, TO, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
 };
 use super::registry;
 use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Route, Verb};
+use super::tools;
 
 /// All routes, in the order of the document.
 pub(crate) static ROUTES: &[Route] = &[
-    Route {
-        action: Action::Tools,
-        path: "/tools",
-        tag: "Tools",
-        summary: "List tools as their servers gave them",
-        description: "Definitions are not touched: unknown fields, annotations and key order stay. Answers carry an ETag.",
-        parameters: &[SERVER, NAME_PATTERN, CATEGORY, IMPORTANCE, TAG, GROUP],
-        answers: &[
-            ok(
-                "The tools.",
-                Content::Json(
-                    "ToolList",
-                    Some(
-                        r#"{"tools":[{"name":"add","description":"Add two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}}]}"#,
-                    ),
-                ),
-            ),
-            NOT_MODIFIED,
-            UNKNOWN_SERVER,
-        ],
-        ..ROW
-    },
-    Route {
-        action: Action::Render,
-        path: "/tools/{provider}",
-        tag: "Tools",
-        summary: "List tools in a provider's format",
-        description: "Schemas are rewritten so that the provider takes them; `report=true` tells what happened to each keyword.",
-        parameters: &[
-            PROVIDER,
-            SERVER,
-            MODEL,
-            query("report", Kind::Flag, "Adds what was changed, and why."),
-            query("list", Kind::Flag, "The bare list, without its wrapper."),
-            query(
-                "mode",
-                Kind::Words(&["full", "search"]),
-                "All tools, or three that search, describe and call them.",
-            ),
-            query("profile", Kind::Text, "Another dialect than the path names."),
-            query("descriptionFallback", Kind::Text, "The description of tools that have none."),
-            query("defaults", Kind::Words(&["keep", "strip", "describe"]), "What happens to default values."),
-            query("open", Kind::Words(&["declared", "all"]), "Whether undeclared properties can be said."),
-            query(
-                "strict",
-                Kind::Words(&["auto", "as-named"]),
-                "Whether strict mode is chosen by the schema.",
-            ),
-            query(
-                "emptyRequired",
-                Kind::Words(&["keep", "omit", "add"]),
-                "What happens to an empty `required`.",
-            ),
-            query("hide", Kind::Texts, "Parameters that the model does not see."),
-            query("compat", Kind::Text, "`auto`, `off` or the name of a layer for a family of models."),
-            NAME_PATTERN,
-            CATEGORY,
-            IMPORTANCE,
-            TAG,
-            GROUP,
-        ],
-        answers: &[
-            ok("The tools, in the provider's own shape.", Content::Json("RenderedTools", None)),
-            NOT_MODIFIED,
-            UNKNOWN_PROVIDER,
-        ],
-        ..ROW
-    },
-    Route {
-        action: Action::Context,
-        path: "/tools/{provider}/context",
-        tag: "Tools",
-        summary: "Describe tools for a prompt",
-        description: "",
-        parameters: &[
-            PROVIDER,
-            SERVER,
-            query("mode", Kind::Words(&["concise", "standard", "detailed"]), "How much is said."),
-            query(
-                "group_by",
-                Kind::Words(&["server", "category"]),
-                "Puts tools that belong together under one heading.",
-            ),
-            query(
-                "resources",
-                Kind::Flag,
-                "Tells the servers' resources too, with the state of each server.",
-            ),
-            NAME_PATTERN,
-            CATEGORY,
-            IMPORTANCE,
-            TAG,
-            GROUP,
-        ],
-        answers: &[ok("Readable text.", Content::Media("text/plain")), UNKNOWN_PROVIDER],
-        ..ROW
-    },
+    tools::LIST,
+    tools::RENDER,
+    tools::CONTEXT,
     Route {
         action: Action::Execute,
         verb: Verb::Post,

@@ -6,7 +6,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use gateway_dialects::results::ResultMode;
 use gateway_protocol::RawJson;
-use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, UpstreamId};
+use gateway_upstream::{Catalogue, CatalogueTool, LookupError, UpstreamId};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 
 use super::tool_request::{ToolRequest, Work};
 use crate::context::RequestContext;
-use crate::errors::{ApiError, ErrorStyle, code, json_response};
+use crate::errors::{ApiError, ErrorStyle, json_response};
 use crate::execute::{rendered_result, result_mode};
 use crate::gateway::Gateway;
+use crate::lookup::Sought;
 use crate::mcp::Waiting;
 use crate::mcp::plain::{self, Answerer, Came, Continued, InputRequired, PausedCall, Place};
 use crate::query::Parameters;
@@ -69,19 +70,13 @@ async fn run(work: Work) -> Result<Response, ApiError> {
     let permit = gateway.reserve().await?;
     let catalogue = known_tools(gateway, server.as_deref(), &name).await?;
     let origin = Origin { transport: PLAIN, provider: None };
-    let tool = match find(gateway, &catalogue, server.as_deref(), &name, style) {
+    let tool = match find(gateway, &catalogue, server.as_deref(), &name) {
         Ok(tool) => tool,
         Err(error) => {
             let wanted = (server.as_deref(), name.as_str());
-            gateway.record_unknown(
-                wanted,
-                &arguments,
-                permit,
-                context,
-                &origin,
-                (&error.message, error.code),
-            );
-            return Err(error);
+            let failure = not_found(gateway, wanted, &error);
+            gateway.record_unknown(wanted, &arguments, permit, context, &origin, &failure);
+            return Err(failure.into_api(style));
         }
     };
     let call = Call { tool, arguments: &arguments, context, origin: &origin };
@@ -206,42 +201,32 @@ fn find<'c>(
     catalogue: &'c Catalogue,
     server: Option<&str>,
     name: &str,
-    style: ErrorStyle,
-) -> Result<&'c CatalogueTool, ApiError> {
-    let fallback = gateway.config().default_server.as_deref().unwrap_or("default");
-    let implied = (server.is_none() && !name.starts_with("mcp__")).then_some(fallback);
+) -> Result<&'c CatalogueTool, LookupError> {
+    let implied = (server.is_none() && !name.starts_with("mcp__")).then(|| default_server(gateway));
     let implied = implied.filter(|server| catalogue.get(server, name).is_some());
-    catalogue.resolve(server.or(implied), name).map_err(|error| match &error {
-        LookupError::UnknownServer { name, .. } => unknown_server(gateway, name),
-        LookupError::UnknownTool { server: None, .. } if server.is_none() && !name.starts_with("mcp__") => {
-            let text = format!("server is required when tool is not canonical: {error}");
-            ApiError::new(not_found(style), code::TOOL_NOT_FOUND, text)
-        }
-        LookupError::Ambiguous { candidates, .. } => {
-            let text = format!("server is required when tool is not canonical: {error}");
-            ApiError::bad_request(text).with("candidates", candidates.clone())
-        }
-        other => unreachable_server(gateway, server, style)
-            .unwrap_or_else(|| ApiError::new(not_found(style), code::TOOL_NOT_FOUND, other.to_string())),
-    })
+    catalogue.resolve(server.or(implied), name)
 }
 
-/// An unknown tool of a server that never told its tools is the server's fault.
-fn unreachable_server(gateway: &Gateway, server: Option<&str>, style: ErrorStyle) -> Option<ApiError> {
-    let health = gateway.fleet().health_of(server?)?;
-    if health.tools.is_some() {
-        return None;
-    }
-    let reason = health.reason.unwrap_or_else(|| format!("it is {}", health.state));
-    let error = CallError::Unreachable { upstream: health.id, reason };
-    Some(Failure::Call(error).into_api(style))
+fn default_server(gateway: &Gateway) -> &str {
+    gateway.config().default_server.as_deref().unwrap_or("default")
 }
 
-fn not_found(style: ErrorStyle) -> StatusCode {
-    match style {
-        ErrorStyle::Plain => StatusCode::BAD_REQUEST,
-        ErrorStyle::Precise => StatusCode::NOT_FOUND,
-    }
+/// What is told of a name that leads to no tool.
+fn not_found(gateway: &Gateway, (server, name): (Option<&str>, &str), error: &LookupError) -> Failure {
+    let text = match error {
+        LookupError::UnknownTool { server: None, .. } | LookupError::Ambiguous { .. }
+            if server.is_none() && !name.starts_with("mcp__") =>
+        {
+            format!("server is required when tool is not canonical: {error}")
+        }
+        _ => error.to_string(),
+    };
+    let text = match error {
+        LookupError::UnknownTool { server: None, .. } => gateway.unknown_among_all(&text),
+        _ => text,
+    };
+    let implied = Some(default_server(gateway)).filter(|server| gateway.fleet().spec(server).is_some());
+    gateway.not_found(Sought { server, name, implied }, error, text)
 }
 
 /// How the caller wants failures to be told.

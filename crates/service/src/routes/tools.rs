@@ -1,16 +1,22 @@
 //! `GET /tools…`: what the servers offer.
 
+use std::fmt::Write as _;
+
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use gateway_dialects::context::{Detail, group_by, render_groups, render_resources};
 use gateway_protocol::ListKind;
+use gateway_upstream::CatalogueTool;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::errors::{ApiError, json_response};
+use super::call_tool::error_style;
+use crate::errors::{ApiError, ErrorStyle, classify, json_response};
 use crate::gateway::Gateway;
+use crate::lookup::{Missing, names};
 use crate::query::Parameters;
 use crate::render::{ListRequest, Rendered, definitions, report};
+use crate::run::Failure;
 
 /// Estimated tokens of what is answered.
 const TOKENS: HeaderName = HeaderName::from_static("x-tool-tokens");
@@ -20,14 +26,18 @@ const SAVED: HeaderName = HeaderName::from_static("x-tool-tokens-saved");
 const QUARANTINED: HeaderName = HeaderName::from_static("x-tools-quarantined");
 /// Which dialect was chosen.
 const DIALECT: HeaderName = HeaderName::from_static("x-tool-dialect");
+/// Servers whose tools are not in the list, because nobody knows them.
+const MISSING: HeaderName = HeaderName::from_static("x-servers-missing");
 
 /// `GET /tools`: the tools as MCP has them.
 pub(crate) async fn list(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) -> Response {
     let work = async {
         let parameters = Parameters::of_query(uri.query());
         let request = ListRequest::parse(&gateway, None, &parameters)?;
+        let style = error_style(&parameters)?;
         let rendered = gateway.raw_list(&request).await?;
-        Ok::<_, ApiError>(cached(&headers, &rendered, rendered.body.clone()))
+        let missing = missing(&gateway, &request, style)?;
+        Ok::<_, ApiError>(named(cached(&headers, &rendered, rendered.body.clone()), &missing))
     };
     work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
 }
@@ -43,18 +53,27 @@ pub(crate) async fn render(
         let parameters = Parameters::of_query(uri.query());
         parameters.word("mode", &[("full", ()), ("search", ())])?;
         let request = ListRequest::parse(&gateway, Some(&provider), &parameters)?;
+        let style = error_style(&parameters)?;
         let rendered = gateway.rendered(&request).await?;
+        let missing = missing(&gateway, &request, style)?;
         gateway.metrics().conversions(rendered.wire_names().count(), rendered.quarantined);
         if parameters.flag("report")? {
             let rows = report(&gateway, &request).await?;
             let mut body: Value = serde_json::from_slice(&rendered.body).unwrap_or_default();
             if let Some(members) = body.as_object_mut() {
                 members.insert("report".to_owned(), rows);
+                let withheld = withheld(&gateway, &request);
+                if !withheld.is_empty() {
+                    members.insert("withheld".to_owned(), withheld.into());
+                }
+                if !missing.is_empty() {
+                    members.insert("missing".to_owned(), missing.iter().map(told).collect());
+                }
             }
-            return Ok::<_, ApiError>(json_response(StatusCode::OK, body.to_string()));
+            return Ok::<_, ApiError>(named(json_response(StatusCode::OK, body.to_string()), &missing));
         }
         let body = if parameters.flag("list")? { rendered.list() } else { rendered.body.clone() };
-        Ok(cached(&headers, &rendered, body))
+        Ok(named(cached(&headers, &rendered, body), &missing))
     };
     work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
 }
@@ -73,7 +92,9 @@ pub(crate) async fn context(
         let words =
             [("concise", Detail::Concise), ("standard", Detail::Standard), ("detailed", Detail::Detailed)];
         let detail = parameters.word("mode", &words)?.unwrap_or_default();
+        let style = error_style(&parameters)?;
         let (catalogue, mut tools) = definitions(&gateway, &request).await;
+        let missing = missing(&gateway, &request, style)?;
         for (place, definition) in &mut tools {
             label(definition, catalogue.tools().get(*place));
         }
@@ -91,14 +112,51 @@ pub(crate) async fn context(
         if parameters.flag("resources")? {
             text = format!("{text}\n\n{}", resources(&gateway, &request).await);
         }
+        if !missing.is_empty() {
+            text.push_str("\n\nTools of these servers are not available at the moment:");
+            for (server, error) in &missing {
+                let _ = write!(text, "\n- {server}: {error}");
+            }
+        }
         let tokens = text.len().div_ceil(4);
         let mut response = Response::new(axum::body::Body::from(text));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         headers.insert(TOKENS, HeaderValue::from(tokens));
-        Ok::<_, ApiError>(response)
+        Ok::<_, ApiError>(named(response, &missing))
     };
     work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
+}
+
+/// The servers that a list lacks, or the error where it could show nothing at all.
+fn missing(gateway: &Gateway, request: &ListRequest, style: ErrorStyle) -> Result<Vec<Missing>, ApiError> {
+    gateway.missing(&request.scope).map_err(|error| Failure::Call(error).into_api(style))
+}
+
+/// An answer that names the servers that it lacks, also where its body is the same as before.
+fn named(mut response: Response, missing: &[Missing]) -> Response {
+    if !missing.is_empty() {
+        let plain = |letter: char| if matches!(letter, ' '..='~') { letter } else { '?' };
+        let text: String = names(missing).chars().map(plain).collect();
+        response.headers_mut().extend(HeaderValue::from_str(&text).ok().map(|names| (MISSING, names)));
+    }
+    response
+}
+
+fn told((server, error): &Missing) -> Value {
+    let (_, code) = classify(error, ErrorStyle::Plain);
+    json!({"server": server.as_str(), "code": code, "error": error.to_string()})
+}
+
+/// The tools that are in no list because somebody has to accept their definitions first.
+fn withheld(gateway: &Gateway, request: &ListRequest) -> Vec<Value> {
+    let (catalogue, wanted) = (gateway.fleet().catalogue(), request.scope.ids());
+    let is_wanted = |tool: &CatalogueTool| wanted.is_empty() || wanted.contains(&tool.server);
+    let tools = catalogue.tools().iter().filter(|tool| is_wanted(tool));
+    let withheld = tools.filter_map(|tool| Some((tool, tool.withheld.as_deref()?)));
+    withheld
+        .map(|(tool, reason)| json!({"server": tool.server.as_str(), "tool": tool.name, "reason": reason}))
+        .collect()
 }
 
 /// The resources and templates of the servers that a request is about, each below its server's name and state.
@@ -126,7 +184,7 @@ async fn resources(gateway: &Gateway, request: &ListRequest) -> String {
 }
 
 /// Puts the server and the category of a tool where texts about it look for them.
-fn label(definition: &mut Value, tool: Option<&gateway_upstream::CatalogueTool>) {
+fn label(definition: &mut Value, tool: Option<&CatalogueTool>) {
     let (Some(members), Some(tool)) = (definition.as_object_mut(), tool) else { return };
     let meta = members.entry("_meta").or_insert_with(|| Value::Object(serde_json::Map::new()));
     if let Some(meta) = meta.as_object_mut() {

@@ -22,4 +22,5 @@ mod route;
 mod search;
 mod streams;
 mod turns;
+mod unreached;
 mod wrong_requests;

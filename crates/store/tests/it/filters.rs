@@ -108,6 +108,7 @@ fn an_entry_comes_back_as_it_went_in() {
             result: Some("{\"isError\":true}".into()),
         },
         input: "{\"big\": 123456789012345678901234567890}".into(),
+        ran_on: Some("other".into()),
         ..record(11)
     });
     write(&log, calls.clone());

@@ -29,6 +29,7 @@ fn record(second: i64) -> CallRecord {
         duration: Duration::from_millis(1),
         correlation_id: format!("c-{second}").into(),
         transport: Some("http".into()),
+        ran_on: None,
     }
 }
 

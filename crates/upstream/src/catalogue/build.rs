@@ -15,13 +15,27 @@ use super::{
 };
 use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 
-pub(super) fn build(version: u64, parts: &[UpstreamTools<'_>], rules: &CatalogueRules) -> Catalogue {
+/// What is special about the listings of some upstreams.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
+    /// Upstreams that list the tools of another one, with its configuration.
+    pub(crate) lent: BTreeMap<UpstreamId, Arc<UpstreamSpec>>,
+    /// Tools that are in no list, by upstream, each with the reason.
+    pub(crate) withheld: BTreeMap<UpstreamId, BTreeMap<String, String>>,
+}
+
+pub(super) fn build(
+    version: u64,
+    parts: &[UpstreamTools<'_>],
+    rules: &CatalogueRules,
+    standing: &Standing,
+) -> Catalogue {
     let mut tools = Vec::with_capacity(parts.iter().map(|part| part.tools.len()).sum());
     let mut left_out = Vec::new();
     let mut sorted: Vec<&UpstreamTools<'_>> = parts.iter().collect();
     sorted.sort_by(|one, other| one.spec.id.cmp(&other.spec.id));
     for part in sorted {
-        take_listing(part, &mut tools, &mut left_out);
+        take_listing(part, standing, &mut tools, &mut left_out);
     }
     let configured = Configured::of(parts, &rules.order);
     let clashes = give_names(&configured, rules.clash, &mut tools);
@@ -41,16 +55,41 @@ pub(super) fn build(version: u64, parts: &[UpstreamTools<'_>], rules: &Catalogue
     }
 }
 
-fn take_listing(part: &UpstreamTools<'_>, tools: &mut Vec<CatalogueTool>, left_out: &mut Vec<LeftOut>) {
-    let mut seen = HashSet::new();
+fn take_listing(
+    part: &UpstreamTools<'_>,
+    standing: &Standing,
+    tools: &mut Vec<CatalogueTool>,
+    left_out: &mut Vec<LeftOut>,
+) {
+    let (lender, withheld) = (standing.lent.get(&part.spec.id), standing.withheld.get(&part.spec.id));
+    let (mut seen, mut lent) = (HashSet::new(), HashSet::new());
     for (place, definition) in part.tools.iter().enumerate() {
+        // Nobody lends what it does not offer itself.
+        if lender.is_some_and(|lender| read_tool(lender, definition, &mut lent).is_err()) {
+            continue;
+        }
         match read_tool(part.spec, definition, &mut seen) {
-            Ok(tool) => tools.push(tool),
+            Ok(mut tool) => {
+                if let Some(lender) = lender {
+                    tool.lent_by = Some(lender.id.clone());
+                    tool.registered = lender.endpoint == Endpoint::Registry;
+                }
+                let reason = withheld.and_then(|withheld| withheld.get(&tool.name));
+                tool.withheld = reason.map(|reason| reason.as_str().into());
+                tools.push(tool);
+            }
             Err((name, reason)) => {
                 left_out.push(LeftOut { server: part.spec.id.clone(), name, place, reason });
             }
         }
     }
+}
+
+/// The fingerprints of a listing by tool name, before it is put together with others.
+pub(super) fn fingerprints(part: &UpstreamTools<'_>) -> BTreeMap<String, String> {
+    let (mut tools, mut left_out) = (Vec::new(), Vec::new());
+    take_listing(part, &Standing::default(), &mut tools, &mut left_out);
+    tools.into_iter().map(|tool| (tool.name, tool.fingerprint.to_string())).collect()
 }
 
 fn read_tool(
@@ -113,6 +152,8 @@ fn read_tool(
         hidden: hidden(&rules.hidden, &name),
         injected: injected(&rules.injected, &name),
         title: labels.title,
+        lent_by: None,
+        withheld: None,
         header_parameters,
         public_name: name.clone(),
         name,
@@ -211,6 +252,7 @@ fn give_names(configured: &Configured<'_>, policy: ClashPolicy, tools: &mut [Cat
     for tool in tools.iter_mut().filter(needs_prefix) {
         tool.public_name = configured.prefixed(tool);
     }
+    step_back(configured, policy, tools);
     let mut clashes = Vec::new();
     for (name, places) in wanted_twice(tools, configured) {
         let outcome = match policy {
@@ -238,6 +280,22 @@ fn give_names(configured: &Configured<'_>, policy: ClashPolicy, tools: &mut [Cat
         }
     }
     clashes
+}
+
+/// Lets lent tools make room for tools that are there: whoever cannot be reached changes no name of another.
+fn step_back(configured: &Configured<'_>, policy: ClashPolicy, tools: &mut [CatalogueTool]) {
+    if tools.iter().all(|tool| tool.lent_by.is_none()) {
+        return;
+    }
+    let own = tools.iter().filter(|tool| tool.lent_by.is_none());
+    let taken: HashSet<String> = own.map(|tool| tool.public_name.clone()).collect();
+    let lent = tools.iter_mut().filter(|tool| tool.lent_by.is_some() && taken.contains(&tool.public_name));
+    for tool in lent {
+        match policy {
+            ClashPolicy::Prefix => tool.public_name = configured.prefixed(tool),
+            ClashPolicy::Error | ClashPolicy::First => unlist(tool),
+        }
+    }
 }
 
 fn unlist(tool: &mut CatalogueTool) {

@@ -33,7 +33,8 @@ impl ToolFilter {
         };
         // With more than one upstream two tools could have one name.
         let is_named = matches!(self.servers.as_slice(), [server] if server == tool.server.as_str());
-        (tool.listed || is_named)
+        tool.withheld.is_none()
+            && (tool.listed || is_named)
             && either(&self.servers, &|pattern| matches(pattern, tool.server.as_str()))
             && either(&self.names, &|pattern| {
                 matches(pattern, &tool.public_name) || matches(pattern, &tool.name)

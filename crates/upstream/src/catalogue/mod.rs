@@ -28,6 +28,8 @@ use serde_json::{Map, Value};
 
 use crate::spec::{Approval, UpstreamId, UpstreamSpec};
 
+pub(crate) use build::Standing;
+pub(crate) use changes::fingerprints_of;
 pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart, changed_definitions};
 pub use filter::{ToolFilter, ToolGroup};
 pub use fingerprint::Fingerprint;
@@ -87,7 +89,17 @@ pub struct Catalogue {
 impl Catalogue {
     /// Puts listings together, one for each upstream.
     pub fn build(version: u64, parts: &[UpstreamTools<'_>], rules: &CatalogueRules) -> Self {
-        build::build(version, parts, rules)
+        Self::build_with(version, parts, rules, &Standing::default())
+    }
+
+    /// The same, where some listings are not simply those of their upstreams.
+    pub(crate) fn build_with(
+        version: u64,
+        parts: &[UpstreamTools<'_>],
+        rules: &CatalogueRules,
+        standing: &Standing,
+    ) -> Self {
+        build::build(version, parts, rules, standing)
     }
 
     /// Which state of affairs it shows; grows with every change.
@@ -100,14 +112,14 @@ impl Catalogue {
         &self.servers
     }
 
-    /// Every tool that can be called, also those that are only reached by naming their upstream.
+    /// Every tool that has a name, also those that are only reached by naming their upstream, and those that are withheld.
     pub fn tools(&self) -> &[CatalogueTool] {
         &self.tools
     }
 
-    /// The list over all upstreams: every public name once.
+    /// The list over all upstreams: every public name once, without what is withheld.
     pub fn listed(&self) -> impl Iterator<Item = &CatalogueTool> {
-        self.tools.iter().filter(|tool| tool.listed)
+        self.tools.iter().filter(|tool| tool.listed && tool.withheld.is_none())
     }
 
     /// Names that more than one upstream has.
@@ -168,6 +180,10 @@ pub struct CatalogueTool {
     pub hidden: Vec<String>,
     /// Parameters that the model never sees and the gateway fills in.
     pub injected: Map<String, Value>,
+    /// Why it is in no list: its definition changed, and nobody has accepted it. Calls are told so.
+    pub withheld: Option<Box<str>>,
+    /// Whose definition it is, where its own upstream was never reached: that one takes its calls over.
+    pub lent_by: Option<UpstreamId>,
     /// Parameters that are mirrored into headers.
     pub header_parameters: Vec<HeaderParameter>,
 }

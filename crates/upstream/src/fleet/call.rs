@@ -42,6 +42,16 @@ impl CallOptions {
     }
 }
 
+/// What came of a call, and from whom.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Answered {
+    /// The result as it came, or why there is none.
+    pub outcome: Result<RawJson, CallError>,
+    /// Who ran it, where that is not the upstream that was asked.
+    pub ran_on: Option<UpstreamId>,
+}
+
 impl Fleet {
     /// Runs a tool and gives its result as it came.
     ///
@@ -53,7 +63,7 @@ impl Fleet {
         arguments: Option<&RawJson>,
         options: &CallOptions,
     ) -> Result<RawJson, CallError> {
-        self.call_unless(tool, arguments, options, |_| false).await
+        self.call_unless(tool, arguments, options, |_| false).await.outcome
     }
 
     /// The same, except that no server takes the call over of which `is_refused` says so. It is asked once the call has
@@ -64,29 +74,41 @@ impl Fleet {
         arguments: Option<&RawJson>,
         options: &CallOptions,
         is_refused: impl Fn(&UpstreamId) -> bool + Send + Sync,
-    ) -> Result<RawJson, CallError> {
-        let upstream = self.upstream(tool.server.as_str())?;
-        if let Some(reason) = upstream.blocked(&tool.name) {
-            return Err(CallError::Blocked {
-                upstream: tool.server.clone(),
-                tool: tool.name.clone(),
-                reason,
-            });
-        }
-        let arguments = with_injected(tool, arguments)?;
+    ) -> Answered {
+        let (upstream, arguments) = match self.prepared(tool, arguments) {
+            Ok(prepared) => prepared,
+            Err(error) => return Answered { outcome: Err(error), ran_on: None },
+        };
         let mut outcome = call_with_care(&upstream, tool, arguments.as_ref(), options).await;
         // A reload replaced the upstream while the call waited for it; nothing was sent yet.
         if matches!(outcome, Err(CallError::Unreachable { .. })) {
-            let current = self.upstream(tool.server.as_str())?;
-            if !Arc::ptr_eq(&current, &upstream) {
-                outcome = call_with_care(&current, tool, arguments.as_ref(), options).await;
+            match self.upstream(tool.server.as_str()) {
+                Ok(current) if Arc::ptr_eq(&current, &upstream) => {}
+                Ok(current) => outcome = call_with_care(&current, tool, arguments.as_ref(), options).await,
+                Err(error) => outcome = Err(error),
             }
         }
-        let Err(error) = outcome else { return outcome };
-        let fallback = self.fallback_for(&upstream, tool, &error, is_refused);
-        let Some(fallback) = fallback else { return Err(error) };
+        let Err(error) = &outcome else { return Answered { outcome, ran_on: None } };
+        let Some(fallback) = self.fallback_for(&upstream, tool, error, is_refused).await else {
+            return Answered { outcome, ran_on: None };
+        };
         tracing::warn!(upstream = %tool.server, fallback = %fallback.spec.id, %error, "Call falls back.");
-        attempt(&fallback, tool, arguments.as_ref(), options).await
+        let outcome = attempt(&fallback, tool, arguments.as_ref(), options).await;
+        Answered { outcome, ran_on: Some(fallback.spec.id.clone()) }
+    }
+
+    /// The upstream of a tool and the arguments for it, if it may be called.
+    fn prepared(
+        &self,
+        tool: &CatalogueTool,
+        arguments: Option<&RawJson>,
+    ) -> Result<(Arc<Upstream>, Option<RawJson>), CallError> {
+        let upstream = self.upstream(tool.server.as_str())?;
+        if let Some(reason) = upstream.blocked(&tool.name) {
+            let (upstream, tool) = (tool.server.clone(), tool.name.clone());
+            return Err(CallError::Blocked { upstream, tool, reason });
+        }
+        Ok((upstream, with_injected(tool, arguments)?))
     }
 
     /// Sends any other request to an upstream, once. Dropping the future cancels it there.
@@ -129,7 +151,7 @@ impl Fleet {
     }
 
     /// The upstream that may take the call over: one is configured, and the call did not run or may run twice.
-    fn fallback_for(
+    async fn fallback_for(
         &self,
         upstream: &Upstream,
         tool: &CatalogueTool,
@@ -144,14 +166,18 @@ impl Fleet {
             | CallError::Disabled { .. }
             | CallError::UnknownTool { .. }
             | CallError::Blocked { .. }
+            | CallError::Unlisted { .. }
             | CallError::Busy { .. }
             | CallError::TooLong { .. }
             | CallError::Malformed { .. }
             | CallError::Refused { .. } => false,
         };
         match upstream.spec.fallback.as_ref().filter(|_| fits)? {
-            Fallback::Server(id) if is_refused(id) => None,
-            Fallback::Server(id) => self.upstream(id.as_str()).ok(),
+            Fallback::Server(id) => {
+                // What it may run is known once its tools are.
+                self.listed(std::slice::from_ref(id), upstream.spec.timeouts.connect).await;
+                if is_refused(id) { None } else { self.upstream(id.as_str()).ok() }
+            }
             Fallback::Command(_) => upstream.standby.clone(),
         }
     }

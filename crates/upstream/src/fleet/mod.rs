@@ -5,6 +5,7 @@ mod call;
 mod health;
 mod listing;
 mod memory;
+mod missing;
 mod offers;
 mod pause;
 mod ping;
@@ -21,18 +22,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use futures_util::future::join_all;
 use gateway_protocol::{Implementation, Notification, RawJson};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::builtin::registry::Registry;
-use crate::catalogue::{Catalogue, CatalogueRules, UpstreamTools};
+use crate::catalogue::{Catalogue, CatalogueRules, Standing, UpstreamTools};
 use crate::error::CallError;
 use crate::spec::{ConnectMode, Endpoint, UpstreamId, UpstreamSpec};
 
 pub use askers::InFlight;
-pub use call::CallOptions;
+pub use call::{Answered, CallOptions};
 pub use health::{DefinitionNotice, UpstreamHealth, UpstreamState};
 pub use offers::Capabilities;
 pub use subscriptions::ResourceSubscription;
@@ -224,7 +226,8 @@ impl Fleet {
     }
 
     /// Waits until the tools of these upstreams are known, or it is clear that they are not to be had, but no longer
-    /// than `wait`. Lazy upstreams are started. Without names: all upstreams.
+    /// than `wait`. Lazy upstreams are started. Without names: all upstreams. Where one is not to be had, this waits for the
+    /// one that lends it tools too.
     pub async fn listed(&self, ids: &[UpstreamId], wait: Duration) {
         let upstreams = self.shared.upstreams.load_full();
         let wanted: Vec<_> = upstreams
@@ -232,14 +235,21 @@ impl Fleet {
             .filter(|(id, _)| ids.is_empty() || ids.contains(id))
             .map(|(_, upstream)| upstream)
             .collect();
-        if wanted.iter().all(|upstream| upstream.is_settled()) {
+        let lenders = || wanted.iter().filter_map(|upstream| missing::lender(&upstreams, upstream));
+        if wanted.iter().copied().chain(lenders()).all(|upstream| upstream.is_settled()) {
             return;
         }
-        let all = futures_util::future::join_all(wanted.iter().map(|upstream| upstream.settled()));
+        let all = async {
+            join_all(wanted.iter().map(|upstream| upstream.settled())).await;
+            join_all(lenders().map(|upstream| upstream.settled())).await;
+        };
         if tokio::time::timeout(wait, all).await.is_err() {
             // Who is late is left out; the list is read again when it comes.
-            for upstream in wanted {
+            for upstream in wanted.iter().copied().chain(lenders()) {
                 upstream.note_late();
+            }
+            for upstream in wanted {
+                self.shared.lend(upstream);
             }
         }
     }
@@ -340,16 +350,28 @@ impl Shared {
 
     fn rebuild_locked(&self) {
         let upstreams = self.upstreams.load();
-        let listings: Vec<_> = upstreams
-            .values()
-            .map(|upstream| {
-                if upstream.spec.endpoint == Endpoint::Registry && !upstream.spec.disabled {
-                    upstream.set_tools(self.options.registry.definitions());
-                    upstream.listing.send_replace(upstream::ListingState::Known);
-                }
-                (upstream, upstream.tools())
-            })
-            .collect();
+        for upstream in upstreams.values() {
+            if upstream.spec.endpoint == Endpoint::Registry && !upstream.spec.disabled {
+                upstream.set_tools(self.options.registry.definitions());
+                upstream.listing.send_replace(upstream::ListingState::Known);
+            }
+        }
+        let mut standing = Standing::default();
+        let mut listings = Vec::with_capacity(upstreams.len());
+        for (id, upstream) in upstreams.iter() {
+            let mut tools = upstream.tools();
+            if tools.is_none()
+                && let Some(lender) = missing::lender(&upstreams, upstream)
+            {
+                tools = lender.own_tools();
+                standing.lent.insert(id.clone(), Arc::clone(&lender.spec));
+            }
+            let withheld = upstream.withheld();
+            if !withheld.is_empty() {
+                standing.withheld.insert(id.clone(), withheld);
+            }
+            listings.push((upstream, tools));
+        }
         let parts: Vec<UpstreamTools<'_>> = listings
             .iter()
             .map(|(upstream, tools)| UpstreamTools {
@@ -358,14 +380,24 @@ impl Shared {
             })
             .collect();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
-        self.catalogue.store(Arc::new(Catalogue::build(version, &parts, &self.rules.load())));
+        let rules = self.rules.load();
+        self.catalogue.store(Arc::new(Catalogue::build_with(version, &parts, &rules, &standing)));
     }
 
     fn accept(&self, upstream: &Upstream) {
-        let fingerprints = self.catalogue.load().fingerprints(upstream.spec.id.as_str());
-        self.memory.set_fingerprints(&upstream.spec, fingerprints);
+        // Tools that are not its own are not what is accepted.
+        if upstream.has_own_tools() {
+            let fingerprints = self.catalogue.load().fingerprints(upstream.spec.id.as_str());
+            self.memory.set_fingerprints(&upstream.spec, fingerprints);
+        }
+        let is_withheld = !upstream.withheld().is_empty();
         upstream.set_notices(Vec::new());
         self.memory.save();
+        if is_withheld {
+            self.rebuild();
+            let tools = upstream.own_tools().map_or(0, |tools| tools.len());
+            self.tell(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools });
+        }
     }
 
     fn drain(&self) -> Duration {

@@ -1,5 +1,6 @@
 //! Keeps one upstream alive: connects, lists, notices its end, comes back.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use super::listing::{ListError, Listing, list};
 use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, ListingState, Upstream};
 use super::{FleetEvent, Shared};
-use crate::catalogue::{DefinitionChange, DefinitionChangeKind, changed_definitions};
+use crate::catalogue::{DefinitionChange, DefinitionChangeKind, changed_definitions, fingerprints_of};
 use crate::connection::{ConnectOptions, Connection, ServerEvent};
 use crate::error::ConnectError;
 use crate::spec::{Endpoint, OnDefinitionChange};
@@ -121,6 +122,8 @@ impl Supervisor {
         let crashing = self.failures >= policy.attempts;
         let state = if crashing { UpstreamState::Crashing } else { UpstreamState::Waiting };
         self.state(state, Some(reason));
+        // Before anybody who waits for its list looks.
+        self.shared.lend(&self.upstream);
         if *self.upstream.listing.borrow() == ListingState::Unknown {
             self.upstream.listing.send_replace(ListingState::Failed);
         }
@@ -350,20 +353,20 @@ impl Supervisor {
             return;
         }
         let count = read.entries.len();
+        // First, so that nobody ever sees a definition that is blocked.
+        self.compare_definitions(fingerprints_of(&upstream.spec, &read.entries));
         upstream.set_tools(read.entries);
         upstream.set_reason(None);
         self.shared.rebuild();
-        self.compare_definitions();
         upstream.listing.send_replace(ListingState::Known);
         self.shared.memory.save();
         self.shared.tell(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools: count });
     }
 
     /// Compares the definitions with what was known of them. New tools are taken as they are; changed ones are told.
-    fn compare_definitions(&self) {
+    fn compare_definitions(&self, now: BTreeMap<String, String>) {
         let upstream = &self.upstream;
         let spec = &upstream.spec;
-        let now = self.shared.catalogue.load().fingerprints(spec.id.as_str());
         let Some(known) = self.shared.memory.fingerprints(spec) else {
             self.shared.memory.set_fingerprints(spec, now);
             return;

@@ -1,5 +1,6 @@
 //! One upstream as everybody else sees it: its state, its connection, its tools.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -225,8 +226,45 @@ impl Upstream {
         self.own_tools().or_else(|| self.standby.as_ref()?.own_tools())
     }
 
-    fn own_tools(&self) -> Option<Arc<[RawJson]>> {
+    pub(super) fn own_tools(&self) -> Option<Arc<[RawJson]>> {
         self.facts().tools.clone()
+    }
+
+    pub(super) fn has_own_tools(&self) -> bool {
+        self.facts().tools.is_some()
+    }
+
+    /// Whether it was tried in vain and never told its tools.
+    pub(super) fn is_missing(&self) -> bool {
+        if self.spec.disabled || self.live().is_some() {
+            return false;
+        }
+        let facts = self.facts();
+        facts.tools.is_none() && (facts.failures > 0 || self.late.load(Ordering::Relaxed))
+    }
+
+    /// Whether a name begins with the prefix that its tools have in the list of all.
+    pub(super) fn has_prefix_of(&self, name: &str) -> bool {
+        let configured = self.spec.prefix.as_deref().filter(|prefix| !prefix.is_empty());
+        let prefix = configured.unwrap_or_else(|| self.spec.id.as_str());
+        name.strip_prefix(prefix)
+            .and_then(|rest| rest.strip_prefix("__"))
+            .is_some_and(|tool| !tool.is_empty())
+    }
+
+    /// Why its tools are not known; nothing where they are.
+    pub(super) fn unlisted(&self) -> Option<CallError> {
+        if self.spec.disabled {
+            return Some(CallError::Disabled { upstream: self.spec.id.clone() });
+        }
+        if self.has_own_tools() {
+            return None;
+        }
+        if self.live().is_none() {
+            return Some(self.unreachable());
+        }
+        let reason = self.facts().reason.clone().unwrap_or_else(|| "it has not answered yet".to_owned());
+        Some(CallError::Unlisted { upstream: self.spec.id.clone(), reason })
     }
 
     /// Why calls of a tool are refused.
@@ -238,6 +276,16 @@ impl Upstream {
         let facts = self.facts();
         let notice = facts.notices.iter().find(|notice| notice.blocked && notice.change.tool == tool)?;
         Some(notice.change.to_string())
+    }
+
+    /// All tools whose calls are refused, each with the reason.
+    pub(super) fn withheld(&self) -> BTreeMap<String, String> {
+        if self.spec.tools.on_definition_change != OnDefinitionChange::Block {
+            return BTreeMap::new();
+        }
+        let facts = self.facts();
+        let blocked = facts.notices.iter().filter(|notice| notice.blocked);
+        blocked.map(|notice| (notice.change.tool.clone(), notice.change.to_string())).collect()
     }
 
     pub(super) fn set_tools(&self, tools: Vec<RawJson>) {

@@ -1,0 +1,68 @@
+//! Upstreams whose tools are not known: why, whose calls that concerns, and who lends them tools meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::upstream::Upstream;
+use super::{Fleet, Shared};
+use crate::catalogue::canonical_splits;
+use crate::error::CallError;
+use crate::spec::{Fallback, UpstreamId};
+
+type Upstreams = BTreeMap<UpstreamId, Arc<Upstream>>;
+
+impl Fleet {
+    /// Why an upstream never told its tools; nothing where it did. What is listed in its place is not its own.
+    pub fn unlisted(&self, id: &str) -> Option<CallError> {
+        let upstreams = self.shared.upstreams.load();
+        upstreams.get(&UpstreamId::new(id))?.unlisted()
+    }
+
+    /// Why the upstream never told its tools that a call names: by `server`, by a name such as `mcp__<upstream>__<tool>` or
+    /// `<prefix>__<tool>`, else `implied`, else because it is the only one. Nothing where it did, or none is named.
+    ///
+    /// Whoever knows no tool of that name asks here first: what a server may have that cannot be asked is not unknown.
+    pub fn unlisted_for(&self, server: Option<&str>, name: &str, implied: Option<&str>) -> Option<CallError> {
+        let upstreams = self.shared.upstreams.load();
+        let get = |id: &str| upstreams.get(&UpstreamId::new(id));
+        if let Some(server) = server {
+            return get(server)?.unlisted();
+        }
+        let mut canonical = canonical_splits(name, |server| get(server).is_some()).peekable();
+        if canonical.peek().is_some() || name.starts_with("mcp__") {
+            return canonical.find_map(|(server, _)| get(server)?.unlisted());
+        }
+        let prefixed = upstreams.values().filter(|upstream| upstream.has_prefix_of(name));
+        let error = prefixed.into_iter().find_map(|upstream| upstream.unlisted());
+        error.or_else(|| implied.map_or_else(|| only(&upstreams), get)?.unlisted())
+    }
+}
+
+/// The only upstream that is switched on; where none is, the only one.
+fn only(upstreams: &Upstreams) -> Option<&Arc<Upstream>> {
+    let mut on = upstreams.values().filter(|upstream| !upstream.spec.disabled);
+    match (on.next(), on.next()) {
+        (Some(one), None) => Some(one),
+        (None, _) if upstreams.len() == 1 => upstreams.values().next(),
+        _ => None,
+    }
+}
+
+/// Whose tools are listed for an upstream that was never reached: it takes every call over meanwhile.
+pub(super) fn lender<'a>(upstreams: &'a Upstreams, upstream: &Upstream) -> Option<&'a Arc<Upstream>> {
+    let Some(Fallback::Server(id)) = &upstream.spec.fallback else { return None };
+    if !upstream.spec.fallback_on.unreachable || !upstream.is_missing() {
+        return None;
+    }
+    upstreams.get(id)
+}
+
+impl Shared {
+    /// Lists the tools of whoever takes over for an upstream, once it is clear that its own are not to be had.
+    pub(super) fn lend(&self, upstream: &Upstream) {
+        let is_lent = lender(&self.upstreams.load(), upstream).is_some_and(|lender| lender.has_own_tools());
+        if is_lent && self.catalogue.load().tools_of(upstream.spec.id.as_str()).next().is_none() {
+            self.rebuild();
+        }
+    }
+}
