@@ -132,7 +132,7 @@ impl Guard {
             }
         }
         if passing.cors.is_some() && cors::is_preflight(&parts.method, &parts.headers) {
-            return Ok(Admitted::Answer(cors::preflight()));
+            return Ok(Admitted::Answer(cors::preflight(&parts.headers)));
         }
         let access = passing.route.map_or(Access::Key, |(_, route)| route.access);
         let (is_closed, known) = match access {

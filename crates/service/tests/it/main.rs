@@ -8,6 +8,7 @@
 
 mod cache;
 mod client;
+mod cors;
 mod drain;
 mod guard;
 mod input;
