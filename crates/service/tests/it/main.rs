@@ -13,6 +13,7 @@ mod drain;
 mod guard;
 mod input;
 mod kept;
+mod large_bodies;
 mod lists;
 mod logs;
 mod mcp;
