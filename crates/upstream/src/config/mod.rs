@@ -34,7 +34,7 @@ use serde_json::{Map, Value};
 use self::expand::Source;
 use self::jsonc::{Document, pointer_step};
 use self::reader::{Notes, Reader};
-use crate::builtin::registry::RegistryConfig;
+use crate::builtin::registry::{RefusedTool, RegisteredTool, RegistryConfig};
 use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 use crate::spec::{Fallback, UpstreamId, UpstreamSpec};
 
@@ -243,23 +243,34 @@ impl Parts {
         }
         let Some(block) = top.object("tools") else { return };
         for name in block.members.keys() {
-            let Some(entry) = block.object(name) else { continue };
-            let expanding = Expanding { source, notes: entry.notes, lenient: false };
-            let mut members = entry.members.clone();
-            // Only what the gateway itself uses: a definition is for models, and means what it says.
-            if let Some(handler) = members.get_mut("handler") {
-                *handler = expanding.expand(handler, &format!("{}/handler", entry.pointer));
+            let before = top.notes.found.borrow().errors.len();
+            let tool = block.object(name).and_then(|entry| read_tool(name, &entry, source));
+            let mut problems = top.notes.found.borrow_mut().errors.split_off(before);
+            match tool {
+                Some(tool) if problems.is_empty() => {
+                    self.registry.tools.push(tool);
+                    continue;
+                }
+                None if problems.is_empty() => {
+                    let pointer = format!("{}/{}", block.pointer, pointer_step(name));
+                    let text = format!("Tool \"{name}\": the handler is empty");
+                    problems.push(top.notes.problem(&pointer, &text));
+                }
+                Some(_) | None => {}
             }
-            let entry = Reader { notes: entry.notes, pointer: entry.pointer, members: &members };
-            self.registry.tools.extend(registry::read_tool(name, &entry, source.environment));
+            self.refuse(name, problems);
         }
         let (most, bytes) = (self.registry.max_tools, self.registry.max_definition_bytes);
         if block.members.len() > most {
             top.error("tools", &format!("has more than {most} tools; \"registry.maxTools\" allows more"));
         }
-        for tool in self.registry.tools.iter().filter(|tool| tool.bytes() > bytes) {
+        let (tools, too_long): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.registry.tools).into_iter().partition(|tool| tool.bytes() <= bytes);
+        self.registry.tools = tools;
+        for tool in too_long {
             let text = format!("has more than {bytes} bytes; \"registry.maxDefinitionBytes\" allows more");
-            block.error(tool.name(), &text);
+            let pointer = format!("{}/{}", block.pointer, pointer_step(tool.name()));
+            self.refuse(tool.name(), vec![top.notes.problem(&pointer, &text)]);
         }
         let name = self.registry.name.clone();
         if self.servers.iter().any(|server| server.id.as_str() == name) {
@@ -270,6 +281,12 @@ impl Parts {
         } else if !block.members.is_empty() {
             self.servers.push(UpstreamSpec::registry(&name));
         }
+    }
+
+    /// Leaves a tool out: one that is wrong must not keep all others from starting.
+    fn refuse(&mut self, name: &str, problems: Vec<ConfigError>) {
+        let refused = problems.into_iter().map(|problem| RefusedTool { name: name.to_owned(), problem });
+        self.registry.refused.extend(refused);
     }
 
     fn read_catalogue_rules(&mut self, top: &Reader<'_>) {
@@ -328,6 +345,7 @@ impl Parts {
             found.errors.extend(self.without_servers);
         }
         if !found.errors.is_empty() {
+            found.errors.extend(self.registry.refused.into_iter().map(|refused| refused.problem));
             return Err(found);
         }
         let withheld: Arc<[String]> = self.key_variables.into_iter().collect();
@@ -347,6 +365,17 @@ impl Parts {
             warnings: found.warnings,
         })
     }
+}
+
+fn read_tool(name: &str, entry: &Reader<'_>, source: Source<'_>) -> Option<RegisteredTool> {
+    let expanding = Expanding { source, notes: entry.notes, lenient: false };
+    let mut members = entry.members.clone();
+    // Only what the gateway itself uses: a definition is for models, and means what it says.
+    if let Some(handler) = members.get_mut("handler") {
+        *handler = expanding.expand(handler, &format!("{}/handler", entry.pointer));
+    }
+    let entry = Reader { notes: entry.notes, pointer: entry.pointer.clone(), members: &members };
+    registry::read_tool(name, &entry, source.environment)
 }
 
 fn server_blocks<'a>(top: &Reader<'a>) -> Vec<Reader<'a>> {

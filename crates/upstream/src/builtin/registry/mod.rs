@@ -32,6 +32,7 @@ pub(crate) use endpoint::Trust;
 pub(crate) use tool::LONGEST;
 
 use super::{Face, Params};
+use crate::config::ConfigError;
 use address::Lookup;
 use endpoint::Outside;
 
@@ -98,6 +99,16 @@ pub enum ExecuteError {
     },
 }
 
+/// A tool of the configuration file that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RefusedTool {
+    /// Its name in the file.
+    pub name: String,
+    /// What is wrong with it, and where.
+    pub problem: ConfigError,
+}
+
 /// What is configured for the registry.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -106,6 +117,8 @@ pub struct RegistryConfig {
     pub name: String,
     /// The tools of the configuration file.
     pub tools: Vec<RegisteredTool>,
+    /// The tools of the configuration file that are left out. One entry for each thing that is wrong.
+    pub refused: Vec<RefusedTool>,
     /// Most tools, from everywhere.
     pub max_tools: usize,
     /// Most bytes of one definition.
@@ -119,6 +132,7 @@ impl Default for RegistryConfig {
         Self {
             name: "registry".to_owned(),
             tools: Vec::new(),
+            refused: Vec::new(),
             max_tools: 1_000,
             max_definition_bytes: 64 << 10,
             allow_private: false,
@@ -281,6 +295,11 @@ impl Registry {
             }
         }
         self.tell_watchers();
+    }
+
+    /// The tools of the configuration that are left out.
+    pub fn refused(&self) -> Vec<RefusedTool> {
+        self.state().config.refused.clone()
     }
 
     /// The name of the server that the tools are offered as.

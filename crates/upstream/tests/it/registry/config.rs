@@ -20,8 +20,16 @@ fn read(text: &str) -> Result<GatewayConfig, ConfigErrors> {
 #[track_caller]
 fn check_error(entry: &str, expected: &str) {
     let text = format!("{{\"servers\": {{}},\n\"tools\": {{\n\"x\": {entry}}}}}");
-    let errors = read(&text).map(|_| ()).unwrap_err();
-    assert_eq!(errors.to_string(), expected, "{entry}");
+    assert_eq!(refused(&text), expected, "{entry}");
+}
+
+/// What is wrong with the tools that are left out.
+#[track_caller]
+fn refused(text: &str) -> String {
+    let config = read(text).unwrap_or_else(|errors| panic!("{errors}"));
+    let problems: Vec<String> =
+        config.registry.refused.iter().map(|refused| refused.problem.to_string()).collect();
+    problems.join("\n")
 }
 
 const WHOLE: &str = r#"{
@@ -130,8 +138,30 @@ fn what_is_wrong_is_told_with_its_place() {
         r#"{"handler": {"command": "c"}, "timeout": "2h"}"#,
         &at(".timeout", "must be an hour at most"),
     );
-    let errors = read("{\"tools\": {\"a b\": {\"handler\": {\"command\": \"c\"}}}}").map(|_| ()).unwrap_err();
-    assert!(errors.to_string().contains("Tool \"a b\": `a b` is no name of a tool"), "{errors}");
+    check_error(r#"{"handler": {"command": " "}}"#, &at("", "Tool \"x\": the handler is empty"));
+    let errors = refused("{\"tools\": {\"a b\": {\"handler\": {\"command\": \"c\"}}}}");
+    assert!(errors.contains("Tool \"a b\": `a b` is no name of a tool"), "{errors}");
+}
+
+#[test]
+fn a_wrong_tool_leaves_the_others_alone() {
+    let text = r#"{"registry": {"maxDefinitionBytes": 200}, "tools": {
+        "good": {"handler": {"command": "c"}},
+        "handlerless": {"description": "x"},
+        "elsewhere": {"handler": {"url": "ftp://a"}},
+        "a b": {"handler": {"command": "c"}},
+        "long": {"handler": {"command": "c"}, "description": "DESCRIPTION"}}}"#
+        .replace("DESCRIPTION", &"x".repeat(300));
+    let config = read(&text).unwrap_or_else(|errors| panic!("{errors}"));
+    let names: Vec<&str> = config.registry.tools.iter().map(gateway_upstream::RegisteredTool::name).collect();
+    assert_eq!(names, ["good"]);
+    let refused: Vec<(&str, Option<usize>)> =
+        config.registry.refused.iter().map(|refused| (refused.name.as_str(), refused.problem.line)).collect();
+    let expected = [("handlerless", Some(3)), ("elsewhere", Some(4)), ("a b", Some(5)), ("long", Some(6))];
+    assert_eq!(refused, expected);
+    // Where nothing can be used at all, everything is told.
+    let text = "{\"servers\": {\"s\": {}}, \"tools\": {\"x\": {}}}";
+    assert_eq!(read(text).map(|_| ()).unwrap_err().errors.len(), 2);
 }
 
 #[test]
