@@ -8,6 +8,7 @@ mod check;
 mod convert;
 mod demo;
 mod dialects;
+mod left_out;
 mod logs;
 mod mcp;
 mod readme;

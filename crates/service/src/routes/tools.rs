@@ -21,6 +21,9 @@ const QUARANTINED: HeaderName = HeaderName::from_static("x-tools-quarantined");
 /// Which dialect was chosen.
 const DIALECT: HeaderName = HeaderName::from_static("x-tool-dialect");
 
+/// No rule knows the model that was named.
+const UNKNOWN_MODEL: HeaderName = HeaderName::from_static("x-model-unknown");
+
 /// `GET /tools`: the tools as MCP has them.
 pub(crate) async fn list(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) -> Response {
     let work = async {
@@ -44,17 +47,33 @@ pub(crate) async fn render(
         parameters.word("mode", &[("full", ()), ("search", ())])?;
         let request = ListRequest::parse(&gateway, Some(&provider), &parameters)?;
         let rendered = gateway.rendered(&request).await?;
-        gateway.metrics().conversions(rendered.wire_names().count(), rendered.quarantined);
-        if parameters.flag("report")? {
-            let rows = report(&gateway, &request).await?;
-            let mut body: Value = serde_json::from_slice(&rendered.body).unwrap_or_default();
-            if let Some(members) = body.as_object_mut() {
-                members.insert("report".to_owned(), rows);
-            }
-            return Ok::<_, ApiError>(json_response(StatusCode::OK, body.to_string()));
+        gateway.metrics().conversions(rendered.wire_names().count(), rendered.withheld.len());
+        let warning = request.model_warning(&gateway);
+        let (is_list, wants_report) = (parameters.flag("list")?, parameters.flag("report")?);
+        if is_list && request.wants_meta() {
+            let message = "meta=1 beside list=1: a bare list has no room for it; leave one of them out";
+            return Err(ApiError::bad_request(message));
         }
-        let body = if parameters.flag("list")? { rendered.list() } else { rendered.body.clone() };
-        Ok(cached(&headers, &rendered, body))
+        let mut response = if wants_report || request.wants_meta() {
+            let mut body: Value = serde_json::from_slice(&rendered.body).unwrap_or_default();
+            if request.wants_meta() {
+                body["meta"] = rendered.origins();
+            }
+            if wants_report {
+                body["report"] = report(&gateway, &request).await?;
+                if let Some(warning) = &warning {
+                    body["warnings"] = serde_json::json!([warning]);
+                }
+            }
+            json_response(StatusCode::OK, body.to_string())
+        } else {
+            let body = if is_list { rendered.list() } else { rendered.body.clone() };
+            cached(&headers, &rendered, body)
+        };
+        if warning.is_some() {
+            response.headers_mut().insert(UNKNOWN_MODEL, HeaderValue::from_static("true"));
+        }
+        Ok::<_, ApiError>(response)
     };
     work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
 }
@@ -151,8 +170,8 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
     if let Some(finder) = &rendered.finder {
         answer.insert(SAVED, HeaderValue::from(finder.cost().all.saturating_sub(rendered.tokens)));
     }
-    if rendered.quarantined > 0 {
-        answer.insert(QUARANTINED, HeaderValue::from(rendered.quarantined));
+    if !rendered.withheld.is_empty() {
+        answer.insert(QUARANTINED, HeaderValue::from(rendered.withheld.len()));
     }
     if let Some(name) =
         rendered.dialect.as_ref().and_then(|dialect| HeaderValue::from_str(&dialect.name).ok())

@@ -14,6 +14,7 @@ mod guard;
 mod input;
 mod kept;
 mod large_bodies;
+mod listings;
 mod lists;
 mod logs;
 mod mcp;
