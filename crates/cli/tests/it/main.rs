@@ -19,6 +19,7 @@ mod serve_reload;
 mod servers;
 mod tokens;
 mod tools;
+mod transform;
 mod usage;
 
 use std::path::PathBuf;
