@@ -53,6 +53,8 @@ enum Command {
     Logs(Box<commands::logs::Logs>),
     /// Translate MCP tools into a provider's format.
     Convert(commands::convert::Convert),
+    /// Transform one JSON Schema for a provider or a model.
+    Transform(commands::transform::Transform),
     /// Lint a server's tools for all providers.
     Check(commands::check::Check),
     /// Show a sample tool before and after, for each provider.
@@ -96,6 +98,7 @@ fn main() -> ExitCode {
         Command::Servers(command) => command.run(),
         Command::Logs(command) => command.run(),
         Command::Convert(command) => command.run(),
+        Command::Transform(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Dialects(command) => command.run(),

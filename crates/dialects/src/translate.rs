@@ -331,6 +331,27 @@ impl<'a> ToolTranslation<'a> {
     }
 }
 
+impl ToolTranslation<'_> {
+    /// The schema inside the definition; nothing where the tool was left out, or where the dialect sends none.
+    pub fn schema(&self, dialect: &Dialect) -> Option<Value> {
+        let definition = self.definition.as_ref()?.to_value();
+        let (outer, key) = match dialect.tool.shape {
+            ToolShape::Function => ("/function", dialect.tool.schema_key.as_str()),
+            ToolShape::ToolSpec => ("/toolSpec", dialect.tool.schema_key.as_str()),
+            ToolShape::Mcp => ("", "inputSchema"),
+            ToolShape::FlatFunction | ToolShape::BareFunction | ToolShape::Declaration => {
+                ("", dialect.tool.schema_key.as_str())
+            }
+        };
+        let schema = definition.pointer(outer)?.get(key)?;
+        if dialect.tool.shape == ToolShape::ToolSpec {
+            schema.get("json").cloned()
+        } else {
+            Some(schema.clone())
+        }
+    }
+}
+
 fn description_of(members: &Map<String, Value>) -> Option<&str> {
     members.member("description").and_then(Value::as_str)
 }

@@ -30,6 +30,7 @@ mod search;
 mod server;
 mod system;
 mod telemetry;
+mod told;
 mod validators;
 
 pub use config::{

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::{Dialect, DialectError, Options, Plan, ToolTranslation, Translator};
 use gateway_protocol::{RawJson, RawObject};
-use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
+use gateway_upstream::{Catalogue, CatalogueTool, LeftOut, ToolFilter};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -19,6 +19,7 @@ use crate::mcp::finder::Finder;
 use crate::query::{Parameters, compat, translation_options};
 use crate::scope::Scope;
 use crate::search::MetaTool;
+use crate::told::{Told, unwanted};
 
 /// What is asked for: which tools, in which form.
 #[derive(Clone, Debug)]
@@ -64,6 +65,7 @@ impl ListRequest {
             groups: parameters.all("group"),
             ..ToolFilter::default()
         };
+        check_groups(gateway, &filter.groups)?;
         let provider = parameters.get("profile").or(provider).map(str::to_owned);
         Ok(Self {
             scope: Scope::parse(gateway, parameters.get("server"))?,
@@ -75,6 +77,16 @@ impl ListRequest {
             with_server: parameters.flag("meta")?,
             mode: if parameters.get("mode") == Some("search") { ListMode::Search } else { ListMode::Full },
         })
+    }
+
+    /// What to say of the model that is named.
+    pub(crate) fn model_warning(&self, gateway: &Gateway) -> Option<String> {
+        unknown_model(gateway, self.model.as_deref()?)
+    }
+
+    /// Whether the servers of the tools are to be told.
+    pub(crate) fn wants_meta(&self) -> bool {
+        self.with_server
     }
 
     /// The same tools, through search.
@@ -127,6 +139,28 @@ impl ListRequest {
     }
 }
 
+/// A group that is not configured holds nothing, which nobody means who names one.
+fn check_groups(gateway: &Gateway, named: &[String]) -> Result<(), ApiError> {
+    let catalogue = gateway.fleet().catalogue();
+    let Some(unknown) = named.iter().find(|name| !catalogue.groups().any(|known| known == name.as_str()))
+    else {
+        return Ok(());
+    };
+    let known: Vec<&str> = catalogue.groups().collect();
+    let message = if known.is_empty() {
+        format!("group={unknown}: no groups are configured")
+    } else {
+        format!("group={unknown}: expected one of {}", known.join(", "))
+    };
+    Err(ApiError::bad_request(message).with("availableGroups", known))
+}
+
+/// What to say of a model that no rule knows: it gets the dialect without the layer of a family.
+pub(crate) fn unknown_model(gateway: &Gateway, model: &str) -> Option<String> {
+    let is_unknown = gateway.dialects().for_model(model).is_err();
+    is_unknown.then(|| format!("no rule knows the model `{model}`: nothing is adapted to its family"))
+}
+
 /// The answer for a dialect that is not known.
 pub(crate) fn unknown_dialect(gateway: &Gateway, error: &DialectError) -> ApiError {
     let dialects = gateway.dialects();
@@ -155,8 +189,8 @@ pub(crate) struct Rendered {
     tools: HashMap<Box<str>, (usize, Plan)>,
     /// Estimated tokens of all definitions.
     pub(crate) tokens: usize,
-    /// How many tools were left out.
-    pub(crate) quarantined: usize,
+    /// The tools that were left out, by their places, and why.
+    pub(crate) withheld: Vec<(usize, String)>,
     /// What the three tools of search look through, where the list is made of them.
     pub(crate) finder: Option<Arc<Finder>>,
 }
@@ -177,6 +211,32 @@ impl Rendered {
     pub(crate) fn meta_tool(&self, wire_name: &str) -> Option<(MetaTool, &Arc<Finder>, &Plan)> {
         let (place, plan) = self.tools.get(wire_name)?;
         Some((*MetaTool::ALL.get(*place)?, self.finder.as_ref()?, plan))
+    }
+
+    /// Where each tool comes from, by the name that the model sees.
+    pub(crate) fn origins(&self) -> Value {
+        let mut names: Vec<&str> = self.wire_names().collect();
+        names.sort_unstable();
+        let origin = |name: &str| {
+            let (tool, _) = self.tool(name)?;
+            let about = json!({
+                "server": tool.server.as_str(), "name": tool.name, "fingerprint": tool.fingerprint.hex(),
+            });
+            Some((name.to_owned(), about))
+        };
+        Value::Object(names.into_iter().filter_map(origin).collect())
+    }
+
+    /// The servers of these tools, sorted.
+    pub(crate) fn servers(&self) -> Vec<&str> {
+        let listed = self.tools.values().map(|(place, _)| place);
+        let places = listed.chain(self.withheld.iter().map(|(place, _)| place));
+        let tools =
+            places.filter(|_| self.finder.is_none()).filter_map(|place| self.catalogue.tools().get(*place));
+        let mut servers: Vec<&str> = tools.map(|tool| tool.server.as_str()).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        servers
     }
 
     /// The names that the model sees.
@@ -203,6 +263,7 @@ type Slot = Arc<OnceCell<Arc<Rendered>>>;
 #[derive(Debug, Default)]
 pub(crate) struct Renders {
     kept: Mutex<Kept>,
+    told: Told,
 }
 
 #[derive(Debug, Default)]
@@ -256,7 +317,9 @@ impl Gateway {
             .get_or_try_init(|| async {
                 let request = request.clone();
                 let work = move || render(&request, &translator, catalogue);
-                tokio::task::spawn_blocking(work).await.map_err(|_| broken())?
+                let rendered = tokio::task::spawn_blocking(work).await.map_err(|_| broken())??;
+                self.renders().told.converted(&rendered);
+                Ok::<_, ApiError>(rendered)
             })
             .await?;
         Ok(Arc::clone(rendered))
@@ -267,7 +330,11 @@ impl Gateway {
         self.fleet().listed(request.scope.ids(), self.config().list_wait).await;
         let catalogue = self.fleet().catalogue();
         let cell = self.renders().cell(&request.key(&catalogue, "mcp"));
-        let rendered = cell.get_or_try_init(|| async { render_raw(request, catalogue) }).await?;
+        let work = || async {
+            self.renders().told.left_out(&catalogue);
+            render_raw(request, Arc::clone(&catalogue))
+        };
+        let rendered = cell.get_or_try_init(work).await?;
         Ok(Arc::clone(rendered))
     }
 }
@@ -344,7 +411,7 @@ struct Rendering {
     start: usize,
     tools: HashMap<Box<str>, (usize, Plan)>,
     tokens: usize,
-    quarantined: usize,
+    withheld: Vec<(usize, String)>,
     finder: Option<Arc<Finder>>,
 }
 
@@ -355,13 +422,13 @@ impl Rendering {
         body.push(b':');
         let start = body.len();
         body.push(b'[');
-        Ok(Self { body, start, tools: HashMap::new(), tokens: 0, quarantined: 0, finder: None })
+        Ok(Self { body, start, tools: HashMap::new(), tokens: 0, withheld: Vec::new(), finder: None })
     }
 
     fn add(&mut self, place: usize, tool: ToolTranslation<'_>) -> Result<(), ApiError> {
         self.tokens += tool.tokens.after;
         let Some(definition) = tool.definition else {
-            self.quarantined += 1;
+            self.withheld.push((place, tool.quarantine.unwrap_or_default()));
             return Ok(());
         };
         if self.body.len() > self.start + 1 {
@@ -383,7 +450,7 @@ impl Rendering {
             dialect: Some(Arc::new(dialect.clone())),
             tools: self.tools,
             tokens: self.tokens,
-            quarantined: self.quarantined,
+            withheld: self.withheld,
             finder: self.finder,
             catalogue,
         })
@@ -415,7 +482,7 @@ fn render_raw(request: &ListRequest, catalogue: Arc<Catalogue>) -> Result<Arc<Re
         dialect: None,
         tools,
         tokens,
-        quarantined: 0,
+        withheld: Vec::new(),
         finder: None,
         catalogue,
     }))
@@ -482,7 +549,7 @@ pub(crate) async fn report(gateway: &Gateway, request: &ListRequest) -> Result<V
         model_definitions(request, &catalogue, &places)
     };
     let translation = translator.translate(&definitions);
-    let rows: Vec<Value> = translation
+    let mut rows: Vec<Value> = translation
         .tools
         .iter()
         .enumerate()
@@ -502,6 +569,22 @@ pub(crate) async fn report(gateway: &Gateway, request: &ListRequest) -> Result<V
             })
         })
         .collect();
+    let in_scope = |left: &&LeftOut| match &request.scope {
+        Scope::Server(id) => left.server == *id,
+        Scope::All => true,
+    };
+    rows.extend(unwanted(&catalogue).filter(in_scope).map(|left| {
+        json!({
+            "name": left.name,
+            "wireName": null,
+            "server": left.server.as_str(),
+            "place": left.place,
+            "quarantine": left.reason.to_string(),
+            "strict": false,
+            "tokens": {"before": 0, "after": 0},
+            "changes": [],
+        })
+    }));
     Ok(Value::Array(rows))
 }
 

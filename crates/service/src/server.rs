@@ -73,12 +73,13 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
     let address = listener.local_addr().map_err(failed)?;
     let stopping = CancellationToken::new();
     let router = routes::router(gateway.clone(), &stopping);
+    let tasks = TaskTracker::new();
     let shared = Arc::new(Serving {
-        guard: Guard::new(gateway.clone(), router, address),
+        guard: Guard::new(gateway.clone(), router, address, (&tasks, &stopping)),
         read_timeout: config.read_timeout,
         stopping,
         ended: CancellationToken::new(),
-        tasks: TaskTracker::new(),
+        tasks,
     });
     shared.tasks.spawn(accept(listener, Arc::clone(&shared)));
     Mcp::start(&gateway);

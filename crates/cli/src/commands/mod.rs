@@ -12,3 +12,4 @@ pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod tokens;
 pub(crate) mod tools;
+pub(crate) mod transform;

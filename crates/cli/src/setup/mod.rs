@@ -53,6 +53,8 @@ pub(crate) struct Setup {
     pub(crate) service: ServiceConfig,
     /// What should be looked at.
     pub(crate) warnings: Vec<Problem>,
+    /// What is wrong with tools that are left out.
+    pub(crate) refused: Vec<Problem>,
     /// The files that all this was read from, or would be if they were there.
     pub(crate) files: Vec<PathBuf>,
     /// Nothing is configured, so the built-in demo server is all there is.
@@ -72,7 +74,9 @@ impl ConfigFlags {
 
     /// What is configured, for a command that only uses the servers: warnings are not its business.
     pub(crate) fn load(&self) -> Result<Setup> {
-        Ok(self.read()?)
+        let setup = self.read()?;
+        setup.tell_refused();
+        Ok(setup)
     }
 
     /// What is configured, or everything that is wrong with it.
@@ -97,7 +101,15 @@ impl ConfigFlags {
         let mut problems = Problems::default();
         let config = problems.take_servers(loaded);
         let settings = problems.take_settings(settings);
-        let (Some(config), Some(mut service)) = (config, settings) else { return Err(problems) };
+        let refused: Vec<Problem> = config
+            .iter()
+            .flat_map(|config| &config.registry.refused)
+            .map(|refused| Problem::from(refused.problem.clone()))
+            .collect();
+        let (Some(config), Some(mut service)) = (config, settings) else {
+            problems.errors.extend(refused);
+            return Err(problems);
+        };
         overrides.apply(&mut service);
         let demo_only = config.source == ConfigSource::Nothing;
         if demo_only {
@@ -119,7 +131,8 @@ impl ConfigFlags {
         files.sort_unstable();
         files.dedup();
         let registry = config.registry;
-        Ok(Setup { specs, fleet, registry, service, warnings: problems.warnings, files, demo_only, fixed })
+        let warnings = problems.warnings;
+        Ok(Setup { specs, fleet, registry, service, warnings, refused, files, demo_only, fixed })
     }
 
     /// The settings of the service, for a command that must work although something is wrong with the configuration: what
@@ -176,7 +189,8 @@ fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConf
 const NO_SERVERS: &str = "{\"servers\": {}}";
 
 /// The members of the file that are about servers and tools.
-const NOT_OF_SERVICE: [&str; 10] = [
+const NOT_OF_SERVICE: [&str; 11] = [
+    "resources",
     "mcpServers",
     "servers",
     "context_servers",
@@ -220,6 +234,7 @@ impl Setup {
             registry: RegistryConfig::default(),
             service: ServiceConfig::default(),
             warnings: Vec::new(),
+            refused: Vec::new(),
             files: Vec::new(),
             demo_only: false,
             fixed: Map::new(),
@@ -232,6 +247,16 @@ impl Setup {
         for warning in &self.warnings {
             // Nobody reading is fine.
             let _ = writeln!(stderr, "warning: {warning}");
+        }
+        drop(stderr);
+        self.tell_refused();
+    }
+
+    /// Says which tools are left out, and why.
+    fn tell_refused(&self) {
+        let mut stderr = std::io::stderr().lock();
+        for problem in &self.refused {
+            let _ = writeln!(stderr, "error: {problem}; this tool is left out");
         }
     }
 

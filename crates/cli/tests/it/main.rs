@@ -8,6 +8,7 @@ mod check;
 mod convert;
 mod demo;
 mod dialects;
+mod left_out;
 mod logs;
 mod mcp;
 mod readme;
@@ -18,6 +19,7 @@ mod serve_reload;
 mod servers;
 mod tokens;
 mod tools;
+mod transform;
 mod usage;
 
 use std::path::PathBuf;

@@ -1,18 +1,18 @@
 //! Reading a request's body: bounded in size and time.
 
-use std::pin::Pin;
 use std::time::Duration;
 
 use axum::body::HttpBody;
 use bytes::{Buf as _, Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, header};
 
+use super::linger::Arriving;
 use crate::errors::{ApiError, code};
 
 /// Reads a whole body. Not cancel-safe: what was read is lost.
 pub(crate) async fn read<B>(
     headers: &HeaderMap,
-    body: B,
+    body: &mut Arriving<B>,
     limit: usize,
     deadline: Duration,
 ) -> Result<Bytes, ApiError>
@@ -27,6 +27,8 @@ where
         return Err(too_large(limit));
     }
     let Ok(outcome) = tokio::time::timeout(deadline, collect(body, limit)).await else {
+        // Whoever was too slow is not waited for again.
+        body.give_up();
         let message = format!("the body did not arrive within {} s", deadline.as_secs_f32());
         return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, code::TIMEOUT, message));
     };
@@ -39,17 +41,20 @@ fn too_large(limit: usize) -> ApiError {
     ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, code::BODY_TOO_LARGE, message).with("limit", limit)
 }
 
-async fn collect<B: HttpBody<Data = Bytes> + Unpin>(mut body: B, limit: usize) -> Result<Bytes, ApiError> {
+async fn collect<B: HttpBody<Data = Bytes> + Unpin>(
+    body: &mut Arriving<B>,
+    limit: usize,
+) -> Result<Bytes, ApiError> {
     let broken = |_| ApiError::bad_request("the body broke off");
     // Most bodies come in one piece, which is then not copied.
-    let Some(first) = next_piece(&mut body).await.transpose().map_err(broken)? else {
+    let Some(first) = body.next_piece().await.transpose().map_err(broken)? else {
         return Ok(Bytes::new());
     };
     if first.len() > limit {
         return Err(too_large(limit));
     }
-    let Some(second) = next_piece(&mut body).await.transpose().map_err(broken)? else { return Ok(first) };
-    let expected = body.size_hint().lower().min(u64::try_from(limit).unwrap_or(u64::MAX));
+    let Some(second) = body.next_piece().await.transpose().map_err(broken)? else { return Ok(first) };
+    let expected = body.expected().min(u64::try_from(limit).unwrap_or(u64::MAX));
     let mut whole =
         BytesMut::with_capacity(first.len() + second.len() + usize::try_from(expected).unwrap_or_default());
     whole.extend_from_slice(&first);
@@ -59,26 +64,9 @@ async fn collect<B: HttpBody<Data = Bytes> + Unpin>(mut body: B, limit: usize) -
             return Err(too_large(limit));
         }
         whole.extend_from_slice(&piece);
-        match next_piece(&mut body).await.transpose().map_err(broken)? {
+        match body.next_piece().await.transpose().map_err(broken)? {
             Some(next) => piece = next,
             None => return Ok(whole.freeze()),
-        }
-    }
-}
-
-/// The next piece of data; trailers are skipped.
-async fn next_piece<B: HttpBody<Data = Bytes> + Unpin>(body: &mut B) -> Option<Result<Bytes, B::Error>> {
-    loop {
-        if body.is_end_stream() {
-            return None;
-        }
-        match std::future::poll_fn(|task| Pin::new(&mut *body).poll_frame(task)).await? {
-            Ok(frame) => {
-                if let Ok(data) = frame.into_data() {
-                    return Some(Ok(data));
-                }
-            }
-            Err(error) => return Some(Err(error)),
         }
     }
 }
@@ -94,7 +82,8 @@ mod tests {
         let pieces: Vec<Result<&'static str, std::io::Error>> =
             pieces.iter().map(|piece| Ok(*piece)).collect();
         let body = Body::from_stream(stream::iter(pieces));
-        let outcome = read(&HeaderMap::new(), body, limit, Duration::from_secs(5)).await;
+        let mut body = Arriving::new(&HeaderMap::new(), body);
+        let outcome = read(&HeaderMap::new(), &mut body, limit, Duration::from_secs(5)).await;
         outcome.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(|error| error.status)
     }
 
@@ -112,7 +101,8 @@ mod tests {
         let mut headers = HeaderMap::new();
         for announced in ["5", "99999999999999999999", "18446744073709551615"] {
             headers.insert(header::CONTENT_LENGTH, announced.parse().unwrap());
-            let outcome = read(&headers, Body::from("x"), 4, Duration::from_secs(5)).await;
+            let mut body = Arriving::new(&headers, Body::from("x"));
+            let outcome = read(&headers, &mut body, 4, Duration::from_secs(5)).await;
             // A number that does not fit is no number: the server in front of us has refused it already.
             let refused = announced.parse::<u64>().is_ok();
             assert_eq!(outcome.is_err(), refused, "{announced}");
@@ -122,7 +112,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_slow_body_is_given_up() {
         let body = Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
-        let error = read(&HeaderMap::new(), body, 4, Duration::from_secs(5)).await.unwrap_err();
+        let mut body = Arriving::new(&HeaderMap::new(), body);
+        let error = read(&HeaderMap::new(), &mut body, 4, Duration::from_secs(5)).await.unwrap_err();
         assert_eq!(
             (error.status, error.message.as_str()),
             (StatusCode::REQUEST_TIMEOUT, "the body did not arrive within 5 s")

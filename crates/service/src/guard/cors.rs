@@ -2,16 +2,22 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use gateway_protocol::header::PARAMETER_PREFIX;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE, OPTIONS");
-const HEADERS: HeaderValue = HeaderValue::from_static(
-    "authorization, content-type, idempotency-key, last-event-id, if-none-match, traceparent, tracestate, x-api-key, \
-     x-correlation-id",
+/// What callers may send. `mcp-param-…` cannot be listed: tools choose what stands behind it.
+const HEADERS: &str = "authorization, content-type, idempotency-key, if-none-match, last-event-id, mcp-method, mcp-name, \
+                       mcp-protocol-version, mcp-session-id, traceparent, tracestate, x-api-key, x-correlation-id";
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "etag, idempotent-replayed, link, mcp-protocol-version, mcp-session-id, retry-after, traceparent, www-authenticate, \
+     x-cache, x-correlation-id, x-log-last-id, x-model-unknown, x-tool-dialect, x-tool-tokens, x-tool-tokens-saved, \
+     x-tools-quarantined",
 );
-const EXPOSED: HeaderValue =
-    HeaderValue::from_static("etag, idempotent-replayed, link, retry-after, traceparent, x-correlation-id");
 const MINUTES: HeaderValue = HeaderValue::from_static("600");
+
+/// Most parameters of tools in the headers of one request that are allowed by name.
+const PARAMETERS: usize = 64;
 
 /// Whether a browser asks if it may send a request.
 pub(crate) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
@@ -21,14 +27,27 @@ pub(crate) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 /// Yes, it may.
-pub(crate) fn preflight() -> Response {
+pub(crate) fn preflight(asked: &HeaderMap) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed_headers(asked));
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, MINUTES);
     response
+}
+
+/// The headers that may be sent, with the parameters of tools that the browser asks for (MCP 2026-07-28, SEP-2243).
+fn allowed_headers(asked: &HeaderMap) -> HeaderValue {
+    let mut allowed = HEADERS.to_owned();
+    let wanted = asked.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS).iter();
+    let names = wanted.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    let parameters = names.filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok());
+    for name in parameters.filter(|name| name.as_str().starts_with(PARAMETER_PREFIX)).take(PARAMETERS) {
+        allowed.push_str(", ");
+        allowed.push_str(name.as_str());
+    }
+    HeaderValue::from_str(&allowed).unwrap_or(HeaderValue::from_static(HEADERS))
 }
 
 /// The origin may read the answer. Credentials that a browser adds by itself are never asked for.

@@ -10,6 +10,7 @@ mod body;
 mod cors;
 mod hosts;
 mod keys;
+mod linger;
 mod rate;
 
 use std::net::{IpAddr, SocketAddr};
@@ -23,6 +24,8 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::context::RequestContext;
 use crate::errors::{ApiError, code};
@@ -33,6 +36,7 @@ use crate::routes;
 use hosts::{Hosts, Origins, Standing};
 pub(crate) use keys::is_broken_hash;
 use keys::{Keys, NotKnown};
+use linger::{Arriving, Lingering};
 use rate::{Payer, Rates};
 
 /// Longer paths are cut in the log.
@@ -51,6 +55,7 @@ pub(crate) struct Guard {
     hosts: Hosts,
     origins: Origins,
     rates: Option<Rates>,
+    lingering: Lingering,
 }
 
 /// What is known about a request while it is on its way.
@@ -64,9 +69,15 @@ struct Passing {
 }
 
 impl Guard {
-    pub(crate) fn new(gateway: Gateway, router: axum::Router, bound: SocketAddr) -> Self {
+    pub(crate) fn new(
+        gateway: Gateway,
+        router: axum::Router,
+        bound: SocketAddr,
+        (tasks, stopping): (&TaskTracker, &CancellationToken),
+    ) -> Self {
         let config = gateway.config();
         Self {
+            lingering: Lingering::new(config, tasks, stopping),
             keys: Keys::new(&config.keys),
             admins: Keys::new(&config.admin_keys),
             hosts: Hosts::new(bound.ip(), &config.allowed_hosts),
@@ -80,10 +91,11 @@ impl Guard {
     /// Answers a request.
     pub(crate) async fn handle<B>(&self, peer: IpAddr, request: Request<B>) -> Response
     where
-        B: HttpBody<Data = Bytes> + Unpin + Send,
+        B: HttpBody<Data = Bytes> + Unpin + Send + 'static,
     {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
+        let mut body = Arriving::new(&parts.headers, body);
         let found = find(&parts.method, parts.uri.path());
         let owner = |keys: &Keys| {
             if keys.is_empty() { Err(NotKnown::Missing) } else { keys.owner(&parts.headers) }
@@ -103,11 +115,13 @@ impl Guard {
         };
         let outcome = match self.admit(&parts, found, (caller, admin), peer, &mut passing) {
             Ok(Admitted::Answer(response)) => Ok(response),
-            Ok(Admitted::Route(route)) => self.answer(route, parts, body, &passing).await,
+            Ok(Admitted::Route(route)) => self.answer(route, parts, &mut body, &passing).await,
             Err(error) => Err(error),
         };
         let response = outcome.unwrap_or_else(axum::response::IntoResponse::into_response);
-        self.finish(response, passing).await
+        let response = self.finish(response, passing).await;
+        self.lingering.take(body);
+        response
     }
 
     /// Decides by the head alone.
@@ -132,7 +146,7 @@ impl Guard {
             }
         }
         if passing.cors.is_some() && cors::is_preflight(&parts.method, &parts.headers) {
-            return Ok(Admitted::Answer(cors::preflight()));
+            return Ok(Admitted::Answer(cors::preflight(&parts.headers)));
         }
         let access = passing.route.map_or(Access::Key, |(_, route)| route.access);
         let (is_closed, known) = match access {
@@ -202,7 +216,7 @@ impl Guard {
         &self,
         route: &'static Route,
         parts: http::request::Parts,
-        body: B,
+        body: &mut Arriving<B>,
         passing: &Passing,
     ) -> Result<Response, ApiError>
     where
@@ -242,7 +256,11 @@ impl Guard {
         } else {
             response
         };
+        let is_too_large = response.status() == StatusCode::PAYLOAD_TOO_LARGE;
         let headers = response.headers_mut();
+        if is_too_large {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         passing.context.write(headers);
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if !self.origins.is_empty() {

@@ -16,6 +16,7 @@ pub(crate) enum Action {
     McpEvents,
     McpApi,
     Convert,
+    Transform,
     Check,
     Providers,
     Provider,

@@ -6,7 +6,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::future::join_all;
-use gateway_upstream::{UpstreamHealth, UpstreamState};
+use gateway_upstream::{RefusedTool, UpstreamHealth, UpstreamState};
 use http::{StatusCode, Uri};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -71,7 +71,9 @@ async fn report(gateway: &Gateway, context: &RequestContext, query: Option<&str>
     let probes = if wants_probe && has_details { probe(gateway).await } else { Vec::new() };
     let servers = gateway.fleet().health();
     let ok = reasons_not_ready(&servers).is_empty();
-    let all_well = servers.iter().all(|server| server.ok || server.state == UpstreamState::Disabled);
+    let refused = gateway.fleet().registry().refused();
+    let all_well = refused.is_empty()
+        && servers.iter().all(|server| server.ok || server.state == UpstreamState::Disabled);
     let status = match (ok, all_well) {
         (true, true) => "healthy",
         (true, false) => "degraded",
@@ -93,7 +95,7 @@ async fn report(gateway: &Gateway, context: &RequestContext, query: Option<&str>
         .collect();
     let log = gateway.log().status();
     let uptime = u64::try_from(gateway.metrics().uptime().as_millis()).unwrap_or(u64::MAX);
-    Ok(json!({
+    let mut report = json!({
         "ok": ok,
         "status": status,
         "version": version,
@@ -110,7 +112,12 @@ async fn report(gateway: &Gateway, context: &RequestContext, query: Option<&str>
             "lastError": log.last_error,
             "bytes": log.database_bytes,
         },
-    }))
+    });
+    if !refused.is_empty() {
+        let row = |refused: &RefusedTool| json!({"tool": refused.name, "error": refused.problem.to_string()});
+        report["refusedTools"] = refused.iter().map(row).collect();
+    }
+    Ok(report)
 }
 
 /// Why a call would not work: a required server is not there, or, without required ones, none is. A gateway without any

@@ -104,6 +104,7 @@ fn handler(action: Action, stopping: &CancellationToken) -> MethodRouter<Gateway
         Action::McpEvents => get(mcp::events),
         Action::McpApi => post(mcp::api),
         Action::Convert => post(stateless::convert),
+        Action::Transform => post(stateless::transform),
         Action::Check => post(stateless::check),
         Action::Providers => get(providers::list),
         Action::Provider => get(providers::one),

@@ -1,4 +1,4 @@
-//! `POST /convert` and `POST /check`: tools in the body, nothing remembered.
+//! `POST /convert`, `POST /transform` and `POST /check`: tools in the body, nothing remembered.
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 use crate::query::{Parameters, compat, translation_options};
-use crate::render::unknown_dialect;
+use crate::render::{unknown_dialect, unknown_model};
 
 /// Translates the tools of the body: `{"to" or "provider" or "model", "tools": […], options…}`.
 pub(crate) async fn convert(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
@@ -27,17 +27,7 @@ fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Val
     let (body, tools) = read(body)?;
     let mut parameters = Parameters::of_object(&body);
     parameters.extend(&Parameters::of_query(query));
-    let name = parameters.get("to").or_else(|| parameters.get("provider"));
-    let model = parameters.get("model");
-    if name.is_none() && model.is_none() {
-        return Err(ApiError::bad_request("say which dialect: \"to\", \"provider\" or \"model\" is missing"));
-    }
-    let dialect = gateway
-        .dialects()
-        .choose(name, model, &compat(&parameters))
-        .map_err(|error| unknown_dialect(gateway, &error))?;
-    let translator = Translator::with(gateway.dialects(), dialect, translation_options(&parameters)?)
-        .map_err(|error| unknown_dialect(gateway, &error))?;
+    let translator = translator(gateway, &parameters)?;
     let translation = translator.translate(&tools);
     let rows: Vec<Value> = translation
         .tools
@@ -55,11 +45,76 @@ fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Val
         .collect();
     let quarantined = translation.tools.iter().filter(|tool| tool.quarantine.is_some()).count();
     gateway.metrics().conversions(translation.tools.len(), quarantined);
-    Ok(json!({
+    let mut answer = json!({
         "dialect": translator.dialect().name,
         translator.dialect().tool.document.as_str(): translation.request_field().to_value(),
         "report": rows,
-    }))
+    });
+    warn(gateway, &parameters, &mut answer);
+    Ok(answer)
+}
+
+/// The translator that a body asks for.
+fn translator(gateway: &Gateway, parameters: &Parameters) -> Result<Translator, ApiError> {
+    let name = ["to", "provider", "profile"].iter().find_map(|key| parameters.get(key));
+    let model = parameters.get("model");
+    if name.is_none() && model.is_none() {
+        return Err(ApiError::bad_request("say which dialect: \"to\", \"provider\" or \"model\" is missing"));
+    }
+    let dialect = gateway
+        .dialects()
+        .choose(name, model, &compat(parameters))
+        .map_err(|error| unknown_dialect(gateway, &error))?;
+    Translator::with(gateway.dialects(), dialect, translation_options(parameters)?)
+        .map_err(|error| unknown_dialect(gateway, &error))
+}
+
+/// Says so where no rule knows the model.
+fn warn(gateway: &Gateway, parameters: &Parameters, answer: &mut Value) {
+    if let Some(warning) = parameters.get("model").and_then(|model| unknown_model(gateway, model)) {
+        answer["warnings"] = json!([warning]);
+    }
+}
+
+/// Transforms the schema of the body: `{"schema": {…}, "to" or "provider" or "model", options…}`.
+pub(crate) async fn transform(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
+    let work = tokio::task::spawn_blocking(move || transformed(&gateway, uri.query(), &body));
+    match work.await {
+        Ok(Ok(body)) => json_response(StatusCode::OK, body.to_string()),
+        Ok(Err(error)) => error.into_response(),
+        Err(_) => broken().into_response(),
+    }
+}
+
+fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Value, ApiError> {
+    let body: Value = serde_json::from_slice(body)
+        .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
+    let Value::Object(mut body) = body else {
+        return Err(ApiError::bad_request("the body must be an object with \"schema\""));
+    };
+    let schema = match body.remove("schema") {
+        Some(schema @ Value::Object(_)) => schema,
+        Some(_) => return Err(ApiError::bad_request("\"schema\" must be an object: a JSON Schema")),
+        None => return Err(ApiError::bad_request("\"schema\" is missing: a JSON Schema, as an object")),
+    };
+    let mut parameters = Parameters::of_object(&body);
+    parameters.extend(&Parameters::of_query(query));
+    let translator = translator(gateway, &parameters)?;
+    let tool = json!({"name": "schema", "inputSchema": schema});
+    let translated = translator.translate_one(&tool);
+    gateway.metrics().conversions(1, usize::from(translated.quarantine.is_some()));
+    if let Some(reason) = &translated.quarantine {
+        return Err(ApiError::bad_request(format!("the schema cannot be transformed: {reason}")));
+    }
+    let mut answer = json!({
+        "dialect": translator.dialect().name,
+        "schema": translated.schema(translator.dialect()),
+        "strict": translated.strict,
+        "tokens": {"before": translated.tokens.before, "after": translated.tokens.after},
+        "changes": translated.changes,
+    });
+    warn(gateway, &parameters, &mut answer);
+    Ok(answer)
 }
 
 /// Lints the tools of the body for the dialects in `to`, all of them where none is named.

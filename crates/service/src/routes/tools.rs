@@ -29,6 +29,9 @@ const DIALECT: HeaderName = HeaderName::from_static("x-tool-dialect");
 /// Servers whose tools are not in the list, because nobody knows them.
 const MISSING: HeaderName = HeaderName::from_static("x-servers-missing");
 
+/// No rule knows the model that was named.
+const UNKNOWN_MODEL: HeaderName = HeaderName::from_static("x-model-unknown");
+
 /// `GET /tools`: the tools as MCP has them.
 pub(crate) async fn list(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) -> Response {
     let work = async {
@@ -56,24 +59,41 @@ pub(crate) async fn render(
         let style = error_style(&parameters)?;
         let rendered = gateway.rendered(&request).await?;
         let missing = missing(&gateway, &request, style)?;
-        gateway.metrics().conversions(rendered.wire_names().count(), rendered.quarantined);
-        if parameters.flag("report")? {
-            let rows = report(&gateway, &request).await?;
+        gateway.metrics().conversions(rendered.wire_names().count(), rendered.withheld.len());
+        let warning = request.model_warning(&gateway);
+        let (is_list, wants_report) = (parameters.flag("list")?, parameters.flag("report")?);
+        if is_list && request.wants_meta() {
+            let message = "meta=1 beside list=1: a bare list has no room for it; leave one of them out";
+            return Err(ApiError::bad_request(message));
+        }
+        let mut response = if wants_report || request.wants_meta() {
+            let mut more = Vec::new();
+            if request.wants_meta() {
+                more.push(("meta", rendered.origins()));
+            }
+            if wants_report {
+                more.push(("report", report(&gateway, &request).await?));
+                let lists = [
+                    ("withheld", withheld(&gateway, &request)),
+                    ("missing", missing.iter().map(told).collect()),
+                    ("warnings", warning.iter().map(|text| text.as_str().into()).collect()),
+                ];
+                let said = lists.into_iter().filter(|(_, list)| !list.is_empty());
+                more.extend(said.map(|(key, list)| (key, Value::Array(list))));
+            }
             let mut body: Value = serde_json::from_slice(&rendered.body).unwrap_or_default();
             if let Some(members) = body.as_object_mut() {
-                members.insert("report".to_owned(), rows);
-                let withheld = withheld(&gateway, &request);
-                if !withheld.is_empty() {
-                    members.insert("withheld".to_owned(), withheld.into());
-                }
-                if !missing.is_empty() {
-                    members.insert("missing".to_owned(), missing.iter().map(told).collect());
-                }
+                members.extend(more.into_iter().map(|(key, value)| (key.to_owned(), value)));
             }
-            return Ok::<_, ApiError>(named(json_response(StatusCode::OK, body.to_string()), &missing));
+            json_response(StatusCode::OK, body.to_string())
+        } else {
+            let body = if is_list { rendered.list() } else { rendered.body.clone() };
+            cached(&headers, &rendered, body)
+        };
+        if warning.is_some() {
+            response.headers_mut().insert(UNKNOWN_MODEL, HeaderValue::from_static("true"));
         }
-        let body = if parameters.flag("list")? { rendered.list() } else { rendered.body.clone() };
-        Ok(named(cached(&headers, &rendered, body), &missing))
+        Ok::<_, ApiError>(named(response, &missing))
     };
     work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
 }
@@ -209,8 +229,8 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
     if let Some(finder) = &rendered.finder {
         answer.insert(SAVED, HeaderValue::from(finder.cost().all.saturating_sub(rendered.tokens)));
     }
-    if rendered.quarantined > 0 {
-        answer.insert(QUARANTINED, HeaderValue::from(rendered.quarantined));
+    if !rendered.withheld.is_empty() {
+        answer.insert(QUARANTINED, HeaderValue::from(rendered.withheld.len()));
     }
     if let Some(name) =
         rendered.dialect.as_ref().and_then(|dialect| HeaderValue::from_str(&dialect.name).ok())

@@ -8,10 +8,13 @@
 
 mod cache;
 mod client;
+mod cors;
 mod drain;
 mod guard;
 mod input;
 mod kept;
+mod large_bodies;
+mod listings;
 mod lists;
 mod logs;
 mod mcp;

@@ -132,6 +132,11 @@ impl Catalogue {
         &self.left_out
     }
 
+    /// The names of the configured groups, sorted.
+    pub fn groups(&self) -> impl Iterator<Item = &str> {
+        self.groups.keys().map(String::as_str)
+    }
+
     /// The names of the configured groups.
     pub fn group_names(&self) -> impl Iterator<Item = &str> {
         self.groups.keys().map(String::as_str)

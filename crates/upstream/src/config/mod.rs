@@ -34,7 +34,7 @@ use serde_json::{Map, Value};
 use self::expand::Source;
 use self::jsonc::{Document, pointer_step};
 use self::reader::{Notes, Reader};
-use crate::builtin::registry::RegistryConfig;
+use crate::builtin::registry::{RefusedTool, RegisteredTool, RegistryConfig};
 use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 use crate::spec::{Fallback, UpstreamId, UpstreamSpec};
 
@@ -99,7 +99,7 @@ pub enum ConfigSource {
 const SERVER_BLOCKS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
 
 /// Names of the other members at the top that are read here.
-const OWN: [&str; 7] = ["mcp", "inputs", "clash", "groups", "tools", "registry", "$schema"];
+const OWN: [&str; 8] = ["mcp", "inputs", "clash", "groups", "tools", "resources", "registry", "$schema"];
 
 /// Members at the top that hold keys of the gateway. They are the service's; but the programs that are started for this
 /// configuration must not inherit the variables that the keys are taken from.
@@ -184,7 +184,7 @@ impl Parts {
         let top = Reader { notes: &notes, pointer: String::new(), members };
         let blocks = server_blocks(&top);
         // Who has tools needs no servers.
-        self.has_servers |= role == Role::Whole && top.has("tools");
+        self.has_servers |= role == Role::Whole && (top.has("tools") || top.has("resources"));
         if blocks.is_empty() {
             let problem = notes.problem("", "Config file must have a \"servers\" object (or \"mcpServers\")");
             self.without_servers.push(problem);
@@ -241,35 +241,62 @@ impl Parts {
         if let Some(settings) = top.object("registry") {
             registry::read_settings(&settings, &mut self.registry);
         }
+        self.registry.resources.extend(registry::read_resources(top, self.registry.max_definition_bytes));
+        self.read_tools(top, source);
+        let name = self.registry.name.clone();
+        let has_entries = top.object("tools").is_some_and(|tools| !tools.members.is_empty())
+            || !self.registry.resources.is_empty();
+        if !has_entries {
+            return;
+        }
+        if self.servers.iter().any(|server| server.id.as_str() == name) {
+            let text = format!(
+                "a server is called \"{name}\", so the tools need another name: set \"registry.name\""
+            );
+            top.error(if top.has("tools") { "tools" } else { "resources" }, &text);
+        } else {
+            self.servers.push(UpstreamSpec::registry(&name));
+        }
+    }
+
+    fn read_tools(&mut self, top: &Reader<'_>, source: Source<'_>) {
         let Some(block) = top.object("tools") else { return };
         for name in block.members.keys() {
-            let Some(entry) = block.object(name) else { continue };
-            let expanding = Expanding { source, notes: entry.notes, lenient: false };
-            let mut members = entry.members.clone();
-            // Only what the gateway itself uses: a definition is for models, and means what it says.
-            if let Some(handler) = members.get_mut("handler") {
-                *handler = expanding.expand(handler, &format!("{}/handler", entry.pointer));
+            let before = top.notes.found.borrow().errors.len();
+            let tool = block.object(name).and_then(|entry| read_tool(name, &entry, source));
+            let mut problems = top.notes.found.borrow_mut().errors.split_off(before);
+            match tool {
+                Some(tool) if problems.is_empty() => {
+                    self.registry.tools.push(tool);
+                    continue;
+                }
+                None if problems.is_empty() => {
+                    let pointer = format!("{}/{}", block.pointer, pointer_step(name));
+                    let text = format!("Tool \"{name}\": the handler is empty");
+                    problems.push(top.notes.problem(&pointer, &text));
+                }
+                Some(_) | None => {}
             }
-            let entry = Reader { notes: entry.notes, pointer: entry.pointer, members: &members };
-            self.registry.tools.extend(registry::read_tool(name, &entry, source.environment));
+            self.refuse(name, problems);
         }
         let (most, bytes) = (self.registry.max_tools, self.registry.max_definition_bytes);
         if block.members.len() > most {
             top.error("tools", &format!("has more than {most} tools; \"registry.maxTools\" allows more"));
         }
-        for tool in self.registry.tools.iter().filter(|tool| tool.bytes() > bytes) {
+        let (tools, too_long): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.registry.tools).into_iter().partition(|tool| tool.bytes() <= bytes);
+        self.registry.tools = tools;
+        for tool in too_long {
             let text = format!("has more than {bytes} bytes; \"registry.maxDefinitionBytes\" allows more");
-            block.error(tool.name(), &text);
+            let pointer = format!("{}/{}", block.pointer, pointer_step(tool.name()));
+            self.refuse(tool.name(), vec![top.notes.problem(&pointer, &text)]);
         }
-        let name = self.registry.name.clone();
-        if self.servers.iter().any(|server| server.id.as_str() == name) {
-            let text = format!(
-                "a server is called \"{name}\", so the tools need another name: set \"registry.name\""
-            );
-            top.error("tools", &text);
-        } else if !block.members.is_empty() {
-            self.servers.push(UpstreamSpec::registry(&name));
-        }
+    }
+
+    /// Leaves a tool out: one that is wrong must not keep all others from starting.
+    fn refuse(&mut self, name: &str, problems: Vec<ConfigError>) {
+        let refused = problems.into_iter().map(|problem| RefusedTool { name: name.to_owned(), problem });
+        self.registry.refused.extend(refused);
     }
 
     fn read_catalogue_rules(&mut self, top: &Reader<'_>) {
@@ -328,6 +355,7 @@ impl Parts {
             found.errors.extend(self.without_servers);
         }
         if !found.errors.is_empty() {
+            found.errors.extend(self.registry.refused.into_iter().map(|refused| refused.problem));
             return Err(found);
         }
         let withheld: Arc<[String]> = self.key_variables.into_iter().collect();
@@ -347,6 +375,17 @@ impl Parts {
             warnings: found.warnings,
         })
     }
+}
+
+fn read_tool(name: &str, entry: &Reader<'_>, source: Source<'_>) -> Option<RegisteredTool> {
+    let expanding = Expanding { source, notes: entry.notes, lenient: false };
+    let mut members = entry.members.clone();
+    // Only what the gateway itself uses: a definition is for models, and means what it says.
+    if let Some(handler) = members.get_mut("handler") {
+        *handler = expanding.expand(handler, &format!("{}/handler", entry.pointer));
+    }
+    let entry = Reader { notes: entry.notes, pointer: entry.pointer.clone(), members: &members };
+    registry::read_tool(name, &entry, source.environment)
 }
 
 fn server_blocks<'a>(top: &Reader<'a>) -> Vec<Reader<'a>> {

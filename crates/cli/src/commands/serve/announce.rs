@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gateway_upstream::{ConnectMode, FleetEvent, UpstreamId, UpstreamSpec, UpstreamState};
+use gateway_upstream::{ConnectMode, FleetEvent, RefusedTool, UpstreamId, UpstreamSpec, UpstreamState};
 use serde_json::{Value, json};
 
 use crate::output::counted;
@@ -53,6 +53,14 @@ impl Voice {
                  curl {url}/call_tool -H 'content-type: application/json' \
                  -d '{{\"tool\": \"add\", \"arguments\": {{\"a\": 1, \"b\": 2}}}}'"
             ));
+        }
+    }
+
+    /// Which tools of the configuration are left out, and why.
+    pub(super) fn refused(&self, refused: &[RefusedTool]) {
+        for RefusedTool { name, problem, .. } in refused {
+            let value = json!({"event": "tool-refused", "tool": name, "error": problem.to_string()});
+            self.say(&format!("tool {name}: left out: {problem}"), &value);
         }
     }
 

@@ -106,6 +106,7 @@ pub(super) fn take_over(old: &mut Setup, new: Setup, gateway: &Gateway, voice: &
     let policy =
         if old.service.approval == new.service.approval { "" } else { "; the approval policy is another" };
     voice.say(&format!("configuration reloaded: {}{tools}{policy}", difference.text()), &value);
+    voice.refused(&new.registry.refused);
     for spec in new.specs.iter().filter(|spec| difference.is_new(&spec.id)) {
         voice.resting(spec);
     }

@@ -45,6 +45,7 @@ pub(super) async fn run(
         }
     };
     voice.listening(&format!("http://{}", running.address()), setup.demo_only);
+    voice.refused(&setup.registry.refused);
     for spec in &setup.specs {
         voice.resting(spec);
     }

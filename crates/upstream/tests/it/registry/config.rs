@@ -20,8 +20,16 @@ fn read(text: &str) -> Result<GatewayConfig, ConfigErrors> {
 #[track_caller]
 fn check_error(entry: &str, expected: &str) {
     let text = format!("{{\"servers\": {{}},\n\"tools\": {{\n\"x\": {entry}}}}}");
-    let errors = read(&text).map(|_| ()).unwrap_err();
-    assert_eq!(errors.to_string(), expected, "{entry}");
+    assert_eq!(refused(&text), expected, "{entry}");
+}
+
+/// What is wrong with the tools that are left out.
+#[track_caller]
+fn refused(text: &str) -> String {
+    let config = read(text).unwrap_or_else(|errors| panic!("{errors}"));
+    let problems: Vec<String> =
+        config.registry.refused.iter().map(|refused| refused.problem.to_string()).collect();
+    problems.join("\n")
 }
 
 const WHOLE: &str = r#"{
@@ -130,8 +138,64 @@ fn what_is_wrong_is_told_with_its_place() {
         r#"{"handler": {"command": "c"}, "timeout": "2h"}"#,
         &at(".timeout", "must be an hour at most"),
     );
-    let errors = read("{\"tools\": {\"a b\": {\"handler\": {\"command\": \"c\"}}}}").map(|_| ()).unwrap_err();
-    assert!(errors.to_string().contains("Tool \"a b\": `a b` is no name of a tool"), "{errors}");
+    check_error(r#"{"handler": {"command": " "}}"#, &at("", "Tool \"x\": the handler is empty"));
+    let errors = refused("{\"tools\": {\"a b\": {\"handler\": {\"command\": \"c\"}}}}");
+    assert!(errors.contains("Tool \"a b\": `a b` is no name of a tool"), "{errors}");
+}
+
+#[test]
+fn a_wrong_tool_leaves_the_others_alone() {
+    let text = r#"{"registry": {"maxDefinitionBytes": 200}, "tools": {
+        "good": {"handler": {"command": "c"}},
+        "handlerless": {"description": "x"},
+        "elsewhere": {"handler": {"url": "ftp://a"}},
+        "a b": {"handler": {"command": "c"}},
+        "long": {"handler": {"command": "c"}, "description": "DESCRIPTION"}}}"#
+        .replace("DESCRIPTION", &"x".repeat(300));
+    let config = read(&text).unwrap_or_else(|errors| panic!("{errors}"));
+    let names: Vec<&str> = config.registry.tools.iter().map(gateway_upstream::RegisteredTool::name).collect();
+    assert_eq!(names, ["good"]);
+    let refused: Vec<(&str, Option<usize>)> =
+        config.registry.refused.iter().map(|refused| (refused.name.as_str(), refused.problem.line)).collect();
+    let expected = [("handlerless", Some(3)), ("elsewhere", Some(4)), ("a b", Some(5)), ("long", Some(6))];
+    assert_eq!(refused, expected);
+    // Where nothing can be used at all, everything is told.
+    let text = "{\"servers\": {\"s\": {}}, \"tools\": {\"x\": {}}}";
+    assert_eq!(read(text).map(|_| ()).unwrap_err().errors.len(), 2);
+}
+
+#[tokio::test]
+async fn resources_are_read() {
+    let text = r#"{"resources": [
+        {"uri": "notes://today", "name": "today", "mimeType": "text/plain", "text": "hello"},
+        {"uriTemplate": "notes://{day}", "name": "notes", "text": "notes of {day}"},
+        {"uri": "dot://1", "name": "dot", "blob": "aGk="}]}"#;
+    let config = read(text).unwrap_or_else(|errors| panic!("{errors}"));
+    let [server] = &config.servers[..] else { panic!("{:?}", config.servers) };
+    assert_eq!(server.endpoint, Endpoint::Registry);
+    assert!(config.rest.is_empty(), "the service has nothing of it");
+    let registry = Registry::new();
+    registry.configure(&config.registry);
+    for (uri, expected) in [
+        ("notes://today", json!({"uri": "notes://today", "mimeType": "text/plain", "text": "hello"})),
+        ("notes://monday", json!({"uri": "notes://monday", "text": "notes of monday"})),
+        ("dot://1", json!({"uri": "dot://1", "blob": "aGk="})),
+    ] {
+        let read: Value = registry.read_resource(uri).await.unwrap().read().unwrap();
+        assert_eq!(read, json!({"contents": [expected]}));
+    }
+    registry.configure(&read("{\"resources\": []}").unwrap_or_else(|errors| panic!("{errors}")).registry);
+    assert!(registry.read_resource("notes://today").await.is_err(), "a reload takes them away");
+    let wrong = "{\"resources\": [\n{\"uri\": \"n://1\", \"name\": \"x\"},\n5]}";
+    let errors = read(wrong).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(
+        errors,
+        "gateway.json:2: resources.0.text: `text` or `blob` is missing: what the resource holds\n\
+         gateway.json:3: resources.1: must be an object"
+    );
+    let schema = jsonschema::validator_for(&json_schema()).unwrap();
+    let document = gateway_upstream::config::jsonc::Document::parse(text).unwrap();
+    assert!(schema.is_valid(document.value()));
 }
 
 #[test]

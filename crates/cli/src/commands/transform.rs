@@ -1,0 +1,65 @@
+//! `transform`: one JSON Schema → the schema that a provider or a model takes.
+
+use std::fs::File;
+use std::io::{BufWriter, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::input::open;
+use crate::options::{Target, TranslationFlags};
+use crate::output::{write_json, write_pretty_json};
+
+/// Transform one JSON Schema for a provider or a model.
+#[derive(Debug, Args)]
+pub(crate) struct Transform {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    flags: TranslationFlags,
+    /// Write what was changed as JSON into this file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// The schema of a tool's arguments; - for standard input
+    file: Option<PathBuf>,
+}
+
+impl Transform {
+    pub(crate) fn run(&self) -> Result<Outcome> {
+        let translator = self.flags.translator(&self.target)?;
+        let tool = json!({"name": "schema", "inputSchema": read_schema(self.file.as_deref())?});
+        let translated = translator.translate_one(&tool);
+        if let Some(reason) = &translated.quarantine {
+            bail!("the schema cannot be transformed: {reason}");
+        }
+        if let Some(path) = &self.report {
+            let file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
+            let mut writer = BufWriter::new(file);
+            write_pretty_json(&mut writer, &translated.changes)
+                .and_then(|()| Ok(writer.flush()?))
+                .with_context(|| format!("writing {}", path.display()))?;
+        }
+        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        write_json(&mut stdout, &translated.schema(translator.dialect()))?;
+        writeln!(stdout)?;
+        stdout.flush()?;
+        Ok(Outcome::Good)
+    }
+}
+
+fn read_schema(file: Option<&Path>) -> Result<Value> {
+    let name = match file {
+        Some(path) if path != Path::new("-") => path.display().to_string(),
+        _ => "standard input".to_owned(),
+    };
+    let mut text = String::new();
+    open(file)?.read_to_string(&mut text).with_context(|| format!("reading {name}"))?;
+    let schema: Value = serde_json::from_str(&text).with_context(|| format!("reading {name} as JSON"))?;
+    if !schema.is_object() {
+        bail!("{name} holds no schema: expected an object");
+    }
+    Ok(schema)
+}

@@ -1,0 +1,108 @@
+//! What listing and stateless routes say beside their lists.
+
+use gateway_upstream::{CatalogueRules, Endpoint, FleetOptions, ToolGroup, UpstreamSpec};
+use serde_json::json;
+
+use crate::client::Service;
+
+#[tokio::test]
+async fn a_schema_is_transformed_for_a_model() {
+    let service = Service::start().await;
+    let schema = json!({"type": "object", "properties": {"a": {"type": "number", "exclusiveMinimum": 0}}});
+    let convert = json!({"model": "gemini-2.5-flash", "tools": [{"name": "x", "inputSchema": schema}]});
+    let converted = service.post("/convert", &convert.to_string()).await.json();
+    let body = json!({"model": "gemini-2.5-flash", "schema": schema}).to_string();
+    let answer = service.post("/transform", &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let answer = answer.json();
+    assert_eq!(answer["dialect"], converted["dialect"]);
+    assert!(converted.to_string().contains(&answer["schema"].to_string()), "{answer} {converted}");
+    assert_eq!(answer["changes"], converted["report"][0]["changes"]);
+    assert!(!answer["changes"].as_array().unwrap().is_empty());
+    for key in ["to", "provider", "profile"] {
+        let answer =
+            service.post("/transform", &json!({key: "openai", "schema": schema}).to_string()).await.json();
+        assert_eq!((&answer["dialect"], &answer["schema"]), (&json!("openai-chat"), &schema), "{key}");
+    }
+    let stripped = json!({"to": "openai", "defaults": "strip", "schema": {"type": "object", "properties": {
+        "a": {"type": "string", "default": "x"}}}});
+    let answer = service.post("/transform", &stripped.to_string()).await.json();
+    assert_eq!(answer["schema"]["properties"]["a"], json!({"type": "string"}));
+}
+
+#[tokio::test]
+async fn what_cannot_be_transformed_is_refused() {
+    let service = Service::start().await;
+    for (body, part) in [
+        ("{", "reading the body as JSON"),
+        ("[]", "must be an object with \\\"schema\\\""),
+        (r#"{"to":"openai"}"#, "\\\"schema\\\" is missing"),
+        (r#"{"to":"openai","schema":[]}"#, "\\\"schema\\\" must be an object"),
+        (r#"{"schema":{"type":"object"}}"#, "say which dialect"),
+        (r#"{"to":"nobody","schema":{"type":"object"}}"#, "Unknown provider: nobody"),
+        (r#"{"to":"openai","schema":{"type":"string"}}"#, "describes type `string`"),
+        (r#"{"to":"openai","defaults":"maybe","schema":{"type":"object"}}"#, "keep, strip, describe"),
+    ] {
+        let answer = service.post("/transform", body).await;
+        assert_eq!(answer.status, 400, "{body}: {}", answer.body);
+        assert!(answer.body.contains(part), "{body}: {}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn the_server_of_a_tool_stands_beside_the_list() {
+    let service = Service::start().await;
+    let plain = service.get("/tools/openai").await.json();
+    let answer = service.get("/tools/openai?meta=1").await;
+    let with_meta = answer.json();
+    assert_eq!(with_meta["tools"], plain["tools"], "the list is the provider's own");
+    assert_eq!(with_meta["meta"]["add"]["server"], "demo");
+    assert_eq!(with_meta["meta"]["add"]["name"], "add");
+    assert_eq!(with_meta["meta"].as_object().unwrap().len(), plain["tools"].as_array().unwrap().len());
+    let bare = service.get("/tools/openai?meta=1&list=1").await;
+    assert_eq!(bare.status, 400, "{}", bare.body);
+    assert!(bare.body.contains("no room"), "{}", bare.body);
+}
+
+#[tokio::test]
+async fn an_unknown_model_is_told() {
+    let service = Service::start().await;
+    let answer = service.get("/tools/openai?model=unknownmodel").await;
+    assert_eq!((answer.status, answer.header("x-model-unknown")), (200, Some("true")));
+    let report = service.get("/tools/openai?model=unknownmodel&report=true").await;
+    assert_eq!(report.header("x-model-unknown"), Some("true"));
+    let warning = report.json()["warnings"][0].as_str().unwrap().to_owned();
+    assert!(warning.contains("`unknownmodel`"), "{warning}");
+    let known = service.get("/tools/openai?model=gpt-4o&report=true").await;
+    assert_eq!((known.header("x-model-unknown"), known.json().get("warnings")), (None, None));
+    let body = r#"{"to":"openai","model":"unknownmodel","tools":[],"schema":{"type":"object"}}"#;
+    for route in ["/convert", "/transform"] {
+        let answer = service.post(route, body).await.json();
+        assert!(
+            answer["warnings"][0].as_str().is_some_and(|text| text.contains("`unknownmodel`")),
+            "{answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_group_that_is_none_is_refused() {
+    let mut options = FleetOptions::default();
+    let group = ToolGroup { tools: vec!["add".to_owned()], ..ToolGroup::default() };
+    options.catalogue =
+        CatalogueRules { groups: [("sums".to_owned(), group)].into(), ..CatalogueRules::default() };
+    let specs = vec![UpstreamSpec::new("demo", Endpoint::Demo)];
+    let service = Service::with_fleet(specs, options, |_| {}).await;
+    for route in ["/tools", "/tools/openai", "/tools/openai/context"] {
+        let answer = service.get(&format!("{route}?group=nope")).await;
+        assert_eq!(answer.status, 400, "{route}: {}", answer.body);
+        assert_eq!(answer.json()["error"], "group=nope: expected one of sums");
+        assert_eq!(service.get(&format!("{route}?group=sums")).await.status, 200);
+    }
+    let service = Service::start().await;
+    let answer = service.get("/tools?group=nope").await;
+    assert_eq!(
+        (answer.status, &answer.json()["error"]),
+        (400, &json!("group=nope: no groups are configured"))
+    );
+}
