@@ -218,6 +218,8 @@ async fn a_server_takes_over_for_one_that_was_never_there() {
     }
 }
 
+type Change = fn(&mut UpstreamSpec);
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fallback_for_a_server_that_was_never_there_keeps_to_its_own_rules() {
     let denied = |back: &mut UpstreamSpec| back.tools.deny = vec!["count".to_owned()];
@@ -225,11 +227,11 @@ async fn a_fallback_for_a_server_that_was_never_there_keeps_to_its_own_rules() {
         back.tools.approval.insert("count".to_owned(), Approval::Deny);
     };
     let nothing = |_: &mut UpstreamSpec| {};
-    let changes: [(&str, &dyn Fn(&mut UpstreamSpec), Approval); 4] = [
-        ("the filter", &denied, Approval::Allow),
-        ("the server's entry", &not_allowed, Approval::Allow),
-        ("the policy denies", &nothing, Approval::Deny),
-        ("the policy asks", &nothing, Approval::Ask),
+    let changes: [(&str, Change, Approval); 4] = [
+        ("the filter", denied, Approval::Allow),
+        ("the server's entry", not_allowed, Approval::Allow),
+        ("the policy denies", nothing, Approval::Deny),
+        ("the policy asks", nothing, Approval::Ask),
     ];
     for (what, change, approval) in changes {
         let folder = tempfile::tempdir().unwrap();

@@ -16,6 +16,7 @@ mod fallback;
 mod fault_table;
 mod faults;
 mod fleet;
+mod lent;
 mod offers;
 mod ping;
 mod registry;

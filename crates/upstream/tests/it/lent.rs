@@ -1,0 +1,64 @@
+//! Tools that one server lends another that was never reached.
+
+use std::collections::BTreeMap;
+
+use gateway_testkit::Fixture;
+use gateway_upstream::{
+    CatalogueRules, ClashPolicy, Endpoint, Fallback, Fleet, FleetOptions, UpstreamId, UpstreamSpec,
+};
+
+use crate::fleet::{PATIENCE, quick, stdio};
+
+/// One that is never there, and one with a single tool that takes over for it.
+fn specs() -> [UpstreamSpec; 2] {
+    let command = "no-such-program-anywhere".to_owned();
+    let nowhere = Endpoint::Stdio { command, args: Vec::new(), env: BTreeMap::new(), cwd: None };
+    let mut main = quick(UpstreamSpec::new("main", nowhere));
+    main.fallback = Some(Fallback::Server(UpstreamId::new("back")));
+    [main, stdio("back", &Fixture::stdio().args(["--no-builtin"]).option("--tools", 1))]
+}
+
+/// The list over all servers, and to whom the bare name leads.
+async fn listed(specs: [UpstreamSpec; 2], clash: ClashPolicy) -> (Vec<String>, String) {
+    let mut options = FleetOptions::default();
+    options.catalogue = CatalogueRules { clash, ..CatalogueRules::default() };
+    let fleet = Fleet::start(specs.into(), options);
+    // Whoever asks for the one waits for the other too.
+    fleet.listed(&[UpstreamId::new("main")], PATIENCE).await;
+    let catalogue = fleet.catalogue();
+    let lent = catalogue.get("main", "tool_00000").unwrap();
+    assert_eq!(lent.lent_by, Some(UpstreamId::new("back")));
+    assert_eq!(catalogue.resolve(None, "mcp__main__tool_00000").unwrap(), lent);
+    let names = catalogue.listed().map(|tool| tool.public_name.clone()).collect();
+    let whose = catalogue.resolve(None, "tool_00000").unwrap().server.to_string();
+    fleet.shutdown(PATIENCE).await;
+    (names, whose)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lent_tools_take_no_name_from_a_tool_that_is_there() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    for (policy, expected) in [
+        (ClashPolicy::Prefix, names(&["tool_00000", "main__tool_00000"])),
+        (ClashPolicy::First, names(&["tool_00000"])),
+        (ClashPolicy::Error, names(&["tool_00000"])),
+    ] {
+        assert_eq!(listed(specs(), policy).await, (expected, "back".to_owned()), "{policy:?}");
+    }
+    // Where nobody else has the bare name, it is that of the missing server, as it always is.
+    let [main, mut back] = specs();
+    back.prefix = Some("other".to_owned());
+    let expected = names(&["other__tool_00000", "tool_00000"]);
+    assert_eq!(listed([main, back], ClashPolicy::Prefix).await, (expected, "main".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lent_where_no_call_would_be_taken_over() {
+    let [mut main, back] = specs();
+    main.fallback_on.unreachable = false;
+    let fleet = Fleet::start(vec![main, back], FleetOptions::default());
+    fleet.listed(&[], PATIENCE).await;
+    let catalogue = fleet.catalogue();
+    assert_eq!((catalogue.tools().len(), catalogue.tools_of("main").count()), (1, 0));
+    fleet.shutdown(PATIENCE).await;
+}
