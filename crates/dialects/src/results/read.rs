@@ -46,16 +46,12 @@ pub fn read_result(text: &str) -> ReadResult {
         return ReadResult { value, retold: Vec::new() };
     }
     let mut reader = Reader { text, at: 0, path: String::new(), retold: Vec::new() };
-    match reader.value(0) {
-        Some(value) => ReadResult { value, retold: reader.retold },
-        None => {
-            let reason = "it is no JSON, and told as the text that came".to_owned();
-            ReadResult {
-                value: Value::String(text.to_owned()),
-                retold: vec![Retold { path: String::new(), reason }],
-            }
-        }
+    if let Some(value) = reader.value(0) {
+        return ReadResult { value, retold: reader.retold };
     }
+    let reason = "it is no JSON, and told as the text that came".to_owned();
+    let retold = vec![Retold { path: String::new(), reason }];
+    ReadResult { value: Value::String(text.to_owned()), retold }
 }
 
 /// Whether a double or an integer holds every number outside of strings.
