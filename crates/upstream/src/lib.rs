@@ -15,8 +15,8 @@ mod spec;
 pub use builtin::demo::DemoServer;
 pub use builtin::registry::{
     CommandHandler, CommandInput, EndpointHandler, ExecuteError, FunctionAnswer, FunctionError, Handler,
-    RefusedTool, RegisterError, RegisteredTool, Registry, RegistryConfig, RegistryEvent, ToolFunction,
-    ToolOrigin,
+    RefusedTool, RegisterError, RegisteredResource, RegisteredTool, Registry, RegistryConfig, RegistryEvent,
+    ResourceContents, ToolFunction, ToolOrigin,
 };
 pub use builtin::workspace::{WorkspaceServer, WorkspaceSpec};
 pub use catalogue::{

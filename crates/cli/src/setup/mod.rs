@@ -189,7 +189,8 @@ fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConf
 const NO_SERVERS: &str = "{\"servers\": {}}";
 
 /// The members of the file that are about servers and tools.
-const NOT_OF_SERVICE: [&str; 10] = [
+const NOT_OF_SERVICE: [&str; 11] = [
+    "resources",
     "mcpServers",
     "servers",
     "context_servers",

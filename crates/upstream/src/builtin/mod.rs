@@ -74,6 +74,7 @@ impl Face {
 #[derive(Debug, Default)]
 pub(crate) struct Params {
     name: Option<String>,
+    uri: Option<String>,
     arguments: Option<Value>,
     /// The version of a legacy handshake.
     legacy: Option<String>,
@@ -94,6 +95,7 @@ impl Params {
         });
         Ok(Self {
             name: text(members.get("name")),
+            uri: text(members.get("uri")),
             arguments: arguments.map_err(invalid)?,
             legacy: text(members.get("protocolVersion")),
             modern,
@@ -109,6 +111,12 @@ impl Params {
             Some(Value::Object(arguments)) => Ok((name, arguments)),
             Some(_) => Err(invalid("`arguments` must be an object")),
         }
+    }
+
+    /// The resource that is read.
+    pub(crate) fn uri(&self) -> Result<&str, RpcError> {
+        let missing = || RpcError::new(code::INVALID_PARAMS, "`uri` of the resource is missing");
+        self.uri.as_deref().ok_or_else(missing)
     }
 
     /// Writes a result. Modern results say that they are complete, unless they say something else.

@@ -99,7 +99,7 @@ pub enum ConfigSource {
 const SERVER_BLOCKS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
 
 /// Names of the other members at the top that are read here.
-const OWN: [&str; 7] = ["mcp", "inputs", "clash", "groups", "tools", "registry", "$schema"];
+const OWN: [&str; 8] = ["mcp", "inputs", "clash", "groups", "tools", "resources", "registry", "$schema"];
 
 /// Members at the top that hold keys of the gateway. They are the service's; but the programs that are started for this
 /// configuration must not inherit the variables that the keys are taken from.
@@ -184,7 +184,7 @@ impl Parts {
         let top = Reader { notes: &notes, pointer: String::new(), members };
         let blocks = server_blocks(&top);
         // Who has tools needs no servers.
-        self.has_servers |= role == Role::Whole && top.has("tools");
+        self.has_servers |= role == Role::Whole && (top.has("tools") || top.has("resources"));
         if blocks.is_empty() {
             let problem = notes.problem("", "Config file must have a \"servers\" object (or \"mcpServers\")");
             self.without_servers.push(problem);
@@ -241,6 +241,25 @@ impl Parts {
         if let Some(settings) = top.object("registry") {
             registry::read_settings(&settings, &mut self.registry);
         }
+        self.registry.resources.extend(registry::read_resources(top, self.registry.max_definition_bytes));
+        self.read_tools(top, source);
+        let name = self.registry.name.clone();
+        let has_entries = top.object("tools").is_some_and(|tools| !tools.members.is_empty())
+            || !self.registry.resources.is_empty();
+        if !has_entries {
+            return;
+        }
+        if self.servers.iter().any(|server| server.id.as_str() == name) {
+            let text = format!(
+                "a server is called \"{name}\", so the tools need another name: set \"registry.name\""
+            );
+            top.error(if top.has("tools") { "tools" } else { "resources" }, &text);
+        } else {
+            self.servers.push(UpstreamSpec::registry(&name));
+        }
+    }
+
+    fn read_tools(&mut self, top: &Reader<'_>, source: Source<'_>) {
         let Some(block) = top.object("tools") else { return };
         for name in block.members.keys() {
             let before = top.notes.found.borrow().errors.len();
@@ -271,15 +290,6 @@ impl Parts {
             let text = format!("has more than {bytes} bytes; \"registry.maxDefinitionBytes\" allows more");
             let pointer = format!("{}/{}", block.pointer, pointer_step(tool.name()));
             self.refuse(tool.name(), vec![top.notes.problem(&pointer, &text)]);
-        }
-        let name = self.registry.name.clone();
-        if self.servers.iter().any(|server| server.id.as_str() == name) {
-            let text = format!(
-                "a server is called \"{name}\", so the tools need another name: set \"registry.name\""
-            );
-            top.error("tools", &text);
-        } else if !block.members.is_empty() {
-            self.servers.push(UpstreamSpec::registry(&name));
         }
     }
 

@@ -9,8 +9,8 @@ use super::fields;
 use super::reader::Reader;
 use super::server::{headers, variables, warn_of_unknown};
 use crate::builtin::registry::{
-    CommandHandler, CommandInput, EndpointHandler, Handler, LONGEST, RegisterError, RegisteredTool,
-    RegistryConfig, ToolOrigin, Trust,
+    CommandHandler, CommandInput, EndpointHandler, Handler, LONGEST, RegisterError, RegisteredResource,
+    RegisteredTool, RegistryConfig, ToolOrigin, Trust,
 };
 
 /// Reads the block `registry`.
@@ -64,6 +64,41 @@ pub(super) fn read_tool(
             None
         }
     }
+}
+
+/// Reads the list `resources`.
+pub(super) fn read_resources(top: &Reader<'_>, most_bytes: usize) -> Vec<RegisteredResource> {
+    let Some(value) = top.get("resources") else { return Vec::new() };
+    let Some(entries) = value.as_array() else {
+        top.error("resources", "must be a list of resources");
+        return Vec::new();
+    };
+    let mut found: Vec<RegisteredResource> = Vec::new();
+    for (place, entry) in entries.iter().enumerate() {
+        let wrong = |field: &str, message: &str| {
+            let step = if field.is_empty() { String::new() } else { format!("/{field}") };
+            top.notes.error(&format!("/resources/{place}{step}"), message);
+        };
+        let Value::Object(members) = entry else {
+            wrong("", "must be an object");
+            continue;
+        };
+        match RegisteredResource::configured(members) {
+            Ok(resource) if found.iter().any(|known| known.uri() == resource.uri()) => {
+                wrong("", &format!("`{}` stands here twice", resource.uri()));
+            }
+            Ok(resource) if resource.bytes() > most_bytes => {
+                wrong(
+                    "",
+                    &format!("has more than {most_bytes} bytes; \"registry.maxDefinitionBytes\" allows more"),
+                );
+            }
+            Ok(resource) => found.push(resource),
+            Err(RegisterError::Field { field, message }) => wrong(&field, &format!("`{field}` {message}")),
+            Err(other) => wrong("", &other.to_string()),
+        }
+    }
+    found
 }
 
 fn handler(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Option<Handler> {

@@ -40,6 +40,24 @@ pub fn json_schema() -> Value {
                 "description": "Tools of the gateway itself, by name: an HTTP endpoint or a command does the work.",
                 "additionalProperties": {"$ref": "#/$defs/tool"},
             },
+            "resources": {
+                "type": "array",
+                "description": "Resources of the gateway itself, and templates of such.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "uri": {"type": "string"},
+                        "uriTemplate": {"type": "string", "description": "`{x}` is one segment of a path."},
+                        "name": {"type": "string"},
+                        "title": {"type": "string"},
+                        "description": {"type": "string"},
+                        "mimeType": {"type": "string"},
+                        "text": {"type": "string", "description": "What it holds; `{x}` is put in."},
+                        "blob": {"type": "string", "description": "What it holds, as base64."},
+                    },
+                    "required": ["name"],
+                },
+            },
             "registry": described(&REGISTRY),
             "groups": {
                 "type": "object",
@@ -53,6 +71,7 @@ pub fn json_schema() -> Value {
             {"required": ["context_servers"]},
             {"required": ["mcp"]},
             {"required": ["tools"]},
+            {"required": ["resources"]},
         ],
         "$defs": {"server": schema_of_object(fields::SERVER), "tool": tool()},
     })

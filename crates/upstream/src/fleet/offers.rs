@@ -14,6 +14,7 @@ use super::Fleet;
 use super::listing::list;
 use super::upstream::{Command, Upstream};
 use crate::error::CallError;
+use crate::spec::Endpoint;
 
 /// What a server said that it can do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -161,6 +162,11 @@ impl Fleet {
     /// and by one caller only.
     pub async fn capabilities(&self, id: &str, wait: Duration) -> Option<Capabilities> {
         let upstream = self.upstream(id).ok()?;
+        if upstream.spec.endpoint == Endpoint::Registry && !upstream.spec.disabled {
+            // In our own process, and another with every resource that is registered.
+            let resources = self.registry().has_resources();
+            return Some(Capabilities { tools: true, resources, ..Capabilities::default() });
+        }
         let known = || upstream.offers.lock().can.clone();
         if let Some(can) = known() {
             return Some(can);
@@ -196,6 +202,9 @@ impl Fleet {
         let upstream = self.upstream(id)?;
         if kind == ListKind::Tools {
             return Ok(upstream.tools().unwrap_or_default());
+        }
+        if upstream.spec.endpoint == Endpoint::Registry && !upstream.spec.disabled {
+            return Ok(self.registry().resource_definitions(kind).into());
         }
         let mut reading = {
             let mut state = upstream.offers.lock();
@@ -308,7 +317,7 @@ mod tests {
 
     use super::*;
     use crate::fleet::FleetOptions;
-    use crate::spec::{Endpoint, HttpMode, UpstreamSpec};
+    use crate::spec::{HttpMode, UpstreamSpec};
 
     #[test]
     fn capabilities_are_read_by_presence() {

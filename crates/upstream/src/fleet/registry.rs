@@ -18,10 +18,10 @@ pub(super) fn watch(shared: &Arc<Shared>) {
     });
 }
 
-/// The upstream for the registry's tools, where there are tools and no upstream stands for them.
+/// The upstream for what is registered, where there is something and no upstream stands for them.
 pub(super) fn missing(registry: &Registry, specs: &[UpstreamSpec]) -> Option<UpstreamSpec> {
     let is_there = specs.iter().any(|spec| spec.endpoint == Endpoint::Registry);
-    if is_there || registry.get_all().is_empty() {
+    if is_there || registry.is_empty() {
         return None;
     }
     let name = registry.server_name();

@@ -7,6 +7,7 @@ mod followup;
 mod manners;
 mod matrix;
 mod old_clients;
+mod own_resources;
 mod pipe;
 mod rmcp;
 mod sessions;

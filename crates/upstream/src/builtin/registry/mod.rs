@@ -11,6 +11,7 @@ mod endpoint;
 mod handler;
 mod interpreter;
 mod network;
+mod resource;
 mod tool;
 
 use std::collections::BTreeMap;
@@ -19,13 +20,14 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gateway_protocol::{RawJson, RawObject, RpcError, code, method};
+use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code, method};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 pub use command::{CommandHandler, CommandInput};
 pub use endpoint::EndpointHandler;
 pub use handler::{FunctionAnswer, FunctionError, Handler, ToolFunction};
+pub use resource::{RegisteredResource, ResourceContents};
 pub use tool::{RegisterError, RegisteredTool, ToolOrigin};
 
 pub(crate) use endpoint::Trust;
@@ -119,7 +121,9 @@ pub struct RegistryConfig {
     pub tools: Vec<RegisteredTool>,
     /// The tools of the configuration file that are left out. One entry for each thing that is wrong.
     pub refused: Vec<RefusedTool>,
-    /// Most tools, from everywhere.
+    /// The resources of the configuration file.
+    pub resources: Vec<RegisteredResource>,
+    /// Most tools, and most resources, from everywhere.
     pub max_tools: usize,
     /// Most bytes of one definition.
     pub max_definition_bytes: usize,
@@ -133,6 +137,7 @@ impl Default for RegistryConfig {
             name: "registry".to_owned(),
             tools: Vec::new(),
             refused: Vec::new(),
+            resources: Vec::new(),
             max_tools: 1_000,
             max_definition_bytes: 64 << 10,
             allow_private: false,
@@ -158,6 +163,8 @@ type Watcher = Arc<dyn Fn() -> bool + Send + Sync>;
 
 struct State {
     tools: Tools,
+    /// By URI or template, in the order in which they are tried.
+    resources: BTreeMap<String, Arc<RegisteredResource>>,
     config: RegistryConfig,
 }
 
@@ -196,7 +203,8 @@ impl Registry {
     }
 
     fn with(lookup: Lookup) -> Self {
-        let state = State { tools: Tools::new(), config: RegistryConfig::default() };
+        let state =
+            State { tools: Tools::new(), resources: BTreeMap::new(), config: RegistryConfig::default() };
         Self(Arc::new(Inner {
             state: Mutex::new(state),
             events: broadcast::Sender::new(EVENTS),
@@ -251,6 +259,81 @@ impl Registry {
         self.state().tools.clone()
     }
 
+    /// Registers a resource or a template; one of the same URI is replaced, and given back.
+    pub fn register_resource(
+        &self,
+        resource: RegisteredResource,
+    ) -> Result<Option<Arc<RegisteredResource>>, RegisterError> {
+        let replaced = {
+            let mut state = self.state();
+            let (bytes, limit) = (resource.bytes(), state.config.max_definition_bytes);
+            if bytes > limit {
+                return Err(RegisterError::TooLong { bytes, limit });
+            }
+            let limit = state.config.max_tools;
+            if !state.resources.contains_key(resource.uri()) && state.resources.len() >= limit {
+                return Err(RegisterError::Full { limit });
+            }
+            state.resources.insert(resource.uri().to_owned(), Arc::new(resource))
+        };
+        self.tell_watchers();
+        Ok(replaced)
+    }
+
+    /// Takes a resource or a template away; whether there was one.
+    pub fn unregister_resource(&self, uri: &str) -> bool {
+        let found = self.state().resources.remove(uri).is_some();
+        if found {
+            self.tell_watchers();
+        }
+        found
+    }
+
+    /// What is told of the resources, or of the templates.
+    pub(crate) fn resource_definitions(&self, kind: ListKind) -> Vec<RawJson> {
+        let state = self.state();
+        let is_meant = |resource: &&Arc<RegisteredResource>| match kind {
+            ListKind::Resources => !resource.is_template(),
+            ListKind::ResourceTemplates => resource.is_template(),
+            ListKind::Tools | ListKind::Prompts => false,
+        };
+        state.resources.values().filter(is_meant).map(|resource| resource.definition().clone()).collect()
+    }
+
+    /// Whether there are resources or templates.
+    pub(crate) fn has_resources(&self) -> bool {
+        !self.state().resources.is_empty()
+    }
+
+    /// Whether nothing is registered.
+    pub(crate) fn is_empty(&self) -> bool {
+        let state = self.state();
+        state.tools.is_empty() && state.resources.is_empty()
+    }
+
+    /// Reads a resource: the fixed one of that URI, else what the first template makes of it.
+    pub async fn read_resource(&self, uri: &str) -> Result<RawJson, RpcError> {
+        let found = {
+            let state = self.state();
+            let mut of_template = state.resources.values().filter(|resource| resource.is_template());
+            match state.resources.get(uri).filter(|resource| !resource.is_template()) {
+                Some(resource) => Some((Arc::clone(resource), serde_json::Map::new())),
+                None => of_template.find_map(|resource| Some((Arc::clone(resource), resource.matched(uri)?))),
+            }
+        };
+        let Some((resource, values)) = found else {
+            // The code of the legacy era; a modern caller is told its own.
+            let data = RawJson::of(&json!({"uri": uri})).ok();
+            let message = format!("Resource '{uri}' not found");
+            return Err(RpcError { code: code::LEGACY_RESOURCE_NOT_FOUND, message, data });
+        };
+        let broken = |message: String| {
+            RpcError::new(code::INTERNAL_ERROR, format!("Error reading resource '{uri}': {message}"))
+        };
+        let contents = resource.read(uri, values).await.map_err(broken)?;
+        RawJson::of(&contents).map_err(|error| broken(error.to_string()))
+    }
+
     /// What happens from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<RegistryEvent> {
         self.0.events.subscribe()
@@ -289,6 +372,10 @@ impl Registry {
                     events.push(RegistryEvent::ToolRegistered { name: tool.name().to_owned() });
                 }
             }
+            state.resources.retain(|_, resource| resource.origin() != ToolOrigin::Configuration);
+            for resource in &config.resources {
+                state.resources.insert(resource.uri().to_owned(), Arc::new(resource.clone()));
+            }
             state.config = config.clone();
             for event in events {
                 let _ = self.0.events.send(event);
@@ -320,6 +407,24 @@ impl Registry {
     /// Answers a request of MCP.
     pub(crate) async fn handle(&self, method: &str, params: Option<&RawJson>) -> Result<RawJson, RpcError> {
         let mut read = Params::read(params)?;
+        let list = |kind: ListKind, member: &str| {
+            let entries: Vec<Value> =
+                self.resource_definitions(kind).iter().filter_map(|entry| entry.read().ok()).collect();
+            json!({member: entries, "ttlMs": 0, "cacheScope": "public"})
+        };
+        match method {
+            method::LIST_RESOURCES => return read.written(list(ListKind::Resources, "resources")),
+            method::LIST_RESOURCE_TEMPLATES => {
+                return read.written(list(ListKind::ResourceTemplates, "resourceTemplates"));
+            }
+            method::READ_RESOURCE => {
+                let contents: Value = self.read_resource(read.uri()?).await?.read().map_err(|error| {
+                    RpcError::new(code::INTERNAL_ERROR, format!("writing the resource: {error}"))
+                })?;
+                return read.written(contents);
+            }
+            _ => {}
+        }
         if method != method::CALL_TOOL {
             let tools = || {
                 let tools: Vec<Value> =

@@ -164,6 +164,40 @@ fn a_wrong_tool_leaves_the_others_alone() {
     assert_eq!(read(text).map(|_| ()).unwrap_err().errors.len(), 2);
 }
 
+#[tokio::test]
+async fn resources_are_read() {
+    let text = r#"{"resources": [
+        {"uri": "notes://today", "name": "today", "mimeType": "text/plain", "text": "hello"},
+        {"uriTemplate": "notes://{day}", "name": "notes", "text": "notes of {day}"},
+        {"uri": "dot://1", "name": "dot", "blob": "aGk="}]}"#;
+    let config = read(text).unwrap_or_else(|errors| panic!("{errors}"));
+    let [server] = &config.servers[..] else { panic!("{:?}", config.servers) };
+    assert_eq!(server.endpoint, Endpoint::Registry);
+    assert!(config.rest.is_empty(), "the service has nothing of it");
+    let registry = Registry::new();
+    registry.configure(&config.registry);
+    for (uri, expected) in [
+        ("notes://today", json!({"uri": "notes://today", "mimeType": "text/plain", "text": "hello"})),
+        ("notes://monday", json!({"uri": "notes://monday", "text": "notes of monday"})),
+        ("dot://1", json!({"uri": "dot://1", "blob": "aGk="})),
+    ] {
+        let read: Value = registry.read_resource(uri).await.unwrap().read().unwrap();
+        assert_eq!(read, json!({"contents": [expected]}));
+    }
+    registry.configure(&read("{\"resources\": []}").unwrap_or_else(|errors| panic!("{errors}")).registry);
+    assert!(registry.read_resource("notes://today").await.is_err(), "a reload takes them away");
+    let wrong = "{\"resources\": [\n{\"uri\": \"n://1\", \"name\": \"x\"},\n5]}";
+    let errors = read(wrong).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(
+        errors,
+        "gateway.json:2: resources.0.text: `text` or `blob` is missing: what the resource holds\n\
+         gateway.json:3: resources.1: must be an object"
+    );
+    let schema = jsonschema::validator_for(&json_schema()).unwrap();
+    let document = gateway_upstream::config::jsonc::Document::parse(text).unwrap();
+    assert!(schema.is_valid(document.value()));
+}
+
 #[test]
 fn names_and_bounds_are_kept() {
     let taken = "{\"servers\": {\"registry\": {\"command\": \"c\"}}, \"tools\": {\"x\": {\"handler\": {\"command\": \"c\"}}}}";
