@@ -128,12 +128,11 @@ pub(super) fn misplaced<'a>(
     let args: Vec<&Template> = args.collect();
     let mut lines: Vec<CommandLine<'_, 'a>> = vec![(command, &args)];
     while let Some((program, args)) = lines.pop() {
-        let found = match Known::named(program) {
-            Some(known) => known.look_through(args, &mut lines),
-            None => {
-                lines.extend(interpreter_in(args));
-                None
-            }
+        let found = if let Some(known) = Known::named(program) {
+            known.look_through(args, &mut lines)
+        } else {
+            lines.extend(interpreter_in(args));
+            None
         };
         if found.is_some() {
             return found;
@@ -157,7 +156,7 @@ fn command_in<'t, 'a>(
 }
 
 /// The text of an argument that is the same in each call.
-fn literal<'a>(template: &'a Template) -> Option<&'a str> {
+fn literal(template: &Template) -> Option<&str> {
     template.places().next().is_none().then(|| template.begin())
 }
 
