@@ -8,6 +8,7 @@ mod parts;
 mod registry;
 mod route;
 mod table;
+mod transform;
 
 pub use document::document;
 pub(crate) use find::{Found, find};

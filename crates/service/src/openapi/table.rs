@@ -9,6 +9,7 @@ use super::parts::{
 };
 use super::registry;
 use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Route, Verb};
+use super::transform;
 
 /// All routes, in the order of the document.
 pub(crate) static ROUTES: &[Route] = &[
@@ -18,7 +19,15 @@ pub(crate) static ROUTES: &[Route] = &[
         tag: "Tools",
         summary: "List tools as their servers gave them",
         description: "Definitions are not touched: unknown fields, annotations and key order stay. Answers carry an ETag.",
-        parameters: &[SERVER, NAME_PATTERN, CATEGORY, IMPORTANCE, TAG, GROUP],
+        parameters: &[
+            SERVER,
+            query("meta", Kind::Flag, "Adds the server and the fingerprint, in `_meta` of each tool."),
+            NAME_PATTERN,
+            CATEGORY,
+            IMPORTANCE,
+            TAG,
+            GROUP,
+        ],
         answers: &[
             ok(
                 "The tools.",
@@ -39,13 +48,18 @@ pub(crate) static ROUTES: &[Route] = &[
         path: "/tools/{provider}",
         tag: "Tools",
         summary: "List tools in a provider's format",
-        description: "Schemas are rewritten so that the provider takes them; `report=true` tells what happened to each keyword.",
+        description: "Schemas are rewritten so that the provider takes them; `report=true` tells what happened to each keyword. `X-Model-Unknown` says that no rule knows the model.",
         parameters: &[
             PROVIDER,
             SERVER,
             MODEL,
             query("report", Kind::Flag, "Adds what was changed, and why."),
             query("list", Kind::Flag, "The bare list, without its wrapper."),
+            query(
+                "meta",
+                Kind::Flag,
+                "Adds where each tool comes from, as `meta` beside the list; not with `list`.",
+            ),
             query(
                 "mode",
                 Kind::Words(&["full", "search"]),
@@ -261,24 +275,7 @@ pub(crate) static ROUTES: &[Route] = &[
         ],
         ..ROW
     },
-    Route {
-        action: Action::Transform,
-        verb: Verb::Post,
-        path: "/transform",
-        tag: "Tools",
-        summary: "Transform a schema that stands in the body",
-        description: "The schema of a tool's arguments as a provider or a model takes it, and what was changed; every option of `GET /tools/{provider}` may stand beside it. Nothing is connected and nothing is remembered.",
-        parameters: &[TO, MODEL],
-        body: Some(Body {
-            schema: "TransformRequest",
-            examples: &[(
-                "gemini",
-                r#"{"model":"gemini-2.5-flash","schema":{"type":"object","properties":{"a":{"type":"number","exclusiveMinimum":0}}}}"#,
-            )],
-        }),
-        answers: &[ok("The schema.", Content::Json("TransformAnswer", None)), UNKNOWN_PROVIDER],
-        ..ROW
-    },
+    transform::TRANSFORM,
     Route {
         action: Action::Check,
         verb: Verb::Post,
