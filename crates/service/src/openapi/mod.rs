@@ -9,6 +9,7 @@ mod registry;
 mod route;
 mod table;
 mod tools;
+mod transform;
 
 pub use document::document;
 pub(crate) use find::{Found, find};

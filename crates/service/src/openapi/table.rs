@@ -9,6 +9,7 @@ use super::parts::{
 use super::registry;
 use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Route, Verb};
 use super::tools;
+use super::transform;
 
 /// All routes, in the order of the document.
 pub(crate) static ROUTES: &[Route] = &[
@@ -167,24 +168,7 @@ pub(crate) static ROUTES: &[Route] = &[
         ],
         ..ROW
     },
-    Route {
-        action: Action::Transform,
-        verb: Verb::Post,
-        path: "/transform",
-        tag: "Tools",
-        summary: "Transform a schema that stands in the body",
-        description: "The schema of a tool's arguments as a provider or a model takes it, and what was changed; every option of `GET /tools/{provider}` may stand beside it. Nothing is connected and nothing is remembered.",
-        parameters: &[TO, MODEL],
-        body: Some(Body {
-            schema: "TransformRequest",
-            examples: &[(
-                "gemini",
-                r#"{"model":"gemini-2.5-flash","schema":{"type":"object","properties":{"a":{"type":"number","exclusiveMinimum":0}}}}"#,
-            )],
-        }),
-        answers: &[ok("The schema.", Content::Json("TransformAnswer", None)), UNKNOWN_PROVIDER],
-        ..ROW
-    },
+    transform::TRANSFORM,
     Route {
         action: Action::Check,
         verb: Verb::Post,

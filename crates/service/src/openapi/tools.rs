@@ -20,7 +20,16 @@ pub(super) const LIST: Route = Route {
     summary: "List tools as their servers gave them",
     description: "Definitions are not touched: unknown fields, annotations and key order stay. Answers carry an ETag. \
                   Servers whose tools are not known are named in `X-Servers-Missing`; where only one is asked for, its error is the answer.",
-    parameters: &[SERVER, ERRORS, NAME_PATTERN, CATEGORY, IMPORTANCE, TAG, GROUP],
+    parameters: &[
+        SERVER,
+        ERRORS,
+        query("meta", Kind::Flag, "Adds the server and the fingerprint, in `_meta` of each tool."),
+        NAME_PATTERN,
+        CATEGORY,
+        IMPORTANCE,
+        TAG,
+        GROUP,
+    ],
     answers: &[
         ok(
             "The tools.",
@@ -46,7 +55,8 @@ pub(super) const RENDER: Route = Route {
     tag: "Tools",
     summary: "List tools in a provider's format",
     description: "Schemas are rewritten so that the provider takes them; `report=true` tells what happened to each \
-                  keyword, which tools are `withheld` and which servers are `missing`. `X-Servers-Missing` as for `GET /tools`.",
+                  keyword, which tools are `withheld` and which servers are `missing`. `X-Servers-Missing` as for `GET /tools`; \
+                  `X-Model-Unknown` says that no rule knows the model.",
     parameters: &[
         PROVIDER,
         SERVER,
@@ -54,6 +64,11 @@ pub(super) const RENDER: Route = Route {
         ERRORS,
         query("report", Kind::Flag, "Adds what was changed, and why."),
         query("list", Kind::Flag, "The bare list, without its wrapper."),
+        query(
+            "meta",
+            Kind::Flag,
+            "Adds where each tool comes from, as `meta` beside the list; not with `list`.",
+        ),
         query(
             "mode",
             Kind::Words(&["full", "search"]),

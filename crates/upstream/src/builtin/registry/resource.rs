@@ -301,20 +301,20 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(pattern: &str, uri: &str, expected: Option<Value>) {
-        assert_eq!(template(pattern).matched(uri).map(Value::Object), expected, "{pattern} {uri}");
+    fn check(pattern: &str, uri: &str, expected: Option<&Value>) {
+        assert_eq!(template(pattern).matched(uri).map(Value::Object).as_ref(), expected, "{pattern} {uri}");
     }
 
     #[test]
     fn a_place_is_one_segment() {
-        check("n://{a}", "n://1", Some(json!({"a": "1"})));
+        check("n://{a}", "n://1", Some(&json!({"a": "1"})));
         check("n://{a}", "n://", None);
         check("n://{a}", "n://1/2", None);
-        check("n://{a}/x", "n://1/x", Some(json!({"a": "1"})));
+        check("n://{a}/x", "n://1/x", Some(&json!({"a": "1"})));
         check("n://{a}/x", "n://1/y", None);
-        check("n://{a}/{b}", "n://1/2", Some(json!({"a": "1", "b": "2"})));
-        check("n://{a}.{b}/c", "n://x.y.z/c", Some(json!({"a": "x", "b": "y.z"})));
-        check("n://{a}.txt", "n://ä.txt", Some(json!({"a": "ä"})));
+        check("n://{a}/{b}", "n://1/2", Some(&json!({"a": "1", "b": "2"})));
+        check("n://{a}.{b}/c", "n://x.y.z/c", Some(&json!({"a": "x", "b": "y.z"})));
+        check("n://{a}.txt", "n://ä.txt", Some(&json!({"a": "ä"})));
         check("n://{a}.txt", "n://.txt", None);
         check("n://{a}.txt", "n://1/2.txt", None);
     }
