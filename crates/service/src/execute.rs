@@ -123,7 +123,7 @@ impl Turn {
         if !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
             rendered = gateway.rendered(&request).await?;
         }
-        let reply = typed(reply, call, read, &rendered)?;
+        let reply = typed(reply, call, &read, &rendered)?;
         // A model that was given the three tools of search calls them, and its caller need not say so again.
         let mut calls = reply.calls.iter();
         let search = if rendered.finder.is_some() {
@@ -300,7 +300,7 @@ impl Turn {
 }
 
 /// Tool use in XML says no types: the schemas of the tools do, so that "007" stays a text where a text is wanted.
-fn typed(reply: Reply, call: &Value, read: ReadOptions<'_>, rendered: &Rendered) -> Result<Reply, ApiError> {
+fn typed(reply: Reply, call: &Value, read: &ReadOptions<'_>, rendered: &Rendered) -> Result<Reply, ApiError> {
     if reply.written != Some(Notation::Xml) {
         return Ok(reply);
     }
@@ -311,7 +311,8 @@ fn typed(reply: Reply, call: &Value, read: ReadOptions<'_>, rendered: &Rendered)
     };
     let known = reply.calls.iter().map(|call| (call.name.clone(), schema_of(&call.name).unwrap_or_default()));
     let text = TextScan::Known(Arc::new(known.collect()));
-    parse_reply(call, &ReadOptions { text, ..read }).map_err(|error| ApiError::bad_request(error.to_string()))
+    parse_reply(call, &ReadOptions { text, ..read.clone() })
+        .map_err(|error| ApiError::bad_request(error.to_string()))
 }
 
 /// More calls than any model makes in one turn.

@@ -382,7 +382,7 @@ mod tests {
         assert!(text.contains(inner) && inner.starts_with("{\"a\":[{") && inner.ends_with("}]}"), "{inner}");
         assert_eq!(
             inner.matches("{\"a\":").count(),
-            inner.matches("}").count() - 1,
+            inner.matches('}').count() - 1,
             "one stands in a string"
         );
     }
