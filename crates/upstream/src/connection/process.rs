@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -27,6 +27,16 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// How long the kernel may take to end a killed process.
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The parent of the kernel's threads.
+const KERNEL: i32 = 2;
+
+/// How often, and after which pause, a process is looked at again that may be in the middle of `exec`.
+const EXEC_LOOKS: usize = 10;
+const EXEC_PAUSE: Duration = Duration::from_millis(5);
+
+/// More than nearly all environments have.
+const ENVIRONMENT_BYTES: usize = 64 << 10;
 
 /// How to start a process.
 #[derive(Debug)]
@@ -216,22 +226,32 @@ fn tree(root: Option<Pid>, mark: &str) -> Vec<Pid> {
     let Ok(directory) = std::fs::read_dir("/proc") else {
         return root.filter(|root| test_kill_process_group(*root).is_ok()).into_iter().collect();
     };
-    let root = root.map_or(0, Pid::as_raw_pid);
+    let root = root.map(Pid::as_raw_pid);
     let needle = format!("{MARK}={mark}");
     let mut entries: Vec<Entry> = directory
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter_map(living)
-        .filter(|entry| entry.pid != root)
+        .filter(|entry| Some(entry.pid) != root)
         .collect();
     let mut found: Vec<i32> = Vec::new();
-    entries.retain(|entry| {
-        let belongs = entry.group == root || entry.parent == root || carries(entry.pid, &needle);
-        if belongs {
-            found.push(entry.pid);
+    for look in 1..=EXEC_LOOKS {
+        let mut is_unclear = false;
+        entries.retain(|entry| {
+            let carried = carries(entry, &needle);
+            is_unclear |= carried.is_none();
+            let is_near = root.is_some_and(|root| entry.group == root || entry.parent == root);
+            let belongs = is_near || carried == Some(true);
+            if belongs {
+                found.push(entry.pid);
+            }
+            !belongs
+        });
+        if !is_unclear || look == EXEC_LOOKS {
+            break;
         }
-        !belongs
-    });
+        std::thread::sleep(EXEC_PAUSE);
+    }
     // Children of what was found, until nothing is added.
     let mut known = 0;
     while known < found.len() {
@@ -258,9 +278,26 @@ fn living(pid: i32) -> Option<Entry> {
     (!matches!(state, "Z" | "X")).then_some(Entry { pid, parent, group })
 }
 
-fn carries(pid: i32, needle: &str) -> bool {
-    let environment = std::fs::read(Path::new("/proc").join(pid.to_string()).join("environ"));
-    environment.is_ok_and(|text| text.split(|byte| *byte == 0).any(|variable| variable == needle.as_bytes()))
+/// The environment of a process, read at once as far as it goes: between two readings it may be another's, or none.
+fn environment(pid: i32) -> std::io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(Path::new("/proc").join(pid.to_string()).join("environ"))?;
+    let mut text = vec![0; ENVIRONMENT_BYTES];
+    let length = file.read(&mut text)?;
+    text.truncate(length);
+    if length == ENVIRONMENT_BYTES {
+        file.read_to_end(&mut text)?;
+    }
+    Ok(text)
+}
+
+/// Whether a process carries the mark; nothing while that cannot be told. In the middle of `exec` a process has no
+/// environment; threads of the kernel never have one.
+fn carries(entry: &Entry, needle: &str) -> Option<bool> {
+    let Ok(text) = environment(entry.pid) else { return Some(false) };
+    if text.is_empty() && entry.pid != KERNEL && entry.parent != KERNEL {
+        return None;
+    }
+    Some(text.split(|byte| *byte == 0).any(|variable| variable == needle.as_bytes()))
 }
 
 #[cfg(test)]
@@ -268,6 +305,29 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
+
+    /// A process that is in the middle of `exec` most of the time.
+    #[test]
+    fn what_is_being_executed_is_found_too() {
+        let mark = new_mark();
+        let again = r#"if [ "$1" -gt 0 ]; then exec sh -c "$0" "$0" "$(($1 - 1))"; fi; exec sleep 1000"#;
+        let mut child = std::process::Command::new("setsid")
+            .args(["sh", "-c", again, again, "400"])
+            .env(MARK, &mark)
+            .spawn()
+            .unwrap();
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        let command = || std::fs::read(format!("/proc/{}/cmdline", child.id())).unwrap_or_default();
+        let (mut looks, mut found) = (0, 0);
+        while !command().starts_with(b"sleep") {
+            found += usize::from(tree(None, &mark).contains(&pid));
+            looks += 1;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found, looks);
+        assert!(looks > 0 && tree(None, &mark).is_empty());
+    }
 
     #[test]
     fn the_gateways_keys_go_only_where_they_are_configured() {
