@@ -171,7 +171,7 @@ pub fn check_numbers(json: &str) -> Result<(), ArgumentError> {
 }
 
 /// Where the string that `json` starts with ends.
-fn string_end(json: &str) -> usize {
+pub(crate) fn string_end(json: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in json.bytes().enumerate().skip(1) {
         match byte {

@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Number, Value};
 
+use crate::arguments::string_end;
+
 /// Values deeper than this are told as their JSON text.
 const DEEPEST: usize = 100;
 
@@ -62,7 +64,7 @@ fn has_only_exact_numbers(text: &str) -> bool {
     {
         let here = rest.get(place..).unwrap_or_default();
         let length = if here.starts_with('"') {
-            string_length(here)
+            string_end(here)
         } else {
             let token = number_token(here);
             if !is_exact(token) {
@@ -73,20 +75,6 @@ fn has_only_exact_numbers(text: &str) -> bool {
         rest = here.get(length.max(1)..).unwrap_or_default();
     }
     true
-}
-
-/// How many bytes the string at the beginning has, with its quotes.
-fn string_length(text: &str) -> usize {
-    let mut is_escaped = false;
-    for (place, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => return place + 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 fn number_token(text: &str) -> &str {
@@ -250,7 +238,7 @@ impl<'a> Reader<'a> {
 
     fn string(&mut self) -> Option<String> {
         let rest = self.rest();
-        let token = rest.get(..string_length(rest))?;
+        let token = rest.get(..string_end(rest))?;
         self.at += token.len();
         if let Ok(text) = serde_json::from_str(token) {
             return Some(text);
@@ -269,7 +257,7 @@ impl<'a> Reader<'a> {
             let here = rest.get(place..)?;
             self.at += place;
             match here.as_bytes().first()? {
-                b'"' => self.at += string_length(here),
+                b'"' => self.at += string_end(here),
                 b'{' | b'[' => {
                     open += 1;
                     self.at += 1;
