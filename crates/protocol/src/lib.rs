@@ -21,6 +21,7 @@ mod lines;
 mod lists;
 mod message;
 mod object;
+mod printable;
 mod raw;
 mod results;
 mod sse;
@@ -36,6 +37,7 @@ pub use message::{
     Incoming, MessageError, Notification, Request, RequestId, Response, find_id, parse_message,
 };
 pub use object::RawObject;
+pub use printable::{printable, printable_lines};
 pub use raw::RawJson;
 pub use results::{CallResultView, ResultType};
 pub use sse::{SseError, SseEvent, SseParser};

@@ -1,0 +1,96 @@
+//! Foreign text for the eyes of people.
+//!
+//! Names, descriptions and messages come from servers, callers and models. Raw, they could move a terminal's cursor,
+//! forge lines of output, or reorder what a person reads before approving a call. Programs get the text as it came;
+//! people get it escaped.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// `text` on one line: control characters, line ends, bidirectional controls and invisible characters are escaped as in
+/// Rust (`\n`, `\u{1b}`). Text without any of them is borrowed.
+///
+/// ```
+/// use gateway_protocol::printable;
+///
+/// assert_eq!(printable("caf\u{e9}"), "caf\u{e9}");
+/// assert_eq!(printable("a\u{1b}[2Jb\r\nc"), "a\\u{1b}[2Jb\\r\\nc");
+/// ```
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, is_unsafe)
+}
+
+/// Like [`printable`], for text of several lines: line feeds and tabs stay.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |character| !matches!(character, '\n' | '\t') && is_unsafe(character))
+}
+
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let Some(first) = text.find(&is_escaped) else { return Cow::Borrowed(text) };
+    let (clean, rest) = text.split_at(first);
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(clean);
+    for character in rest.chars() {
+        match character {
+            _ if !is_escaped(character) => out.push(character),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            // Writing to a `String` cannot fail.
+            _ => drop(write!(out, "\\u{{{:x}}}", u32::from(character))),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a character acts on a terminal, changes the order of what is read, or cannot be seen at all.
+fn is_unsafe(character: char) -> bool {
+    match character {
+        ' '..='~' => false,
+        // C0, DEL, C1; soft hyphen, Arabic letter mark.
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' => true,
+        // Hangul fillers and the Mongolian vowel separator, which show as nothing.
+        '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' => true,
+        // Zero-width characters and bidirectional marks; line and paragraph separators, embeddings and overrides; invisible
+        // operators and isolates; the byte-order mark; interlinear annotations; tags.
+        '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}' => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, one_line: &str, lines: &str) {
+        assert_eq!((printable(text).as_ref(), printable_lines(text).as_ref()), (one_line, lines));
+    }
+
+    #[test]
+    fn plain_text_is_borrowed() {
+        for text in ["", "plain", "größe 測試 🙂", "back\\slash `tick`"] {
+            check(text, text, text);
+            assert!(matches!(printable(text), Cow::Borrowed(_)));
+        }
+    }
+
+    #[test]
+    fn escapes_what_acts_on_a_terminal_or_hides() {
+        check("\u{1b}[31mred", "\\u{1b}[31mred", "\\u{1b}[31mred");
+        check("a\nb\tc\r", "a\\nb\\tc\\r", "a\nb\tc\\r");
+        check("\0\u{7}\u{9b}\u{7f}", "\\u{0}\\u{7}\\u{9b}\\u{7f}", "\\u{0}\\u{7}\\u{9b}\\u{7f}");
+        check("a\u{202e}b\u{2066}c", "a\\u{202e}b\\u{2066}c", "a\\u{202e}b\\u{2066}c");
+        check(
+            "x\u{200b}y\u{feff}z\u{e0041}",
+            "x\\u{200b}y\\u{feff}z\\u{e0041}",
+            "x\\u{200b}y\\u{feff}z\\u{e0041}",
+        );
+        check("a\u{2028}b", "a\\u{2028}b", "a\\u{2028}b");
+    }
+}
