@@ -18,7 +18,7 @@ const MAX_LAYERS: u32 = 4;
 
 /// An object that was found.
 #[derive(Default)]
-pub(super) struct Mended {
+pub(super) struct Repaired {
     pub(super) object: Map<String, Value>,
     /// What it took.
     pub(super) repairs: BTreeSet<Repair>,
@@ -27,21 +27,21 @@ pub(super) struct Mended {
 }
 
 /// The first object in `text`.
-pub(super) fn parse_lenient(text: &str) -> Option<Mended> {
+pub(super) fn parse_lenient(text: &str) -> Option<Repaired> {
     parse_layer(text, 0)
 }
 
-fn parse_layer(text: &str, layer: u32) -> Option<Mended> {
+fn parse_layer(text: &str, layer: u32) -> Option<Repaired> {
     if let Ok(Value::Object(object)) = from_str(text) {
-        return Some(Mended { object, ..Mended::default() });
+        return Some(Repaired { object, ..Repaired::default() });
     }
     if layer < MAX_LAYERS
         && text.trim_start().starts_with('"')
         && let Ok(inner) = serde_json::from_str::<String>(text)
     {
-        let mut mended = parse_layer(&inner, layer + 1)?;
-        mended.repairs.insert(Repair::TwiceEncoded);
-        return Some(mended);
+        let mut repaired = parse_layer(&inner, layer + 1)?;
+        repaired.repairs.insert(Repair::TwiceEncoded);
+        return Some(repaired);
     }
     text.match_indices('{').take(MAX_STARTS).find_map(|(start, _)| {
         let (before, rest) = text.split_at_checked(start)?;
@@ -53,7 +53,7 @@ fn parse_layer(text: &str, layer: u32) -> Option<Mended> {
 
 const FENCE: &str = "```";
 
-fn read_from(before: &str, rest: &str, end: usize) -> Option<Mended> {
+fn read_from(before: &str, rest: &str, end: usize) -> Option<Repaired> {
     let mut reader = Reader::new(rest.get(..end)?);
     let object = reader.object()?;
     let after = rest.get(reader.at..)?;
@@ -67,7 +67,7 @@ fn read_from(before: &str, rest: &str, end: usize) -> Option<Mended> {
     if !is_fence_or_blank(before) || !is_fence_or_blank(after) {
         used.insert(Repair::SurroundingText);
     }
-    Some(Mended { object, repairs: used, repeated: reader.repeated })
+    Some(Repaired { object, repairs: used, repeated: reader.repeated })
 }
 
 /// Whether nothing stands there but at most a fence and its language.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::kinds::kind_name;
-use super::lenient::{Mended, parse_lenient};
+use super::lenient::{Repaired, parse_lenient};
 use crate::calls::Arguments;
 use crate::unrepeated::{from_str, repeated};
 
@@ -142,10 +142,10 @@ fn parse_text(text: &str, bad: BadArguments) -> Result<Parsed, ArgumentError> {
         // No repair can know which of two values was meant.
         (BadArguments::Error, _) | (BadArguments::Repair, ArgumentError::Repeated { .. }) => Err(problem),
         (BadArguments::Repair, _) => match parse_lenient(text) {
-            Some(Mended { repeated: Some(name), .. }) => {
+            Some(Repaired { repeated: Some(name), .. }) => {
                 Err(ArgumentError::Repeated { cause: repeated(&name) })
             }
-            Some(Mended { object, repairs, .. }) => {
+            Some(Repaired { object, repairs, .. }) => {
                 Ok(Parsed { object, repairs: repairs.into_iter().collect(), raw: false })
             }
             None => Err(problem),

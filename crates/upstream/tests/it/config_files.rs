@@ -235,7 +235,8 @@ fn every_member_has_its_line() {
 
 #[test]
 fn a_repeated_field_is_an_error_with_its_line() {
-    let text = "{\n  \"servers\": {\n    \"x\": {\"command\": \"a\",\n      \"\\u0063ommand\": \"b\"}\n  }\n}";
+    let text =
+        "{\n  \"servers\": {\n    \"x\": {\"command\": \"a\",\n      \"\\u0063ommand\": \"b\"}\n  }\n}";
     let errors = keyed(text).unwrap_err().errors;
     let errors: Vec<(Option<usize>, &str, &str)> =
         errors.iter().map(|error| (error.line, error.field.as_str(), error.message.as_str())).collect();
