@@ -5,12 +5,17 @@
 //! refused ([`find_repeated`]); in what servers send the last value counts and the text is rewritten
 //! ([`without_repeats`]), so that every later reader sees the same. Names are compared after unescaping.
 
+mod name;
+mod rewrite;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 
 use serde::de::IgnoredAny;
 
+use self::name::unescaped;
+use self::rewrite::rewritten;
 use crate::printable::printable;
 use crate::raw::RawJson;
 
@@ -322,70 +327,6 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// A name without escapes. Halves of pairs that stand alone have no UTF-8; they get the bytes that it would have for them,
-/// so that equal names are equal.
-fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
-    if !raw.contains(&b'\\') {
-        return Cow::Borrowed(raw);
-    }
-    let mut out = Vec::with_capacity(raw.len());
-    let mut rest = raw;
-    while let [byte, after @ ..] = rest {
-        rest = after;
-        if *byte != b'\\' {
-            out.push(*byte);
-            continue;
-        }
-        let [letter, after @ ..] = rest else { break };
-        rest = after;
-        match letter {
-            b'b' => out.push(8),
-            b'f' => out.push(12),
-            b'n' => out.push(b'\n'),
-            b'r' => out.push(b'\r'),
-            b't' => out.push(b'\t'),
-            b'u' => {
-                let Some((unit, after)) = code_unit(rest) else { continue };
-                rest = after;
-                let low = match rest {
-                    [b'\\', b'u', after @ ..] if (0xD800..0xDC00).contains(&unit) => {
-                        code_unit(after).filter(|(low, _)| (0xDC00..0xE000).contains(low))
-                    }
-                    _ => None,
-                };
-                let code = match low {
-                    Some((low, after)) => {
-                        rest = after;
-                        0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00)
-                    }
-                    None => unit,
-                };
-                push_code(&mut out, code);
-            }
-            other => out.push(*other),
-        }
-    }
-    Cow::Owned(out)
-}
-
-fn code_unit(text: &[u8]) -> Option<(u32, &[u8])> {
-    let (digits, rest) = text.split_at_checked(4)?;
-    let unit = digits.iter().try_fold(0, |unit, digit| Some(unit * 16 + char::from(*digit).to_digit(16)?))?;
-    Some((unit, rest))
-}
-
-fn push_code(out: &mut Vec<u8>, code: u32) {
-    match char::from_u32(code) {
-        Some(letter) => out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes()),
-        // A lone surrogate: three bytes, as for its neighbours.
-        None => out.extend(
-            [0xE0 | (code >> 12), 0x80 | ((code >> 6) & 0x3F), 0x80 | (code & 0x3F)]
-                .into_iter()
-                .filter_map(|byte| u8::try_from(byte).ok()),
-        ),
-    }
-}
-
 /// What is reported of a repeated name; nothing if the text is no JSON, where braces and quotes mean nothing.
 #[cold]
 fn report(text: &[u8], open: usize, name: Name) -> Option<Repeated> {
@@ -441,68 +382,4 @@ fn pointer_to(text: &[u8], target: usize) -> String {
         }
     }
     pointer
-}
-
-/// A part of the text, and the part that takes its place.
-struct Edit {
-    from: Range<usize>,
-    to: Range<usize>,
-}
-
-#[cold]
-fn rewritten(text: &[u8]) -> RawJson {
-    let mut edits: Vec<Edit> = Vec::new();
-    let mut room = 512;
-    loop {
-        let names = &mut vec![Name::default(); room];
-        let scanned = scan(text, names, &mut |object| {
-            note_edits(object, &mut edits);
-            ControlFlow::Continue(())
-        });
-        match scanned {
-            Scan::Over | Scan::Found(()) => break,
-            Scan::Full => {
-                room *= 8;
-                edits.clear();
-            }
-        }
-    }
-    edits.sort_unstable_by_key(|edit| edit.from.start);
-    let mut out = Vec::with_capacity(text.len());
-    // Parts that are still to be written, the next one last. What an edit takes away is passed over with all edits in it, and
-    // what it puts there stands in a part that another edit takes away, so nothing is written twice.
-    let mut parts = vec![0..text.len()];
-    while let Some(part) = parts.pop() {
-        let next = edits.partition_point(|edit| edit.from.start < part.start);
-        match edits.get(next).filter(|edit| edit.from.start < part.end) {
-            None => out.extend_from_slice(text.get(part).unwrap_or_default()),
-            Some(edit) => {
-                out.extend_from_slice(text.get(part.start..edit.from.start).unwrap_or_default());
-                parts.push(edit.from.end..part.end);
-                parts.push(edit.to.clone());
-            }
-        }
-    }
-    RawJson::trusted(out.into())
-}
-
-/// Adds what makes every member of an object stand once.
-fn note_edits(object: &Object<'_>, edits: &mut Vec<Edit>) {
-    let Some(last) = last_of_each(&object.unescaped(), |name| name) else { return };
-    for (index, last) in last.into_iter().enumerate() {
-        match last {
-            Some(last) if last == index => {}
-            Some(last) => edits.push(Edit { from: object.value(index), to: object.value(last) }),
-            None => {
-                let gone = object.member(index);
-                match edits.last_mut() {
-                    // A long row of repeats is one edit.
-                    Some(edit) if edit.to.is_empty() && edit.from.end == gone.start => {
-                        edit.from.end = gone.end;
-                    }
-                    _ => edits.push(Edit { from: gone, to: 0..0 }),
-                }
-            }
-        }
-    }
 }
