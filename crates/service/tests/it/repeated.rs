@@ -212,7 +212,8 @@ async fn a_second_description_passes_no_pinning() {
             assert!(!list.contains("EVIL"), "{list}");
         }
         let call = service.post("/call_tool", r#"{"server":"up","tool":"t","arguments":{}}"#).await;
-        assert_eq!((call.status == 200, call.body.contains("definition")), (false, true), "{}", call.body);
+        let blocked = "tool `t` of server `up` is blocked: tool `t` changed its description";
+        assert_eq!(call.json()["error"], blocked, "{}", call.body);
     }
 }
 
