@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use gateway_protocol::find_repeated;
 use serde_json::Value;
 
 /// The longest line of a JSON-lines input.
@@ -42,6 +43,7 @@ pub(crate) fn read_tools(file: Option<&Path>) -> Result<ToolList> {
     };
     let mut text = String::new();
     open(file)?.read_to_string(&mut text).with_context(|| format!("reading {name}"))?;
+    check_unrepeated(&name, &text)?;
     let mut document: Value =
         serde_json::from_str(&text).with_context(|| format!("reading {name} as JSON"))?;
     for pointer in ["", "/tools", "/result/tools"] {
@@ -51,6 +53,14 @@ pub(crate) fn read_tools(file: Option<&Path>) -> Result<ToolList> {
         }
     }
     bail!("{name} holds no tools: expected an array, {{\"tools\": […]}} or a tools/list reply")
+}
+
+/// Refuses a text that repeats a member: readers disagree about which one counts.
+pub(crate) fn check_unrepeated(name: &str, text: &str) -> Result<()> {
+    match find_repeated(text.as_bytes()) {
+        Some(repeated) => Err(anyhow::Error::new(repeated).context(format!("reading {name}"))),
+        None => Ok(()),
+    }
 }
 
 /// The lines of `reader`, one buffer for all.

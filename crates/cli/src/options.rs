@@ -143,6 +143,7 @@ impl TranslationFlags {
             let Some((name, json)) = pair.split_once('=') else {
                 bail!("--inject {pair}: expected NAME=JSON");
             };
+            crate::input::check_unrepeated(&format!("--inject {name}"), json)?;
             let value = serde_json::from_str(json)
                 .with_context(|| format!("--inject {pair}: reading the value as JSON"))?;
             options.injected.insert(name.to_owned(), value);

@@ -23,6 +23,7 @@ mod message;
 mod object;
 mod printable;
 mod raw;
+mod repeated;
 mod results;
 mod sse;
 mod version;
@@ -35,10 +36,12 @@ pub use lines::{Line, LineSplitter};
 pub use lists::{CacheScope, ListKind, ListPage, parse_list};
 pub use message::{
     Incoming, MessageError, Notification, Request, RequestId, Response, find_id, parse_message,
+    parse_strict_message,
 };
 pub use object::RawObject;
 pub use printable::{printable, printable_lines};
 pub use raw::RawJson;
+pub use repeated::{Repeated, find_repeated, without_repeats};
 pub use results::{CallResultView, ResultType};
 pub use sse::{SseError, SseEvent, SseParser};
 pub use version::{

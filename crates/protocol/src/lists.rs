@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::raw::RawJson;
+use crate::repeated::without_repeats;
 use crate::write::method;
 
 /// What is listed.
@@ -84,9 +85,10 @@ struct Page<'a> {
     scope: Option<&'a RawValue>,
 }
 
-/// Reads one page of a list; the entries share the memory of `result`.
+/// Reads one page of a list; the entries share the memory of `result`. Where members are repeated, the last one counts,
+/// and the entries hold it alone.
 pub fn parse_list(kind: ListKind, result: &RawJson) -> Result<ListPage, serde_json::Error> {
-    let text: Bytes = result.to_bytes();
+    let text: Bytes = without_repeats(result).to_bytes();
     let page: Page<'_> = serde_json::from_slice(&text)?;
     let entries = match kind {
         ListKind::Tools => page.tools,

@@ -1,13 +1,15 @@
 //! The JSON-RPC envelope.
 
-use std::borrow::Cow;
+use std::fmt;
 
 use bytes::Bytes;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
 use crate::raw::RawJson;
+use crate::repeated::{Repeated, find_repeated, without_repeats};
 
 /// A message that came in.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,67 +90,170 @@ pub enum MessageError {
     /// JSON, but neither request nor response nor notification.
     #[error("a JSON-RPC message has neither `method` nor `id` with `result` or `error`")]
     Shapeless,
+    /// A member stands twice in one object.
+    #[error("reading a JSON-RPC message: {repeated}")]
+    Repeated {
+        /// The id of the request, if the message is one and its id can be read.
+        id: Option<RawJson>,
+        /// Which member.
+        repeated: Repeated,
+    },
+}
+
+/// The members of a message that mean something. Of repeated ones the last counts, whatever the others hold.
+#[derive(Default)]
+struct Envelope<'a> {
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    /// Whether a member is repeated, or may be: those that mean nothing are not compared.
+    suspect: bool,
 }
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Field {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    #[serde(other)]
+    Other,
 }
 
-/// Keeps an explicit `null` apart from an absent member.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
+impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Envelope<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a JSON-RPC message")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut envelope = Envelope::default();
+                let mut versioned = false;
+                while let Some(field) = map.next_key()? {
+                    let member = match field {
+                        Field::Id => &mut envelope.id,
+                        Field::Method => &mut envelope.method,
+                        Field::Params => &mut envelope.params,
+                        Field::Result => &mut envelope.result,
+                        Field::Error => &mut envelope.error,
+                        Field::Jsonrpc | Field::Other => {
+                            map.next_value::<IgnoredAny>()?;
+                            envelope.suspect |= versioned || matches!(field, Field::Other);
+                            versioned = true;
+                            continue;
+                        }
+                    };
+                    envelope.suspect |= member.replace(map.next_value()?).is_some();
+                }
+                Ok(envelope)
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
 }
 
-/// Reads one message. The parts of it share the memory of `text`.
+/// Reads one message of a server. The parts of it share the memory of `text`.
+///
+/// Where members are repeated, the last one counts. Parameters and errors are rewritten so that every later reader sees
+/// the same; a result stays as it came.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "what is read lives on in the parts, so the text is given away"
 )]
 pub fn parse_message(text: Bytes) -> Result<Incoming, MessageError> {
-    // A list would be read as the members of an envelope without their names.
+    let mut incoming = read_envelope(&text)?.message(&text)?;
+    match &mut incoming {
+        Incoming::Request(Request { params: Some(params), .. })
+        | Incoming::Notification(Notification { params: Some(params), .. }) => {
+            *params = without_repeats(params);
+        }
+        Incoming::Request(_) | Incoming::Notification(_) | Incoming::Response(_) => {}
+    }
+    Ok(incoming)
+}
+
+/// Reads one message of a caller. Repeated members are refused, at any depth.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "what is read lives on in the parts, so the text is given away"
+)]
+pub fn parse_strict_message(text: Bytes) -> Result<Incoming, MessageError> {
+    let envelope = read_envelope(&text)?;
+    // Only parts that hold objects are looked at, which costs less than the whole text.
+    let parts = [envelope.params, envelope.result, envelope.error, envelope.id];
+    let is_suspect = |part: &RawValue| {
+        part.get().starts_with(['{', '[']) && find_repeated(part.get().as_bytes()).is_some()
+    };
+    let is_suspect = envelope.suspect || parts.into_iter().flatten().any(is_suspect);
+    match if is_suspect { find_repeated(&text) } else { None } {
+        None => envelope.message(&text),
+        Some(repeated) => {
+            let id = match envelope.message(&text) {
+                Ok(Incoming::Request(request)) => Some(request.id),
+                Ok(Incoming::Notification(_) | Incoming::Response(_)) | Err(_) => None,
+            };
+            let is_of_id = repeated.object.is_empty() && repeated.member == "id";
+            Err(MessageError::Repeated { id: id.filter(|_| !is_of_id), repeated })
+        }
+    }
+}
+
+fn read_envelope(text: &Bytes) -> Result<Envelope<'_>, MessageError> {
+    // A list is JSON too, and no message.
     if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
-        && serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_ok()
+        && serde_json::from_slice::<IgnoredAny>(text).is_ok()
     {
         return Err(MessageError::Shapeless);
     }
-    let envelope: Envelope<'_> =
-        serde_json::from_slice(&text).map_err(|cause| MessageError::Json { bytes: text.len(), cause })?;
-    let params = envelope.params.filter(|params| params.get() != "null");
-    let params = params.map(|params| RawJson::part_of(&text, params));
-    if let Some(method) = envelope.method {
-        let method = method.into_owned();
-        return Ok(match envelope.id {
-            Some(id) => Incoming::Request(Request { id: RawJson::part_of(&text, id), method, params }),
-            None => Incoming::Notification(Notification { method, params }),
-        });
+    serde_json::from_slice(text).map_err(|cause| MessageError::Json { bytes: text.len(), cause })
+}
+
+impl Envelope<'_> {
+    fn message(&self, text: &Bytes) -> Result<Incoming, MessageError> {
+        let json = |cause| MessageError::Json { bytes: text.len(), cause };
+        let present = |value: &&RawValue| value.get() != "null";
+        let params = self.params.filter(present).map(|params| RawJson::part_of(text, params));
+        if let Some(method) = self.method.filter(present) {
+            let method = read_method(method).map_err(json)?;
+            return Ok(match self.id {
+                Some(id) => Incoming::Request(Request { id: RawJson::part_of(text, id), method, params }),
+                None => Incoming::Notification(Notification { method, params }),
+            });
+        }
+        let id = match self.id {
+            Some(id) => read_id(id).map_err(json)?,
+            None => RequestId::Null,
+        };
+        let outcome = match (self.result, self.error.filter(present)) {
+            (_, Some(error)) => Err(read_error(&RawJson::part_of(text, error))),
+            (Some(result), None) => Ok(RawJson::part_of(text, result)),
+            (None, None) => return Err(MessageError::Shapeless),
+        };
+        Ok(Incoming::Response(Response { id, outcome }))
     }
-    let json = |cause| MessageError::Json { bytes: text.len(), cause };
-    let id = match envelope.id {
-        Some(id) => read_id(id).map_err(json)?,
-        None => RequestId::Null,
-    };
-    let outcome = match (envelope.result, envelope.error) {
-        (_, Some(error)) => Err(read_error(error)),
-        (Some(result), None) => Ok(RawJson::part_of(&text, result)),
-        (None, None) => return Err(MessageError::Shapeless),
-    };
-    Ok(Incoming::Response(Response { id, outcome }))
+}
+
+fn read_method(method: &RawValue) -> Result<String, serde_json::Error> {
+    let text = method.get();
+    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(plain) if !plain.contains('\\') => Ok(plain.to_owned()),
+        _ => serde_json::from_str(text),
+    }
 }
 
 /// The id of an over-long message, from its beginning or its end.
 ///
 /// Programs write the id as the first or as the last member of the envelope; deeper in the text the same letters may be
-/// anything, so only these two places count.
+/// anything, so only the beginning and the end count. Of two ids the last one does, as in a message that is read whole.
 pub fn find_id(head: &[u8], tail: &[u8]) -> Option<u64> {
     let head = String::from_utf8_lossy(head);
     let opening = head.split(['[', '}']).next().unwrap_or_default();
@@ -159,7 +264,7 @@ pub fn find_id(head: &[u8], tail: &[u8]) -> Option<u64> {
     let tail = String::from_utf8_lossy(tail);
     let closing = tail.trim_end().strip_suffix('}').unwrap_or_default();
     let closing = closing.rsplit(['}', ']']).next().unwrap_or_default();
-    number_after_id(opening).or_else(|| number_after_id(closing))
+    number_after_id(closing).or_else(|| number_after_id(opening))
 }
 
 fn number_after_id(text: &str) -> Option<u64> {
@@ -184,10 +289,11 @@ fn read_id(id: &RawValue) -> Result<RequestId, serde_json::Error> {
 }
 
 /// An error as the other side meant it, even where it is malformed: nothing of it may vanish.
-fn read_error(error: &RawValue) -> RpcError {
-    serde_json::from_str(error.get()).unwrap_or_else(|_| RpcError {
+fn read_error(error: &RawJson) -> RpcError {
+    let error = without_repeats(error);
+    error.read().unwrap_or_else(|_| RpcError {
         code: crate::errors::code::INTERNAL_ERROR,
         message: "the other side sent a malformed error".to_owned(),
-        data: RawJson::parse(error.get().to_owned()).ok(),
+        data: Some(error.clone()),
     })
 }

@@ -8,13 +8,17 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::raw::RawJson;
+use crate::repeated::last_of_each;
 
-/// A JSON object, its members in order and as they came.
+/// A JSON object, its members in order and as they came. No two members have the same name: where a text repeats one, the
+/// first position and the last value count, as in most readers.
 #[derive(Clone, Debug, Default)]
 pub struct RawObject<'a> {
-    /// The members.
-    pub members: Vec<(Cow<'a, str>, Cow<'a, RawValue>)>,
+    members: Vec<Member<'a>>,
 }
+
+/// A member: its name without escapes, its value as it came.
+type Member<'a> = (Cow<'a, str>, Cow<'a, RawValue>);
 
 impl<'a> RawObject<'a> {
     /// Reads an object.
@@ -22,16 +26,37 @@ impl<'a> RawObject<'a> {
         text.read()
     }
 
+    /// The members.
+    pub fn members(&self) -> &[(Cow<'a, str>, Cow<'a, RawValue>)] {
+        &self.members
+    }
+
+    /// Keeps only the members that `is_kept` names.
+    pub fn retain(&mut self, mut is_kept: impl FnMut(&str) -> bool) {
+        self.members.retain(|(name, _)| is_kept(name));
+    }
+
+    /// Adds the members of another object: in their position where they exist, else at the end.
+    pub fn append(&mut self, other: Self) {
+        self.members.extend(other.members);
+        self.members = each_once(std::mem::take(&mut self.members));
+    }
+
+    /// Orders the members by their names.
+    pub fn sort(&mut self) {
+        self.members.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    }
+
     /// The member called `name`.
     pub fn get(&self, name: &str) -> Option<&RawValue> {
         self.members.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_ref())
     }
 
-    /// Sets a member: in its place where it exists, else at the end.
+    /// Sets a member: in its position where it exists, else at the end.
     pub fn set(&mut self, name: &str, value: &RawJson) -> Result<(), serde_json::Error> {
         let value: Box<RawValue> = value.read()?;
         match self.members.iter_mut().find(|(key, _)| key == name) {
-            Some((_, place)) => *place = Cow::Owned(value),
+            Some((_, old)) => *old = Cow::Owned(value),
             None => self.members.push((Cow::Owned(name.to_owned()), Cow::Owned(value))),
         }
         Ok(())
@@ -39,8 +64,8 @@ impl<'a> RawObject<'a> {
 
     /// Takes a member away.
     pub fn remove(&mut self, name: &str) -> Option<Cow<'a, RawValue>> {
-        let place = self.members.iter().position(|(key, _)| key == name)?;
-        Some(self.members.remove(place).1)
+        let index = self.members.iter().position(|(key, _)| key == name)?;
+        Some(self.members.remove(index).1)
     }
 
     /// The object as text.
@@ -78,11 +103,21 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
                     let value: &'de RawValue = map.next_value()?;
                     members.push((key, Cow::Borrowed(value)));
                 }
-                Ok(RawObject { members })
+                Ok(RawObject { members: each_once(members) })
             }
         }
         deserializer.deserialize_map(Members)
     }
+}
+
+/// The members without repeats.
+fn each_once(members: Vec<Member<'_>>) -> Vec<Member<'_>> {
+    let Some(last) = last_of_each(&members, |(name, _)| name.as_ref()) else { return members };
+    let values: Vec<Cow<'_, RawValue>> =
+        last.iter().flatten().filter_map(|last| members.get(*last).map(|(_, value)| value.clone())).collect();
+    let stays = last.iter().map(Option::is_some);
+    let names = members.into_iter().zip(stays).filter(|(_, stays)| *stays).map(|((name, _), _)| name);
+    names.zip(values).collect()
 }
 
 /// A key, borrowed where it has no escapes.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::raw::RawJson;
+use crate::repeated::without_repeats;
 
 /// The parts of a result that decide what happens next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +44,16 @@ impl CallResultView {
         if !contains(text, b"\"isError\"") && !contains(text, b"\"resultType\"") {
             return Self::default();
         }
-        let Ok(fields) = result.read::<Fields<'_>>() else { return Self::default() };
+        let rewritten;
+        let fields = match result.read::<Fields<'_>>() {
+            Ok(fields) => fields,
+            // The reader takes no repeated member; the result itself stays as it came.
+            Err(_) => {
+                rewritten = without_repeats(result);
+                let Ok(fields) = rewritten.read::<Fields<'_>>() else { return Self::default() };
+                fields
+            }
+        };
         let result_type = match fields.result_type.as_deref() {
             None | Some("complete") => ResultType::Complete,
             Some("input_required") => ResultType::InputRequired,

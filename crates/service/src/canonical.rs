@@ -41,10 +41,10 @@ fn write(text: &str, members: Members, left: usize, out: &mut String) -> Result<
         Some(b'{') => {
             let mut object: RawObject<'_> = serde_json::from_str(text)?;
             if members == Members::ByName {
-                object.members.sort_by(|(one, _), (other, _)| one.cmp(other));
+                object.sort();
             }
             out.push('{');
-            for (index, (name, value)) in object.members.iter().enumerate() {
+            for (index, (name, value)) in object.members().iter().enumerate() {
                 out.push_str(if index > 0 { "," } else { "" });
                 out.push_str(&serde_json::to_string(name)?);
                 out.push(':');

@@ -84,6 +84,19 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, code::VALIDATION_ERROR, message)
     }
 
+    /// A body with a repeated member.
+    pub(crate) fn repeated(repeated: &gateway_protocol::Repeated) -> Self {
+        Self::bad_request(format!("reading the body: {repeated}"))
+    }
+
+    /// A body that cannot be read as JSON, or has a repeated member.
+    pub(crate) fn unreadable_body(body: &[u8], error: &serde_json::Error) -> Self {
+        match gateway_protocol::find_repeated(body) {
+            Some(repeated) => Self::repeated(&repeated),
+            None => Self::bad_request(format!("reading the body as JSON: {error}")),
+        }
+    }
+
     /// Come back later.
     pub(crate) fn overloaded(status: StatusCode, message: impl Into<String>, seconds: u32) -> Self {
         Self { retry_after: Some(seconds), ..Self::new(status, code::OVERLOADED, message) }

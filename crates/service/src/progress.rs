@@ -87,11 +87,11 @@ fn event_of((server, tool): (&str, &str), notification: &Notification) -> Option
     };
     let told = notification.params.clone().unwrap_or_else(RawJson::empty_object);
     let mut told = RawObject::parse(&told).ok()?;
-    told.members.retain(|(key, _)| !matches!(key.as_ref(), "progressToken" | "server" | "tool"));
+    told.retain(|key| !matches!(key, "progressToken" | "server" | "tool"));
     let mut members = RawObject::default();
     members.set("server", &RawJson::of(server).ok()?).ok()?;
     members.set("tool", &RawJson::of(tool).ok()?).ok()?;
-    members.members.append(&mut told.members);
+    members.append(told);
     Some(event(name, members.to_raw().ok()?.as_bytes()))
 }
 

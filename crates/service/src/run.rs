@@ -324,6 +324,12 @@ impl Gateway {
     /// Whether a call may be made: its arguments fit where nobody else looks, and the policy or somebody says yes.
     async fn permitted(&self, call: Call<'_>, options: &CallOptions) -> Result<(), Failure> {
         let Call { tool, arguments, .. } = call;
+        if let Some(name) = tool.hidden_parameter(arguments) {
+            return Err(Failure::Arguments(format!(
+                "the tool `{}` has no parameter \"{name}\"; leave it out",
+                tool.name
+            )));
+        }
         if tool.registered {
             let validator = self.validators().get(&self.fleet().catalogue(), tool);
             let value: Value = arguments.read().map_err(|error| Failure::Unreadable(error.to_string()))?;

@@ -9,6 +9,7 @@ use gateway_dialects::arguments::{
     Coercion, Issue, Repair, Validator, check_numbers, parse_arguments, render_issues,
 };
 use gateway_dialects::{Plan, PlanError, Translator, calls, input_schema};
+use gateway_protocol::find_repeated;
 use gateway_service::parameter_name;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -114,6 +115,9 @@ impl Source {
         let mut last: Option<Prepared> = None;
         while let Some((number, line)) = lines.next()? {
             let row = match serde_json::from_slice::<Call<'_>>(line) {
+                _ if let Some(repeated) = find_repeated(line) => {
+                    json!({"error": {"message": format!("line {number}: {repeated}")}})
+                }
                 Ok(Call { tool: None, .. }) => {
                     json!({"error": {"message": format!("line {number} has no `tool`")}})
                 }

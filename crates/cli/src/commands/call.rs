@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::Outcome;
 use crate::adhoc::{AdHocFlags, is_url};
 use crate::fleet::{chosen, failures, listed, with_fleet};
+use crate::input::check_unrepeated;
 use crate::output::write_json;
 use crate::progress::with_progress;
 use crate::runtime::block_on;
@@ -84,6 +85,9 @@ impl Call {
             let tool = find(&fleet, &catalogue, server, words.tool)?;
             if !self.no_validate {
                 check(tool, &arguments)?;
+            }
+            if let Some(name) = tool.hidden_parameter(&arguments) {
+                bail!("the tool `{}` has no parameter \"{name}\"; leave it out", tool.name);
             }
             let result = self.send(&fleet, tool, &arguments).await?;
             self.print(mode, tool, &result)
@@ -155,6 +159,7 @@ fn read_arguments(word: Option<&str>) -> Result<RawJson> {
             None => ("the arguments".to_owned(), word.to_owned()),
         },
     };
+    check_unrepeated(&name, &text)?;
     let arguments = RawJson::parse(text).with_context(|| format!("reading {name} as JSON"))?;
     if !arguments.as_bytes().starts_with(b"{") {
         bail!("{name}: expected a JSON object such as {{\"a\": 1}}, found {arguments}");

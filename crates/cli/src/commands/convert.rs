@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use clap::Args;
 use gateway_dialects::{Changes, Json, Tokens, ToolTranslation, Translation, Translator};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::Outcome;
 use crate::input::{Lines, open, read_tools};
@@ -114,7 +113,7 @@ impl Convert {
         let mut stdout = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
         let mut outcome = Outcome::Good;
         while let Some((number, line)) = lines.next()? {
-            match serde_json::from_slice::<Value>(line) {
+            match gateway_dialects::from_slice(line) {
                 Ok(tool) => {
                     let translated = translator.translate_one(&tool);
                     if translated.quarantine.is_some() {

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::input::open;
+use crate::input::{check_unrepeated, open};
 use crate::output::write_json;
 
 /// Count the tokens of texts: content blocks, messages, results, tools, or plain text.
@@ -33,6 +33,7 @@ impl CountTokens {
         if self.text {
             texts.push(input);
         } else {
+            check_unrepeated(&name, &input)?;
             let document: Value = serde_json::from_str(&input)
                 .with_context(|| format!("reading {name} as JSON; --text counts plain text"))?;
             collect(&document, &mut texts);

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::input::open;
+use crate::input::{check_unrepeated, open};
 use crate::options::{Target, TranslationFlags};
 use crate::output::{write_json, write_pretty_json};
 
@@ -57,6 +57,7 @@ fn read_schema(file: Option<&Path>) -> Result<Value> {
     };
     let mut text = String::new();
     open(file)?.read_to_string(&mut text).with_context(|| format!("reading {name}"))?;
+    check_unrepeated(&name, &text)?;
     let schema: Value = serde_json::from_str(&text).with_context(|| format!("reading {name} as JSON"))?;
     if !schema.is_object() {
         bail!("{name} holds no schema: expected an object");

@@ -12,6 +12,7 @@ mod left_out;
 mod logs;
 mod mcp;
 mod readme;
+mod repeated;
 mod sandbox;
 mod serve;
 mod serve_end;

@@ -8,6 +8,7 @@ use super::{
     kinds::{Kinds, accepted_kinds, resolve},
     validate::Validator,
 };
+use crate::unrepeated::from_str;
 
 /// Schema nodes entered one inside the other.
 const MAX_DEPTH: u32 = 96;
@@ -279,8 +280,8 @@ fn whole_number(number: f64) -> Option<Value> {
 
 /// The JSON in a text, looked for twice: some models encode it twice.
 fn json_in(text: &str) -> Option<Value> {
-    match serde_json::from_str(text).ok()? {
-        Value::String(inner) => serde_json::from_str(&inner).ok(),
+    match from_str(text).ok()? {
+        Value::String(inner) => from_str(&inner).ok(),
         value => Some(value),
     }
 }

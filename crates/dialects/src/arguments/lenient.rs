@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::parse::Repair;
+use crate::unrepeated::from_str;
 
 /// Opening braces tried before the text is given up.
 const MAX_STARTS: usize = 16;
@@ -15,22 +16,32 @@ const MAX_DEPTH: u32 = 128;
 /// Layers of JSON text inside JSON strings.
 const MAX_LAYERS: u32 = 4;
 
-/// The first object in `text`, with the repairs that it took.
-pub(super) fn parse_lenient(text: &str) -> Option<(Map<String, Value>, BTreeSet<Repair>)> {
+/// An object that was found.
+#[derive(Default)]
+pub(super) struct Repaired {
+    pub(super) object: Map<String, Value>,
+    /// What it took.
+    pub(super) repairs: BTreeSet<Repair>,
+    /// A member that stands twice in one object.
+    pub(super) repeated: Option<String>,
+}
+
+/// The first object in `text`.
+pub(super) fn parse_lenient(text: &str) -> Option<Repaired> {
     parse_layer(text, 0)
 }
 
-fn parse_layer(text: &str, layer: u32) -> Option<(Map<String, Value>, BTreeSet<Repair>)> {
-    if let Ok(Value::Object(object)) = serde_json::from_str(text) {
-        return Some((object, BTreeSet::new()));
+fn parse_layer(text: &str, layer: u32) -> Option<Repaired> {
+    if let Ok(Value::Object(object)) = from_str(text) {
+        return Some(Repaired { object, ..Repaired::default() });
     }
     if layer < MAX_LAYERS
         && text.trim_start().starts_with('"')
         && let Ok(inner) = serde_json::from_str::<String>(text)
     {
-        let (object, mut repairs) = parse_layer(&inner, layer + 1)?;
-        repairs.insert(Repair::TwiceEncoded);
-        return Some((object, repairs));
+        let mut repaired = parse_layer(&inner, layer + 1)?;
+        repaired.repairs.insert(Repair::TwiceEncoded);
+        return Some(repaired);
     }
     text.match_indices('{').take(MAX_STARTS).find_map(|(start, _)| {
         let (before, rest) = text.split_at_checked(start)?;
@@ -42,7 +53,7 @@ fn parse_layer(text: &str, layer: u32) -> Option<(Map<String, Value>, BTreeSet<R
 
 const FENCE: &str = "```";
 
-fn read_from(before: &str, rest: &str, end: usize) -> Option<(Map<String, Value>, BTreeSet<Repair>)> {
+fn read_from(before: &str, rest: &str, end: usize) -> Option<Repaired> {
     let mut reader = Reader::new(rest.get(..end)?);
     let object = reader.object()?;
     let after = rest.get(reader.at..)?;
@@ -56,7 +67,7 @@ fn read_from(before: &str, rest: &str, end: usize) -> Option<(Map<String, Value>
     if !is_fence_or_blank(before) || !is_fence_or_blank(after) {
         used.insert(Repair::SurroundingText);
     }
-    Some((object, used))
+    Some(Repaired { object, repairs: used, repeated: reader.repeated })
 }
 
 /// Whether nothing stands there but at most a fence and its language.
@@ -81,11 +92,12 @@ struct Reader<'a> {
     depth: u32,
     truncated: bool,
     used: BTreeSet<Repair>,
+    repeated: Option<String>,
 }
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Self {
-        Self { text, at: 0, depth: 0, truncated: false, used: BTreeSet::new() }
+        Self { text, at: 0, depth: 0, truncated: false, used: BTreeSet::new(), repeated: None }
     }
 
     fn rest(&self) -> &'a str {
@@ -154,6 +166,9 @@ impl<'a> Reader<'a> {
                 Some(_) => return None,
             };
             if let Read::Value(value) = self.value()? {
+                if map.contains_key(&key) {
+                    self.repeated.get_or_insert_with(|| key.clone());
+                }
                 map.insert(key, value);
             }
             comma = false;

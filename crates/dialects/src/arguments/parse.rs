@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{kinds::kind_name, lenient::parse_lenient};
+use super::kinds::kind_name;
+use super::lenient::{Repaired, parse_lenient};
 use crate::calls::Arguments;
+use crate::unrepeated::{from_str, repeated};
 
 /// What to do with arguments that are not a JSON object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +93,12 @@ pub enum ArgumentError {
         /// The number as it came.
         number: String,
     },
+    /// A member stands twice in one object, so that nobody can say what was meant.
+    #[error("arguments field is ambiguous: {cause}")]
+    Repeated {
+        /// Which member.
+        cause: String,
+    },
     /// The JSON is not an object.
     #[error("arguments field must be a JSON object, got {got}")]
     NotObject {
@@ -121,18 +129,23 @@ fn parse_text(text: &str, bad: BadArguments) -> Result<Parsed, ArgumentError> {
     if bad != BadArguments::Raw {
         check_numbers(text)?;
     }
-    let problem = match serde_json::from_str::<Value>(text) {
+    let problem = match from_str(text) {
         Ok(Value::Object(_)) if check_numbers(text).is_err() => return Ok(raw(text.to_owned())),
         Ok(Value::Object(object)) => return Ok(Parsed { object, ..Parsed::default() }),
         Ok(Value::Null) => return Ok(Parsed::default()),
         Ok(other) => ArgumentError::NotObject { got: kind_name(&other) },
+        Err(cause) if cause.is_data() => ArgumentError::Repeated { cause: cause.to_string() },
         Err(cause) => ArgumentError::NotJson { cause: cause.to_string() },
     };
-    match bad {
-        BadArguments::Error => Err(problem),
-        BadArguments::Raw => Ok(raw(text.to_owned())),
-        BadArguments::Repair => match parse_lenient(text) {
-            Some((object, repairs)) => {
+    match (bad, &problem) {
+        (BadArguments::Raw, _) => Ok(raw(text.to_owned())),
+        // No repair can know which of two values was meant.
+        (BadArguments::Error, _) | (BadArguments::Repair, ArgumentError::Repeated { .. }) => Err(problem),
+        (BadArguments::Repair, _) => match parse_lenient(text) {
+            Some(Repaired { repeated: Some(name), .. }) => {
+                Err(ArgumentError::Repeated { cause: repeated(&name) })
+            }
+            Some(Repaired { object, repairs, .. }) => {
                 Ok(Parsed { object, repairs: repairs.into_iter().collect(), raw: false })
             }
             None => Err(problem),

@@ -55,8 +55,9 @@ impl<'a> Collector<'a> {
                 Value::Object(map) => this.object(map),
                 _ => Err(this.not_object()),
             }),
-            Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Value::String(text) => match crate::unrepeated::from_str(text) {
                 Ok(inner @ (Value::Object(_) | Value::Array(_) | Value::String(_))) => this.read(&inner),
+                Err(error) if error.is_data() => Err(CallError::Json { cause: error.to_string() }),
                 Ok(_) | Err(_) => this.plain_text(text),
             },
             Value::Null | Value::Bool(_) | Value::Number(_) => Err(this.not_object()),

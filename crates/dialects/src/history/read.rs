@@ -94,7 +94,7 @@ impl Reader<'_> {
             None | Some(Value::Null) => json!({}),
             Some(Value::Object(members)) => Value::Object(members.clone()),
             Some(Value::String(text)) if text.trim().is_empty() => json!({}),
-            Some(Value::String(text)) => match serde_json::from_str::<Value>(text) {
+            Some(Value::String(text)) => match crate::unrepeated::from_str(text) {
                 Ok(value) if value.is_object() => value,
                 Ok(_) | Err(_) => {
                     self.warn(format!("arguments of `{wire_name}` are no JSON object"));

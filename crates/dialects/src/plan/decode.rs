@@ -26,7 +26,7 @@ impl Pass<'_> {
             Codec::Entries(entries) => self.decode_entries(entries, value),
             Codec::Labels(labels) => decode_label(labels, value),
             Codec::Text => Ok(match value {
-                Value::String(json) => serde_json::from_str(json).unwrap_or_else(|_| value.clone()),
+                Value::String(json) => crate::unrepeated::from_str(json).unwrap_or_else(|_| value.clone()),
                 other => other.clone(),
             }),
             Codec::Containers => Ok(text::decode_container(value)),

@@ -26,7 +26,7 @@ pub(super) fn decode_container(value: &Value) -> Value {
     if let Value::String(text) = value
         && let Some(b'{' | b'[' | b'"') = text.trim_start().as_bytes().first()
     {
-        match serde_json::from_str::<Value>(text) {
+        match crate::unrepeated::from_str(text) {
             Ok(parsed @ (Value::Array(_) | Value::Object(_))) => return parsed,
             Ok(Value::String(inner)) if needs_quotes(&inner) => return Value::String(inner),
             _ => {}

@@ -21,6 +21,7 @@ mod layers;
 mod limits;
 mod properties;
 mod recursion;
+mod repeated;
 mod results;
 mod seeds;
 mod stream;

@@ -4,5 +4,6 @@
 
 mod envelope;
 mod headers;
+mod repeated;
 mod streams;
 mod writing;

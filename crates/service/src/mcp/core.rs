@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code, meta, method};
+use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code, meta, method, without_repeats};
 use gateway_upstream::{LookupError, UpstreamId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -226,7 +226,7 @@ impl<'a> Asked<'a> {
         ];
         let members: RawObject<'_> =
             self.meta.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-        let kept = members.members.iter().filter(|(key, _)| !OURS.contains(&key.as_ref()));
+        let kept = members.members().iter().filter(|(key, _)| !OURS.contains(&key.as_ref()));
         let mut kept: Vec<(String, RawJson)> =
             kept.map(|(key, value)| (key.to_string(), params.part(value))).collect();
         // A legacy caller says once what it wants to hear; a modern upstream wants to be told each time.
@@ -260,7 +260,7 @@ fn completed(method: &str, result: RawJson) -> RawJson {
     if missing.is_empty() {
         return result;
     }
-    if members.members.is_empty() {
+    if members.members().is_empty() {
         missing.pop();
     }
     let mut text = Vec::with_capacity(result.len() + missing.len());
@@ -372,7 +372,8 @@ fn resealed(gateway: &Gateway, caller: &Caller, mark: &str, result: &RawJson) ->
     let fault = |error: serde_json::Error| {
         RpcError::new(code::INTERNAL_ERROR, format!("the server's `input_required` cannot be read: {error}"))
     };
-    let mut members = RawObject::parse(result).map_err(fault)?;
+    let result = without_repeats(result);
+    let mut members = RawObject::parse(&result).map_err(fault)?;
     let theirs = match members.get("requestState") {
         Some(state) => Some(serde_json::from_str(state.get()).map_err(fault)?),
         None => None,
@@ -419,7 +420,7 @@ async fn complete(gateway: &Gateway, caller: &Caller, params: Option<&RawJson>) 
     members.set("ref", &renamed).map_err(fault)?;
     members.remove("_meta");
     let list: Vec<(&str, &[u8])> =
-        members.members.iter().map(|(key, value)| (key.as_ref(), value.get().as_bytes())).collect();
+        members.members().iter().map(|(key, value)| (key.as_ref(), value.get().as_bytes())).collect();
     let options = caller.context.call_options();
     let outcome = gateway.fleet().request(server.as_str(), method::COMPLETE, None, &list, &options).await;
     outcome.map(|result| finished(caller, method::COMPLETE, result)).map_err(told)

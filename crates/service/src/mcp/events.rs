@@ -36,6 +36,14 @@ pub(super) fn unreadable(error: &MessageError) -> RpcError {
     RpcError::new(code, error.to_string())
 }
 
+/// The id of a request that was refused as a whole, if it can be read.
+pub(super) fn id_of(error: &MessageError) -> Option<&RawJson> {
+    match error {
+        MessageError::Repeated { id, .. } => id.as_ref(),
+        _ => None,
+    }
+}
+
 /// The status that goes with an error of the modern era.
 pub(super) fn status_of(error: &RpcError) -> StatusCode {
     match error.code {

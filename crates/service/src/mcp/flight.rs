@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError, code, method};
+use gateway_protocol::{
+    Notification, RawJson, RawObject, ResultType, RpcError, code, method, without_repeats,
+};
 use gateway_store::Permit;
 use gateway_upstream::{Asker, CallError, CallOptions, Question, UpstreamId};
 use serde_json::json;
@@ -323,7 +325,8 @@ async fn answers(
     out: &Out,
 ) -> Result<Input, RpcError> {
     let malformed = |_| RpcError::new(code::INTERNAL_ERROR, "the server's `input_required` cannot be read");
-    let members = RawObject::parse(result).map_err(malformed)?;
+    let result = without_repeats(result);
+    let members = RawObject::parse(&result).map_err(malformed)?;
     let state = match members.get("requestState") {
         Some(state) => Some(serde_json::from_str(state.get()).map_err(malformed)?),
         None => None,
@@ -331,7 +334,7 @@ async fn answers(
     let requests = members.get("inputRequests").map_or("{}", serde_json::value::RawValue::get);
     let requests: RawObject<'_> = serde_json::from_str(requests).map_err(malformed)?;
     let mut asking = FuturesUnordered::new();
-    for (key, request) in &requests.members {
+    for (key, request) in requests.members() {
         let request = RawJson::parse(request.get().to_owned()).map_err(malformed)?;
         asking.push(async move {
             let object = RawObject::parse(&request).map_err(malformed)?;

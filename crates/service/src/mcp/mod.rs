@@ -32,13 +32,13 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use gateway_protocol::{Incoming, RawJson, RpcError, code, header, is_modern, parse_message};
+use gateway_protocol::{Incoming, RawJson, RpcError, code, header, is_modern, parse_strict_message};
 use http::{HeaderMap, StatusCode, Uri};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::events::{refusal, unreadable};
+use self::events::{id_of, refusal, unreadable};
 use self::face::Face;
 use self::finder::Finders;
 use self::legacy::Sessions;
@@ -130,9 +130,9 @@ pub(crate) async fn post(
             None => unknown(&gateway, name),
         };
     }
-    let incoming = match parse_message(body) {
+    let incoming = match parse_strict_message(body) {
         Ok(incoming) => incoming,
-        Err(error) => return refusal(StatusCode::BAD_REQUEST, None, unreadable(&error)),
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, id_of(&error), unreadable(&error)),
     };
     let Some(face) = Face::named(&gateway, name) else { return unknown(&gateway, name) };
     let version = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());

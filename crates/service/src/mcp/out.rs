@@ -166,7 +166,7 @@ impl Peer {
         let _forget = Forget { peer: self, sink, id };
         let object = params.and_then(|params| RawObject::parse(params).ok()).unwrap_or_default();
         let members: Vec<(&str, &[u8])> =
-            object.members.iter().map(|(key, value)| (key.as_ref(), value.get().as_bytes())).collect();
+            object.members().iter().map(|(key, value)| (key.as_ref(), value.get().as_bytes())).collect();
         let mut message = Vec::new();
         write_request(&mut message, id, method, &members, &[]);
         message.retain(|byte| !matches!(byte, b'\n' | b'\r'));

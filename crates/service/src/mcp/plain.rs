@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_protocol::{RawJson, RawObject, ResultType};
+use gateway_protocol::{RawJson, RawObject, ResultType, without_repeats};
 use gateway_store::Permit;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -152,13 +152,14 @@ fn asked(result: &RawJson) -> Result<(Requests, Option<String>), serde_json::Err
         #[serde(default)]
         request_state: Option<String>,
     }
+    let result = without_repeats(result);
     let Asked { input_requests, request_state } = result.read()?;
     Ok((named(&input_requests), request_state))
 }
 
 fn named(requests: &RawObject<'_>) -> Requests {
     let raw = |value: &RawValue| RawJson::of(value).unwrap_or_else(|_| RawJson::null());
-    requests.members.iter().map(|(key, value)| (key.to_string(), raw(value))).collect()
+    requests.members().iter().map(|(key, value)| (key.to_string(), raw(value))).collect()
 }
 
 /// The method of a request that the caller does not answer.
@@ -301,7 +302,7 @@ impl Continued {
     pub(crate) fn read(body: &RawJson) -> Result<Self, ApiError> {
         let members = RawObject::parse(body)
             .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
-        let mut others = members.members.iter().map(|(key, _)| key.as_ref());
+        let mut others = members.members().iter().map(|(key, _)| key.as_ref());
         if let Some(other) = others.find(|key| !matches!(*key, "continue" | "responses")) {
             let message = format!("\"{other}\" cannot stand beside \"continue\": the first request said it");
             return Err(ApiError::bad_request(message));
@@ -313,7 +314,7 @@ impl Continued {
             Some(responses) => body.part(responses),
         };
         let is_sound = RawObject::parse(&responses)
-            .is_ok_and(|given| given.members.iter().all(|(_, value)| value.get().starts_with('{')));
+            .is_ok_and(|given| given.members().iter().all(|(_, value)| value.get().starts_with('{')));
         if !is_sound {
             let message = "Missing or invalid \"responses\" field: expected an object of objects";
             return Err(ApiError::bad_request(message));
@@ -362,7 +363,7 @@ impl Continued {
             Waiting::Flight(_) => Vec::new(),
         };
         let given = RawObject::parse(&self.responses).unwrap_or_default();
-        match given.members.iter().find(|(key, _)| !known.iter().any(|known| known == key)) {
+        match given.members().iter().find(|(key, _)| !known.iter().any(|known| known == key)) {
             None => Ok(()),
             Some((key, _)) => {
                 let known = known.join(", ");

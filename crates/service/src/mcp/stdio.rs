@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gateway_protocol::{
-    Incoming, Line, LineSplitter, RawJson, Request, RpcError, code, method, parse_message,
+    Incoming, Line, LineSplitter, MessageError, RawJson, Request, RpcError, code, method,
+    parse_strict_message,
 };
 use http::HeaderMap;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::task::TaskTracker;
 
-use super::events::message;
+use super::events::{id_of, message, unreadable};
 use super::face::Face;
 use super::legacy::{self, Running, Session};
 use super::out::Sink;
@@ -143,8 +144,12 @@ impl Wire {
         if let Some(batch) = legacy::Batch::read(&text) {
             return self.take_batch(batch).await;
         }
-        let incoming = match parse_message(text) {
+        let incoming = match parse_strict_message(text) {
             Ok(incoming) => incoming,
+            Err(error @ MessageError::Repeated { .. }) => {
+                let id = id_of(&error).cloned().unwrap_or_else(RawJson::null);
+                return self.tell(Some(message(&id, &Err(unreadable(&error))))).await;
+            }
             Err(error) => return self.refuse(code::PARSE_ERROR, &error.to_string()).await,
         };
         let context = RequestContext::of(&HeaderMap::new(), None);

@@ -83,7 +83,7 @@ pub(super) async fn answer(
     let members = RawObject::parse(params.unwrap_or(&empty))
         .map_err(|error| invalid(format!("reading the params of {method}: {error}")))?;
     let mut list = vec![(TASK_ID, own_text.as_bytes())];
-    let rest = members.members.iter().filter(|(key, _)| key != TASK_ID && key != "_meta");
+    let rest = members.members().iter().filter(|(key, _)| key != TASK_ID && key != "_meta");
     list.extend(rest.map(|(key, value)| (key.as_ref(), value.get().as_bytes())));
     let mut options = caller.context.call_options();
     options.capabilities = Some(caller.can.raw().clone());

@@ -1,5 +1,6 @@
 //! `POST /call_tool`: one tool, by name.
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::response::Response;
@@ -8,7 +9,8 @@ use gateway_dialects::results::ResultMode;
 use gateway_protocol::RawJson;
 use gateway_upstream::{Catalogue, CatalogueTool, LookupError, UpstreamId};
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -24,18 +26,71 @@ use crate::query::Parameters;
 use crate::run::{Call, Failure, Origin, PLAIN, pointer_name};
 use crate::scope::unknown_server;
 
-#[derive(Deserialize)]
+#[derive(Default)]
 struct Body<'a> {
-    #[serde(borrow, default)]
     server: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tool: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "continue")]
     state: Option<&'a RawValue>,
+    /// Whether there are members that mean nothing.
+    has_others: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Field {
+    Server,
+    Tool,
+    Arguments,
+    Input,
+    Continue,
+    #[serde(other)]
+    Other,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Body<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Body<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object with \"tool\" and \"arguments\"")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut body = Body::default();
+                while let Some(field) = map.next_key()? {
+                    let member = match field {
+                        Field::Server => &mut body.server,
+                        Field::Tool => &mut body.tool,
+                        Field::Arguments => &mut body.arguments,
+                        Field::Input => &mut body.input,
+                        Field::Continue => &mut body.state,
+                        Field::Other => {
+                            map.next_value::<IgnoredAny>()?;
+                            body.has_others = true;
+                            continue;
+                        }
+                    };
+                    if member.is_some() {
+                        return Err(A::Error::custom("a member is repeated"));
+                    }
+                    // `null` stands for nothing, but a second member is a repeat all the same.
+                    *member = Some(map.next_value()?);
+                }
+                Ok(body)
+            }
+        }
+        let mut body = deserializer.deserialize_map(Members)?;
+        for member in
+            [&mut body.server, &mut body.tool, &mut body.arguments, &mut body.input, &mut body.state]
+        {
+            *member = member.filter(|value| value.get() != "null");
+        }
+        Ok(body)
+    }
 }
 
 /// Runs one tool and gives its result as it came.
@@ -48,8 +103,14 @@ async fn run(work: Work) -> Result<Response, ApiError> {
     let (gateway, context, parameters) = (&gateway, &context, &parameters);
     let style = error_style(parameters)?;
     let mode = result_mode(parameters)?;
-    let body: Body<'_> = serde_json::from_slice(&text)
-        .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
+    let body: Body<'_> =
+        serde_json::from_slice(&text).map_err(|error| ApiError::unreadable_body(&text, &error))?;
+    // The members that mean something are all read below, without repeats; answers and unknown members are not.
+    if (body.has_others || body.state.is_some())
+        && let Some(repeated) = gateway_protocol::find_repeated(&text)
+    {
+        return Err(ApiError::repeated(&repeated));
+    }
     if body.state.is_some() {
         return go_on(gateway, context, text).await;
     }
@@ -62,8 +123,15 @@ async fn run(work: Work) -> Result<Response, ApiError> {
         Some(arguments) => RawJson::parse(text.slice_ref(arguments.get().as_bytes()))
             .map_err(|error| ApiError::bad_request(format!("reading \"arguments\": {error}")))?,
     };
-    let value: Value =
-        arguments.read().map_err(|error| ApiError::bad_request(format!("reading \"arguments\": {error}")))?;
+    let value = match gateway_dialects::from_slice(arguments.as_bytes()) {
+        Ok(value) => value,
+        Err(error) => {
+            return Err(match gateway_protocol::find_repeated(&text) {
+                Some(repeated) => ApiError::repeated(&repeated),
+                None => ApiError::bad_request(format!("reading \"arguments\": {error}")),
+            });
+        }
+    };
     if !value.is_object() {
         return Err(ApiError::bad_request("Missing or invalid \"arguments\" field: expected an object"));
     }

@@ -20,10 +20,10 @@ pub(super) async fn execute(request: ToolRequest) -> Response {
 
 async fn run(work: Work) -> Result<Response, ApiError> {
     let Work { gateway, context, query, body } = &work;
-    let parsed: Map<String, Value> = match serde_json::from_slice(body) {
+    let parsed: Map<String, Value> = match gateway_dialects::from_slice(body) {
         Ok(Value::Object(body)) => body,
         Ok(_) => return Err(ApiError::bad_request("the body must be a JSON object with \"call\"")),
-        Err(error) => return Err(ApiError::bad_request(format!("reading the body as JSON: {error}"))),
+        Err(error) => return Err(ApiError::unreadable_body(body, &error)),
     };
     let answer = if parsed.get("continue").is_some_and(|state| !state.is_null()) {
         let raw = RawJson::parse(body.clone())

@@ -18,7 +18,7 @@ use std::pin::Pin;
 
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use axum::{Extension, Router};
 use bytes::Bytes;
@@ -29,6 +29,7 @@ use tower::Service as _;
 
 use self::tool_request::ToolRequest;
 use crate::context::RequestContext;
+use crate::errors::ApiError;
 use crate::gateway::Gateway;
 use crate::mcp;
 use crate::openapi::{self, Action, ROUTES};
@@ -76,6 +77,13 @@ pub(crate) fn ask(
             let (gateway, context) = (State(gateway.clone()), Extension(context));
             Box::pin(mcp::post(gateway, context, None, parts.headers, body))
         }
+        // Calls and messages of MCP look for repeated members where they read the body; all others have them sought here.
+        _ if !is_mcp(action)
+            && let Some(repeated) = gateway_protocol::find_repeated(&body) =>
+        {
+            let refusal = ApiError::repeated(&repeated).into_response();
+            Box::pin(std::future::ready(refusal))
+        }
         _ => {
             parts.extensions.insert(context);
             let answer = router.clone().call(Request::from_parts(parts, Body::from(body)));
@@ -87,6 +95,11 @@ pub(crate) fn ask(
             })
         }
     }
+}
+
+/// Whether a route takes messages of MCP, which are refused in their own way.
+fn is_mcp(action: Action) -> bool {
+    matches!(action, Action::McpPost | Action::McpApi)
 }
 
 /// What answers.

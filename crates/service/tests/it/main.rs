@@ -21,6 +21,7 @@ mod mcp;
 mod odd_results;
 mod operations;
 mod registry;
+mod repeated;
 mod route;
 mod search;
 mod streams;

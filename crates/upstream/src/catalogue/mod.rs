@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson};
+use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject};
 use serde_json::{Map, Value};
 
 use crate::spec::{Approval, UpstreamId, UpstreamSpec};
@@ -213,6 +213,17 @@ impl CatalogueTool {
     /// The definition to show: with overrides where some are configured, else as it came.
     pub fn shown(&self) -> &RawJson {
         self.effective.as_ref().unwrap_or(&self.definition)
+    }
+
+    /// The hidden parameter that `arguments` hold, if they hold one: no caller may choose its value. Those that are filled in
+    /// are replaced on the way to the server, so they do no harm.
+    pub fn hidden_parameter(&self, arguments: &RawJson) -> Option<&str> {
+        if self.hidden.is_empty() {
+            return None;
+        }
+        let given = RawObject::parse(arguments).ok()?;
+        let mut hidden = self.hidden.iter().filter(|name| !self.injected.contains_key(name.as_str()));
+        hidden.find(|name| given.get(name).is_some()).map(String::as_str)
     }
 
     /// The definition to show to those who take it as it is: without the hidden and injected parameters.

@@ -91,7 +91,7 @@ pub(super) fn without_parameters(definition: &RawJson, is_hidden: impl Fn(&str) 
     let mut schema: RawObject<'_> = read(Some(&own))?;
     if let Some(properties) = schema.get("properties").map(ToOwned::to_owned) {
         let mut properties = object(Some(&properties));
-        properties.members.retain(|(name, _)| !is_hidden(name));
+        properties.retain(|name| !is_hidden(name));
         schema.set("properties", &properties.to_raw().ok()?).ok()?;
     }
     if let Some(mut required) = read::<Vec<Value>>(schema.get("required")) {

@@ -64,7 +64,7 @@ impl Document {
         bytes.get(..found).unwrap_or_default().split(|byte| *byte == b'\n').count()
     }
 
-    /// The keys that stand twice in one object, as JSON Pointers. The last one counts.
+    /// The keys that stand twice in one object, as JSON Pointers. Nobody can say which one was meant.
     pub fn duplicates(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut cursor = Cursor { bytes: self.plain.as_bytes(), at: 0 };

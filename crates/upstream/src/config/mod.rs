@@ -174,7 +174,7 @@ impl Parts {
         };
         let notes = Notes { file: &name, document: &document, found, secrets: RefCell::default() };
         for pointer in document.duplicates() {
-            notes.warn(&pointer, "stands here twice; the last one counts");
+            notes.error(&pointer, "stands here twice; keep one of them");
         }
         let source = Source {
             environment,

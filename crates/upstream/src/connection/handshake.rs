@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gateway_protocol::{
     DiscoverResult, Era, Implementation, InitializeResult, MODERN, RawJson, RpcError, code,
-    initialize_params, is_known_legacy, is_modern, method, modern_meta,
+    initialize_params, is_known_legacy, is_modern, method, modern_meta, without_repeats,
 };
 use serde::Deserialize;
 use tokio::sync::mpsc;
@@ -97,7 +97,7 @@ pub(super) enum Discovery {
 /// Reads the answer to `server/discover`.
 pub(super) fn read_discovery(outcome: &Result<RawJson, RpcError>) -> Discovery {
     match outcome {
-        Ok(result) => match result.read::<DiscoverResult>() {
+        Ok(result) => match without_repeats(result).read::<DiscoverResult>() {
             Ok(found) => match choose(&found.supported_versions) {
                 Discovery::Modern(identity) => Discovery::Modern(Identity {
                     server_info: found.server_info(),
@@ -156,7 +156,7 @@ fn assumed() -> Identity {
 
 /// Reads the answer to `initialize`.
 pub(super) fn read_initialize(result: &RawJson) -> Result<Identity, ConnectError> {
-    let found: InitializeResult = result.read().map_err(|error| ConnectError::NotMcp {
+    let found: InitializeResult = without_repeats(result).read().map_err(|error| ConnectError::NotMcp {
         reason: format!("the answer to `initialize` cannot be read: {error}"),
     })?;
     if !is_known_legacy(&found.protocol_version) {

@@ -233,6 +233,16 @@ fn every_member_has_its_line() {
     assert_eq!(document.duplicates(), ["/t"]);
 }
 
+#[test]
+fn a_repeated_field_is_an_error_with_its_line() {
+    let text =
+        "{\n  \"servers\": {\n    \"x\": {\"command\": \"a\",\n      \"\\u0063ommand\": \"b\"}\n  }\n}";
+    let errors = keyed(text).unwrap_err().errors;
+    let errors: Vec<(Option<usize>, &str, &str)> =
+        errors.iter().map(|error| (error.line, error.field.as_str(), error.message.as_str())).collect();
+    assert_eq!(errors, [(Some(4), "servers.x.command", "stands here twice; keep one of them")]);
+}
+
 fn keyed(text: &str) -> Result<GatewayConfig, ConfigErrors> {
     let variables = [("TOKEN", "s3cret-token"), ("API_KEY_X", "from-input"), ("HOME", "/home/me")];
     parse(Path::new(FILE), text, &environment(&variables, &[("/run/secret", "s3cret-file")]))

@@ -7,6 +7,7 @@ use super::{
     typed::{guess, typed_text},
 };
 use crate::arguments::{Kinds, accepted_kinds, resolve};
+use crate::unrepeated::from_str;
 
 /// Elements inside elements that become objects inside objects.
 const MAX_DEPTH: u32 = 64;
@@ -146,8 +147,10 @@ pub(super) fn element_arguments(inner: &str, schema: Option<&Value>) -> Option<M
     let children = children(inner)?;
     if children.is_empty() {
         let (text, _) = decode(inner);
-        return match serde_json::from_str(text.trim()) {
+        return match from_str(text.trim()) {
             Ok(Value::Object(map)) => Some(map),
+            // A repeated member: nobody knows what was meant.
+            Err(error) if error.is_data() => None,
             _ if schema.is_some() || text.trim().is_empty() => Some(Map::new()),
             _ => None,
         };

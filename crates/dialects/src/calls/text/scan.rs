@@ -332,7 +332,7 @@ fn begins_object(text: &str) -> Verdict<State> {
 }
 
 fn read_object(text: &str, calls: bool) -> Option<Found> {
-    let Ok(Value::Object(map)) = serde_json::from_str(text) else { return None };
+    let Ok(Value::Object(map)) = crate::unrepeated::from_str(text) else { return None };
     match map.get("type")?.as_str()? {
         "thinking" => {
             let thought = map.get("content").or_else(|| map.get("thinking"))?.as_str()?;

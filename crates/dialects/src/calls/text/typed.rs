@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::arguments::Kinds;
+use crate::unrepeated::from_str;
 
 /// What the text looks like, when no schema tells.
 pub(super) fn guess(text: &str) -> Value {
@@ -10,7 +11,7 @@ pub(super) fn guess(text: &str) -> Value {
     match text {
         "true" => Value::Bool(true),
         "false" => Value::Bool(false),
-        _ if text.starts_with(['{', '[']) => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
+        _ if text.starts_with(['{', '[']) => from_str(text).unwrap_or_else(|_| as_text()),
         _ => number(text).unwrap_or_else(as_text),
     }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use gateway_protocol::{Incoming, RpcError, allows_batches, code, method, parse_message};
+use gateway_protocol::{Incoming, RawJson, RpcError, allows_batches, code, method, parse_strict_message};
 use serde_json::value::RawValue;
 
 use super::session::Session;
 use super::{answer, notified};
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
-use crate::mcp::events::{message, unreadable};
+use crate::mcp::events::{id_of, message, unreadable};
 
 /// More messages than any client sends at once.
 const MESSAGES: usize = 100;
@@ -49,7 +49,7 @@ impl Batch {
         }
         let mut work = Vec::new();
         for text in self.0 {
-            let noted = match parse_message(text) {
+            let noted = match parse_strict_message(text) {
                 Ok(Incoming::Request(request)) if request.method == method::INITIALIZE => {
                     let error = RpcError::new(code::INVALID_REQUEST, "`initialize` must not be in a batch");
                     Err(message(&request.id, &Err(error)))
@@ -66,7 +66,10 @@ impl Batch {
                     session.peer.answered(&response.id, response.outcome);
                     continue;
                 }
-                Err(error) => Err(message(&gateway_protocol::RawJson::null(), &Err(unreadable(&error)))),
+                Err(error) => {
+                    let id = id_of(&error).cloned().unwrap_or_else(RawJson::null);
+                    Err(message(&id, &Err(unreadable(&error))))
+                }
             };
             let (gateway, session, context) = (gateway.clone(), Arc::clone(session), context.clone());
             work.push(async move {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use gateway_protocol::{RpcError, code, parse_message};
+use gateway_protocol::{RpcError, code, parse_strict_message};
 use http::StatusCode;
 use tokio::sync::mpsc;
 
@@ -15,7 +15,7 @@ use super::session::{Attending, Session};
 use super::take;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
-use crate::mcp::events::{event, refusal, streamed, unreadable};
+use crate::mcp::events::{event, id_of, refusal, streamed, unreadable};
 use crate::mcp::out::Sink;
 use crate::query::Parameters;
 
@@ -104,9 +104,9 @@ pub(in crate::mcp) fn api(
         });
         return StatusCode::ACCEPTED.into_response();
     }
-    let incoming = match parse_message(body) {
+    let incoming = match parse_strict_message(body) {
         Ok(incoming) => incoming,
-        Err(error) => return refusal(StatusCode::BAD_REQUEST, None, unreadable(&error)),
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, id_of(&error), unreadable(&error)),
     };
     gateway.mcp().tasks.spawn(take(gateway, &session, context, incoming, &channel));
     StatusCode::ACCEPTED.into_response()
