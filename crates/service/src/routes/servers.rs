@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
-use gateway_upstream::{CallError, UpstreamHealth, UpstreamId, UpstreamState};
+use gateway_upstream::{CallError, CatalogueTool, UpstreamHealth, UpstreamId, UpstreamState};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -110,6 +110,20 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
         add("changedDefinitions", changed.into());
     }
     Value::Object(members)
+}
+
+/// A tool whose own name is reserved for another server. Without `given` it is only reached by naming its server.
+pub(super) fn describe_renamed(tool: &CatalogueTool) -> Value {
+    let mut row = json!({
+        "server": tool.server.as_str(),
+        "tool": tool.name,
+        "wanted": tool.name,
+        "reservedFor": tool.reserved_for.as_ref().map(UpstreamId::as_str),
+    });
+    if tool.listed {
+        row["given"] = tool.public_name.clone().into();
+    }
+    row
 }
 
 /// The five words that clients know.

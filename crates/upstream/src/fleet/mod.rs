@@ -10,6 +10,7 @@ mod offers;
 mod pause;
 mod ping;
 mod registry;
+mod renamed;
 mod subscriptions;
 mod supervisor;
 mod upstream;
@@ -131,6 +132,7 @@ struct Shared {
     version: AtomicU64,
     events: broadcast::Sender<FleetEvent>,
     memory: Memory,
+    renamed: renamed::Logged,
     tasks: TaskTracker,
     stop: CancellationToken,
     /// How long calls in flight may go on once the fleet ends.
@@ -158,6 +160,7 @@ impl Fleet {
             version: AtomicU64::new(0),
             events: broadcast::Sender::new(EVENTS),
             memory,
+            renamed: renamed::Logged::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             drain_ms: AtomicU64::new(0),
@@ -372,6 +375,11 @@ impl Shared {
             }
             listings.push((upstream, tools));
         }
+        // The registry becomes an upstream with its first tool; its names are reserved before.
+        let registry = UpstreamId::new(&self.options.registry.server_name());
+        if !upstreams.contains_key(&registry) {
+            standing.reserved.push(registry);
+        }
         let parts: Vec<UpstreamTools<'_>> = listings
             .iter()
             .map(|(upstream, tools)| UpstreamTools {
@@ -381,7 +389,9 @@ impl Shared {
             .collect();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
         let rules = self.rules.load();
-        self.catalogue.store(Arc::new(Catalogue::build_with(version, &parts, &rules, &standing)));
+        let catalogue = Catalogue::build_with(version, &parts, &rules, &standing);
+        self.renamed.log(&catalogue);
+        self.catalogue.store(Arc::new(catalogue));
     }
 
     fn accept(&self, upstream: &Upstream) {

@@ -17,6 +17,7 @@ mod fault_table;
 mod faults;
 mod fleet;
 mod lent;
+mod names;
 mod offers;
 mod ping;
 mod registry;
