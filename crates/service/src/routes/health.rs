@@ -117,6 +117,9 @@ async fn report(gateway: &Gateway, context: &RequestContext, query: Option<&str>
         let row = |refused: &RefusedTool| json!({"tool": refused.name, "error": refused.problem.to_string()});
         report["refusedTools"] = refused.iter().map(row).collect();
     }
+    if let Some(problem) = gateway.fleet().memory_problem() {
+        report["memoryProblem"] = problem.into();
+    }
     let renamed: Vec<Value> = gateway.fleet().catalogue().renamed().map(describe_renamed).collect();
     if !renamed.is_empty() {
         report["renamedTools"] = renamed.into();
