@@ -16,9 +16,10 @@ while read -r line; do
     *) answer '{}';;
   esac
 done"#;
+    sandbox.write("server.sh", script);
     json!({
         "command": "/bin/sh",
-        "args": ["-c", script],
+        "args": [sandbox.path("server.sh")],
         "env": {"WORD": sandbox.path("word")},
         "protocol": "legacy",
         "connect": "eager",
