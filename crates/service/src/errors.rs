@@ -52,6 +52,8 @@ pub mod code {
     pub const REGISTRY_CONFLICT: &str = "REGISTRY_CONFLICT";
     /// No more tools can be registered.
     pub const REGISTRY_FULL: &str = "REGISTRY_FULL";
+    /// The definition that is to be accepted is another one by now, or none waits.
+    pub const DEFINITION_CHANGED: &str = "DEFINITION_CHANGED";
     /// The server wants to know something that the caller did not offer to answer.
     pub const INPUT_REQUIRED: &str = "INPUT_REQUIRED";
     /// What a server wanted to know came too late, or twice.

@@ -27,8 +27,9 @@ pub use catalogue::{
 pub use connection::{Asker, ConnectOptions, Connection, OutgoingRequest, Question, ServerEvent};
 pub use error::{CallError, ConnectError};
 pub use fleet::{
-    Answered, CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions,
-    InFlight, ResourceSubscription, UpstreamHealth, UpstreamState, watch_files,
+    AcceptError, AcceptFileError, Answered, CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet,
+    FleetEvent, FleetOptions, InFlight, ResourceSubscription, UpstreamHealth, UpstreamState, Withheld,
+    accept_in_file, watch_files, withheld_fingerprint, withheld_in_file,
 };
 pub use spec::{
     Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,

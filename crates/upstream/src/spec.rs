@@ -375,6 +375,8 @@ pub struct Limits {
     pub pages: usize,
     /// Entries of one listing.
     pub entries: usize,
+    /// Bytes of one listing, all pages with everything in them.
+    pub listing_bytes: usize,
 }
 
 impl Default for Limits {
@@ -385,6 +387,8 @@ impl Default for Limits {
             stderr_bytes: 16 << 10,
             pages: 1_000,
             entries: 20_000,
+            // The largest listing of the servers that we know has 0.7 MB.
+            listing_bytes: 32 << 20,
         }
     }
 }

@@ -18,6 +18,7 @@ mod serve;
 mod serve_end;
 mod serve_reload;
 mod servers;
+mod servers_accept;
 mod tokens;
 mod tools;
 mod transform;

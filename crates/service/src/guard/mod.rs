@@ -149,13 +149,19 @@ impl Guard {
             return Ok(Admitted::Answer(cors::preflight(&parts.headers)));
         }
         let access = passing.route.map_or(Access::Key, |(_, route)| route.access);
+        // What is an operator's business is everybody's who has a key, as long as nobody has an admin key.
+        let access = match access {
+            Access::Operator if self.admins.is_empty() => Access::Key,
+            Access::Operator => Access::Admin,
+            access => access,
+        };
         let (is_closed, known) = match access {
             Access::Open => (false, caller),
-            Access::Key => (!self.keys.is_empty(), caller),
+            Access::Key | Access::Operator => (!self.keys.is_empty(), caller),
             Access::Admin => {
                 if self.admins.is_empty() {
                     self.charge(&Payer::Peer(peer), passing)?;
-                    return Err(no_admins());
+                    return Err(no_admins(passing.route.map(|(_, route)| route.action)));
                 }
                 (true, admin)
             }
@@ -296,8 +302,14 @@ enum Admitted {
     Answer(Response),
 }
 
-fn no_admins() -> ApiError {
-    let message = "nobody may do this: no admin key is configured; see `adminKeys` in the configuration";
+fn no_admins(action: Option<Action>) -> ApiError {
+    let message = match action {
+        Some(Action::AcceptServer) => {
+            "nobody may do this: no admin key is configured; run `mcp-tool-gateway servers accept NAME FINGERPRINT` on the \
+             gateway's machine, or see `adminKeys` in the configuration"
+        }
+        _ => "nobody may do this: no admin key is configured; see `adminKeys` in the configuration",
+    };
     ApiError::new(StatusCode::FORBIDDEN, code::FORBIDDEN, message)
 }
 

@@ -34,6 +34,7 @@ pub(crate) struct ServerGauge {
     pub(crate) is_up: bool,
     pub(crate) in_flight: u64,
     pub(crate) restarts: u64,
+    pub(crate) refused_requests: u64,
 }
 
 /// Writes families of metrics.
@@ -270,6 +271,11 @@ fn write_gauges(text: &mut Text, gauges: &Gauges) {
     for server in &gauges.servers {
         text.sample("gateway_upstream_restarts_total", &[("server", &server.name)], server.restarts);
     }
+    let name = "gateway_upstream_requests_refused_total";
+    text.family(name, "counter", "Requests of the server that nobody could answer.");
+    for server in &gauges.servers {
+        text.sample(name, &[("server", &server.name)], server.refused_requests);
+    }
 }
 
 /// The memory of this process, where the system tells it.
@@ -344,8 +350,14 @@ mod tests {
         metrics.call("we \"ird\\\n", "tool}", Some("gemini"), None, Duration::from_millis(3));
         metrics.call("we \"ird\\\n", "tool}", None, Some("TIMEOUT"), Duration::from_secs(3));
         metrics.conversions(5, 1);
-        let server =
-            ServerGauge { name: "a".to_owned(), state: "connected", is_up: true, in_flight: 2, restarts: 3 };
+        let server = ServerGauge {
+            name: "a".to_owned(),
+            state: "connected",
+            is_up: true,
+            in_flight: 2,
+            restarts: 3,
+            refused_requests: 5,
+        };
         let gauges = Gauges { servers: vec![server], log_waiting: 4, ..Gauges::default() };
         let samples = parse(&metrics.prometheus(&gauges));
         let expected = [
@@ -364,6 +376,7 @@ mod tests {
             (r#"gateway_provider_calls_total{provider="gemini"}"#, 1.0),
             ("gateway_tools_quarantined_total", 1.0),
             (r#"gateway_upstream_restarts_total{server="a"}"#, 3.0),
+            (r#"gateway_upstream_requests_refused_total{server="a"}"#, 5.0),
             (r#"gateway_upstream_state{server="a",state="connected"}"#, 1.0),
             ("gateway_log_queue_depth", 4.0),
         ];

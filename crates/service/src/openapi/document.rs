@@ -73,7 +73,7 @@ fn operation(route: &Route) -> Value {
     }
     operation.insert("operationId".to_owned(), operation_id(route).into());
     let security = match route.access {
-        Access::Key => json!([{}, {"bearer": []}, {"apiKey": []}]),
+        Access::Key | Access::Operator => json!([{}, {"bearer": []}, {"apiKey": []}]),
         Access::Admin => json!([{"bearer": []}, {"apiKey": []}]),
         Access::Open => json!([]),
     };
@@ -153,7 +153,7 @@ fn responses(route: &Route) -> Map<String, Value> {
         route.answers.iter().map(|answer| (answer.status.to_string(), response(answer))).collect();
     let body = if route.body.is_some() { WITH_BODY } else { &[] };
     let keyed = match route.access {
-        Access::Key | Access::Admin => EVERYWHERE,
+        Access::Key | Access::Admin | Access::Operator => EVERYWHERE,
         Access::Open => EVERYWHERE.get(1..2).unwrap_or_default(),
     };
     for (status, description, codes) in keyed.iter().chain(body) {

@@ -78,6 +78,8 @@ pub(crate) enum Access {
     Key,
     /// Owners of an admin key, which has to be configured.
     Admin,
+    /// Owners of an admin key where one is configured, else owners of a key.
+    Operator,
     /// Everybody. A caller without a key is told no details.
     Open,
 }

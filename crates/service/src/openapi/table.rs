@@ -281,7 +281,9 @@ pub(crate) static ROUTES: &[Route] = &[
         path: "/servers/{name}/restart",
         tag: "Servers",
         summary: "End a server's connection and start it anew",
-        description: "Calls in flight finish first. A server that crashed too often is tried again.",
+        description: "Calls in flight finish first. A server that crashed too often is tried again. Needs an admin key where one is \
+                      configured.",
+        access: Access::Operator,
         parameters: &[NAME],
         answers: &[
             ok("It is connected again.", Content::Json("ServerAnswer", None)),
@@ -297,9 +299,29 @@ pub(crate) static ROUTES: &[Route] = &[
         path: "/servers/{name}/accept",
         tag: "Servers",
         summary: "Accept a server's changed tool definitions",
-        description: "Tools that were blocked because their definition changed can be called again.",
+        description: "`fingerprint` is that of one of the server's `changedDefinitions` as it was reviewed, or `changesFingerprint` for \
+                      all of them. Tools that were blocked can be called again. A definition that changed since is not accepted. Needs an \
+                      admin key; without one, `mcp-tool-gateway servers accept NAME FINGERPRINT` does it on the gateway's machine.",
+        access: Access::Admin,
         parameters: &[NAME],
-        answers: &[ok("They are accepted.", Content::Json("ServerAnswer", None)), NO_SUCH_SERVER],
+        body: Some(Body {
+            schema: "AcceptRequest",
+            examples: &[(
+                "one",
+                r#"{"fingerprint":"0d4f2b5a9c1e7788aa31f0c2b6d95e4f7a8b9c0d1e2f3a4b5c6d7e8f9a0b1c2d"}"#,
+            )],
+        }),
+        answers: &[
+            ok("They are accepted.", Content::Json("ServerAnswer", None)),
+            error(400, "The body names no fingerprint.", &["VALIDATION_ERROR"]),
+            error(403, "No admin key is configured.", &["FORBIDDEN"]),
+            NO_SUCH_SERVER,
+            error(
+                409,
+                "No changed definition has this fingerprint now; `server` shows those that wait.",
+                &["DEFINITION_CHANGED"],
+            ),
+        ],
         ..ROW
     },
     Route {

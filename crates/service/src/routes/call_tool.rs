@@ -271,7 +271,8 @@ fn find<'c>(
     name: &str,
 ) -> Result<&'c CatalogueTool, LookupError> {
     let implied = (server.is_none() && !name.starts_with("mcp__")).then(|| default_server(gateway));
-    let implied = implied.filter(|server| catalogue.get(server, name).is_some());
+    let implied =
+        implied.filter(|server| catalogue.get(server, name).is_some_and(|tool| tool.reserved_for.is_none()));
     catalogue.resolve(server.or(implied), name)
 }
 

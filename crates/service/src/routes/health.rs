@@ -11,7 +11,7 @@ use http::{StatusCode, Uri};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::servers::describe;
+use super::servers::{describe, describe_renamed};
 use crate::context::RequestContext;
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
@@ -116,6 +116,13 @@ async fn report(gateway: &Gateway, context: &RequestContext, query: Option<&str>
     if !refused.is_empty() {
         let row = |refused: &RefusedTool| json!({"tool": refused.name, "error": refused.problem.to_string()});
         report["refusedTools"] = refused.iter().map(row).collect();
+    }
+    if let Some(problem) = gateway.fleet().memory_problem() {
+        report["memoryProblem"] = problem.into();
+    }
+    let renamed: Vec<Value> = gateway.fleet().catalogue().renamed().map(describe_renamed).collect();
+    if !renamed.is_empty() {
+        report["renamedTools"] = renamed.into();
     }
     Ok(report)
 }

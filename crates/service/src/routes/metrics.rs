@@ -53,6 +53,7 @@ fn gauges(gateway: &Gateway) -> Gauges {
         is_up: health.ok,
         in_flight: count(health.in_flight),
         restarts: health.restarts,
+        refused_requests: health.refused_requests,
     });
     let log = gateway.log().status();
     Gauges {

@@ -2,8 +2,10 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
-use gateway_upstream::{CallError, UpstreamHealth, UpstreamId, UpstreamState};
+use bytes::Bytes;
+use gateway_upstream::{AcceptError, CallError, CatalogueTool, UpstreamHealth, UpstreamId, UpstreamState};
 use http::StatusCode;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::errors::{ApiError, ErrorStyle, classify, code, json_response};
@@ -11,7 +13,8 @@ use crate::gateway::Gateway;
 
 /// `GET /servers`.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
-    let servers: Vec<Value> = gateway.fleet().health().iter().map(describe).collect();
+    let servers: Vec<Value> =
+        gateway.fleet().health().iter().map(|health| reviewed(&gateway, health)).collect();
     json_response(StatusCode::OK, json!({"servers": servers}).to_string())
 }
 
@@ -30,13 +33,60 @@ pub(crate) async fn restart(State(gateway): State<Gateway>, Path(name): Path<Str
     answer(&gateway, &name, outcome)
 }
 
+/// The body of an acceptance.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Acceptance {
+    fingerprint: String,
+}
+
 /// `POST /servers/{name}/accept`.
-pub(crate) async fn accept(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
-    let outcome = gateway.fleet().accept_definitions(&name);
-    if outcome.is_ok() {
-        tracing::info!(server = name, "Changed definitions accepted.");
+pub(crate) async fn accept(
+    State(gateway): State<Gateway>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
+    let fleet = gateway.fleet();
+    let Some(health) = fleet.health_of(&name) else { return not_found(&gateway, &name).into_response() };
+    let Acceptance { fingerprint } = match serde_json::from_slice(&body) {
+        Ok(read) => read,
+        Err(error) => {
+            let message = format!(
+                "reading the body as {{\"fingerprint\": \"…\"}}: {error}; `changedDefinitions` of the server shows the fingerprints"
+            );
+            return ApiError::bad_request(message).into_response();
+        }
+    };
+    match fleet.accept_definitions(&name, &fingerprint) {
+        Ok(()) => {
+            tracing::info!(server = name, fingerprint, "Changed definitions accepted.");
+            answer(&gateway, &name, Ok(()))
+        }
+        Err(AcceptError::Stale { .. }) if health.changed_definitions.is_empty() => {
+            let message = format!("no definition of server `{name}` waits for somebody to accept it");
+            ApiError::new(StatusCode::CONFLICT, code::DEFINITION_CHANGED, message).into_response()
+        }
+        Err(error) => ApiError::new(StatusCode::CONFLICT, code::DEFINITION_CHANGED, error.to_string())
+            .with("server", reviewed(&gateway, &fleet.health_of(&name).unwrap_or(health)))
+            .into_response(),
     }
-    answer(&gateway, &name, outcome)
+}
+
+/// One server with the definitions that changed, as they are now.
+fn reviewed(gateway: &Gateway, health: &UpstreamHealth) -> Value {
+    let mut value = describe(health);
+    let catalogue = gateway.fleet().catalogue();
+    let rows = value.get_mut("changedDefinitions").and_then(Value::as_array_mut);
+    for row in rows.into_iter().flatten() {
+        let name = row.get("tool").and_then(Value::as_str).unwrap_or_default();
+        let tool = catalogue.get(health.id.as_str(), name);
+        // Only what the fingerprint beside it stands for.
+        let shown = tool.filter(|tool| row.get("fingerprint") == Some(&tool.fingerprint.hex().into()));
+        if let Some(tool) = shown {
+            row["definition"] = tool.definition.read().unwrap_or_default();
+        }
+    }
+    value
 }
 
 fn answer(gateway: &Gateway, name: &str, outcome: Result<(), CallError>) -> Response {
@@ -102,14 +152,33 @@ pub(super) fn describe(health: &UpstreamHealth) -> Value {
             let mut value = serde_json::to_value(&notice.change).unwrap_or_default();
             if let Some(members) = value.as_object_mut() {
                 members.insert("blocked".to_owned(), notice.blocked.into());
+                members.insert("fingerprint".to_owned(), notice.shown_fingerprint().into());
             }
             value
         })
         .collect();
     if !changed.is_empty() {
         add("changedDefinitions", changed.into());
+        add("changesFingerprint", health.changes_fingerprint().into());
+    }
+    if health.refused_requests > 0 {
+        add("refusedRequests", health.refused_requests.into());
     }
     Value::Object(members)
+}
+
+/// A tool whose own name is reserved for another server. Without `given` it is only reached by naming its server.
+pub(super) fn describe_renamed(tool: &CatalogueTool) -> Value {
+    let mut row = json!({
+        "server": tool.server.as_str(),
+        "tool": tool.name,
+        "wanted": tool.name,
+        "reservedFor": tool.reserved_for.as_ref().map(UpstreamId::as_str),
+    });
+    if tool.listed {
+        row["given"] = tool.public_name.clone().into();
+    }
+    row
 }
 
 /// The five words that clients know.

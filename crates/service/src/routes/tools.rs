@@ -75,6 +75,7 @@ pub(crate) async fn render(
                 more.push(("report", report(&gateway, &request).await?));
                 let lists = [
                     ("withheld", withheld(&gateway, &request)),
+                    ("renamed", renamed(&gateway, &request)),
                     ("missing", missing.iter().map(told).collect()),
                     ("warnings", warning.iter().map(|text| text.as_str().into()).collect()),
                 ];
@@ -177,6 +178,13 @@ fn withheld(gateway: &Gateway, request: &ListRequest) -> Vec<Value> {
     withheld
         .map(|(tool, reason)| json!({"server": tool.server.as_str(), "tool": tool.name, "reason": reason}))
         .collect()
+}
+
+/// The tools whose own names are reserved for another server.
+fn renamed(gateway: &Gateway, request: &ListRequest) -> Vec<Value> {
+    let (catalogue, wanted) = (gateway.fleet().catalogue(), request.scope.ids());
+    let is_wanted = |tool: &&CatalogueTool| wanted.is_empty() || wanted.contains(&tool.server);
+    catalogue.renamed().filter(is_wanted).map(super::servers::describe_renamed).collect()
 }
 
 /// The resources and templates of the servers that a request is about, each below its server's name and state.

@@ -18,6 +18,7 @@ mod listings;
 mod lists;
 mod logs;
 mod mcp;
+mod names;
 mod odd_results;
 mod operations;
 mod registry;

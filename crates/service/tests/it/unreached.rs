@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use gateway_service::Secret;
 use gateway_testkit::{Fault, Fixture, count_lines, eventually};
 use gateway_upstream::{
     Approval, Endpoint, Fallback, FallbackOn, HttpMode, OnDefinitionChange, UpstreamId, UpstreamSpec,
@@ -326,7 +327,10 @@ async fn a_list_of_several_servers_names_those_that_are_missing() {
 async fn a_blocked_tool_is_not_listed_and_its_calls_are_told_why() {
     let mut spec = fixture("bad", &Fixture::stdio().mode(Fault::ChangedDefinition));
     spec.tools.on_definition_change = OnDefinitionChange::Block;
-    let service = Service::with_servers(vec![spec], |_| {}).await;
+    let service = Service::with_servers(vec![spec], |config| {
+        config.admin_keys.insert("root".to_owned(), Secret::new("admin-key"));
+    })
+    .await;
     let body = r#"{"server":"bad","tool":"add","arguments":{"a":1,"b":2}}"#;
     assert_eq!(service.post("/call_tool", body).await.status, 200);
     let tag = service.get("/tools").await.header("etag").unwrap().to_owned();
@@ -372,6 +376,33 @@ async fn a_blocked_tool_is_not_listed_and_its_calls_are_told_why() {
         service.post("/execute?mode=search", &json!({"provider": "openai", "call": found}).to_string()).await;
     assert_eq!(found.code(), "FORBIDDEN", "{}", found.body);
 
-    assert_eq!(service.post("/servers/bad/accept", "{}").await.status, 200);
+    let accept = async |key: &str, fingerprint: &str| {
+        let headers = format!("content-type: application/json\r\nx-api-key: {key}\r\n");
+        let body = json!({"fingerprint": fingerprint}).to_string();
+        service.send("POST", "/servers/bad/accept", &headers, &body).await
+    };
+    let row = &service.get("/servers").await.json()["servers"][0];
+    let changed = &row["changedDefinitions"][0];
+    let reviewed = changed["fingerprint"].as_str().unwrap();
+    assert_eq!(
+        (&changed["tool"], &changed["change"], &changed["blocked"], reviewed.len()),
+        (&json!("add"), &json!("changed"), &json!(true), 64)
+    );
+    assert!(changed["definition"].to_string().contains("stranger"), "{changed}");
+    for key in ["", "other-key"] {
+        assert_eq!(accept(key, reviewed).await.status, 401);
+    }
+    let other = accept("admin-key", &"0".repeat(64)).await;
+    assert_eq!((other.status, other.code().as_str()), (409, "DEFINITION_CHANGED"), "{}", other.body);
+    assert_eq!(other.json()["server"]["changedDefinitions"][0]["fingerprint"], reviewed, "{}", other.body);
+    let headers = "content-type: application/json\r\nx-api-key: admin-key\r\n";
+    assert_eq!(service.send("POST", "/servers/bad/accept", headers, "{}").await.status, 400);
+    assert!(!service.get("/tools").await.body.contains("stranger"), "nothing was accepted");
+    assert_eq!(accept("admin-key", reviewed).await.status, 200);
     assert!(service.get("/tools").await.body.contains("stranger"));
+    let none = accept("admin-key", reviewed).await;
+    assert_eq!((none.status, none.code().as_str()), (409, "DEFINITION_CHANGED"), "{}", none.body);
+    // An operator's business, once somebody is one.
+    assert_eq!(service.post("/servers/bad/restart", "").await.status, 401);
+    assert_eq!(service.send("POST", "/servers/bad/restart", headers, "").await.status, 200);
 }

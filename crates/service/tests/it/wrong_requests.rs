@@ -47,7 +47,7 @@ const CASES: &[Case] = &[
     Case { method: "GET", target: "/tools/gemini?server=x", headers: "", body: "", status: 400, code: "SERVER_NOT_FOUND", text: "Unknown server: x. Available servers: demo, off" },
     Case { method: "GET", target: "/logs?server=x", headers: "", body: "", status: 400, code: "SERVER_NOT_FOUND", text: "Unknown server: x. Available servers: demo, off" },
     Case { method: "POST", target: "/servers/x/restart", headers: "", body: "", status: 404, code: "SERVER_NOT_FOUND", text: "Unknown server: x. Available servers: demo, off" },
-    Case { method: "POST", target: "/servers/x/accept", headers: "", body: "", status: 404, code: "SERVER_NOT_FOUND", text: "Unknown server: x" },
+    Case { method: "POST", target: "/servers/x/accept", headers: "", body: "", status: 403, code: "FORBIDDEN", text: "run `mcp-tool-gateway servers accept NAME FINGERPRINT` on the gateway's machine" },
     Case { method: "POST", target: "/servers/off/connect", headers: "", body: "", status: 409, code: "CONNECTION_ERROR", text: "disabled" },
     Case { method: "POST", target: "/call_tool", headers: JSON, body: r#"{"server":"x","tool":"add","arguments":{}}"#, status: 400, code: "SERVER_NOT_FOUND", text: "Unknown server: x. Available servers: demo, off" },
     Case { method: "POST", target: "/call_tool", headers: JSON, body: r#"{"server":"demo","tool":"nothing","arguments":{}}"#, status: 400, code: "TOOL_NOT_FOUND", text: "nothing" },

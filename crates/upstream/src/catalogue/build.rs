@@ -6,8 +6,8 @@ use std::sync::Arc;
 use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject, header_parameters};
 use serde_json::{Map, Value};
 
-use super::lookup::canonical_splits;
 use super::pattern::{any_matches, matching};
+use super::reserved::Reserved;
 use super::view::{self, Labels};
 use super::{
     Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, Fingerprint, Importance,
@@ -22,6 +22,8 @@ pub(crate) struct Standing {
     pub(crate) lent: BTreeMap<UpstreamId, Arc<UpstreamSpec>>,
     /// Tools that are in no list, by upstream, each with the reason.
     pub(crate) withheld: BTreeMap<UpstreamId, BTreeMap<String, String>>,
+    /// Upstreams that are not there yet, and whose names nobody else may take.
+    pub(crate) reserved: Vec<UpstreamId>,
 }
 
 pub(super) fn build(
@@ -38,7 +40,11 @@ pub(super) fn build(
         take_listing(part, standing, &mut tools, &mut left_out);
     }
     let configured = Configured::of(parts, &rules.order);
-    let clashes = give_names(&configured, rules.clash, &mut tools);
+    let reserved = Reserved::of(parts.iter().map(|part| part.spec), standing.reserved.iter());
+    for tool in &mut tools {
+        tool.reserved_for = reserved.other_owner(&tool.name, &tool.server).cloned();
+    }
+    let clashes = give_names(&configured, &reserved, rules.clash, &mut tools);
     let mut servers: Vec<UpstreamId> = parts.iter().map(|part| part.spec.id.clone()).collect();
     servers.sort_unstable();
     let (by_server, by_name, by_public_name) = indexes(&tools);
@@ -51,6 +57,7 @@ pub(super) fn build(
         groups: rules.groups.clone(),
         clashes,
         left_out,
+        reserved,
         tools,
     }
 }
@@ -153,6 +160,7 @@ fn read_tool(
         injected: injected(&rules.injected, &name),
         title: labels.title,
         lent_by: None,
+        reserved_for: None,
         withheld: None,
         header_parameters,
         public_name: name.clone(),
@@ -225,15 +233,6 @@ impl<'a> Configured<'a> {
             .is_some_and(|prefix| !prefix.is_empty())
     }
 
-    /// Whether a tool calls itself as the tool of another upstream is called everywhere. Whoever takes that name takes the
-    /// calls of the other, also before it is listed.
-    fn is_disguised(&self, tool: &CatalogueTool) -> bool {
-        let is_another = |name: &str| {
-            name != tool.server.as_str() && self.specs.keys().any(|known| known.as_str() == name)
-        };
-        canonical_splits(&tool.name, is_another).next().is_some()
-    }
-
     /// `<prefix>__<tool>`. The prefix has only characters that MCP allows in the name of a tool.
     fn prefixed(&self, tool: &CatalogueTool) -> String {
         let configured = self.specs.get(&tool.server).and_then(|(_, spec)| spec.prefix.as_deref());
@@ -246,12 +245,18 @@ impl<'a> Configured<'a> {
 }
 
 /// Gives every tool its public name.
-fn give_names(configured: &Configured<'_>, policy: ClashPolicy, tools: &mut [CatalogueTool]) -> Vec<Clash> {
+fn give_names(
+    configured: &Configured<'_>,
+    reserved: &Reserved,
+    policy: ClashPolicy,
+    tools: &mut [CatalogueTool],
+) -> Vec<Clash> {
     let needs_prefix =
-        |tool: &&mut CatalogueTool| configured.is_always_prefixed(tool) || configured.is_disguised(tool);
+        |tool: &&mut CatalogueTool| configured.is_always_prefixed(tool) || tool.reserved_for.is_some();
     for tool in tools.iter_mut().filter(needs_prefix) {
         tool.public_name = configured.prefixed(tool);
     }
+    unlist_reserved(reserved, tools);
     step_back(configured, policy, tools);
     let mut clashes = Vec::new();
     for (name, places) in wanted_twice(tools, configured) {
@@ -270,6 +275,7 @@ fn give_names(configured: &Configured<'_>, policy: ClashPolicy, tools: &mut [Cat
             }
         }
     }
+    unlist_reserved(reserved, tools);
     // A name with a prefix can meet another tool's own name. Prefixing again would not end, so nobody has it.
     for (name, places) in wanted_twice(tools, configured) {
         clashes.push(clash(&name, &places, tools, ClashOutcome::NotListed));
@@ -280,6 +286,16 @@ fn give_names(configured: &Configured<'_>, policy: ClashPolicy, tools: &mut [Cat
         }
     }
     clashes
+}
+
+/// With its prefix in front, a name can still begin as those of a server with a longer name do.
+fn unlist_reserved(reserved: &Reserved, tools: &mut [CatalogueTool]) {
+    for tool in tools.iter_mut().filter(|tool| tool.listed) {
+        if let Some(owner) = reserved.other_owner(&tool.public_name, &tool.server) {
+            tool.reserved_for = Some(owner.clone());
+            unlist(tool);
+        }
+    }
 }
 
 /// Lets lent tools make room for tools that are there: whoever cannot be reached changes no name of another.

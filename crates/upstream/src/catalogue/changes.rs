@@ -33,6 +33,8 @@ pub enum DefinitionChangeKind {
         /// Which parts of it.
         parts: Vec<DefinitionPart>,
     },
+    /// Nobody knows whether it changed, because what was remembered of its upstream is lost.
+    Unverified,
 }
 
 /// A part of a definition.
@@ -55,6 +57,9 @@ impl fmt::Display for DefinitionChange {
         match kind {
             DefinitionChangeKind::Added => write!(formatter, "tool `{tool}` is new"),
             DefinitionChangeKind::Removed => write!(formatter, "tool `{tool}` is gone"),
+            DefinitionChangeKind::Unverified => {
+                write!(formatter, "tool `{tool}` cannot be compared: its earlier definition is lost")
+            }
             DefinitionChangeKind::Changed { parts } => {
                 let parts: Vec<&str> = parts.iter().map(|part| part.name()).collect();
                 write!(formatter, "tool `{tool}` changed its {}", parts.join(", "))

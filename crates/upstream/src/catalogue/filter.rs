@@ -37,7 +37,8 @@ impl ToolFilter {
             && (tool.listed || is_named)
             && either(&self.servers, &|pattern| matches(pattern, tool.server.as_str()))
             && either(&self.names, &|pattern| {
-                matches(pattern, &tool.public_name) || matches(pattern, &tool.name)
+                let is_own = is_named || tool.reserved_for.is_none();
+                matches(pattern, &tool.public_name) || is_own && matches(pattern, &tool.name)
             })
             && either(&self.categories, &|pattern| {
                 tool.category.as_deref().is_some_and(|category| matches(pattern, category))
@@ -63,7 +64,8 @@ impl ToolGroup {
     fn holds(&self, tool: &CatalogueTool) -> bool {
         any_matches(&self.servers, tool.server.as_str())
             || any_matches(&self.tools, &tool.public_name)
-            || any_matches(&self.tools, &tool.name)
+            // Who writes another server's name means that server.
+            || tool.reserved_for.is_none() && any_matches(&self.tools, &tool.name)
             || self.tools.iter().any(|pattern| pattern.starts_with("mcp__"))
                 && any_matches(&self.tools, &tool.canonical_name())
             || self.tags.iter().any(|tag| tool.tags.iter().any(|found| **found == **tag))

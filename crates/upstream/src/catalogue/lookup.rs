@@ -46,6 +46,14 @@ fn unknown_tool(server: Option<&str>, tool: &str, reason: Option<&str>) -> Strin
     }
 }
 
+fn reserved_name(owner: &UpstreamId, name: &str) -> LookupError {
+    LookupError::UnknownTool {
+        server: Some(owner.to_string()),
+        tool: name.to_owned(),
+        reason: Some("names that begin so are reserved for its own tools".to_owned()),
+    }
+}
+
 fn ambiguous(name: &str, tools: &[&CatalogueTool]) -> LookupError {
     let canonical: Vec<String> = tools.iter().map(|tool| tool.canonical_name()).collect();
     // Two tools can have one canonical name; then only the server tells them apart.
@@ -123,6 +131,12 @@ impl Catalogue {
             }
             if canonical.is_empty() {
                 found = self.named(name);
+                // The name of another server's tool leads there or nowhere.
+                let owner = found.iter().find_map(|tool| self.reserved.other_owner(name, &tool.server));
+                found.retain(|tool| self.reserved.other_owner(name, &tool.server).is_none());
+                if let (Some(owner), true) = (owner, found.is_empty()) {
+                    return Err(reserved_name(owner, name));
+                }
             }
         }
         match (found.as_slice(), canonical.first()) {

@@ -4,7 +4,8 @@
 //! configure one server see the names they know. What happens otherwise is the [`ClashPolicy`]. An upstream with a
 //! configured prefix carries it always, so its names do not depend on who else is configured. Three more ways lead to
 //! every tool, whatever its public name: its upstream and its name, `mcp__<upstream>__<tool>`, and its bare name where
-//! that is unique. A tool that calls itself `mcp__<another upstream>__…` gets its prefix, so that it takes nobody's calls.
+//! that is unique. Names that begin as those of another upstream do are reserved for that one: a tool with such a name
+//! gets its own upstream's prefix, so that it takes nobody's calls.
 //!
 //! Order. Tools are sorted by the upstream's id, then stand as the upstream listed them, so that the same tools give the
 //! same bytes on every start.
@@ -17,6 +18,7 @@ mod filter;
 mod fingerprint;
 mod lookup;
 pub(crate) mod pattern;
+mod reserved;
 mod view;
 
 use std::collections::BTreeMap;
@@ -84,6 +86,7 @@ pub struct Catalogue {
     groups: BTreeMap<String, ToolGroup>,
     clashes: Vec<Clash>,
     left_out: Vec<LeftOut>,
+    reserved: reserved::Reserved,
 }
 
 impl Catalogue {
@@ -125,6 +128,11 @@ impl Catalogue {
     /// Names that more than one upstream has.
     pub fn clashes(&self) -> &[Clash] {
         &self.clashes
+    }
+
+    /// Tools whose own names are reserved for another upstream, so that they are published under another one, or not at all.
+    pub fn renamed(&self) -> impl Iterator<Item = &CatalogueTool> {
+        self.tools.iter().filter(|tool| tool.reserved_for.is_some())
     }
 
     /// What was not taken, and why.
@@ -189,6 +197,9 @@ pub struct CatalogueTool {
     pub withheld: Option<Box<str>>,
     /// Whose definition it is, where its own upstream was never reached: that one takes its calls over.
     pub lent_by: Option<UpstreamId>,
+    /// The other upstream that its name is reserved for. It has its prefix then, and its own name does not lead to it
+    /// unless its upstream is named.
+    pub reserved_for: Option<UpstreamId>,
     /// Parameters that are mirrored into headers.
     pub header_parameters: Vec<HeaderParameter>,
 }

@@ -227,6 +227,7 @@ pub(super) const LIMITS: &[Field] = &[
     field("stderrBytes", Shape::Bytes, "Bytes of standard error that are kept."),
     field("pages", Shape::Whole(1, 1_000_000), "Pages of one listing."),
     field("entries", Shape::Whole(1, 10_000_000), "Entries of one listing."),
+    field("listingBytes", Shape::Bytes, "Bytes of one listing, all pages together."),
 ];
 
 pub(super) const TOOLS: &[Field] = &[

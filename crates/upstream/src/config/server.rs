@@ -349,6 +349,7 @@ fn limits(reader: &Reader<'_>) -> Limits {
     limits.stderr_bytes = reader.bytes("stderrBytes").unwrap_or(limits.stderr_bytes);
     limits.pages = count("pages", 1_000_000).unwrap_or(limits.pages);
     limits.entries = count("entries", 10_000_000).unwrap_or(limits.entries);
+    limits.listing_bytes = reader.bytes("listingBytes").unwrap_or(limits.listing_bytes);
     limits
 }
 

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ServerEvent;
 use super::asking::Asker;
+use super::refusals::Refusals;
 
 /// The notifications that must not be lost, because nothing else would tell that a list is old.
 const CHANGES: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
@@ -29,10 +30,14 @@ pub(super) struct EventSink {
     wake: Notify,
     /// The requests of the server that nobody has answered yet, by the text of their ids.
     open: Arc<Open>,
+    refusals: Arc<Refusals>,
 }
 
 /// Requests of a server that it may take back.
 type Open = Mutex<HashMap<Box<str>, Arc<CancellationToken>>>;
+
+/// How much of the name of a method is kept for the log.
+const METHOD_BYTES: usize = 400;
 
 /// What a message of the server asks us to do.
 #[derive(Debug)]
@@ -47,6 +52,8 @@ pub(super) enum Reaction {
 #[derive(Debug)]
 pub(super) struct Unanswered {
     id: RawJson,
+    method: Box<str>,
+    refusals: Arc<Refusals>,
     answer: oneshot::Receiver<Result<RawJson, RpcError>>,
     withdrawn: Arc<CancellationToken>,
     open: Arc<Open>,
@@ -62,6 +69,16 @@ impl Drop for Unanswered {
     }
 }
 
+impl Reaction {
+    /// Gives no answer: the server asks faster than it takes answers.
+    pub(super) fn leave(self) {
+        match self {
+            Self::Await(unanswered) => unanswered.refusals.note(&unanswered.method),
+            Self::Send(_) => {}
+        }
+    }
+}
+
 impl Unanswered {
     /// Waits for the answer and writes it; there is none where the server took its request back.
     pub(super) async fn written(mut self, longest: Duration) -> Option<Vec<u8>> {
@@ -72,6 +89,9 @@ impl Unanswered {
             Ok(Err(_)) => Err(RpcError::new(code::METHOD_NOT_FOUND, "the client does not offer this method")),
             Err(_) => Err(RpcError::new(code::INTERNAL_ERROR, "the client gave no answer in time")),
         };
+        if matches!(&outcome, Err(error) if error.code == code::METHOD_NOT_FOUND) {
+            self.refusals.note(&self.method);
+        }
         let mut out = Vec::new();
         match outcome {
             Ok(result) => write_response(&mut out, &self.id, &result),
@@ -84,8 +104,9 @@ impl Unanswered {
 }
 
 impl EventSink {
-    pub(super) fn new(sender: mpsc::Sender<ServerEvent>) -> Self {
-        Self { sender, missed: AtomicU8::new(0), wake: Notify::new(), open: Arc::default() }
+    pub(super) fn new(sender: mpsc::Sender<ServerEvent>, refusals: Refusals) -> Self {
+        let (missed, wake, open) = (AtomicU8::new(0), Notify::new(), Arc::default());
+        Self { sender, missed, wake, open, refusals: Arc::new(refusals) }
     }
 
     /// Takes a notification that belongs to no call.
@@ -136,6 +157,8 @@ impl EventSink {
             write_response(&mut out, &id, &RawJson::empty_object());
             return Reaction::Send(out);
         }
+        let end = request.method.floor_char_boundary(METHOD_BYTES);
+        let method = request.method.get(..end).unwrap_or_default().into();
         let (answer, receiver) = oneshot::channel();
         let withdrawn = Arc::new(CancellationToken::new());
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,7 +169,8 @@ impl EventSink {
             // Where the channel is full or closed, the sender of the answer is dropped, and that refuses the request.
             None => drop(self.sender.try_send(ServerEvent::Request { request, answer })),
         }
-        Reaction::Await(Unanswered { id, answer: receiver, withdrawn, open: Arc::clone(&self.open) })
+        let (open, refusals) = (Arc::clone(&self.open), Arc::clone(&self.refusals));
+        Reaction::Await(Unanswered { id, method, refusals, answer: receiver, withdrawn, open })
     }
 
     /// Delivers missed changes for ever. Somebody who belongs to the connection has to poll it.
@@ -198,7 +222,8 @@ mod tests {
     #[test]
     fn only_changed_lists_are_kept_for_later() {
         let (events, mut receiver) = mpsc::channel(1);
-        let sink = EventSink::new(events);
+        let refusals = Refusals::new(crate::spec::UpstreamId::new("up"), Arc::default());
+        let sink = EventSink::new(events, refusals);
         let delivering = sink.keep_delivering();
         tokio::pin!(delivering);
         let mut next = || match receiver.try_recv() {

@@ -12,6 +12,7 @@ mod http;
 mod local;
 mod owner;
 mod process;
+mod refusals;
 mod router;
 mod sse;
 mod status;
@@ -20,6 +21,7 @@ mod tasks;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use gateway_protocol::{
@@ -38,6 +40,7 @@ use self::http::HttpChannel;
 use self::local::LocalChannel;
 use self::owner::StreamChannel;
 pub(crate) use self::process::{Process, Program};
+use self::refusals::Refusals;
 use self::status::Status;
 use self::tasks::Tasks;
 use crate::builtin::registry::Registry;
@@ -57,6 +60,8 @@ pub struct ConnectOptions {
     pub events: mpsc::Sender<ServerEvent>,
     /// The tools of an upstream that is the registry.
     pub registry: Registry,
+    /// Counts the requests of the server that were refused.
+    pub refused: Arc<AtomicU64>,
 }
 
 /// Something that the server sent of its own accord.
@@ -169,7 +174,8 @@ impl Connection {
         const SLACK: Duration = Duration::from_millis(500);
         let until = Instant::now() + spec.timeouts.connect;
         let who = Introduction { client: options.client, capabilities: options.capabilities };
-        let events = Arc::new(EventSink::new(options.events));
+        let refusals = Refusals::new(spec.id.clone(), options.refused);
+        let events = Arc::new(EventSink::new(options.events, refusals));
         let opening = Opening::of(
             spec.protocol,
             options.remembered.as_ref(),

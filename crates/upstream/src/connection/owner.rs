@@ -351,7 +351,7 @@ impl Owner {
                                     answers.push(unanswered.written(longest_answer));
                                 }
                                 // Dropped: a server that asks without end gets no answers.
-                                Reaction::Await(_) => {}
+                                excess @ Reaction::Await(_) => excess.leave(),
                             }
                         }
                     }

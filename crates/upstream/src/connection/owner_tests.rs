@@ -6,6 +6,7 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::connection::call::{AsksProgress, CallKind, Deadline};
 use crate::connection::events::EventSink;
+use crate::connection::refusals::Refusals;
 
 const LIMIT: usize = 10_000;
 
@@ -26,7 +27,8 @@ impl Peer {
         let status = Arc::new(Status::new(1_000, None));
         let (events, _) = mpsc::channel(4);
         let (channel, inbox) = channel(&upstream, &status);
-        let events = Arc::new(EventSink::new(events));
+        let refusals = Refusals::new(upstream.clone(), Arc::default());
+        let events = Arc::new(EventSink::new(events, refusals));
         let router = Router::new(upstream, LIMIT, events, Arc::clone(&status));
         let (ours, theirs) = duplex(4 * 1024);
         let (reader, writer) = split(theirs);

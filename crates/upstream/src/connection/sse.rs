@@ -221,7 +221,7 @@ impl Carrier {
                     Reaction::Await(unanswered) if answers.len() < ON_THEIR_WAY => {
                         answers.push(unanswered.written(*longest_answer));
                     }
-                    Reaction::Send(_) | Reaction::Await(_) => {}
+                    excess @ (Reaction::Send(_) | Reaction::Await(_)) => excess.leave(),
                 }
             }
         }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use gateway_protocol::Era;
 
+use super::memory::{fingerprint_of_all, shown_fingerprint};
 use crate::catalogue::DefinitionChange;
 use crate::spec::UpstreamId;
 
@@ -88,6 +89,8 @@ pub struct UpstreamHealth {
     pub stderr: String,
     /// Definitions that are others than they were.
     pub changed_definitions: Vec<DefinitionNotice>,
+    /// Requests of the server that were refused, since the gateway runs.
+    pub refused_requests: u64,
 }
 
 /// A definition that is another than it was.
@@ -97,4 +100,22 @@ pub struct DefinitionNotice {
     pub change: DefinitionChange,
     /// Whether calls are refused until somebody accepts it.
     pub blocked: bool,
+    /// What the definition is known by now.
+    pub fingerprint: String,
+}
+
+impl DefinitionNotice {
+    /// The fingerprint as it is shown to people and sent back by them.
+    pub fn shown_fingerprint(&self) -> &str {
+        shown_fingerprint(&self.fingerprint)
+    }
+}
+
+impl UpstreamHealth {
+    /// One fingerprint for all definitions that changed; absent where none did.
+    pub fn changes_fingerprint(&self) -> Option<String> {
+        let notices = self.changed_definitions.iter();
+        let tools = notices.map(|notice| (notice.change.tool.as_str(), notice.fingerprint.as_str()));
+        (!self.changed_definitions.is_empty()).then(|| fingerprint_of_all(tools))
+    }
 }

@@ -1,8 +1,10 @@
 //! Reading an upstream's whole list of tools.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
+use bytes::BytesMut;
 use gateway_protocol::{ListKind, RawJson, code, parse_list};
 
 use crate::connection::{Connection, OutgoingRequest};
@@ -26,8 +28,30 @@ pub(super) enum ListError {
     CursorRepeated { page: usize },
     #[error("MCP_PAGINATION_LIMIT_EXCEEDED: more than {limit} {what}")]
     LimitExceeded { limit: usize, what: &'static str },
+    #[error(
+        "MCP_LISTING_TOO_LARGE: more than {limit} bytes of {what} in one listing, by page {page}; \
+         `limits.listingBytes` of the server sets the bound"
+    )]
+    TooLarge { limit: usize, what: &'static str, page: usize },
+    #[error(
+        "MCP_PAGINATION_CURSOR_TOO_LARGE: the cursor of page {page} has {bytes} bytes, at most {CURSOR_BYTES} are taken"
+    )]
+    CursorTooLarge { page: usize, bytes: usize },
     #[error("listing took more than {waited:?}")]
     Timeout { waited: Duration },
+}
+
+/// Bytes of one cursor. It is sent back with the next request.
+const CURSOR_BYTES: usize = 64 << 10;
+
+impl ListError {
+    /// Whether the server sent more than is taken. The next attempt will hardly end otherwise, and costs as much.
+    pub(super) fn is_excess(&self) -> bool {
+        match self {
+            Self::LimitExceeded { .. } | Self::TooLarge { .. } | Self::CursorTooLarge { .. } => true,
+            Self::Page { .. } | Self::CursorRepeated { .. } | Self::Timeout { .. } => false,
+        }
+    }
 }
 
 /// Reads all pages.
@@ -48,8 +72,10 @@ async fn pages(
     timeouts: &Timeouts,
     limits: &Limits,
 ) -> Result<Listing, ListError> {
-    let mut entries = Vec::new();
-    let mut seen = HashSet::new();
+    let mut entries: Vec<RawJson> = Vec::new();
+    // Digests: cursors of a thousand pages would take as much memory as the list.
+    let (mut seen, digest) = (HashSet::new(), RandomState::new());
+    let mut received = 0_usize;
     let mut cursor: Option<String> = None;
     let mut ttl: Option<Duration> = None;
     for page_number in 1.. {
@@ -71,19 +97,42 @@ async fn pages(
             }
             Err(error) => return Err(failed(error.to_string())),
         };
+        received = received.saturating_add(result.as_str().len());
+        if received > limits.listing_bytes {
+            let (limit, what) = (limits.listing_bytes, kind.member());
+            return Err(ListError::TooLarge { limit, what, page: page_number });
+        }
         let page = parse_list(kind, &result).map_err(|error| failed(error.to_string()))?;
-        entries.extend(page.entries);
-        if entries.len() > limits.entries {
+        if entries.len() + page.entries.len() > limits.entries {
             return Err(ListError::LimitExceeded { limit: limits.entries, what: kind.member() });
         }
+        entries.extend(detached(&page.entries).map_err(&failed)?);
         if let Some(page_ttl) = page.ttl_ms.map(Duration::from_millis) {
             ttl = Some(ttl.map_or(page_ttl, |ttl| ttl.min(page_ttl)));
         }
         let Some(next) = page.next_cursor else { break };
-        if !seen.insert(next.clone()) {
+        if next.len() > CURSOR_BYTES {
+            return Err(ListError::CursorTooLarge { page: page_number, bytes: next.len() });
+        }
+        if !seen.insert(digest.hash_one(&next)) {
             return Err(ListError::CursorRepeated { page: page_number });
         }
         cursor = Some(next);
     }
     Ok(Listing { entries, ttl })
+}
+
+/// The entries of a page in memory of their own. As they came, they share the memory of the whole message, with everything
+/// in it that is not counted.
+fn detached(entries: &[RawJson]) -> Result<Vec<RawJson>, String> {
+    let mut text = BytesMut::with_capacity(entries.iter().map(|entry| entry.as_str().len()).sum());
+    for entry in entries {
+        text.extend_from_slice(entry.as_str().as_bytes());
+    }
+    let mut text = text.freeze();
+    let copy = |entry: &RawJson| {
+        let copied = text.split_to(entry.as_str().len());
+        RawJson::parse(copied).map_err(|error| error.to_string())
+    };
+    entries.iter().map(copy).collect()
 }

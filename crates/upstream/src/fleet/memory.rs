@@ -1,34 +1,51 @@
 //! What is remembered of upstreams between runs: eras, so that no probe is needed, and fingerprints of definitions.
+//!
+//! Several processes may share the file: each change is made under a lock, to what the file holds at that moment. So an
+//! acceptance that somebody else writes is never overwritten.
 
-use std::collections::BTreeMap;
+mod file;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use gateway_protocol::{Era, is_modern};
+use gateway_protocol::{Era, RawJson, is_modern};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 
 use crate::spec::{Endpoint, UpstreamSpec};
 
+pub use file::{AcceptFileError, accept_in_file, withheld_in_file};
+
+/// Bytes of a withheld definition that are kept for review.
+const REVIEWED_BYTES: usize = 64 << 10;
+
 /// The memory; shared by all supervisors.
 #[derive(Debug)]
 pub(super) struct Memory {
     path: Option<PathBuf>,
-    kept: Mutex<Kept>,
+    state: Mutex<State>,
     /// Held while the file is written, so that a newer text never makes room for an older one.
     writing: Mutex<()>,
+    problem: Option<String>,
 }
 
+#[derive(Debug, Default)]
+struct State {
+    kept: Kept,
+    /// The upstreams whose entries the file does not have yet.
+    dirty: BTreeSet<String>,
+}
+
+/// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
     #[serde(default)]
     upstreams: BTreeMap<String, OfUpstream>,
-    #[serde(skip)]
-    dirty: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct OfUpstream {
     /// What it was reached by; another program under the same name starts afresh.
     #[serde(default)]
@@ -37,21 +54,115 @@ struct OfUpstream {
     version: Option<String>,
     #[serde(default)]
     fingerprints: BTreeMap<String, String>,
+    /// Tools that wait for somebody to accept them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    withheld: BTreeMap<String, Withheld>,
+    /// What was remembered of it is lost, so that nobody can say whether its tools are what they were.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unverified: bool,
+}
+
+/// A definition that waits for somebody to accept it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Withheld {
+    /// What it is known by.
+    pub fingerprint: String,
+    /// What changed, for people.
+    pub change: String,
+    /// The definition, unless it is very long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<RawJson>,
+}
+
+impl Withheld {
+    pub(super) fn new(fingerprint: &str, change: String, definition: Option<&RawJson>) -> Self {
+        let definition = definition.filter(|text| text.as_str().len() <= REVIEWED_BYTES).cloned();
+        Self { fingerprint: fingerprint.to_owned(), change, definition }
+    }
+
+    /// The fingerprint as people see it and send it back.
+    pub fn shown_fingerprint(&self) -> &str {
+        shown_fingerprint(&self.fingerprint)
+    }
+}
+
+/// One fingerprint for all definitions that wait.
+pub fn withheld_fingerprint(withheld: &BTreeMap<String, Withheld>) -> String {
+    fingerprint_of_all(withheld.iter().map(|(tool, one)| (tool.as_str(), one.fingerprint.as_str())))
+}
+
+/// What one listing showed.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) fingerprints: BTreeMap<String, String>,
+    pub(super) withheld: BTreeMap<String, Withheld>,
+    pub(super) unverified: bool,
+}
+
+impl OfUpstream {
+    /// Takes over what somebody else accepted.
+    fn adopt(&mut self, other: &Self) -> bool {
+        if other.endpoint != self.endpoint {
+            return false;
+        }
+        let is_accepted = |tool: &String, withheld: &mut Withheld| {
+            other.fingerprints.get(tool) == Some(&withheld.fingerprint)
+        };
+        let accepted: Vec<_> = self.withheld.extract_if(.., is_accepted).collect();
+        let is_any = !accepted.is_empty();
+        self.fingerprints.extend(accepted.into_iter().map(|(tool, withheld)| (tool, withheld.fingerprint)));
+        self.unverified &= !(is_any && self.withheld.is_empty());
+        is_any
+    }
 }
 
 impl Memory {
-    pub(super) fn open(path: Option<&Path>) -> Self {
-        let kept = path.and_then(|path| match std::fs::read(path) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map_err(|error| warn!(path = %path.display(), %error, "Memory of upstreams is unreadable, starting afresh."))
-                .ok(),
-            Err(_) => None,
-        });
-        Self {
-            path: path.map(Path::to_owned),
-            kept: Mutex::new(kept.unwrap_or_default()),
-            writing: Mutex::default(),
+    /// Reads the file. One that cannot be read is moved aside; then all of `specs` are unverified.
+    pub(super) fn open(path: Option<&Path>, specs: &[UpstreamSpec]) -> Self {
+        if let Some(path) = path
+            && let Err(error) = file::prepare(path)
+        {
+            warn!(path = %path.display(), %error, "Memory of upstreams cannot be kept from others.");
         }
+        let read = path.map_or(Ok(None), file::read);
+        let (kept, problem) = match (read, path) {
+            (Err(error), Some(path)) => (None, Some(file::set_aside(path, &error))),
+            (Ok(kept), _) => (kept, None),
+            (Err(_), None) => (None, None),
+        };
+        let state = State { kept: kept.unwrap_or_default(), dirty: BTreeSet::new() };
+        let is_lost = problem.is_some();
+        if let Some(problem) = &problem {
+            warn!(
+                problem,
+                "Memory of upstreams is lost. Servers that block changed definitions need somebody to accept theirs."
+            );
+        }
+        let memory = Self {
+            path: path.map(Path::to_owned),
+            state: Mutex::new(state),
+            writing: Mutex::default(),
+            problem,
+        };
+        if is_lost {
+            for spec in specs {
+                memory.change(spec, |kept| kept.unverified = true);
+            }
+            // The next start must not take the missing file for a first start.
+            memory.save();
+        }
+        memory
+    }
+
+    /// Where it is kept.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// What became of a file that could not be read.
+    pub(super) fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
     }
 
     pub(super) fn era(&self, spec: &UpstreamSpec) -> Option<Era> {
@@ -69,53 +180,123 @@ impl Memory {
         (!fingerprints.is_empty()).then_some(fingerprints)
     }
 
-    pub(super) fn set_fingerprints(&self, spec: &UpstreamSpec, fingerprints: BTreeMap<String, String>) {
-        self.change(spec, |kept| kept.fingerprints = fingerprints);
+    /// Whether nobody knows any more what its tools were.
+    pub(super) fn is_unverified(&self, spec: &UpstreamSpec) -> bool {
+        self.with(spec, |kept| kept.unverified)
+    }
+
+    pub(super) fn set_listed(&self, spec: &UpstreamSpec, listed: Listed) {
+        self.change(spec, |kept| {
+            kept.fingerprints = listed.fingerprints;
+            kept.withheld = listed.withheld;
+            kept.unverified = listed.unverified;
+        });
+    }
+
+    /// Remembers definitions as accepted.
+    pub(super) fn accept(&self, spec: &UpstreamSpec, accepted: BTreeMap<String, String>) {
+        self.change(spec, |kept| {
+            kept.withheld.retain(|tool, _| !accepted.contains_key(tool));
+            kept.fingerprints.extend(accepted);
+            kept.unverified &= !kept.withheld.is_empty();
+        });
+    }
+
+    /// Takes over what somebody accepted in the file.
+    pub(super) fn reload(&self) {
+        let Some(Ok(Some(disk))) = self.path.as_deref().map(file::read) else { return };
+        adopt(&mut self.lock(), &disk);
     }
 
     /// Writes what changed. The file is replaced as a whole, so a crash leaves the old or the new one.
     pub(super) fn save(&self) {
         let Some(path) = &self.path else { return };
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            if !std::mem::take(&mut kept.dirty) {
-                return;
+        let dirty = std::mem::take(&mut self.lock().dirty);
+        if dirty.is_empty() {
+            return;
+        }
+        let written = file::change(path, |disk| {
+            let mut state = self.lock();
+            adopt(&mut state, disk);
+            // A file that is gone or cannot be read is written anew, with all that is known.
+            let all = disk.upstreams.is_empty().then(|| state.kept.upstreams.keys().cloned().collect());
+            for name in all.as_ref().unwrap_or(&dirty) {
+                if let Some(entry) = state.kept.upstreams.get(name) {
+                    disk.upstreams.insert(name.clone(), entry.clone());
+                }
             }
-            serde_json::to_vec_pretty(&*kept)
-        };
-        let draft = path.with_extension("new");
-        let written = text.map_err(std::io::Error::from).and_then(|text| {
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
-            std::fs::write(&draft, text)?;
-            std::fs::rename(&draft, path)
         });
         if let Err(error) = written {
             warn!(path = %path.display(), %error, "Memory of upstreams cannot be written.");
-            self.kept.lock().unwrap_or_else(PoisonError::into_inner).dirty = true;
+            self.lock().dirty.extend(dirty);
         }
     }
 
     fn with<T: Default>(&self, spec: &UpstreamSpec, read: impl FnOnce(&OfUpstream) -> T) -> T {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = kept.upstreams.get(spec.id.as_str()).filter(|entry| entry.endpoint == endpoint_key(spec));
+        let state = self.lock();
+        let entry =
+            state.kept.upstreams.get(spec.id.as_str()).filter(|entry| entry.endpoint == endpoint_key(spec));
         entry.map(read).unwrap_or_default()
     }
 
     fn change(&self, spec: &UpstreamSpec, change: impl FnOnce(&mut OfUpstream)) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = endpoint_key(spec);
-        let entry = kept.upstreams.entry(spec.id.as_str().to_owned()).or_default();
+        let mut state = self.lock();
+        let (name, key) = (spec.id.as_str().to_owned(), endpoint_key(spec));
+        let entry = state.kept.upstreams.entry(name.clone()).or_default();
         let before = entry.clone();
         if entry.endpoint != key {
             *entry = OfUpstream { endpoint: key, ..OfUpstream::default() };
         }
         change(entry);
-        let changed = *entry != before;
-        kept.dirty |= changed;
+        if *entry != before {
+            state.dirty.insert(name);
+        }
     }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn adopt(state: &mut State, disk: &Kept) {
+    for (name, entry) in &mut state.kept.upstreams {
+        if let Some(other) = disk.upstreams.get(name) {
+            entry.adopt(other);
+        }
+    }
+}
+
+/// The digest of a fingerprint: what people are shown, and what they send back.
+pub(crate) fn shown_fingerprint(fingerprint: &str) -> &str {
+    fingerprint.split('.').next().unwrap_or_default()
+}
+
+/// One fingerprint for a set of tools.
+pub(crate) fn fingerprint_of_all<'a>(tools: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut tools: Vec<(&str, &str)> =
+        tools.map(|(tool, fingerprint)| (tool, shown_fingerprint(fingerprint))).collect();
+    tools.sort_unstable();
+    let mut hash = Sha256::new();
+    for text in tools.into_iter().flat_map(|(tool, fingerprint)| [tool, fingerprint]) {
+        hash.update(text.len().to_le_bytes());
+        hash.update(text);
+    }
+    hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
+        use std::fmt::Write as _;
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Those of some withheld tools that a fingerprint accepts: one of them, or all.
+pub(crate) fn accepted_by<'a>(
+    fingerprint: &str,
+    withheld: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+) -> BTreeMap<String, String> {
+    let is_all = fingerprint == fingerprint_of_all(withheld.clone());
+    let accepted = withheld.filter(|(_, one)| is_all || shown_fingerprint(one) == fingerprint);
+    accepted.map(|(tool, fingerprint)| (tool.to_owned(), fingerprint.to_owned())).collect()
 }
 
 /// What an upstream is reached by, as a digest: command lines and addresses may hold secrets.

@@ -1,5 +1,6 @@
 //! All upstreams together: who is there, what they offer, and how a call reaches the right one.
 
+mod accepted;
 mod askers;
 mod call;
 mod health;
@@ -10,6 +11,7 @@ mod offers;
 mod pause;
 mod ping;
 mod registry;
+mod renamed;
 mod subscriptions;
 mod supervisor;
 mod upstream;
@@ -33,9 +35,11 @@ use crate::catalogue::{Catalogue, CatalogueRules, Standing, UpstreamTools};
 use crate::error::CallError;
 use crate::spec::{ConnectMode, Endpoint, UpstreamId, UpstreamSpec};
 
+pub use accepted::AcceptError;
 pub use askers::InFlight;
 pub use call::{Answered, CallOptions};
 pub use health::{DefinitionNotice, UpstreamHealth, UpstreamState};
+pub use memory::{AcceptFileError, Withheld, accept_in_file, withheld_fingerprint, withheld_in_file};
 pub use offers::Capabilities;
 pub use subscriptions::ResourceSubscription;
 pub use watch::{FileWatch, watch_files};
@@ -131,6 +135,7 @@ struct Shared {
     version: AtomicU64,
     events: broadcast::Sender<FleetEvent>,
     memory: Memory,
+    renamed: renamed::Logged,
     tasks: TaskTracker,
     stop: CancellationToken,
     /// How long calls in flight may go on once the fleet ends.
@@ -149,7 +154,7 @@ impl Fleet {
     ///
     /// Must be called inside a tokio runtime.
     pub fn start(specs: Vec<UpstreamSpec>, options: FleetOptions) -> Self {
-        let memory = Memory::open(options.memory.as_deref());
+        let memory = Memory::open(options.memory.as_deref(), &specs);
         let shared = Arc::new(Shared {
             rules: ArcSwap::from_pointee(options.catalogue.clone()),
             options,
@@ -158,6 +163,7 @@ impl Fleet {
             version: AtomicU64::new(0),
             events: broadcast::Sender::new(EVENTS),
             memory,
+            renamed: renamed::Logged::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             drain_ms: AtomicU64::new(0),
@@ -165,6 +171,7 @@ impl Fleet {
             runtime: tokio::runtime::Handle::current(),
         });
         registry::watch(&shared);
+        accepted::watch(&shared);
         let fleet = Self { shared };
         fleet.apply(specs);
         fleet
@@ -275,11 +282,16 @@ impl Fleet {
         Ok(())
     }
 
-    /// Accepts the tools as they are now: definitions that changed are no longer reported or blocked.
-    pub fn accept_definitions(&self, id: &str) -> Result<(), CallError> {
-        let upstream = self.upstream(id)?;
-        self.shared.accept(&upstream);
-        Ok(())
+    /// Accepts definitions that changed: that of the tool with this fingerprint, or all of them where it is
+    /// [the one for all](UpstreamHealth::changes_fingerprint). They are no longer reported or blocked.
+    pub fn accept_definitions(&self, id: &str, fingerprint: &str) -> Result<(), AcceptError> {
+        let upstream = self.upstream(id).map_err(|_| AcceptError::UnknownUpstream { name: id.to_owned() })?;
+        self.shared.accept(&upstream, fingerprint)
+    }
+
+    /// What became of a file with what was remembered of upstreams, where it could not be read.
+    pub fn memory_problem(&self) -> Option<&str> {
+        self.shared.memory.problem()
     }
 
     /// Ends all upstreams; calls in flight may finish until `deadline`. When this returns, no child is left.
@@ -372,6 +384,11 @@ impl Shared {
             }
             listings.push((upstream, tools));
         }
+        // The registry becomes an upstream with its first tool; its names are reserved before.
+        let registry = UpstreamId::new(&self.options.registry.server_name());
+        if !upstreams.contains_key(&registry) {
+            standing.reserved.push(registry);
+        }
         let parts: Vec<UpstreamTools<'_>> = listings
             .iter()
             .map(|(upstream, tools)| UpstreamTools {
@@ -381,22 +398,48 @@ impl Shared {
             .collect();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
         let rules = self.rules.load();
-        self.catalogue.store(Arc::new(Catalogue::build_with(version, &parts, &rules, &standing)));
+        let catalogue = Catalogue::build_with(version, &parts, &rules, &standing);
+        self.renamed.log(&catalogue);
+        self.catalogue.store(Arc::new(catalogue));
     }
 
-    fn accept(&self, upstream: &Upstream) {
-        // Tools that are not its own are not what is accepted.
-        if upstream.has_own_tools() {
-            let fingerprints = self.catalogue.load().fingerprints(upstream.spec.id.as_str());
-            self.memory.set_fingerprints(&upstream.spec, fingerprints);
+    fn accept(&self, upstream: &Upstream, fingerprint: &str) -> Result<(), AcceptError> {
+        let notices = upstream.notices();
+        let changed = notices.iter().map(|notice| (notice.change.tool.as_str(), notice.fingerprint.as_str()));
+        let accepted = memory::accepted_by(fingerprint, changed);
+        if accepted.is_empty() || notices.is_empty() {
+            let (upstream, fingerprint) = (upstream.spec.id.clone(), fingerprint.chars().take(100).collect());
+            return Err(AcceptError::Stale { upstream, fingerprint, pending: notices.len() });
         }
-        let is_withheld = !upstream.withheld().is_empty();
-        upstream.set_notices(Vec::new());
+        self.memory.accept(&upstream.spec, accepted.clone());
         self.memory.save();
-        if is_withheld {
+        self.release(upstream, &accepted);
+        Ok(())
+    }
+
+    /// Takes away the notices of definitions that somebody accepted.
+    fn release(&self, upstream: &Upstream, accepted: &BTreeMap<String, String>) {
+        let mut was_blocked = false;
+        upstream.change_notices(|notice| {
+            let is_accepted = accepted.get(&notice.change.tool) == Some(&notice.fingerprint);
+            was_blocked |= is_accepted && notice.blocked;
+            !is_accepted
+        });
+        if was_blocked {
             self.rebuild();
             let tools = upstream.own_tools().map_or(0, |tools| tools.len());
             self.tell(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools });
+        }
+    }
+
+    /// Takes over what was accepted in the file.
+    fn take_accepted(&self) {
+        self.memory.reload();
+        for upstream in self.upstreams.load().values() {
+            if upstream.notices().iter().any(|notice| notice.blocked) {
+                let accepted = self.memory.fingerprints(&upstream.spec).unwrap_or_default();
+                self.release(upstream, &accepted);
+            }
         }
     }
 

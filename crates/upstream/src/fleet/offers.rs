@@ -12,9 +12,10 @@ use tokio::time::Instant;
 
 use super::Fleet;
 use super::listing::list;
+use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, Upstream};
 use crate::error::CallError;
-use crate::spec::Endpoint;
+use crate::spec::{Endpoint, RestartPolicy};
 
 /// What a server said that it can do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -85,10 +86,20 @@ struct State {
     version: u64,
     lists: HashMap<ListKind, Kept>,
     reading: HashMap<ListKind, Reading>,
+    /// Lists that were beyond all bounds, and until when they are not read again.
+    excessive: HashMap<ListKind, Excess>,
     /// Those that somebody waited for in vain; nobody else has to.
     late: HashSet<Option<ListKind>>,
     /// What the server said last that it can do.
     can: Option<Capabilities>,
+}
+
+/// A list that the server makes too large.
+#[derive(Clone, Debug)]
+struct Excess {
+    failures: u32,
+    until: Instant,
+    error: CallError,
 }
 
 /// Told when a list was read.
@@ -126,6 +137,7 @@ impl Offers {
         let mut state = self.lock();
         state.can = Some(Capabilities::of(capabilities));
         state.late.clear();
+        state.excessive.clear();
     }
 
     fn outdate(&self, kinds: &[ListKind]) {
@@ -144,7 +156,16 @@ impl Offers {
         if state.version == version {
             state.lists.insert(kind, kept);
             state.late.remove(&Some(kind));
+            state.excessive.remove(&kind);
         }
+    }
+
+    /// Lets the next attempt wait, each time longer.
+    fn note_excess(&self, kind: ListKind, policy: &RestartPolicy, error: CallError) {
+        let mut state = self.lock();
+        let failures = state.excessive.get(&kind).map_or(0, |excess| excess.failures).saturating_add(1);
+        let until = Instant::now() + with_jitter(pause(policy, failures), random_byte());
+        state.excessive.insert(kind, Excess { failures, until, error });
     }
 
     /// The last that is known of a list.
@@ -212,6 +233,11 @@ impl Fleet {
             let is_fresh = kept.as_ref().is_some_and(|kept| kept.until > Instant::now());
             if let Some(kept) = kept.as_ref().filter(|_| is_fresh) {
                 return Ok(Arc::clone(&kept.entries));
+            }
+            let refused = state.excessive.get(&kind).filter(|excess| excess.until > Instant::now());
+            if let Some(error) = refused.map(|excess| excess.error.clone()) {
+                drop(state);
+                return last_or(&upstream, kind, || error);
             }
             let version = state.version;
             let reading =
@@ -300,9 +326,13 @@ async fn entries_of(upstream: &Upstream, kind: ListKind) -> Result<(u64, Kept), 
     }
     upstream.touch();
     let spec = &upstream.spec;
-    let listing = list(&connection, kind, &spec.timeouts, &spec.limits).await.map_err(|error| {
-        let error = RpcError::new(code::INTERNAL_ERROR, error.to_string());
-        CallError::Refused { upstream: spec.id.clone(), error }
+    let listing = list(&connection, kind, &spec.timeouts, &spec.limits).await.map_err(|cause| {
+        let error = RpcError::new(code::INTERNAL_ERROR, cause.to_string());
+        let error = CallError::Refused { upstream: spec.id.clone(), error };
+        if cause.is_excess() {
+            upstream.offers.note_excess(kind, &spec.restart, error.clone());
+        }
+        error
     })?;
     let (until, then) = match listing.ttl {
         Some(ttl) => (Instant::now() + ttl, Then::Wait),

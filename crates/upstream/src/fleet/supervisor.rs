@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use gateway_protocol::{ListKind, method};
+use gateway_protocol::{ListKind, RawJson, method};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tracing::{info, warn};
 
 use super::health::{DefinitionNotice, UpstreamState};
 use super::listing::{ListError, Listing, list};
+use super::memory::{Listed, Withheld};
 use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, ListingState, Upstream};
 use super::{FleetEvent, Shared};
@@ -105,6 +106,7 @@ impl Supervisor {
             capabilities: self.shared.options.capabilities.clone(),
             events,
             registry: self.shared.options.registry.clone(),
+            refused: Arc::clone(&self.upstream.refused),
         };
         let waited = spec.timeouts.connect;
         match tokio::time::timeout(waited, Connection::open(spec, options)).await {
@@ -231,6 +233,8 @@ impl Supervisor {
             Some(Box::pin(read_list(Arc::clone(connection), &spec)));
         let mut list_at: Option<Instant> = None;
         let mut list_failures = 0;
+        // Until when a list is not read again, whatever the server announces: the last one was beyond all bounds.
+        let mut list_not_before: Option<Instant> = None;
         // When the first change was announced that no list shows yet.
         let mut announced: Option<Instant> = None;
         let mut ping: Pending<bool> = None;
@@ -248,7 +252,7 @@ impl Supervisor {
                 Some(event) = events.recv() => {
                     if self.take_event(event) {
                         let first = *announced.get_or_insert_with(Instant::now);
-                        list_at = Some((Instant::now() + SETTLE).min(first + LONGEST_STORM));
+                        list_at = Some((Instant::now() + SETTLE).min(first + LONGEST_STORM)).max(list_not_before);
                     }
                 }
                 command = commands.recv() => match command {
@@ -261,7 +265,7 @@ impl Supervisor {
                     listing = None;
                     match outcome {
                         Ok(read) => {
-                            list_failures = 0;
+                            (list_failures, list_not_before) = (0, None);
                             let ttl = read.ttl;
                             self.take_list(read);
                             // A change that was announced meanwhile comes first.
@@ -276,6 +280,7 @@ impl Supervisor {
                                 upstream.listing.send_replace(ListingState::Failed);
                             }
                             list_at = Some(Instant::now() + with_jitter(pause, random_byte()));
+                            list_not_before = list_at.filter(|_| error.is_excess());
                         }
                     }
                 }
@@ -331,13 +336,10 @@ impl Supervisor {
                 false
             }
             ServerEvent::Request { request, answer } => {
+                // Nobody can answer, or it is not clear who is meant: dropping the sender refuses the request.
                 if let Some(asker) = self.upstream.askers.only() {
                     let askers = Arc::downgrade(&self.upstream.askers);
                     asker.ask(request, answer, Some(askers));
-                } else {
-                    // Nobody can answer, or it is not clear who is meant: dropping the sender refuses the request.
-                    let (upstream, method) = (&self.upstream.spec.id, &request.method);
-                    warn!(%upstream, method, "Request of the server refused: it is not clear for whom it is.");
                 }
                 false
             }
@@ -354,7 +356,7 @@ impl Supervisor {
         }
         let count = read.entries.len();
         // First, so that nobody ever sees a definition that is blocked.
-        self.compare_definitions(fingerprints_of(&upstream.spec, &read.entries));
+        self.compare_definitions(&fingerprints_of(&upstream.spec, &read.entries), &read.entries);
         upstream.set_tools(read.entries);
         upstream.set_reason(None);
         self.shared.rebuild();
@@ -364,42 +366,63 @@ impl Supervisor {
     }
 
     /// Compares the definitions with what was known of them. New tools are taken as they are; changed ones are told.
-    fn compare_definitions(&self, now: BTreeMap<String, String>) {
-        let upstream = &self.upstream;
-        let spec = &upstream.spec;
-        let Some(known) = self.shared.memory.fingerprints(spec) else {
-            self.shared.memory.set_fingerprints(spec, now);
-            return;
-        };
+    fn compare_definitions(&self, now: &BTreeMap<String, String>, entries: &[RawJson]) {
+        let (upstream, spec, memory) = (&self.upstream, &self.upstream.spec, &self.shared.memory);
+        // Somebody may have accepted it while nobody looked.
+        memory.reload();
         let blocked = spec.tools.on_definition_change == OnDefinitionChange::Block;
-        let changes: Vec<DefinitionChange> = changed_definitions(&known, &now)
-            .into_iter()
-            .filter(|change| matches!(change.kind, DefinitionChangeKind::Changed { .. }))
-            .collect();
-        let mut remembered = known;
-        for (tool, fingerprint) in now {
-            // A blocked tool stays blocked over restarts, until somebody accepts its definition.
-            if !(blocked && changes.iter().any(|change| change.tool == tool)) {
-                remembered.insert(tool, fingerprint);
-            }
-        }
-        self.shared.memory.set_fingerprints(spec, remembered);
-        let mut notices = upstream.notices();
-        let fresh: Vec<DefinitionNotice> = changes
-            .into_iter()
-            .map(|change| DefinitionNotice { change, blocked })
-            .filter(|notice| !notices.contains(notice))
-            .collect();
-        if fresh.is_empty() {
+        let unverified = blocked && memory.is_unverified(spec);
+        let known = memory.fingerprints(spec);
+        if known.is_none() && !unverified {
+            let (fingerprints, withheld) = (now.clone(), BTreeMap::new());
+            memory.set_listed(spec, Listed { fingerprints, withheld, unverified: false });
             return;
         }
-        for notice in &fresh {
-            warn!(upstream = %spec.id, change = %notice.change, blocked, "Tool definition changed.");
+        let mut remembered = known.unwrap_or_default();
+        let mut found = Vec::new();
+        for DefinitionChange { tool, kind } in changed_definitions(&remembered, now) {
+            let kind = match kind {
+                DefinitionChangeKind::Added if unverified => DefinitionChangeKind::Unverified,
+                kind @ DefinitionChangeKind::Changed { .. } => kind,
+                DefinitionChangeKind::Added
+                | DefinitionChangeKind::Removed
+                | DefinitionChangeKind::Unverified => continue,
+            };
+            let fingerprint = now.get(&tool).cloned().unwrap_or_default();
+            found.push(DefinitionNotice { change: DefinitionChange { tool, kind }, blocked, fingerprint });
         }
-        notices.retain(|notice| !fresh.iter().any(|fresh| fresh.change.tool == notice.change.tool));
-        notices.extend(fresh.iter().cloned());
+        let is_withheld = |tool: &str| blocked && found.iter().any(|notice| notice.change.tool == tool);
+        // A blocked tool stays blocked over restarts, until somebody accepts its definition.
+        let taken = now.iter().filter(|(tool, _)| !is_withheld(tool));
+        remembered.extend(taken.map(|(tool, fingerprint)| (tool.clone(), fingerprint.clone())));
+        let withheld: BTreeMap<String, Withheld> = found
+            .iter()
+            .filter(|notice| notice.blocked)
+            .map(|notice| {
+                let definition = entries.iter().find(|entry| is_named(entry, &notice.change.tool));
+                let change = notice.change.to_string();
+                (notice.change.tool.clone(), Withheld::new(&notice.fingerprint, change, definition))
+            })
+            .collect();
+        let unverified = unverified && !withheld.is_empty();
+        memory.set_listed(spec, Listed { fingerprints: remembered, withheld, unverified });
+        let mut notices = upstream.notices();
+        let fresh: Vec<DefinitionNotice> =
+            found.iter().filter(|notice| !notices.contains(notice)).cloned().collect();
+        for notice in &fresh {
+            let fingerprint = notice.shown_fingerprint();
+            warn!(upstream = %spec.id, change = %notice.change, blocked, fingerprint, "Tool definition changed.");
+        }
+        // What was blocked and is as it was again, or gone, blocks nothing any more.
+        notices.retain(|notice| {
+            let is_found = |tool: &str| found.iter().any(|other| other.change.tool == tool);
+            !notice.blocked && !is_found(&notice.change.tool)
+        });
+        notices.extend(found);
         upstream.set_notices(notices);
-        self.shared.tell(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh });
+        if !fresh.is_empty() {
+            self.shared.tell(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh });
+        }
     }
 
     async fn finish(&self) {
@@ -452,6 +475,14 @@ fn read_list(
 ) -> impl Future<Output = Result<Listing, ListError>> + Send + use<> {
     let (timeouts, limits) = (spec.timeouts.clone(), spec.limits.clone());
     async move { list(&connection, ListKind::Tools, &timeouts, &limits).await }
+}
+
+fn is_named(definition: &RawJson, name: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        name: String,
+    }
+    definition.read::<Named>().is_ok_and(|named| named.name == name)
 }
 
 /// Waits for a moment, or for ever.

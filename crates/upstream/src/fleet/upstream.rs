@@ -55,6 +55,8 @@ pub(super) struct Upstream {
     /// What it offers beside tools, as far as somebody asked.
     pub(super) offers: Offers,
     pub(super) subscriptions: Subscriptions,
+    /// How many of its requests were refused, over all connections.
+    pub(super) refused: Arc<AtomicU64>,
 }
 
 /// What is known about the list of tools.
@@ -103,6 +105,7 @@ impl Upstream {
             askers: Arc::default(),
             offers: Offers::default(),
             subscriptions: Subscriptions::default(),
+            refused: Arc::default(),
         };
         (upstream, receiver)
     }
@@ -297,6 +300,11 @@ impl Upstream {
         self.facts().notices = notices;
     }
 
+    /// Keeps the notices for which `keep` holds.
+    pub(super) fn change_notices(&self, keep: impl FnMut(&DefinitionNotice) -> bool) {
+        self.facts().notices.retain(keep);
+    }
+
     pub(super) fn notices(&self) -> Vec<DefinitionNotice> {
         self.facts().notices.clone()
     }
@@ -379,6 +387,7 @@ impl Upstream {
             process: live.as_ref().and_then(|connection| connection.process()),
             stderr: live.as_ref().map_or_else(|| facts.stderr.clone(), |connection| connection.stderr()),
             changed_definitions: facts.notices.clone(),
+            refused_requests: self.refused.load(Ordering::Relaxed),
         }
     }
 

@@ -142,14 +142,14 @@ fn a_configured_prefix_stands_always_and_is_a_valid_name() {
 }
 
 #[test]
-fn a_prefixed_name_that_meets_another_tool_is_nobodys() {
-    let parts = [part("a", &["t"]), part("b", &["t", "a__t"])];
+fn a_prefixed_name_that_meets_another_of_the_same_server_is_nobodys() {
+    let parts = [part("a", &["t"]), part("b", &["t", "b__t"])];
     let catalogue = by_policy(ClashPolicy::Prefix, &parts);
-    assert_eq!(public_names(&catalogue), ["b__t"]);
+    assert_eq!(public_names(&catalogue), ["a__t"]);
     let outcomes: Vec<(&str, ClashOutcome)> =
         catalogue.clashes().iter().map(|clash| (clash.name.as_str(), clash.outcome)).collect();
-    assert_eq!(outcomes, [("t", ClashOutcome::Prefixed), ("a__t", ClashOutcome::NotListed)]);
-    assert_eq!(catalogue.resolve(Some("b"), "a__t").unwrap().name, "a__t");
+    assert_eq!(outcomes, [("t", ClashOutcome::Prefixed), ("b__t", ClashOutcome::NotListed)]);
+    assert_eq!(catalogue.resolve(Some("b"), "b__t").unwrap().name, "b__t");
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! `servers`: how the configured servers are; their configuration checked; one of them restarted.
+//! `servers`: how the configured servers are; their configuration checked; one of them restarted; changed definitions accepted.
 
+mod accept;
 mod check;
 mod programs;
 mod restart;
@@ -34,6 +35,8 @@ pub(crate) struct Servers {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// Show the changed tool definitions of a server that wait, or accept them
+    Accept(accept::Accept),
     /// Check the configuration without starting anything
     Check(check::Check),
     /// Ask a running gateway to restart a server
@@ -58,6 +61,7 @@ struct Show {
 impl Servers {
     pub(crate) fn run(&self) -> Result<Outcome> {
         match &self.action {
+            Some(Action::Accept(accept)) => accept.run(),
             Some(Action::Check(check)) => check.run(),
             Some(Action::Restart(restart)) => restart.run(),
             None => self.show.run(),

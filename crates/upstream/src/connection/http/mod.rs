@@ -401,7 +401,11 @@ impl Http {
 
     fn react(&self, reaction: super::events::Reaction) {
         // A server that asks faster than it takes answers gets none.
-        let _ = self.errands.try_send(Errand::React(reaction));
+        if let Err(error) = self.errands.try_send(Errand::React(reaction))
+            && let Errand::React(reaction) = error.into_inner()
+        {
+            reaction.leave();
+        }
     }
 
     /// A request could not be sent. The third in a row ends the connection.

@@ -1,0 +1,76 @@
+//! Names that belong to one upstream, whether it is there or not.
+//!
+//! `<id>__…`, `<prefix>__…` and `mcp__<id>__…` lead to the tools of a configured upstream. Whoever else took such a name
+//! would take its calls, so these names are reserved also while it is down, disabled or not started yet. Where one
+//! reserved prefix is the beginning of another (`a` and `a__b`), the longest decides.
+
+use std::collections::HashMap;
+
+use crate::spec::{UpstreamId, UpstreamSpec};
+
+/// What stands between a prefix and the name of a tool.
+const SEPARATOR: &str = "__";
+
+/// The owners of reserved prefixes.
+#[derive(Debug, Default)]
+pub(super) struct Reserved {
+    /// By the prefix as it is written.
+    exact: HashMap<String, Vec<UpstreamId>>,
+    /// By the prefix in the form that [`normalised`] gives it.
+    similar: HashMap<String, Vec<UpstreamId>>,
+}
+
+impl Reserved {
+    /// The names of configured upstreams, and further ids that are to be kept free.
+    pub(super) fn of<'a>(
+        specs: impl Iterator<Item = &'a UpstreamSpec>,
+        ids: impl Iterator<Item = &'a UpstreamId>,
+    ) -> Self {
+        let mut reserved = Self::default();
+        for spec in specs {
+            reserved.add(&spec.id, spec.id.as_str());
+            if let Some(prefix) = spec.prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
+                reserved.add(&spec.id, prefix);
+            }
+        }
+        for id in ids {
+            reserved.add(id, id.as_str());
+        }
+        reserved
+    }
+
+    fn add(&mut self, owner: &UpstreamId, prefix: &str) {
+        for prefix in [prefix.to_owned(), format!("mcp{SEPARATOR}{prefix}")] {
+            let similar = normalised(&prefix);
+            for (owners, prefix) in [(&mut self.exact, prefix), (&mut self.similar, similar)] {
+                let owners = owners.entry(prefix).or_default();
+                if !owners.contains(owner) {
+                    owners.push(owner.clone());
+                }
+            }
+        }
+    }
+
+    /// The upstream that a name is reserved for, where it is another than `server`.
+    pub(super) fn other_owner(&self, name: &str, server: &UpstreamId) -> Option<&UpstreamId> {
+        let exact = longest(&self.exact, name);
+        let similar = longest(&self.similar, &normalised(name));
+        let owners = [exact, similar].into_iter().flatten().find(|owners| !owners.contains(server))?;
+        owners.first()
+    }
+}
+
+fn longest<'a>(owners: &'a HashMap<String, Vec<UpstreamId>>, name: &str) -> Option<&'a [UpstreamId]> {
+    // Three underscores in a row can be split in two places.
+    let splits = (1..name.len())
+        .rev()
+        .filter_map(|index| name.get(index..)?.starts_with(SEPARATOR).then(|| name.get(..index)).flatten());
+    splits.filter_map(|prefix| owners.get(prefix)).map(Vec::as_slice).next()
+}
+
+/// A name as it may look in a list: dialects replace the characters that a provider refuses, put an underscore in front,
+/// and people do not see the case of a letter.
+fn normalised(name: &str) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
+    name.chars().map(plain).collect::<String>().trim_start_matches('_').to_owned()
+}

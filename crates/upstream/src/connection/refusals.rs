@@ -1,0 +1,128 @@
+//! Requests of a server that nobody answers: the first of a kind is logged, the others are counted.
+//!
+//! A server can ask without end. One line for each request would fill the log of the gateway.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tracing::warn;
+
+use crate::spec::UpstreamId;
+
+/// How often the count is logged.
+const SUMMARY: Duration = Duration::from_mins(1);
+
+/// How much of a method that we do not know goes into the log.
+const METHOD_CHARACTERS: usize = 100;
+
+/// What servers ask for. Methods that we do not know are one kind, because a server can invent any number.
+const KINDS: [&str; 3] = ["sampling/createMessage", "elicitation/create", "roots/list"];
+
+/// The refused requests of one connection.
+#[derive(Debug)]
+pub(super) struct Refusals {
+    upstream: UpstreamId,
+    /// Over all connections of the upstream.
+    total: Arc<AtomicU64>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    logged: [bool; KINDS.len() + 1],
+    /// Refused since the last line of the log.
+    unreported: u64,
+    since: Instant,
+}
+
+impl Refusals {
+    pub(super) fn new(upstream: UpstreamId, total: Arc<AtomicU64>) -> Self {
+        let state = State { logged: [false; KINDS.len() + 1], unreported: 0, since: Instant::now() };
+        Self { upstream, total, state: Mutex::new(state) }
+    }
+
+    /// Takes note of a request that is refused.
+    pub(super) fn note(&self, method: &str) {
+        self.total.fetch_add(1, Ordering::Relaxed);
+        let kind = KINDS.iter().position(|kind| *kind == method).unwrap_or(KINDS.len());
+        let upstream = &self.upstream;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(logged @ false) = state.logged.get_mut(kind) {
+            *logged = true;
+            let method: String = method.chars().take(METHOD_CHARACTERS).collect();
+            warn!(
+                %upstream, method,
+                "Request of the server refused: nobody can answer it, or it is not clear for whom it is. More of its kind are only counted."
+            );
+            return;
+        }
+        state.unreported += 1;
+        if state.since.elapsed() >= SUMMARY {
+            state.report(upstream);
+        }
+    }
+}
+
+impl State {
+    fn report(&mut self, upstream: &UpstreamId) {
+        let count = std::mem::take(&mut self.unreported);
+        self.since = Instant::now();
+        if count > 0 {
+            warn!(%upstream, count, "More requests of the server refused.");
+        }
+    }
+}
+
+impl Drop for Refusals {
+    fn drop(&mut self) {
+        self.state.get_mut().unwrap_or_else(PoisonError::into_inner).report(&self.upstream);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+
+    /// Counts the lines of the log.
+    struct Lines(Arc<AtomicU64>);
+
+    impl Subscriber for Lines {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+        fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        fn enter(&self, _: &Id) {}
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_of_requests_is_a_few_lines() {
+        let (lines, total) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let _guard = tracing::subscriber::set_default(Lines(Arc::clone(&lines)));
+        let count = || (lines.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
+        let refusals = Refusals::new(UpstreamId::new("up"), Arc::clone(&total));
+        for number in 0..1_000 {
+            refusals.note("sampling/createMessage");
+            refusals.note(&format!("invented/{number}"));
+        }
+        assert_eq!(count(), (2, 2_000), "one line for each kind");
+        tokio::time::advance(SUMMARY).await;
+        refusals.note("sampling/createMessage");
+        refusals.note("sampling/createMessage");
+        assert_eq!(count(), (3, 2_002), "a summary each minute");
+        drop(refusals);
+        assert_eq!(count(), (4, 2_002), "and one at the end");
+    }
+}

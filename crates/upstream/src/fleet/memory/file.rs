@@ -1,0 +1,144 @@
+//! The file that the memory is kept in.
+
+use std::collections::BTreeMap;
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::{Kept, Withheld, accepted_by};
+
+/// Only the user of the gateway reads and writes it.
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+
+/// Why a definition could not be accepted in the file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcceptFileError {
+    /// The file cannot be read or written.
+    #[error("{}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
+    /// No tool of this server waits.
+    #[error("no tool of server `{server}` waits for somebody to accept it")]
+    Nothing {
+        /// The server.
+        server: String,
+    },
+    /// The fingerprint is not that of a definition that waits.
+    #[error(
+        "no definition of server `{server}` that waits has the fingerprint `{fingerprint}`; it may have changed since it was reviewed"
+    )]
+    Stale {
+        /// The server.
+        server: String,
+        /// The fingerprint.
+        fingerprint: String,
+    },
+}
+
+/// The tools of a server that wait for somebody to accept them, as the file has them.
+pub fn withheld_in_file(path: &Path, server: &str) -> Result<BTreeMap<String, Withheld>, AcceptFileError> {
+    let kept = read(path).map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?;
+    let entry = kept.unwrap_or_default().upstreams.remove(server);
+    Ok(entry.map(|entry| entry.withheld).unwrap_or_default())
+}
+
+/// Accepts withheld definitions in the file: the one with this fingerprint, or all where it stands for all. A gateway that
+/// runs takes notice. Gives the names of the tools.
+pub fn accept_in_file(path: &Path, server: &str, fingerprint: &str) -> Result<Vec<String>, AcceptFileError> {
+    let failed = |cause| AcceptFileError::File { path: path.to_owned(), cause };
+    let nothing = || AcceptFileError::Nothing { server: server.to_owned() };
+    // A file that is not there is not made.
+    read(path).map_err(failed)?.ok_or_else(nothing)?;
+    change(path, |kept| {
+        let entry = kept.upstreams.get_mut(server).filter(|entry| !entry.withheld.is_empty());
+        let Some(entry) = entry else { return Err(nothing()) };
+        let withheld = entry.withheld.iter().map(|(tool, one)| (tool.as_str(), one.fingerprint.as_str()));
+        let accepted = accepted_by(fingerprint, withheld);
+        if accepted.is_empty() {
+            let (server, fingerprint) = (server.to_owned(), fingerprint.to_owned());
+            return Err(AcceptFileError::Stale { server, fingerprint });
+        }
+        let names = accepted.keys().cloned().collect();
+        entry.withheld.retain(|tool, _| !accepted.contains_key(tool));
+        entry.fingerprints.extend(accepted);
+        entry.unverified &= !entry.withheld.is_empty();
+        Ok(names)
+    })
+    .map_err(failed)?
+}
+
+/// The content; nothing where there is no file.
+pub(super) fn read(path: &Path) -> io::Result<Option<Kept>> {
+    match std::fs::read(path) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the folder of the file, and keeps others from reading a file that is there already.
+pub(super) fn prepare(path: &Path) -> io::Result<()> {
+    make_folder(path)?;
+    match std::fs::metadata(path) {
+        Ok(file) if file.is_file() && file.permissions().mode() & 0o777 != FILE_MODE => {
+            std::fs::set_permissions(path, Permissions::from_mode(FILE_MODE))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn make_folder(path: &Path) -> io::Result<&Path> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
+    Ok(folder)
+}
+
+/// Moves a file aside that cannot be read, and says so.
+pub(super) fn set_aside(path: &Path, error: &io::Error) -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".corrupt-{}", since.as_millis()));
+    let aside = PathBuf::from(name);
+    let what = format!("{} cannot be read: {error}", path.display());
+    match std::fs::rename(path, &aside) {
+        Ok(()) => format!("{what}; it is kept as {}", aside.display()),
+        Err(error) => format!("{what}; it cannot be moved aside either: {error}"),
+    }
+}
+
+/// Changes the content under the lock that all processes share.
+pub(super) fn change<T>(path: &Path, change: impl FnOnce(&mut Kept) -> T) -> io::Result<T> {
+    let folder = make_folder(path)?;
+    let lock = create(&path.with_extension("lock"), OpenOptions::new().write(true).truncate(false))?;
+    lock.lock()?;
+    // Unlocked when it is dropped. What cannot be read any more is replaced by what this process knows.
+    let mut kept = read(path).unwrap_or_default().unwrap_or_default();
+    let outcome = change(&mut kept);
+    let text = serde_json::to_vec_pretty(&kept)?;
+    let draft = path.with_extension("new");
+    let mut file = create(&draft, OpenOptions::new().write(true).truncate(true))?;
+    file.write_all(&text)?;
+    // Without this a power cut can leave an empty file under the new name.
+    file.sync_all()?;
+    std::fs::rename(&draft, path)?;
+    File::open(folder)?.sync_all()?;
+    Ok(outcome)
+}
+
+/// Opens a file that only its owner may read, also where it is there with other permissions.
+fn create(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = options.create(true).mode(FILE_MODE).open(path)?;
+    if file.metadata()?.permissions().mode() & 0o777 != FILE_MODE {
+        file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+    }
+    Ok(file)
+}

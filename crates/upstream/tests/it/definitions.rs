@@ -1,0 +1,210 @@
+//! Changed definitions: what is remembered of them, and who accepts them.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use gateway_testkit::eventually;
+use gateway_upstream::{
+    AcceptError, AcceptFileError, CallError, Fleet, FleetOptions, OnDefinitionChange, UpstreamId,
+    UpstreamSpec, accept_in_file, withheld_in_file,
+};
+
+use crate::fleet::{PATIENCE, call};
+use crate::scripted::scripted;
+
+/// A server whose list stands in a file, and the memory of a fleet.
+struct Bench {
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self { folder: tempfile::tempdir().unwrap() };
+        bench.define("one");
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn memory(&self) -> PathBuf {
+        self.path("data/servers.json")
+    }
+
+    /// The description of the tool from now on.
+    fn define(&self, description: &str) {
+        let text = format!(r#"{{"tools":[{{"name":"t","description":"{description}"}},{{"name":"u"}}]}}"#);
+        // At once: the server may read it at any time.
+        std::fs::write(self.path("draft"), text).unwrap();
+        std::fs::rename(self.path("draft"), self.path("list")).unwrap();
+    }
+
+    fn spec(&self) -> UpstreamSpec {
+        let mut spec = scripted("up", &format!("answer \"$(cat '{}')\"", self.path("list").display()));
+        spec.tools.on_definition_change = OnDefinitionChange::Block;
+        spec
+    }
+
+    async fn start(&self) -> Fleet {
+        self.start_with(self.spec()).await
+    }
+
+    async fn start_with(&self, spec: UpstreamSpec) -> Fleet {
+        let mut options = FleetOptions::default();
+        options.memory = Some(self.memory());
+        let fleet = Fleet::start(vec![spec], options);
+        fleet.listed(&[UpstreamId::new("up")], PATIENCE).await;
+        fleet
+    }
+
+    async fn refresh(&self, fleet: &Fleet, description: &str) {
+        self.define(description);
+        fleet.refresh("up").unwrap();
+        let is_there = || {
+            let tool = fleet.catalogue();
+            tool.get("up", "t").is_some_and(|tool| tool.definition.as_str().contains(description))
+        };
+        eventually(PATIENCE, "the new list", is_there).await.unwrap();
+    }
+}
+
+/// The tools whose calls are refused, each with the word for the change.
+fn blocked(fleet: &Fleet) -> Vec<String> {
+    let health = fleet.health_of("up").unwrap();
+    health.changed_definitions.iter().map(|notice| notice.change.to_string()).collect()
+}
+
+fn fingerprint(fleet: &Fleet) -> String {
+    let health = fleet.health_of("up").unwrap();
+    health.changed_definitions.first().unwrap().shown_fingerprint().to_owned()
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+const CHANGED: &str = "tool `t` changed its description";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_definition_that_was_reviewed_is_accepted() {
+    let bench = Bench::new();
+    let fleet = bench.start().await;
+    bench.refresh(&fleet, "two").await;
+    assert_eq!(blocked(&fleet), [CHANGED]);
+    let reviewed = fingerprint(&fleet);
+    bench.refresh(&fleet, "three").await;
+    let error = fleet.accept_definitions("up", &reviewed).unwrap_err();
+    let expected =
+        AcceptError::Stale { upstream: UpstreamId::new("up"), fingerprint: reviewed.clone(), pending: 1 };
+    assert_eq!(error, expected);
+    let outcome = call(&fleet, "up", "t", "{}").await;
+    assert!(matches!(outcome, Err(CallError::Blocked { .. })), "{outcome:?}");
+    let of_now = fingerprint(&fleet);
+    assert_ne!(of_now, reviewed);
+    fleet.accept_definitions("up", &of_now).unwrap();
+    assert_eq!(blocked(&fleet), Vec::<String>::new());
+    call(&fleet, "up", "t", "{}").await.unwrap();
+    // What is as it was again blocks nothing.
+    bench.refresh(&fleet, "four").await;
+    assert_eq!(blocked(&fleet), [CHANGED]);
+    bench.refresh(&fleet, "three").await;
+    assert_eq!(blocked(&fleet), Vec::<String>::new());
+    fleet.shutdown(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_fleet_takes_over_what_is_accepted_in_the_file() {
+    let bench = Bench::new();
+    let fleet = bench.start().await;
+    bench.refresh(&fleet, "two").await;
+    let path = bench.memory();
+    eventually(PATIENCE, "the file", || !withheld_in_file(&path, "up").unwrap().is_empty()).await.unwrap();
+    let stale = accept_in_file(&path, "up", &"0".repeat(64)).unwrap_err();
+    assert!(matches!(stale, AcceptFileError::Stale { .. }), "{stale}");
+    assert_eq!(accept_in_file(&path, "up", &fingerprint(&fleet)).unwrap(), ["t"]);
+    eventually(PATIENCE, "the acceptance", || blocked(&fleet).is_empty()).await.unwrap();
+    call(&fleet, "up", "t", "{}").await.unwrap();
+    fleet.shutdown(PATIENCE).await;
+    assert!(withheld_in_file(&path, "up").unwrap().is_empty());
+    // The next start knows it too.
+    let fleet = bench.start().await;
+    assert_eq!(blocked(&fleet), Vec::<String>::new());
+    fleet.shutdown(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_accepted_between_two_runs_counts() {
+    let bench = Bench::new();
+    bench.start().await.shutdown(PATIENCE).await;
+    bench.define("two");
+    let fleet = bench.start().await;
+    let reviewed = fleet.health_of("up").unwrap().changes_fingerprint().unwrap();
+    fleet.shutdown(PATIENCE).await;
+    assert_eq!(accept_in_file(&bench.memory(), "up", &reviewed).unwrap(), ["t"]);
+    let fleet = bench.start().await;
+    assert_eq!(blocked(&fleet), Vec::<String>::new());
+    fleet.shutdown(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_truncated_memory_withholds_tools_where_changes_are_blocked() {
+    let bench = Bench::new();
+    bench.start().await.shutdown(PATIENCE).await;
+    let text = std::fs::read(bench.memory()).unwrap();
+    for kept in [0, text.len() / 2] {
+        std::fs::write(bench.memory(), text.get(..kept).unwrap()).unwrap();
+        bench.define("two");
+        // Twice: the second start does not take the new file for that of a first start.
+        for is_first in [true, false] {
+            let fleet = bench.start().await;
+            assert_eq!(fleet.memory_problem().is_some(), is_first);
+            let lost = |tool| format!("tool `{tool}` cannot be compared: its earlier definition is lost");
+            assert_eq!(blocked(&fleet), [lost("t"), lost("u")]);
+            assert_eq!(fleet.catalogue().listed().count(), 0);
+            let outcome = call(&fleet, "up", "t", "{}").await;
+            assert!(matches!(outcome, Err(CallError::Blocked { .. })), "{outcome:?}");
+            fleet.shutdown(PATIENCE).await;
+        }
+        let fleet = bench.start().await;
+        let all = fleet.health_of("up").unwrap().changes_fingerprint().unwrap();
+        fleet.accept_definitions("up", &all).unwrap();
+        assert_eq!(fleet.catalogue().listed().count(), 2);
+        fleet.shutdown(PATIENCE).await;
+        let fleet = bench.start().await;
+        assert_eq!((blocked(&fleet), fleet.memory_problem()), (Vec::new(), None));
+        fleet.shutdown(PATIENCE).await;
+    }
+    let aside = std::fs::read_dir(bench.path("data")).unwrap();
+    let aside = aside.filter(|entry| {
+        entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("servers.json.corrupt-")
+    });
+    assert_eq!(aside.count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_truncated_memory_is_begun_anew_where_changes_are_only_reported() {
+    let bench = Bench::new();
+    let warns = || {
+        let mut spec = bench.spec();
+        spec.tools.on_definition_change = OnDefinitionChange::Warn;
+        spec
+    };
+    bench.start_with(warns()).await.shutdown(PATIENCE).await;
+    std::fs::write(bench.memory(), "{").unwrap();
+    let fleet = bench.start_with(warns()).await;
+    assert!(fleet.memory_problem().is_some());
+    assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (Vec::new(), 2));
+    fleet.shutdown(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_memory_is_for_its_owner_only() {
+    let bench = Bench::new();
+    bench.start().await.shutdown(PATIENCE).await;
+    assert_eq!((mode(&bench.path("data")), mode(&bench.memory())), (0o700, 0o600));
+    std::fs::set_permissions(bench.memory(), std::fs::Permissions::from_mode(0o644)).unwrap();
+    let fleet = bench.start().await;
+    assert_eq!(mode(&bench.memory()), 0o600, "an old file is corrected");
+    fleet.shutdown(PATIENCE).await;
+}
