@@ -40,7 +40,7 @@ mod stream;
 mod tools;
 
 pub use definitions::LOSSLESS_RESULT;
-pub use fixture::{Fixture, FixtureError, RunningFixture, fixture_path};
+pub use fixture::{Fixture, FixtureError, RunningFixture, attack_path, fixture_path};
 pub use modes::{Fault, Mode, UnknownMode};
 pub use options::{AnswerKind, Options, Serves, SpokenEra, Transport};
 pub use process::{

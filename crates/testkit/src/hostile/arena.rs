@@ -337,12 +337,6 @@ impl Gateway {
         Caller::with_key(self.port, key)
     }
 
-    /// Waits until a list has a text in it; whether it came.
-    pub(crate) fn lists(&self, caller: &Caller, part: &str) -> bool {
-        let there = || caller.get("/tools").is_ok_and(|answer| answer.text().contains(part));
-        eventually_blocking(Duration::from_secs(10), part, there).is_ok()
-    }
-
     /// The most resident memory so far.
     pub(crate) fn peak(&self) -> u64 {
         let status =

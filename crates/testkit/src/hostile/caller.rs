@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::problem::{Attempt as _, Problem};
+use crate::process::eventually_blocking;
 
 /// How long one answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Somebody who sends requests, with or without a key.
 #[derive(Clone, Debug)]
@@ -61,6 +62,12 @@ impl Caller {
         self.request("POST", path, &[("content-type", "application/json")], body)
     }
 
+    /// Waits until the list of tools has a text in it; whether it came.
+    pub(crate) fn lists(&self, part: &str) -> bool {
+        let there = || self.get("/tools").is_ok_and(|answer| answer.text().contains(part));
+        eventually_blocking(Duration::from_secs(10), part, there).is_ok()
+    }
+
     /// Calls a tool by its public name.
     pub(crate) fn call(&self, tool: &str, arguments: &str) -> Result<Answer, Problem> {
         let tool = Value::from(tool);
@@ -104,13 +111,13 @@ impl Caller {
     ) -> Result<TcpStream, Problem> {
         let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost:{}\r\n", self.port);
         if let Some(key) = &self.key {
-            text.push_str(&format!("authorization: Bearer {key}\r\n"));
+            text.extend(["authorization: Bearer ", key, "\r\n"]);
         }
         for (name, value) in headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            text.extend([name, ": ", value, "\r\n"]);
         }
         if method != "GET" {
-            text.push_str(&format!("content-length: {}\r\n", body.len()));
+            text.extend(["content-length: ", &body.len().to_string(), "\r\n"]);
         }
         text.push_str("connection: close\r\n\r\n");
         text.push_str(body);

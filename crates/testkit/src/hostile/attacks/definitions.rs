@@ -20,10 +20,10 @@ fn changed(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
         "mcpServers": {"e": server.entry_with(&block)},
         "apiKeys": {"ann": "ann-key-0123456789"}, "adminKeys": {"root": "root-key-0123456789"}}))?;
     let ann = gateway.caller_with("ann-key-0123456789");
-    gateway.lists(&ann, "relist");
+    ann.lists("relist");
     server.write("tools", &format!("[{EVIL},{RELIST},{MARKER}]"))?;
     ann.call_on("e", "relist", "{}")?;
-    gateway.lists(&ann, "marker");
+    ann.lists("marker");
     Ok((server, gateway))
 }
 
@@ -64,7 +64,7 @@ pub(super) fn truncated_memory(arena: &Arena) -> Result<Verdict, Problem> {
     let block = json!({"tools": {"onDefinitionChange": "block"}});
     let config = json!({"mcpServers": {"e": server.entry_with(&block)}});
     let mut gateway = arena.serve(&config)?;
-    gateway.lists(&gateway.caller(), "good");
+    gateway.caller().lists("good");
     gateway.stop()?;
     let memory = arena.path("data/servers.json");
     let text = std::fs::read(&memory)?;
@@ -72,7 +72,7 @@ pub(super) fn truncated_memory(arena: &Arena) -> Result<Verdict, Problem> {
     server.write("tools", &format!("[{EVIL},{MARKER}]"))?;
     let gateway = arena.serve(&config)?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "marker");
+    caller.lists("marker");
     let mut breaches = Breaches::default();
     check(&caller, &mut breaches, "after the memory was truncated")?;
     Ok(breaches.verdict("still blocked"))

@@ -35,7 +35,7 @@ pub(super) fn modes(arena: &Arena) -> Result<Verdict, Problem> {
     let mut breaches = Breaches::default();
     for when in ["at the first start", "after they were opened to all"] {
         let mut gateway = arena.serve_with(&config, start)?;
-        gateway.lists(&gateway.caller(), "\"t\"");
+        gateway.caller().lists("\"t\"");
         gateway.caller().call_on("e", "t", "{}")?;
         check_modes(&data, 0o700, when, &mut breaches)?;
         gateway.stop()?;
@@ -57,7 +57,7 @@ pub(super) fn corrupt_log(arena: &Arena) -> Result<Verdict, Problem> {
     let config = json!({"mcpServers": {"e": server.entry()}});
     let data = arena.path("data");
     let mut gateway = arena.serve(&config)?;
-    gateway.lists(&gateway.caller(), "\"t\"");
+    gateway.caller().lists("\"t\"");
     gateway.caller().call_on("e", "t", "{}")?;
     gateway.stop()?;
     let whole = std::fs::read(data.join("calls.db"))?;
@@ -96,7 +96,7 @@ pub(super) fn file_size_limit(arena: &Arena) -> Result<Verdict, Problem> {
     let start = Start { shell: "ulimit -f 1024", ..Start::default() };
     let mut gateway = arena.serve_with(&json!({"mcpServers": {"e": server.entry()}}), start)?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"t\"");
+    caller.lists("\"t\"");
     let mut last = String::new();
     for _ in 0..100 {
         match caller.call_on("e", "big", r#"{"bytes":40000}"#) {
@@ -130,7 +130,7 @@ pub(super) fn parent_environment(arena: &Arena) -> Result<Verdict, Problem> {
     gateway.caller().get("/tools")?;
     let mut breaches = Breaches::default();
     // The demo server answers where nothing is configured: then nothing was taken from above.
-    let demo = || gateway.lists(&gateway.caller(), "store") || marker.exists();
+    let demo = || gateway.caller().lists("store") || marker.exists();
     let _ = eventually_blocking(PATIENCE, "a server", demo);
     breaches.add_if(marker.exists(), || "the program of a parent's .env ran".to_owned());
     Ok(breaches.verdict("it did not run"))

@@ -18,7 +18,7 @@ fn listing(arena: &Arena, kind: &str) -> Result<Verdict, Problem> {
     let good = arena.server("good", T)?;
     let gateway = arena.serve(&json!({"mcpServers": {"good": good.entry(), "evil": evil.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"t\"");
+    caller.lists("\"t\"");
     // Enough for the gateway to read all pages, or to refuse them.
     let watched = Duration::from_secs(20);
     let refused = || caller.get("/servers").is_ok_and(|answer| answer.text().contains("\"error\":"));
@@ -49,7 +49,7 @@ pub(super) fn refused_requests(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", r#"[{"name":"flood_requests","inputSchema":{"type":"object"}}]"#)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "flood_requests");
+    caller.lists("flood_requests");
     let answer = caller.call_on("e", "flood_requests", r#"{"count":5000}"#)?;
     let written = gateway.running.stderr.so_far().len();
     let mut breaches = Breaches::default();
@@ -64,7 +64,7 @@ pub(super) fn garbled_answer(arena: &Arena) -> Result<Verdict, Problem> {
     let entry = server.entry_with(&json!({"callTimeout": "8s"}));
     let gateway = arena.serve(&json!({"mcpServers": {"e": entry}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "garbled");
+    caller.lists("garbled");
     let begin = Instant::now();
     let answer = caller.call_on("e", "garbled", "{}")?;
     let took = begin.elapsed();
@@ -82,7 +82,7 @@ pub(super) fn many_metrics(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", &json!(tools).to_string())?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}, "validate": false}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "tool_2999");
+    caller.lists("tool_2999");
     for index in 0..3_000 {
         caller.call_on("e", &format!("tool_{index}"), "{}")?;
     }
@@ -102,8 +102,8 @@ pub(super) fn big_results(arena: &Arena) -> Result<Verdict, Problem> {
     let good = arena.server("good", T)?;
     let gateway = arena.serve(&json!({"mcpServers": {"good": good.entry(), "evil": evil.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"t\"");
-    gateway.lists(&caller, "big");
+    caller.lists("\"t\"");
+    caller.lists("big");
     let (mut calls, mut failed) = (0, Vec::new());
     std::thread::scope(|scope| {
         let flooding: Vec<_> = (0..8)
@@ -139,8 +139,8 @@ pub(super) fn unread_results(arena: &Arena) -> Result<Verdict, Problem> {
     let good = arena.server("good", T)?;
     let gateway = arena.serve(&json!({"mcpServers": {"good": good.entry(), "evil": evil.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"t\"");
-    gateway.lists(&caller, "big");
+    caller.lists("\"t\"");
+    caller.lists("big");
     let body = json!({"server": "evil", "tool": "big", "arguments": {"bytes": 30_000_000}}).to_string();
     let mut open = Vec::new();
     for _ in 0..24 {

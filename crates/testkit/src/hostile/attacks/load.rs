@@ -1,13 +1,14 @@
 //! Callers who use up what others need.
 
 use std::fmt::Write as _;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use super::{Breaches, MEMORY, megabytes};
-use crate::hostile::arena::{Arena, Hostile};
+use crate::hostile::arena::{Arena, Hostile, signal};
 use crate::hostile::caller::call_body;
 use crate::hostile::session::Session;
 use crate::hostile::{Problem, Verdict};
@@ -57,24 +58,33 @@ fn check(arena: &Arena, body: &str) -> Result<Verdict, Problem> {
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
     let caller = gateway.caller();
     let begin = Instant::now();
-    let answers: Vec<_> = std::thread::scope(|scope| {
+    let (peak, answers): (u64, Vec<_>) = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| caller.post("/check", body))).collect();
-        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        while threads.iter().any(|thread| !thread.is_finished()) && gateway.peak() <= MEMORY {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let peak = gateway.peak();
+        if peak > MEMORY {
+            // It is broken; this machine need not be too.
+            signal(gateway.running.pid(), Signal::KILL);
+        }
+        let answers = threads.into_iter().filter_map(|thread| thread.join().ok()).collect();
+        (peak.max(gateway.peak()), answers)
     });
     let mut breaches = Breaches::default();
     let mut largest = 0;
     for answer in answers {
-        largest = largest.max(answer?.body.len());
+        match answer {
+            Ok(answer) => largest = largest.max(answer.body.len()),
+            Err(problem) => breaches.add(problem.to_string()),
+        }
     }
     let most = body.len().saturating_mul(8).max(8 << 20);
     let sent = body.len();
     breaches.add_if(largest > most, || format!("{sent} bytes gave an answer of {largest}"));
-    breaches.add_if(gateway.peak() > MEMORY, || format!("{} at the peak", megabytes(gateway.peak())));
-    let seen = format!(
-        "{sent} bytes gave {largest} in {:.1?}, {} at the peak",
-        begin.elapsed(),
-        megabytes(gateway.peak())
-    );
+    breaches.add_if(peak > MEMORY, || format!("{} at the peak", megabytes(peak)));
+    let seen =
+        format!("{sent} bytes gave {largest} in {:.1?}, {} at the peak", begin.elapsed(), megabytes(peak));
     Ok(breaches.verdict(seen))
 }
 
@@ -86,44 +96,63 @@ fn descriptors() -> usize {
 
 /// Connections that never say anything fill the gateway.
 pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
-    let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
+    // Nothing makes room by itself while the connections are opened.
+    let timeouts = json!({"read": "5m"});
+    let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}, "timeouts": timeouts}))?;
     let caller = gateway.caller();
     let wanted = descriptors().min(9_800);
-    let silent: Vec<TcpStream> = (0..wanted).map_while(|_| caller.connect().ok()).collect();
+    let address = SocketAddr::from(([127, 0, 0, 1], gateway.port));
+    let mut silent = Vec::with_capacity(wanted);
+    while silent.len() < wanted {
+        // Once the gateway takes no more, the queue of the system is full as well.
+        let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(2_500)) else { break };
+        silent.push(stream);
+        if silent.len().is_multiple_of(50) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
     let begin = Instant::now();
-    let answer = caller.get("/health")?;
+    let status = caller.get("/health").map(|answer| answer.status).map_err(|problem| problem.to_string());
     let took = begin.elapsed();
     let mut breaches = Breaches::default();
     let count = silent.len();
-    let late = took > Duration::from_millis(1_000) || answer.status != 200;
-    breaches.add_if(late, || format!("/health answered {} after {took:.1?} beside {count}", answer.status));
-    breaches.add_if(count < 8_500, || {
+    let late = took > Duration::from_secs(1) || status != Ok(200);
+    breaches.add_if(late, || format!("/health answered {status:?} after {took:.1?} beside {count}"));
+    breaches.add_if(count < 8_200, || {
         format!("only {count} connections could be opened: raise the limit of open files")
     });
     Ok(breaches.verdict(format!("/health answered after {took:.1?} beside {count} silent connections")))
 }
 
-/// One session opens streams without an end.
+/// One caller opens streams without an end, in one session and in many.
 pub(super) fn streams(arena: &Arena) -> Result<Verdict, Problem> {
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
-    let session = Session::open(&gateway.caller(), "/mcp", &json!({}))?;
+    let caller = gateway.caller();
     let wanted = descriptors().min(1_500);
-    let mut open = Vec::new();
-    for _ in 0..wanted {
-        let Ok(stream) = session.listen() else { continue };
-        if stream.status == 200 {
-            open.push(stream);
-        }
-    }
-    let mut alive = 0;
-    for stream in &open {
-        alive += usize::from(stream.is_open()?);
-    }
     let mut breaches = Breaches::default();
-    breaches.add_if(alive > 1_100.min(wanted * 3 / 4), || format!("{alive} of {wanted} streams are open"));
-    let health = gateway.caller().get("/health")?.status;
-    breaches.add_if(health != 200, || format!("/health answered {health}"));
-    Ok(breaches.verdict(format!("{alive} of {wanted} streams are open")))
+    let mut seen = Vec::new();
+    let first = Session::open(&caller, "/mcp", &json!({}))?;
+    for kind in ["one session", "many sessions"] {
+        let mut open = Vec::new();
+        for _ in 0..wanted {
+            let listening = match kind {
+                "one session" => first.listen(),
+                _ => Session::open(&caller, "/mcp", &json!({})).and_then(|session| session.listen()),
+            };
+            open.extend(listening.ok().filter(|stream| stream.status == 200));
+        }
+        let mut alive = 0;
+        for stream in &open {
+            alive += usize::from(stream.is_open()?);
+        }
+        breaches.add_if(alive > 1_100.min(wanted * 3 / 4), || {
+            format!("{alive} of {wanted} streams of {kind} are open")
+        });
+        seen.push(format!("{alive} of {wanted} streams of {kind} are open"));
+        let health = caller.get("/livez").map_or(0, |answer| answer.status);
+        breaches.add_if(health != 200, || format!("/livez answered {health}"));
+    }
+    Ok(breaches.verdict(seen.join(", ")))
 }
 
 /// One caller opens so many sessions that another's would have to go.
@@ -164,7 +193,7 @@ pub(super) fn departed_idempotent(arena: &Arena) -> Result<Verdict, Problem> {
     let gateway =
         arena.serve(&json!({"mcpServers": {"e": server.entry()}, "limits": limits, "drain": "100ms"}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "hang");
+    caller.lists("hang");
     depart(&server, |index| {
         let key = format!("key-{index}");
         let headers = [("content-type", "application/json"), ("idempotency-key", key.as_str())];
@@ -178,7 +207,7 @@ pub(super) fn departed_session(arena: &Arena) -> Result<Verdict, Problem> {
     let limits = json!({"concurrentRequests": 2});
     let gateway =
         arena.serve(&json!({"mcpServers": {"e": server.entry()}, "limits": limits, "drain": "100ms"}))?;
-    gateway.lists(&gateway.caller(), "hang");
+    gateway.caller().lists("hang");
     let session = Session::open(&gateway.caller(), "/mcp", &json!({}))?;
     depart(&server, |_| session.abandon("tools/call", r#"{"name":"hang","arguments":{}}"#))
 }
@@ -188,7 +217,7 @@ pub(super) fn other_origin(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", T)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"t\"");
+    caller.lists("\"t\"");
     let mut breaches = Breaches::default();
     let started = server.pids().len();
     for origin in ["http://localhost:3000", "http://127.0.0.1:3000", "null"] {
@@ -214,7 +243,7 @@ pub(super) fn workspace_work(arena: &Arena) -> Result<Verdict, Problem> {
     std::fs::write(root.join("large.txt"), "ab ".repeat(330_000))?;
     let gateway = arena.serve(&json!({"mcpServers": {"w": {"type": "workspace", "root": root}}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "search_and_replace");
+    caller.lists("search_and_replace");
     let operations: Vec<_> = (0..100)
         .map(|index| {
             let (search, replace) = if index % 2 == 0 { ("(a)(b)", "$2$1") } else { ("(b)(a)", "$2$1") };

@@ -48,7 +48,7 @@ pub(super) fn secrets_in_clear(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", TOOLS)?;
     let mut gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"t\"");
+    caller.lists("\"t\"");
     let documents = secrets();
     let mut breaches = Breaches::default();
     for (index, document) in documents.iter().enumerate() {
@@ -110,7 +110,7 @@ pub(super) fn deep_result(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", TOOLS)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"t\"");
+    caller.lists("\"t\"");
     caller.call_on("e", "deep", r#"{"levels":5000}"#)?;
     let written = || caller.get("/logs").is_ok_and(|answer| answer.text().contains("\"deep\""));
     let _ = eventually_blocking(Duration::from_secs(10), "the entry", written);
@@ -129,7 +129,7 @@ pub(super) fn handler_environment(arena: &Arena) -> Result<Verdict, Problem> {
     let tool = json!({"description": "fails", "inputSchema": {"type": "object"}, "handler": handler});
     let gateway = arena.serve(&json!({"tools": {"h": tool}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"h\"");
+    caller.lists("\"h\"");
     let answer = caller.call("h", "{}")?.text();
     let mut breaches = Breaches::default();
     breaches.add_if(!ran.exists(), || format!("the command did not run: {answer}"));

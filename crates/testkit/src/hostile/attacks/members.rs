@@ -15,7 +15,7 @@ fn injected(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
     let server = arena.server("e", OPEN)?;
     let tools = json!({"tools": {"injected": {"t": {"tenant": "a"}}}});
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry_with(&tools)}}))?;
-    gateway.lists(&gateway.caller(), "\"t\"");
+    gateway.caller().lists("\"t\"");
     Ok((server, gateway))
 }
 
@@ -61,7 +61,7 @@ pub(super) fn hidden_parameter(arena: &Arena) -> Result<Verdict, Problem> {
     let tools = json!({"tools": {"hidden": ["secret"]}});
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry_with(&tools)}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"t\"");
+    caller.lists("\"t\"");
     let arguments = r#"{"secret":"chosen"}"#;
     caller.call_on("e", "t", arguments)?;
     let call = json!({"id": "c1", "type": "function", "function": {"name": "t", "arguments": arguments}});
@@ -86,11 +86,11 @@ pub(super) fn second_description(arena: &Arena) -> Result<Verdict, Problem> {
         let block = json!({"tools": {"onDefinitionChange": "block"}});
         let gateway = arena.serve(&json!({"mcpServers": {&server.name: server.entry_with(&block)}}))?;
         let caller = gateway.caller();
-        gateway.lists(&caller, "relist");
+        caller.lists("relist");
         let marker = r#"{"name":"marker","inputSchema":{"type":"object"}}"#;
         server.write("tools", &format!(r#"[{{"name":"t",{variant}}},{relist},{marker}]"#))?;
         caller.call_on(&server.name, "relist", "{}")?;
-        gateway.lists(&caller, "marker");
+        caller.lists("marker");
         for (list, text) in all_lists(&caller)? {
             breaches.add_if(text.contains("EVIL"), || {
                 format!("variant {index}: {list} shows the new definition")
@@ -107,7 +107,7 @@ pub(super) fn overridden_description(arena: &Arena) -> Result<Verdict, Problem> 
     let overrides = json!({"tools": {"overrides": {"t": {"description": "SAFE"}}}});
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry_with(&overrides)}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "SAFE");
+    caller.lists("SAFE");
     let mut breaches = Breaches::default();
     for (list, text) in all_lists(&caller)? {
         breaches.add_if(text.contains("EVIL"), || format!("{list} shows the server's description"));
@@ -126,8 +126,8 @@ pub(super) fn second_name(arena: &Arena) -> Result<Verdict, Problem> {
     )?;
     let gateway = arena.serve(&json!({"mcpServers": {"good": good.entry(), "evil": evil.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "GOOD");
-    gateway.lists(&caller, "marker");
+    caller.lists("GOOD");
+    caller.lists("marker");
     let mut breaches = Breaches::default();
     for (list, text) in all_lists(&caller)? {
         let mut names = list_names(&text)?;
@@ -154,7 +154,7 @@ pub(super) fn repeated_in_bodies(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", OPEN)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"t\"");
+    caller.lists("\"t\"");
     let call = json!({"id": "c1", "type": "function", "function": {"name": "t", "arguments": "{}"}});
     let bodies = [
         ("/call_tool", r#"{"server":"e","tool":"t","tool":"t","arguments":{}}"#.to_owned()),

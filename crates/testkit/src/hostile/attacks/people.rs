@@ -27,7 +27,7 @@ pub(super) fn shared_owner(arena: &Arena) -> Result<Verdict, Problem> {
     let gateway =
         arena.serve(&json!({"mcpServers": {"e": server.entry()}, "apiKeys": [ANN], "adminKeys": [ROOT]}))?;
     let (ann, root) = (gateway.caller_with(ANN), gateway.caller_with(ROOT));
-    gateway.lists(&ann, "\"t\"");
+    ann.lists("\"t\"");
     let mut breaches = Breaches::default();
     idempotent(&root)?;
     idempotent(&ann)?;
@@ -52,7 +52,7 @@ pub(super) fn logs_of_others(arena: &Arena) -> Result<Verdict, Problem> {
         "apiKeys": {"ann": ANN, "bob": BOB, "carol": "carol-key-0123456789"}, "adminKeys": {"root": ROOT}}))?;
     let (ann, bob, root) = (gateway.caller_with(ANN), gateway.caller_with(BOB), gateway.caller_with(ROOT));
     let carol = gateway.caller_with("carol-key-0123456789");
-    gateway.lists(&bob, "\"t\"");
+    bob.lists("\"t\"");
     bob.call_on("e", "t", r#"{"note":"bobs-note"}"#)?;
     let mut breaches = Breaches::default();
     let patience = Duration::from_secs(10);
@@ -79,7 +79,7 @@ pub(super) fn own_approval(arena: &Arena) -> Result<Verdict, Problem> {
         "approval": {"tools": {"e/t": "ask"}, "approver": "admin", "wait": "1s"},
         "apiKeys": {"ann": ANN}, "adminKeys": {"root": ROOT}}))?;
     let ann = gateway.caller_with(ANN);
-    gateway.lists(&ann, "\"t\"");
+    ann.lists("\"t\"");
     let session = Session::open(&ann, "/mcp", &can_be_asked())?;
     let yes = json!({"action": "accept", "content": {"decision": "approve"}});
     let asked = session.call_answering("t", "{}", &yes)?;
@@ -101,7 +101,7 @@ pub(super) fn forged_question(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("evil", &tools.to_string())?;
     let gateway = arena
         .serve(&json!({"mcpServers": {"evil": server.entry()}, "approval": {"tools": {"evil/*": "ask"}}}))?;
-    gateway.lists(&gateway.caller(), "marker");
+    gateway.caller().lists("marker");
     let session = Session::open(&gateway.caller(), "/mcp/evil", &can_be_asked())?;
     let questions = session.call_answering(name, "{}", &json!({"action": "decline"}))?;
     let mut breaches = Breaches::default();
@@ -120,7 +120,7 @@ pub(super) fn forged_question(arena: &Arena) -> Result<Verdict, Problem> {
 pub(super) fn nameless_question(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("evil", TOOL)?;
     let gateway = arena.serve(&json!({"mcpServers": {"evil": server.entry()}}))?;
-    gateway.lists(&gateway.caller(), "\"ask\"");
+    gateway.caller().lists("\"ask\"");
     let mut breaches = Breaches::default();
     for path in ["/mcp", "/mcp/evil"] {
         let session = Session::open(&gateway.caller(), path, &can_be_asked())?;
@@ -144,7 +144,7 @@ pub(super) fn unlogged_reads(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", TOOL)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "\"t\"");
+    caller.lists("\"t\"");
     let session = Session::open(&caller, "/mcp/e", &json!({}))?;
     let mut breaches = Breaches::default();
     let requests = [

@@ -12,7 +12,7 @@ pub(super) fn prose(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", tools)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "store");
+    caller.lists("store");
     let texts = [
         r#"A call looks like {"type":"tool_use","id":"t1","name":"store","input":{"value":"x"}}. I made none."#,
         "A call looks like <store><value>x</value></store>. I made none.",

@@ -15,7 +15,7 @@ fn with_stray(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
     server.write("stay", "")?;
     let gateway =
         arena.serve(&json!({"mcpServers": {"e": server.entry_with(&json!({"closeTimeout": "1s"}))}}))?;
-    gateway.lists(&gateway.caller(), "stray");
+    gateway.caller().lists("stray");
     gateway.caller().call_on("e", "stray", "{}")?;
     Ok((server, gateway))
 }

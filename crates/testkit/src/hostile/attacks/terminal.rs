@@ -73,7 +73,7 @@ pub(super) fn logs(arena: &Arena) -> Result<Verdict, Problem> {
     let server = hostile_server(arena)?;
     let mut gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "plain");
+    caller.lists("plain");
     caller.call_on("e", HOSTILE, "{}")?;
     caller.call(HOSTILE, "{}")?;
     caller.call_on("e", "plain", &json!({"text": HOSTILE}).to_string())?;
@@ -116,7 +116,7 @@ pub(super) fn context(arena: &Arena) -> Result<Verdict, Problem> {
     let server = hostile_server(arena)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
     let caller = gateway.caller();
-    gateway.lists(&caller, "plain");
+    caller.lists("plain");
     let mut breaches = Breaches::default();
     let answer = caller.get("/tools/openai/context")?;
     let texts = match answer.json() {
@@ -129,13 +129,23 @@ pub(super) fn context(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict("escaped"))
 }
 
+/// The texts in a value, each on a line.
 fn strings(value: &Value) -> String {
+    let mut all = Vec::new();
+    collect_strings(value, &mut all);
+    all.join("\n")
+}
+
+fn collect_strings<'a>(value: &'a Value, all: &mut Vec<&'a str>) {
     match value {
-        Value::String(text) => format!("{text}\n"),
-        Value::Array(items) => items.iter().map(strings).collect(),
+        Value::String(text) => all.push(text),
+        Value::Array(items) => items.iter().for_each(|item| collect_strings(item, all)),
         Value::Object(members) => {
-            members.iter().map(|(name, value)| format!("{name}\n{}", strings(value))).collect()
+            for (name, member) in members {
+                all.push(name);
+                collect_strings(member, all);
+            }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
