@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use gateway_testkit::hostile::{
-    ATTACKS, Attack, Cost, Flood, HostileServer, Programs, Stray, end_all, measure_flood, run_flood,
-    run_stray,
+    ATTACKS, Attack, Cost, Flood, HostileServer, Programs, Stray, end_all, is_interrupted, measure_flood,
+    run_flood, run_stray,
 };
 use tokio::runtime::Builder;
 
@@ -114,6 +114,9 @@ fn attack(arguments: &Arguments) -> Result<bool, String> {
     print(&format!("{:<26} | {:<48} | {:<6} | seen", "attack", "expected", ""));
     for attack in &chosen {
         let verdict = attack.run(&programs);
+        if is_interrupted() {
+            return Err("interrupted".to_owned());
+        }
         broken += usize::from(!verdict.held);
         let mark = if verdict.held { "held" } else { "BROKEN" };
         print(&format!(

@@ -266,6 +266,9 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(mut command: Command) -> Result<Self, Problem> {
+        if super::started::is_interrupted() {
+            return Err(Problem::new("interrupted"));
+        }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().attempting("starting the gateway")?;
         super::started::add(child.id());

@@ -1,7 +1,7 @@
 //! A caller over HTTP/1.1 that sends exactly the bytes it is given.
 
 use std::io::{self, BufRead, BufReader, Read, Write as _};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,6 +11,9 @@ use crate::process::eventually_blocking;
 
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How long a connection may take.
+const CONNECTING: Duration = Duration::from_secs(10);
 
 /// Somebody who sends requests, with or without a key.
 #[derive(Clone, Debug)]
@@ -128,7 +131,8 @@ impl Caller {
 
     /// A connection that nothing was sent on.
     pub(crate) fn connect(&self) -> Result<TcpStream, Problem> {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).attempting("connecting to the gateway")?;
+        let stream = TcpStream::connect_timeout(&SocketAddr::from(([127, 0, 0, 1], self.port)), CONNECTING)
+            .attempting("connecting to the gateway")?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;

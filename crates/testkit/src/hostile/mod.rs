@@ -18,7 +18,7 @@ pub use attacks::ATTACKS;
 pub use flood::{Flood, Limits, Measured, Times, measure_flood, run_flood};
 pub use problem::Problem;
 pub use server::{HostileServer, Stray, run_stray};
-pub use started::end_all;
+pub use started::{end_all, is_interrupted};
 
 use arena::Arena;
 

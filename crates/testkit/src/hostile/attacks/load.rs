@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::{Breaches, MEMORY, megabytes};
+use super::{Breaches, MEMORY, descriptors, megabytes};
 use crate::hostile::arena::{Arena, Hostile, signal};
 use crate::hostile::caller::call_body;
 use crate::hostile::session::Session;
@@ -86,12 +86,6 @@ fn check(arena: &Arena, body: &str) -> Result<Verdict, Problem> {
     let seen =
         format!("{sent} bytes gave {largest} in {:.1?}, {} at the peak", begin.elapsed(), megabytes(peak));
     Ok(breaches.verdict(seen))
-}
-
-/// How many descriptors an attack may open: those of the machine, less some for everything else.
-fn descriptors() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(1 << 20).saturating_sub(200)
 }
 
 /// Connections that never say anything fill the gateway.

@@ -180,6 +180,12 @@ fn raw_control(bytes: &[u8]) -> Option<char> {
     })
 }
 
+/// How many descriptors an attack may open: those of the machine, less some for everything else.
+pub(crate) fn descriptors() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(1 << 20).saturating_sub(200)
+}
+
 fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes >> 20)
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::hostile::attacks::descriptors;
 use crate::hostile::caller::{Caller, call_body};
 
 /// How long a caller who does not read keeps its connection.
@@ -15,6 +16,7 @@ const UNREAD: Duration = Duration::from_secs(3);
 pub fn run_flood(port: u16, sockets: usize, seconds: u64) {
     let until = Instant::now() + Duration::from_secs(seconds);
     let caller = Caller::new(port);
+    let sockets = sockets.min(descriptors());
     std::thread::scope(|scope| {
         scope.spawn(|| silent(&caller, sockets, until));
         for _ in 0..8 {
