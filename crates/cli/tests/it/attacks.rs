@@ -1,7 +1,7 @@
 //! Attacks on the binary, as a hostile server or a hostile caller would carry them out. The dear ones are for `scripts/soak`.
 
 use gateway_testkit::attack_path;
-use gateway_testkit::hostile::{ATTACKS, Attack, Cost, Programs, Verdict};
+use gateway_testkit::hostile::{ATTACKS, Attack, Cost, Programs};
 
 #[track_caller]
 fn holds(name: &str) {
@@ -11,7 +11,7 @@ fn holds(name: &str) {
     };
     let attack = Attack::find(name).unwrap();
     let verdict = attack.run(&programs);
-    assert_eq!(verdict, Verdict { held: true, seen: verdict.seen.clone() }, "expected: {}", attack.expected);
+    assert!(verdict.held, "expected: {}; seen: {}", attack.expected, verdict.seen);
 }
 
 macro_rules! attacks {

@@ -1,5 +1,7 @@
 //! Foreign text on its way to a terminal.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::{Breaches, raw_control};
@@ -94,9 +96,10 @@ pub(super) fn serve(arena: &Arena) -> Result<Verdict, Problem> {
     server.write("last-words", &format!("{HOSTILE}\nfiles: connected\r\nfiles: 5 tools\n"))?;
     let mut gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
     let said = || {
-        gateway.running.stdout.text().lines().any(|line| line.starts_with("e: ") && line.contains("files"))
+        let text = gateway.running.stdout.text();
+        text.lines().any(|line| line.starts_with("e: ") && line != "e: connecting")
     };
-    let _ = eventually_blocking(PATIENCE, "the failure of the server", said);
+    let _ = eventually_blocking(Duration::from_secs(10), "the failure of the server", said);
     gateway.stop()?;
     let mut breaches = Breaches::default();
     let (stdout, stderr) = (gateway.running.stdout.so_far(), gateway.running.stderr.so_far());
