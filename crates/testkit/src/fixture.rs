@@ -21,7 +21,7 @@ const START: Duration = Duration::from_secs(30);
 #[non_exhaustive]
 pub enum FixtureError {
     /// The binary is absent and could not be built.
-    #[error("building gateway-fixture: {0}")]
+    #[error("building a program of the test kit: {0}")]
     Build(String),
     /// The process could not be started or ended.
     #[error("running {path}")]
@@ -40,7 +40,17 @@ pub enum FixtureError {
 /// The path of the binary `gateway-fixture`, which is built first where it is absent or older than its sources.
 pub fn fixture_path() -> Result<PathBuf, FixtureError> {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
-    if let Some(path) = PATH.get() {
+    program_path("gateway-fixture", &PATH)
+}
+
+/// The path of the binary `gateway-attack`, which is built first where it is absent or older than its sources.
+pub fn attack_path() -> Result<PathBuf, FixtureError> {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    program_path("gateway-attack", &PATH)
+}
+
+fn program_path(name: &str, known: &OnceLock<PathBuf>) -> Result<PathBuf, FixtureError> {
+    if let Some(path) = known.get() {
         return Ok(path.clone());
     }
     let problem = |text: &str| FixtureError::Build(text.to_owned());
@@ -49,14 +59,14 @@ pub fn fixture_path() -> Result<PathBuf, FixtureError> {
     if folder.ends_with("deps") || folder.ends_with("examples") {
         folder = folder.parent().ok_or_else(|| problem("the test has no profile"))?;
     }
-    let path = folder.join("gateway-fixture");
+    let path = folder.join(name);
     if is_outdated(&path) {
-        build(folder)?;
+        build(folder, name)?;
     }
     if !path.exists() {
         return Err(problem("cargo built it elsewhere"));
     }
-    Ok(PATH.get_or_init(|| path).clone())
+    Ok(known.get_or_init(|| path).clone())
 }
 
 fn is_outdated(path: &Path) -> bool {
@@ -76,7 +86,7 @@ fn newest(folder: &Path) -> Option<SystemTime> {
 }
 
 /// Builds the binary with the profile that `folder` belongs to. Cargo's own lock lets one of many tests build.
-fn build(folder: &Path) -> Result<(), FixtureError> {
+fn build(folder: &Path, name: &str) -> Result<(), FixtureError> {
     let problem = |text: String| FixtureError::Build(text);
     let target = folder.parent().ok_or_else(|| problem("no target folder".to_owned()))?;
     let profile = match folder.file_name().and_then(OsStr::to_str) {
@@ -85,7 +95,7 @@ fn build(folder: &Path) -> Result<(), FixtureError> {
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = std::process::Command::new(cargo)
-        .args(["build", "--quiet", "-p", "gateway-testkit", "--bin", "gateway-fixture", "--profile", profile])
+        .args(["build", "--quiet", "-p", "gateway-testkit", "--bin", name, "--profile", profile])
         .arg("--target-dir")
         .arg(target)
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -3,7 +3,7 @@
 //! What it is: the binary `gateway-fixture`, an MCP server over stdio, Streamable HTTP and HTTP+SSE in both eras, whose
 //! tools and faults make a client's promises testable; and the helpers with which a test starts it, loses it and looks at
 //! what it left behind. With `--serve everything` the same binary is a well-behaved server that offers all that the official
-//! conformance suite asks for. What it is not: part of the product. Only tests and benchmarks use it.
+//! conformance suite asks for. The module [`hostile`] and the binary `gateway-attack` attack the gateway. What it is not: part of the product. Only tests and benchmarks use it.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,6 +23,7 @@ mod definitions;
 mod everything;
 mod files;
 mod fixture;
+pub mod hostile;
 mod http;
 mod job;
 mod lifecycle;
@@ -39,7 +40,7 @@ mod stream;
 mod tools;
 
 pub use definitions::LOSSLESS_RESULT;
-pub use fixture::{Fixture, FixtureError, RunningFixture, fixture_path};
+pub use fixture::{Fixture, FixtureError, RunningFixture, attack_path, fixture_path};
 pub use modes::{Fault, Mode, UnknownMode};
 pub use options::{AnswerKind, Options, Serves, SpokenEra, Transport};
 pub use process::{

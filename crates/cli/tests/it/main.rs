@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 mod arguments;
+mod attacks;
 mod call;
 mod check;
 mod convert;

@@ -1,0 +1,148 @@
+//! Attacks on a gateway: lists them, carries them out, measures all floods at once.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use gateway_testkit::hostile::{
+    ATTACKS, Attack, Cost, Flood, HostileServer, Programs, Stray, end_all, is_interrupted, measure_flood,
+    run_flood, run_stray,
+};
+use tokio::runtime::Builder;
+
+/// Attacks a gateway: one row for each attack, exit status 1 if one of them succeeds.
+#[derive(Debug, Parser)]
+#[command(name = "gateway-attack", version)]
+struct Arguments {
+    #[command(subcommand)]
+    role: Option<Role>,
+    /// The gateway's binary
+    #[arg(long)]
+    gateway: Option<PathBuf>,
+    /// List the attacks instead of carrying them out
+    #[arg(long)]
+    list: bool,
+    /// Only attacks that cost a few seconds
+    #[arg(long, conflicts_with = "dear")]
+    cheap: bool,
+    /// Only attacks that cost much memory, many connections or much time
+    #[arg(long)]
+    dear: bool,
+    /// Measure other calls under all floods at once, for so many seconds, instead of single attacks
+    #[arg(long, value_name = "SECONDS")]
+    flood: Option<u64>,
+    /// Calls of the measurement without floods
+    #[arg(long, default_value_t = 2_000)]
+    calls: usize,
+    /// The attacks; all of them unless given
+    names: Vec<String>,
+}
+
+/// What the processes that attacks start do.
+#[derive(Debug, Subcommand)]
+enum Role {
+    /// A hostile server over stdio, whose files are in a folder
+    #[command(hide = true)]
+    Server { folder: PathBuf, name: String },
+    /// A process that leaves its session
+    #[command(hide = true)]
+    Stray { what: Stray },
+    /// The flooding callers
+    #[command(hide = true)]
+    Flood { port: u16, sockets: usize, seconds: u64 },
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.role {
+        Some(Role::Server { folder, name }) => {
+            // A gateway that has gone away is no failure of the server.
+            let _ = HostileServer::new(folder, name).run();
+            Ok(true)
+        }
+        Some(Role::Stray { what }) => run_stray(*what).map(|()| true).map_err(|error| error.to_string()),
+        Some(Role::Flood { port, sockets, seconds }) => {
+            run_flood(*port, *sockets, *seconds);
+            Ok(true)
+        }
+        None => watch_interrupts().and_then(|()| attack(&arguments)),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(problem) => {
+            let _ = writeln!(io::stderr(), "gateway-attack: {problem}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// On Ctrl-C the gateways end; attacks in progress then fail, clean up, and nothing more is started.
+fn watch_interrupts() -> Result<(), String> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                end_all();
+            }
+        });
+    });
+    Ok(())
+}
+
+fn attack(arguments: &Arguments) -> Result<bool, String> {
+    let chosen = choose(arguments)?;
+    if arguments.list {
+        for attack in chosen {
+            print(&format!("{:<26} {}", attack.name, attack.expected));
+        }
+        return Ok(true);
+    }
+    let gateway = arguments.gateway.clone().ok_or("--gateway PATH names the binary to attack")?;
+    let gateway = gateway.canonicalize().map_err(|error| format!("{}: {error}", gateway.display()))?;
+    let attack = std::env::current_exe().map_err(|error| format!("finding this program: {error}"))?;
+    let programs = Programs { gateway, attack };
+    if let Some(seconds) = arguments.flood {
+        let flood = Flood { calls: arguments.calls, duration: Duration::from_secs(seconds) };
+        let measured = measure_flood(&programs, flood).map_err(|problem| problem.to_string())?;
+        print(measured.to_string().trim_end());
+        return Ok(measured.held());
+    }
+    let mut broken = 0;
+    print(&format!("{:<26} | {:<48} | {:<6} | seen", "attack", "expected", ""));
+    for attack in &chosen {
+        let verdict = attack.run(&programs);
+        if is_interrupted() {
+            return Err("interrupted".to_owned());
+        }
+        broken += usize::from(!verdict.held);
+        let mark = if verdict.held { "held" } else { "BROKEN" };
+        print(&format!(
+            "{:<26} | {:<48} | {mark:<6} | {}",
+            attack.name,
+            attack.expected,
+            verdict.seen.escape_debug()
+        ));
+    }
+    print(&format!("{} held, {broken} broken", chosen.len() - broken));
+    Ok(broken == 0)
+}
+
+fn choose(arguments: &Arguments) -> Result<Vec<&'static Attack>, String> {
+    if arguments.names.is_empty() {
+        let wanted = |attack: &&Attack| match attack.cost {
+            Cost::Cheap => !arguments.dear,
+            Cost::Dear => !arguments.cheap,
+        };
+        return Ok(ATTACKS.iter().filter(wanted).collect());
+    }
+    let find = |name: &String| Attack::find(name).ok_or(format!("no attack `{name}`: --list shows them"));
+    arguments.names.iter().map(find).collect()
+}
+
+fn print(line: &str) {
+    // Where nobody reads, the exit status still says it.
+    let _ = writeln!(io::stdout(), "{line}");
+}

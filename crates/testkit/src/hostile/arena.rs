@@ -1,0 +1,368 @@
+//! Where an attack happens: a directory, a home and gateways of its own, all gone afterwards.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::caller::Caller;
+use super::problem::{Attempt as _, Problem};
+use super::server::HostileServer;
+use crate::process::{eventually_blocking, is_alive};
+
+/// How long a program may take to start or to end.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Most bytes that are kept of what a program writes.
+const OUTPUT: u64 = 64 << 20;
+
+/// The programs that an attack uses.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The gateway under attack.
+    pub gateway: PathBuf,
+    /// `gateway-attack`, which is the hostile server too.
+    pub attack: PathBuf,
+}
+
+/// A directory for one attack.
+pub(crate) struct Arena {
+    programs: Programs,
+    folder: tempfile::TempDir,
+}
+
+/// What a command gave.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+}
+
+/// How a gateway is started, beside its configuration.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Start<'a> {
+    /// Commands of a shell before it, such as `umask 022`.
+    pub(crate) shell: &'a str,
+    pub(crate) variables: &'a [(&'a str, &'a str)],
+    pub(crate) log_level: &'a str,
+}
+
+impl Arena {
+    pub(crate) fn new(programs: &Programs) -> Result<Self, Problem> {
+        let folder = tempfile::Builder::new().prefix("gateway-attack-").tempdir()?;
+        std::fs::create_dir(folder.path().join("home"))?;
+        Ok(Self { programs: programs.clone(), folder })
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A hostile server with these definitions, sent as they are.
+    pub(crate) fn server(&self, name: &str, tools: &str) -> Result<Hostile, Problem> {
+        let files = HostileServer::new(self.folder.path(), name);
+        std::fs::write(files.file("tools"), tools)?;
+        let folder = self.folder.path().to_owned();
+        Ok(Hostile { name: name.to_owned(), files, folder, program: self.programs.attack.clone() })
+    }
+
+    fn command(&self, shell: &str) -> Command {
+        let mut command = if shell.is_empty() {
+            Command::new(&self.programs.gateway)
+        } else {
+            let mut command = Command::new("sh");
+            command.arg("-c").arg(format!("{shell}; exec \"$0\" \"$@\"")).arg(&self.programs.gateway);
+            command
+        };
+        command.env_clear().env("HOME", self.path("home")).current_dir(self.folder.path());
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command
+    }
+
+    /// Starts a gateway on a free port, with its data here.
+    pub(crate) fn serve(&self, config: &Value) -> Result<Gateway, Problem> {
+        self.serve_with(config, Start::default())
+    }
+
+    pub(crate) fn serve_with(&self, config: &Value, start: Start) -> Result<Gateway, Problem> {
+        std::fs::write(self.path("config.json"), config.to_string())?;
+        let mut command = self.command(start.shell);
+        let level = if start.log_level.is_empty() { "warn" } else { start.log_level };
+        command
+            .args(["serve", "--port", "0", "--log-level", level, "--config"])
+            .arg(self.path("config.json"));
+        command.arg("--data").arg(self.path("data")).envs(start.variables.iter().copied());
+        Gateway::start(command, self.folder.path())
+    }
+
+    /// A command of the gateway, to be started by hand in a folder.
+    pub(crate) fn command_in(&self, folder: &Path, arguments: &[&str]) -> Command {
+        let mut command = self.command("");
+        command.args(arguments).current_dir(folder);
+        command
+    }
+
+    /// Runs a command of the gateway to its end.
+    pub(crate) fn run(&self, arguments: &[&str], input: &str) -> Result<Output, Problem> {
+        std::fs::write(self.path("input"), input)?;
+        let mut command = self.command("");
+        command.args(arguments).stdin(std::fs::File::open(self.path("input"))?);
+        let mut running = Running::start(command)?;
+        let status = running.wait(PATIENCE)?;
+        Ok(Output { status, stdout: running.stdout.all(), stderr: running.stderr.all() })
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        for pid in recorded_pids(self.folder.path()) {
+            end_if_ours(pid);
+        }
+    }
+}
+
+/// A hostile server, from outside.
+pub(crate) struct Hostile {
+    pub(crate) name: String,
+    files: HostileServer,
+    folder: PathBuf,
+    program: PathBuf,
+}
+
+impl Hostile {
+    /// Its entry in the configuration.
+    pub(crate) fn entry(&self) -> Value {
+        json!({"command": self.program, "args": ["server", self.folder, self.name], "connect": "eager",
+            "protocol": "legacy"})
+    }
+
+    /// Its entry, as a program of the lowest priority.
+    pub(crate) fn nice_entry(&self) -> Value {
+        json!({"command": "nice", "args": ["-n", "19", self.program, "server", self.folder, self.name],
+            "connect": "eager", "protocol": "legacy"})
+    }
+
+    /// Its entry, with more members.
+    pub(crate) fn entry_with(&self, more: &Value) -> Value {
+        let mut entry = self.entry();
+        if let (Some(entry), Some(more)) = (entry.as_object_mut(), more.as_object()) {
+            entry.extend(more.clone());
+        }
+        entry
+    }
+
+    /// Writes one of its files.
+    pub(crate) fn write(&self, kind: &str, text: &str) -> Result<(), Problem> {
+        std::fs::write(self.files.file(kind), text).attempting("writing a file of the server")
+    }
+
+    /// What it wrote down.
+    pub(crate) fn record(&self) -> String {
+        std::fs::read_to_string(self.files.file("record")).unwrap_or_default()
+    }
+
+    /// The calls that reached it, each `"tool" {arguments}`.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        self.record().lines().filter_map(|line| line.strip_prefix("call ")).map(str::to_owned).collect()
+    }
+
+    /// The calls of one tool that reached it.
+    pub(crate) fn calls_of(&self, tool: &str) -> usize {
+        let start = format!("{} ", Value::from(tool));
+        self.calls().iter().filter(|call| call.starts_with(&start)).count()
+    }
+
+    /// The processes that it is or has started.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.record().lines().filter_map(|line| line.strip_prefix("pid ")?.parse().ok()).collect()
+    }
+}
+
+fn recorded_pids(folder: &Path) -> BTreeSet<u32> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return BTreeSet::new() };
+    let records = entries.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        (path.extension()? == "record").then(|| std::fs::read_to_string(path).ok())?
+    });
+    let mut pids = BTreeSet::new();
+    for record in records {
+        pids.extend(record.lines().filter_map(|line| line.strip_prefix("pid ")?.parse::<u32>().ok()));
+    }
+    pids
+}
+
+/// Ends a process that a hostile server wrote down, unless its id is another program's by now.
+fn end_if_ours(pid: u32) {
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let name: &[u8] = b"gateway-attack";
+    if is_alive(pid) && command.windows(name.len()).any(|window| window == name) {
+        signal(pid, Signal::KILL);
+    }
+}
+
+pub(crate) fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // It may have ended meanwhile.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Bytes that a program writes, as they come.
+#[derive(Clone, Default)]
+pub(crate) struct Written {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Written {
+    fn follow(source: Option<impl Read + Send + 'static>) -> Self {
+        let written = Self::default();
+        let Some(source) = source else { return written };
+        let copy = written.clone();
+        std::thread::spawn(move || {
+            let mut source = source.take(OUTPUT);
+            let mut buffer = vec![0; 64 << 10];
+            while let Ok(read @ 1..) = source.read(&mut buffer) {
+                let bytes = buffer.get(..read).unwrap_or_default();
+                copy.bytes.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+            }
+            copy.ended.store(true, Ordering::Release);
+        });
+        written
+    }
+
+    /// All of it, once the program has ended.
+    fn all(&self) -> Vec<u8> {
+        // A process that it left behind may keep the pipe open.
+        let ended = || self.ended.load(Ordering::Acquire);
+        let _ = eventually_blocking(Duration::from_secs(5), "the end of the output", ended);
+        self.so_far()
+    }
+
+    pub(crate) fn so_far(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.so_far()).into_owned()
+    }
+}
+
+/// A program that runs, and ends with this value.
+pub(crate) struct Running {
+    child: Child,
+    pub(crate) stdout: Written,
+    pub(crate) stderr: Written,
+}
+
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Result<Self, Problem> {
+        if super::started::is_interrupted() {
+            return Err(Problem::new("interrupted"));
+        }
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().attempting("starting the gateway")?;
+        super::started::add(child.id());
+        let stdout = Written::follow(child.stdout.take());
+        let stderr = Written::follow(child.stderr.take());
+        Ok(Self { child, stdout, stderr })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|status| status.is_some())
+    }
+
+    /// Waits for its end; kills it if it does not come.
+    pub(crate) fn wait(&mut self, patience: Duration) -> Result<Option<i32>, Problem> {
+        let ended = eventually_blocking(patience, "the end of the gateway", || self.has_ended());
+        if ended.is_err() {
+            let _ = self.child.kill();
+        }
+        let status = self.child.wait()?;
+        super::started::remove(self.child.id());
+        ended.attempting("ending the gateway")?;
+        Ok(status.code())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            signal(self.pid(), Signal::TERM);
+        }
+        let _ = self.wait(Duration::from_secs(15));
+    }
+}
+
+/// A gateway that listens.
+pub(crate) struct Gateway {
+    pub(crate) running: Running,
+    pub(crate) port: u16,
+}
+
+impl Gateway {
+    pub(crate) fn start(mut command: Command, folder: &Path) -> Result<Self, Problem> {
+        command.stdin(Stdio::null());
+        let mut running = Running::start(command)?;
+        let mut port = None;
+        let listening = eventually_blocking(PATIENCE, "a gateway that listens", || {
+            port = port_in(&running.stdout.text());
+            port.is_some() || running.has_ended()
+        });
+        let Some(port) = port else {
+            let folder = folder.display();
+            let said = String::from_utf8_lossy(&running.stderr.all()).into_owned();
+            return Err(Problem::new(format!(
+                "the gateway in {folder} does not listen ({listening:?}): {said}"
+            )));
+        };
+        Ok(Self { running, port })
+    }
+
+    pub(crate) fn caller(&self) -> Caller {
+        Caller::new(self.port)
+    }
+
+    pub(crate) fn caller_with(&self, key: &str) -> Caller {
+        Caller::with_key(self.port, key)
+    }
+
+    /// The most resident memory so far.
+    pub(crate) fn peak(&self) -> u64 {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.running.pid())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+        line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap_or(0) << 10
+    }
+
+    /// Ends it as an operator does.
+    pub(crate) fn stop(&mut self) -> Result<Option<i32>, Problem> {
+        signal(self.running.pid(), Signal::TERM);
+        self.running.wait(PATIENCE)
+    }
+
+    /// Kills it as a crash would.
+    pub(crate) fn kill(&mut self) -> Result<(), Problem> {
+        signal(self.running.pid(), Signal::KILL);
+        self.running.wait(PATIENCE).map(|_| ())
+    }
+}
+
+fn port_in(output: &str) -> Option<u16> {
+    let (_, rest) = output.split_once("http://127.0.0.1:")?;
+    let end = rest.find(|character: char| !character.is_ascii_digit())?;
+    rest.get(..end)?.parse().ok()
+}

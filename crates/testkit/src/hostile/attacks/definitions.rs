@@ -1,0 +1,79 @@
+//! Getting a changed definition accepted.
+
+use serde_json::json;
+
+use super::Breaches;
+use crate::hostile::arena::{Arena, Gateway, Hostile};
+use crate::hostile::caller::Caller;
+use crate::hostile::{Problem, Verdict};
+
+const GOOD: &str = r#"{"name":"t","description":"good","inputSchema":{"type":"object"}}"#;
+const EVIL: &str = r#"{"name":"t","description":"EVIL","inputSchema":{"type":"object"}}"#;
+const RELIST: &str = r#"{"name":"relist","inputSchema":{"type":"object"}}"#;
+const MARKER: &str = r#"{"name":"marker","inputSchema":{"type":"object"}}"#;
+
+/// A gateway with keys whose server has changed a definition, which is blocked.
+fn changed(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
+    let server = arena.server("e", &format!("[{GOOD},{RELIST}]"))?;
+    let block = json!({"tools": {"onDefinitionChange": "block"}});
+    let gateway = arena.serve(&json!({
+        "mcpServers": {"e": server.entry_with(&block)},
+        "apiKeys": {"ann": "ann-key-0123456789"}, "adminKeys": {"root": "root-key-0123456789"}}))?;
+    let ann = gateway.caller_with("ann-key-0123456789");
+    ann.lists("relist");
+    server.write("tools", &format!("[{EVIL},{RELIST},{MARKER}]"))?;
+    ann.call_on("e", "relist", "{}")?;
+    ann.lists("marker");
+    Ok((server, gateway))
+}
+
+fn check(caller: &Caller, breaches: &mut Breaches, what: &str) -> Result<(), Problem> {
+    let shown = caller.get("/tools")?.text().contains("EVIL");
+    breaches.add_if(shown, || format!("the changed definition was taken {what}"));
+    Ok(())
+}
+
+/// Somebody with an API key accepts.
+pub(super) fn accept_without_admin(arena: &Arena) -> Result<Verdict, Problem> {
+    let (_server, gateway) = changed(arena)?;
+    let ann = gateway.caller_with("ann-key-0123456789");
+    let mut breaches = Breaches::default();
+    check(&ann, &mut breaches, "before anybody accepted it")?;
+    let answer = ann.post("/servers/e/accept", "{}")?;
+    breaches.add_if(answer.status < 400, || format!("an API key accepted: {}", answer.status));
+    check(&ann, &mut breaches, "by an API key")?;
+    Ok(breaches.verdict("refused, and still blocked"))
+}
+
+/// An admin accepts something else than what is withheld.
+pub(super) fn accept_other_fingerprint(arena: &Arena) -> Result<Verdict, Problem> {
+    let (_server, gateway) = changed(arena)?;
+    let root = gateway.caller_with("root-key-0123456789");
+    let mut breaches = Breaches::default();
+    for body in ["{}", r#"{"fingerprint":"0123456789abcdef"}"#, ""] {
+        let answer = root.post("/servers/e/accept", body)?;
+        breaches.add_if(answer.status < 400, || format!("accepted with {body:?}: {}", answer.status));
+    }
+    check(&root, &mut breaches, "without its fingerprint")?;
+    Ok(breaches.verdict("refused, and still blocked"))
+}
+
+/// The file that remembers definitions is cut off, and the server has changed meanwhile.
+pub(super) fn truncated_memory(arena: &Arena) -> Result<Verdict, Problem> {
+    let server = arena.server("e", &format!("[{GOOD}]"))?;
+    let block = json!({"tools": {"onDefinitionChange": "block"}});
+    let config = json!({"mcpServers": {"e": server.entry_with(&block)}});
+    let mut gateway = arena.serve(&config)?;
+    gateway.caller().lists("good");
+    gateway.stop()?;
+    let memory = arena.path("data/servers.json");
+    let text = std::fs::read(&memory)?;
+    std::fs::write(&memory, text.get(..text.len() / 2).unwrap_or_default())?;
+    server.write("tools", &format!("[{EVIL},{MARKER}]"))?;
+    let gateway = arena.serve(&config)?;
+    let caller = gateway.caller();
+    caller.lists("marker");
+    let mut breaches = Breaches::default();
+    check(&caller, &mut breaches, "after the memory was truncated")?;
+    Ok(breaches.verdict("still blocked"))
+}

@@ -1,0 +1,164 @@
+//! Servers that send too much.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Breaches, MEMORY, megabytes};
+use crate::hostile::arena::{Arena, PATIENCE};
+use crate::hostile::{Problem, Verdict};
+use crate::process::eventually_blocking;
+
+const T: &str = r#"[{"name":"t","inputSchema":{"type":"object"}}]"#;
+
+/// Watches the memory while a server lists without an end.
+fn listing(arena: &Arena, kind: &str) -> Result<Verdict, Problem> {
+    let evil = arena.server("evil", "[]")?;
+    evil.write("listing", kind)?;
+    let good = arena.server("good", T)?;
+    let gateway = arena.serve(&json!({"mcpServers": {"good": good.entry(), "evil": evil.entry()}}))?;
+    let caller = gateway.caller();
+    caller.lists("\"t\"");
+    // Enough for the gateway to read all pages, or to refuse them.
+    let watched = Duration::from_secs(20);
+    let refused = || caller.get("/servers").is_ok_and(|answer| answer.text().contains("\"error\":"));
+    let over = || gateway.peak() > MEMORY;
+    let _ = eventually_blocking(watched, "a refusal", || over() || refused());
+    let mut breaches = Breaches::default();
+    if !over() {
+        caller.get("/tools")?;
+    }
+    breaches.add_if(over(), || format!("{} at the peak", megabytes(gateway.peak())));
+    let answer = caller.call_on("good", "t", "{}")?;
+    breaches.add_if(answer.status != 200, || {
+        format!("another server's call was answered with {}", answer.status)
+    });
+    Ok(breaches.verdict(format!("{} at the peak", megabytes(gateway.peak()))))
+}
+
+pub(super) fn cursors(arena: &Arena) -> Result<Verdict, Problem> {
+    listing(arena, "cursors")
+}
+
+pub(super) fn pages(arena: &Arena) -> Result<Verdict, Problem> {
+    listing(arena, "pages")
+}
+
+/// Requests that are refused fill the gateway's own log.
+pub(super) fn refused_requests(arena: &Arena) -> Result<Verdict, Problem> {
+    let server = arena.server("e", r#"[{"name":"flood_requests","inputSchema":{"type":"object"}}]"#)?;
+    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
+    let caller = gateway.caller();
+    caller.lists("flood_requests");
+    let answer = caller.call_on("e", "flood_requests", r#"{"count":5000}"#)?;
+    let written = gateway.running.stderr.so_far().len();
+    let mut breaches = Breaches::default();
+    breaches.add_if(answer.status != 200, || format!("the flood was answered with {}", answer.status));
+    breaches.add_if(written > 100_000, || format!("5,000 refused requests wrote {written} bytes"));
+    Ok(breaches.verdict(format!("5,000 refused requests wrote {written} bytes")))
+}
+
+/// An answer that is no UTF-8 fails its call at once.
+pub(super) fn garbled_answer(arena: &Arena) -> Result<Verdict, Problem> {
+    let server = arena.server("e", r#"[{"name":"garbled","inputSchema":{"type":"object"}}]"#)?;
+    let entry = server.entry_with(&json!({"callTimeout": "8s"}));
+    let gateway = arena.serve(&json!({"mcpServers": {"e": entry}}))?;
+    let caller = gateway.caller();
+    caller.lists("garbled");
+    let begin = Instant::now();
+    let answer = caller.call_on("e", "garbled", "{}")?;
+    let took = begin.elapsed();
+    let mut breaches = Breaches::default();
+    let waited = took >= Duration::from_secs(8);
+    breaches.add_if(waited, || format!("the call cost its whole time of 8 s ({})", answer.status));
+    Ok(breaches.verdict(format!("answered with {} after {took:.1?}", answer.status)))
+}
+
+/// Metrics of a server with many tools.
+pub(super) fn many_metrics(arena: &Arena) -> Result<Verdict, Problem> {
+    let tools: Vec<_> = (0..3_000)
+        .map(|index| json!({"name": format!("tool_{index}"), "inputSchema": {"type": "object"}}))
+        .collect();
+    let server = arena.server("e", &json!(tools).to_string())?;
+    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}, "validate": false}))?;
+    let caller = gateway.caller();
+    caller.lists("tool_2999");
+    for index in 0..3_000 {
+        caller.call_on("e", &format!("tool_{index}"), "{}")?;
+    }
+    let mut breaches = Breaches::default();
+    let mut sizes = Vec::new();
+    for path in ["/metrics", "/metrics/prometheus"] {
+        let size = caller.get(path)?.body.len();
+        breaches.add_if(size > 1_500_000, || format!("{path} has {size} bytes"));
+        sizes.push(format!("{path} has {size} bytes"));
+    }
+    Ok(breaches.verdict(sizes.join(", ")))
+}
+
+/// Large results of one server, while another is called.
+pub(super) fn big_results(arena: &Arena) -> Result<Verdict, Problem> {
+    let evil = arena.server("evil", r#"[{"name":"big","inputSchema":{"type":"object"}}]"#)?;
+    let good = arena.server("good", T)?;
+    let gateway = arena.serve(&json!({"mcpServers": {"good": good.entry(), "evil": evil.entry()}}))?;
+    let caller = gateway.caller();
+    caller.lists("\"t\"");
+    caller.lists("big");
+    let (mut calls, mut failed) = (0, Vec::new());
+    std::thread::scope(|scope| {
+        let flooding: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    for _ in 0..3 {
+                        // Whether these succeed is not what counts.
+                        let _ = caller.call_on("evil", "big", r#"{"bytes":30000000}"#);
+                    }
+                })
+            })
+            .collect();
+        while flooding.iter().any(|thread| !thread.is_finished()) {
+            calls += 1;
+            match caller.call_on("good", "t", "{}") {
+                Ok(answer) if answer.status == 200 => {}
+                Ok(answer) => failed.push(answer.status.to_string()),
+                Err(problem) => failed.push(problem.to_string()),
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let mut breaches = Breaches::default();
+    breaches
+        .add_if(!failed.is_empty(), || format!("{} of {calls} other calls failed: {failed:?}", failed.len()));
+    breaches.add_if(gateway.peak() > MEMORY, || format!("{} at the peak", megabytes(gateway.peak())));
+    Ok(breaches.verdict(format!("{calls} other calls succeeded, {} at the peak", megabytes(gateway.peak()))))
+}
+
+/// Callers who ask for large results and do not read them.
+pub(super) fn unread_results(arena: &Arena) -> Result<Verdict, Problem> {
+    let evil = arena.server("evil", r#"[{"name":"big","inputSchema":{"type":"object"}}]"#)?;
+    let good = arena.server("good", T)?;
+    let gateway = arena.serve(&json!({"mcpServers": {"good": good.entry(), "evil": evil.entry()}}))?;
+    let caller = gateway.caller();
+    caller.lists("\"t\"");
+    caller.lists("big");
+    let body = json!({"server": "evil", "tool": "big", "arguments": {"bytes": 30_000_000}}).to_string();
+    let mut open = Vec::new();
+    for _ in 0..24 {
+        open.push(caller.send("POST", "/call_tool", &[("content-type", "application/json")], &body)?);
+    }
+    let mut breaches = Breaches::default();
+    let all = || gateway.peak() > MEMORY || evil.calls_of("big") == 24;
+    let _ = eventually_blocking(Duration::from_secs(15), "all results", all);
+    let _ = eventually_blocking(Duration::from_secs(5), "too much memory", || gateway.peak() > MEMORY);
+    breaches.add_if(gateway.peak() > MEMORY, || format!("{} at the peak", megabytes(gateway.peak())));
+    let answer = caller.call_on("good", "t", "{}")?;
+    breaches.add_if(answer.status != 200, || {
+        format!("another server's call was answered with {}", answer.status)
+    });
+    drop(open);
+    let quiet = || caller.get("/livez").is_ok_and(|answer| answer.status == 200);
+    breaches
+        .add_if(eventually_blocking(PATIENCE, "life", quiet).is_err(), || "it does not answer".to_owned());
+    Ok(breaches
+        .verdict(format!("{} at the peak, another server's call succeeded", megabytes(gateway.peak()))))
+}

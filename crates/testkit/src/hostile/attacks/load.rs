@@ -1,0 +1,268 @@
+//! Callers who use up what others need.
+
+use std::fmt::Write as _;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::{Breaches, MEMORY, descriptors, megabytes};
+use crate::hostile::arena::{Arena, Hostile, signal};
+use crate::hostile::caller::call_body;
+use crate::hostile::session::Session;
+use crate::hostile::{Problem, Verdict};
+use crate::process::eventually_blocking;
+
+const HANG: &str = r#"[{"name":"hang","inputSchema":{"type":"object"}}]"#;
+const T: &str = r#"[{"name":"t","inputSchema":{"type":"object"}}]"#;
+
+/// Small documents whose check is large: eight tools whose definitions all refer to each other.
+pub(super) fn check_recursive(arena: &Arena) -> Result<Verdict, Problem> {
+    let names: Vec<String> = (0..60).map(|index| format!("d{index}")).collect();
+    let mut properties = String::new();
+    for name in &names {
+        let _ = write!(properties, r##""{name}":{{"$ref":"#/$defs/{name}"}},"##);
+    }
+    properties.pop();
+    let definition = format!(r#"{{"type":"object","properties":{{{properties}}}}}"#);
+    let definitions: Vec<String> = names.iter().map(|name| format!(r#""{name}":{definition}"#)).collect();
+    let schema = format!(
+        r##"{{"type":"object","properties":{{"a":{{"$ref":"#/$defs/d0"}}}},"$defs":{{{}}}}}"##,
+        definitions.join(",")
+    );
+    let tools: Vec<String> = (0..8)
+        .map(|index| format!(r#"{{"name":"t{index}","description":"d","inputSchema":{schema}}}"#))
+        .collect();
+    check(arena, &format!(r#"{{"tools":[{}]}}"#, tools.join(",")))
+}
+
+/// The same with alternatives in alternatives.
+pub(super) fn check_alternatives(arena: &Arena) -> Result<Verdict, Problem> {
+    let mut schema = r#"{"type":"object","properties":{"x":{"type":"integer","minimum":1}}}"#.to_owned();
+    for level in 0..9 {
+        schema = format!(
+            r#"{{"anyOf":[{schema},{{"type":"object","properties":{{"l{level}":{{"type":"string","pattern":"^a{level}$"}}}}}},{schema}]}}"#
+        );
+    }
+    let schema = format!(r#"{{"type":"object","properties":{{"a":{schema}}}}}"#);
+    let count = 900_000 / schema.len();
+    let tools: Vec<String> = (0..count.clamp(1, 18))
+        .map(|index| format!(r#"{{"name":"t{index}","description":"d","inputSchema":{schema}}}"#))
+        .collect();
+    check(arena, &format!(r#"{{"tools":[{}]}}"#, tools.join(",")))
+}
+
+/// Three checks at once.
+fn check(arena: &Arena, body: &str) -> Result<Verdict, Problem> {
+    let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
+    let caller = gateway.caller();
+    let begin = Instant::now();
+    let (peak, answers): (u64, Vec<_>) = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| caller.post("/check", body))).collect();
+        while threads.iter().any(|thread| !thread.is_finished()) && gateway.peak() <= MEMORY {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let peak = gateway.peak();
+        if peak > MEMORY {
+            // It is broken; this machine need not be too.
+            signal(gateway.running.pid(), Signal::KILL);
+        }
+        let answers = threads.into_iter().filter_map(|thread| thread.join().ok()).collect();
+        (peak.max(gateway.peak()), answers)
+    });
+    let mut breaches = Breaches::default();
+    let mut largest = 0;
+    for answer in answers {
+        match answer {
+            Ok(answer) => largest = largest.max(answer.body.len()),
+            Err(problem) => breaches.add(problem.to_string()),
+        }
+    }
+    let most = body.len().saturating_mul(8).max(8 << 20);
+    let sent = body.len();
+    breaches.add_if(largest > most, || format!("{sent} bytes gave an answer of {largest}"));
+    breaches.add_if(peak > MEMORY, || format!("{} at the peak", megabytes(peak)));
+    let seen =
+        format!("{sent} bytes gave {largest} in {:.1?}, {} at the peak", begin.elapsed(), megabytes(peak));
+    Ok(breaches.verdict(seen))
+}
+
+/// Connections that never say anything fill the gateway.
+pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
+    // Nothing makes room by itself while the connections are opened.
+    let timeouts = json!({"read": "5m"});
+    let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}, "timeouts": timeouts}))?;
+    let caller = gateway.caller();
+    let wanted = descriptors().min(9_800);
+    let address = SocketAddr::from(([127, 0, 0, 1], gateway.port));
+    let mut silent = Vec::with_capacity(wanted);
+    while silent.len() < wanted {
+        // Once the gateway takes no more, the queue of the system is full as well.
+        let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(2_500)) else { break };
+        silent.push(stream);
+        if silent.len().is_multiple_of(50) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    let begin = Instant::now();
+    let status = caller.get("/health").map(|answer| answer.status).map_err(|problem| problem.to_string());
+    let took = begin.elapsed();
+    let mut breaches = Breaches::default();
+    let count = silent.len();
+    let late = took > Duration::from_secs(1) || status != Ok(200);
+    breaches.add_if(late, || format!("/health answered {status:?} after {took:.1?} beside {count}"));
+    breaches.add_if(count < 8_200, || {
+        format!("only {count} connections could be opened: raise the limit of open files")
+    });
+    Ok(breaches.verdict(format!("/health answered after {took:.1?} beside {count} silent connections")))
+}
+
+/// One caller opens streams without an end, in one session and in many.
+pub(super) fn streams(arena: &Arena) -> Result<Verdict, Problem> {
+    let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
+    let caller = gateway.caller();
+    let wanted = descriptors().min(1_500);
+    let mut breaches = Breaches::default();
+    let mut seen = Vec::new();
+    let first = Session::open(&caller, "/mcp", &json!({}))?;
+    for kind in ["one session", "many sessions"] {
+        let mut open = Vec::new();
+        for _ in 0..wanted {
+            let listening = match kind {
+                "one session" => first.listen(),
+                _ => Session::open(&caller, "/mcp", &json!({})).and_then(|session| session.listen()),
+            };
+            open.extend(listening.ok().filter(|stream| stream.status == 200));
+        }
+        let mut alive = 0;
+        for stream in &open {
+            alive += usize::from(stream.is_open()?);
+        }
+        breaches.add_if(alive > 1_100.min(wanted * 3 / 4), || {
+            format!("{alive} of {wanted} streams of {kind} are open")
+        });
+        seen.push(format!("{alive} of {wanted} streams of {kind} are open"));
+        let health = caller.get("/livez").map_or(0, |answer| answer.status);
+        breaches.add_if(health != 200, || format!("/livez answered {health}"));
+    }
+    Ok(breaches.verdict(seen.join(", ")))
+}
+
+/// One caller opens so many sessions that another's would have to go.
+pub(super) fn evicted_session(arena: &Arena) -> Result<Verdict, Problem> {
+    let gateway = arena
+        .serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}, "mcp": {"sessions": 20},
+        "apiKeys": {"ann": "ann-key-0123456789", "bob": "bob-key-0123456789"}}))?;
+    let (ann, bob) = (gateway.caller_with("ann-key-0123456789"), gateway.caller_with("bob-key-0123456789"));
+    let session = Session::open(&ann, "/mcp", &json!({}))?;
+    for _ in 0..30 {
+        // Whether all of these may be opened is the gateway's choice.
+        let _ = Session::open(&bob, "/mcp", &json!({}));
+    }
+    let status = session.request("tools/list", "{}")?.status;
+    let mut breaches = Breaches::default();
+    breaches.add_if(status != 200, || format!("the other caller's session is answered with {status}"));
+    Ok(breaches.verdict("the other caller's session lives"))
+}
+
+/// Starts calls one after another and leaves each as soon as it runs; those at work count against the limit.
+fn depart(server: &Hostile, send: impl Fn(usize) -> Result<TcpStream, Problem>) -> Result<Verdict, Problem> {
+    for index in 0..8 {
+        let before = server.calls().len();
+        let stream = send(index)?;
+        let _ = eventually_blocking(Duration::from_millis(500), "the call", || server.calls().len() > before);
+        drop(stream);
+    }
+    let started = server.calls().len();
+    let mut breaches = Breaches::default();
+    breaches.add_if(started > 3, || format!("{started} calls are at work beside a limit of 2"));
+    Ok(breaches.verdict(format!("{started} calls are at work")))
+}
+
+/// Calls with an idempotency key whose callers left.
+pub(super) fn departed_idempotent(arena: &Arena) -> Result<Verdict, Problem> {
+    let server = arena.server("e", HANG)?;
+    let limits = json!({"concurrentRequests": 2});
+    let gateway =
+        arena.serve(&json!({"mcpServers": {"e": server.entry()}, "limits": limits, "drain": "100ms"}))?;
+    let caller = gateway.caller();
+    caller.lists("hang");
+    depart(&server, |index| {
+        let key = format!("key-{index}");
+        let headers = [("content-type", "application/json"), ("idempotency-key", key.as_str())];
+        caller.send("POST", "/call_tool", &headers, &call_body("e", "hang", "{}"))
+    })
+}
+
+/// Calls in a legacy session whose callers left.
+pub(super) fn departed_session(arena: &Arena) -> Result<Verdict, Problem> {
+    let server = arena.server("e", HANG)?;
+    let limits = json!({"concurrentRequests": 2});
+    let gateway =
+        arena.serve(&json!({"mcpServers": {"e": server.entry()}, "limits": limits, "drain": "100ms"}))?;
+    gateway.caller().lists("hang");
+    let session = Session::open(&gateway.caller(), "/mcp", &json!({}))?;
+    depart(&server, |_| session.abandon("tools/call", r#"{"name":"hang","arguments":{}}"#))
+}
+
+/// A page of another origin on this machine sends what needs no preflight.
+pub(super) fn other_origin(arena: &Arena) -> Result<Verdict, Problem> {
+    let server = arena.server("e", T)?;
+    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
+    let caller = gateway.caller();
+    caller.lists("\"t\"");
+    let mut breaches = Breaches::default();
+    let started = server.pids().len();
+    for origin in ["http://localhost:3000", "http://127.0.0.1:3000", "null"] {
+        let headers = [("origin", origin), ("content-type", "text/plain")];
+        let tool_use = r#"{"name":"t","input":{}}"#;
+        for (path, body) in
+            [("/route", tool_use), ("/call_tool", r#"{"server":"e","tool":"t","arguments":{}}"#)]
+        {
+            let before = server.calls().len();
+            caller.request("POST", path, &headers, body)?;
+            breaches.add_if(server.calls().len() > before, || format!("{path} ran a tool for {origin}"));
+        }
+        caller.request("POST", "/servers/e/restart", &headers, "")?;
+    }
+    breaches.add_if(server.pids().len() > started, || "the server was restarted".to_owned());
+    Ok(breaches.verdict("nothing ran, nothing was restarted"))
+}
+
+/// A replacement with much work keeps a writer of another file waiting.
+pub(super) fn workspace_work(arena: &Arena) -> Result<Verdict, Problem> {
+    let root = arena.path("root");
+    std::fs::create_dir(&root)?;
+    std::fs::write(root.join("large.txt"), "ab ".repeat(330_000))?;
+    let gateway = arena.serve(&json!({"mcpServers": {"w": {"type": "workspace", "root": root}}}))?;
+    let caller = gateway.caller();
+    caller.lists("search_and_replace");
+    let operations: Vec<_> = (0..100)
+        .map(|index| {
+            let (search, replace) = if index % 2 == 0 { ("(a)(b)", "$2$1") } else { ("(b)(a)", "$2$1") };
+            json!({"search": search, "replace": replace, "use_regex": true})
+        })
+        .collect();
+    let arguments = json!({"path": "large.txt", "operations": operations}).to_string();
+    let (work, wait) = std::thread::scope(|scope| {
+        let large = scope.spawn(|| {
+            let begin = Instant::now();
+            caller.call_on("w", "search_and_replace", &arguments).map(|_| begin.elapsed())
+        });
+        let mut longest = Duration::ZERO;
+        while !large.is_finished() {
+            let begin = Instant::now();
+            let other = json!({"path": "other.txt", "content": "text\n", "line_count": 1}).to_string();
+            let _ = caller.call_on("w", "write_to_file", &other);
+            longest = longest.max(begin.elapsed());
+        }
+        (large.join(), longest)
+    });
+    let work = work.map_err(|_| Problem::new("the caller broke off"))??;
+    let mut breaches = Breaches::default();
+    breaches.add_if(wait > Duration::from_secs(1), || {
+        format!("a writer waited {wait:.1?} for a work of {work:.1?}")
+    });
+    Ok(breaches.verdict(format!("a writer waited {wait:.1?} for a work of {work:.1?}")))
+}

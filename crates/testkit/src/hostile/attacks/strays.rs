@@ -1,0 +1,45 @@
+//! Processes that outlive their server.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::Breaches;
+use crate::hostile::arena::{Arena, Gateway, Hostile};
+use crate::hostile::{Problem, Verdict};
+use crate::process::{eventually_blocking, is_alive};
+
+fn with_stray(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
+    let server = arena.server("e", r#"[{"name":"stray","inputSchema":{"type":"object"}}]"#)?;
+    // The server goes on when its input has ended.
+    server.write("stay", "")?;
+    let gateway =
+        arena.serve(&json!({"mcpServers": {"e": server.entry_with(&json!({"closeTimeout": "1s"}))}}))?;
+    gateway.caller().lists("stray");
+    gateway.caller().call_on("e", "stray", "{}")?;
+    Ok((server, gateway))
+}
+
+fn judge(server: &Hostile) -> Verdict {
+    let pids = server.pids();
+    let left = || pids.iter().filter(|pid| is_alive(**pid)).count();
+    let _ = eventually_blocking(Duration::from_secs(5), "their end", || left() == 0);
+    let mut breaches = Breaches::default();
+    breaches.add_if(pids.len() < 2, || "the stray was not started".to_owned());
+    breaches.add_if(left() > 0, || format!("{} of {} processes are left", left(), pids.len()));
+    breaches.verdict("no process is left")
+}
+
+/// A process in a session of its own and without an environment, when the gateway ends.
+pub(super) fn after_end(arena: &Arena) -> Result<Verdict, Problem> {
+    let (server, mut gateway) = with_stray(arena)?;
+    gateway.stop()?;
+    Ok(judge(&server))
+}
+
+/// The same, and the server itself, when the gateway is killed.
+pub(super) fn after_kill(arena: &Arena) -> Result<Verdict, Problem> {
+    let (server, mut gateway) = with_stray(arena)?;
+    gateway.kill()?;
+    Ok(judge(&server))
+}

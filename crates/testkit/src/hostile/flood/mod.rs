@@ -1,0 +1,264 @@
+//! All floods at once, and what other callers see of them.
+
+mod kept;
+mod noise;
+
+use std::fmt::{self, Display, Formatter};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::arena::{Arena, Gateway, Programs, Running};
+use super::attacks::MEMORY;
+use super::caller::call_body;
+use super::problem::{Attempt as _, Problem};
+use kept::Kept;
+pub use noise::run_flood;
+
+/// Connections over which other calls are made at once.
+const AT_ONCE: usize = 4;
+
+/// Silent connections of the flood.
+const SILENT: usize = 9_000;
+
+/// Servers whose listings never end, named after their kind.
+const LISTINGS: [&str; 2] = ["cursors", "pages"];
+
+/// How the floods are measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Flood {
+    /// Calls of the quiet measurement.
+    pub calls: usize,
+    /// How long the floods last.
+    pub duration: Duration,
+}
+
+/// What must hold under all floods.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Most resident bytes.
+    pub memory: u64,
+    /// How many times the quiet p99 other calls may take.
+    pub ratio: f64,
+    /// Slowest answer of `/health`.
+    pub health: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory: MEMORY, ratio: 3.0, health: Duration::from_millis(200) }
+    }
+}
+
+/// Times of calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Calls that succeeded.
+    pub calls: usize,
+    /// Calls that did not.
+    pub failed: usize,
+    /// Half of them were faster.
+    pub p50: Duration,
+    /// 99 of 100 were faster.
+    pub p99: Duration,
+}
+
+/// What was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    /// Before the floods.
+    pub quiet: Times,
+    /// During the floods.
+    pub flooded: Times,
+    /// How often `/health` was asked.
+    pub asked: usize,
+    /// The slowest answer of `/health`.
+    pub slowest: Duration,
+    /// The most resident memory.
+    pub peak: u64,
+    /// What must hold.
+    pub limits: Limits,
+}
+
+impl Measured {
+    fn ratio(&self) -> f64 {
+        self.flooded.p99.as_secs_f64() / self.quiet.p99.as_secs_f64().max(1e-6)
+    }
+
+    fn rows(&self) -> [(&'static str, String, Option<bool>); 8] {
+        let micros = |time: Duration| format!("{} µs", time.as_micros());
+        let limits = self.limits;
+        [
+            ("quiet p50", micros(self.quiet.p50), None),
+            ("quiet p99", micros(self.quiet.p99), None),
+            ("flooded p50", micros(self.flooded.p50), None),
+            ("flooded p99", micros(self.flooded.p99), None),
+            (
+                "p99 ratio",
+                format!("{:.2} (at most {:.1})", self.ratio(), limits.ratio),
+                Some(self.ratio() <= limits.ratio),
+            ),
+            (
+                "failed calls",
+                format!("{} of {} (none)", self.flooded.failed, self.flooded.calls + self.flooded.failed),
+                Some(self.flooded.failed == 0 && self.flooded.calls > 0),
+            ),
+            (
+                "slowest /health",
+                format!(
+                    "{} ms of {} (at most {})",
+                    self.slowest.as_millis(),
+                    self.asked,
+                    limits.health.as_millis()
+                ),
+                Some(self.asked > 0 && self.slowest <= limits.health),
+            ),
+            (
+                "peak memory",
+                format!("{} MB (at most {})", self.peak >> 20, limits.memory >> 20),
+                Some(self.peak > 0 && self.peak <= limits.memory),
+            ),
+        ]
+    }
+
+    /// Whether all limits were kept.
+    pub fn held(&self) -> bool {
+        self.rows().iter().all(|(_, _, held)| *held != Some(false))
+    }
+}
+
+impl Display for Measured {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        for (name, value, held) in self.rows() {
+            let mark = match held {
+                None => "",
+                Some(true) => "ok",
+                Some(false) => "FAILED",
+            };
+            writeln!(out, "{name:<16} {value:<32} {mark}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Measures calls of a well-behaved server, first alone, then beside every flood.
+pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Problem> {
+    let arena = Arena::new(programs)?;
+    let gateway = arena.serve(&configuration(&arena)?)?;
+    let caller = gateway.caller();
+    if !caller.lists("\"t\"") || !caller.lists("flood_requests") {
+        return Err(Problem::new("the servers of the flood do not start"));
+    }
+    // The first calls warm the gateway up.
+    times(gateway.port, &|done| done >= flood.calls / 4);
+    let quiet = times(gateway.port, &|done| done >= flood.calls);
+    for name in LISTINGS {
+        // Read with the next listing, which the flood asks for.
+        std::fs::write(arena.path(&format!("{name}.listing")), name)?;
+    }
+    let mut noise = Command::new("nice");
+    let seconds = flood.duration.as_secs().max(1);
+    noise.args(["-n", "19"]).arg(&programs.attack).arg("flood");
+    noise.args([gateway.port.to_string(), SILENT.to_string(), seconds.to_string()]);
+    let mut noise = Running::start(noise)?;
+    let over = AtomicBool::new(false);
+    let (asked, slowest) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let until = Instant::now() + flood.duration;
+    let flooded = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let took = ask_health(&gateway);
+                asked.fetch_add(1, Ordering::Relaxed);
+                slowest.fetch_max(usize::try_from(took.as_micros()).unwrap_or(usize::MAX), Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(100).saturating_sub(took));
+            }
+        });
+        let flooded = times(gateway.port, &|_| Instant::now() >= until);
+        over.store(true, Ordering::Relaxed);
+        flooded
+    });
+    noise.wait(Duration::from_secs(90)).attempting("ending the floods")?;
+    let slowest = u64::try_from(slowest.into_inner()).unwrap_or(u64::MAX);
+    Ok(Measured {
+        quiet,
+        flooded,
+        asked: asked.into_inner(),
+        slowest: Duration::from_micros(slowest),
+        peak: gateway.peak(),
+        limits: Limits::default(),
+    })
+}
+
+/// One good server, and one for each flood; these run with the lowest priority.
+fn configuration(arena: &Arena) -> Result<Value, Problem> {
+    let tool = |name: &str| format!(r#"[{{"name":"{name}","inputSchema":{{"type":"object"}}}}]"#);
+    let good = arena.server("good", &tool("t"))?;
+    let mut servers = serde_json::Map::new();
+    servers.insert(good.name.clone(), good.entry());
+    let floods = [
+        ("results", "big"),
+        ("flood_notifications", "flood_notifications"),
+        ("flood_requests", "flood_requests"),
+    ];
+    for (name, tools) in floods {
+        servers.insert(name.to_owned(), arena.server(name, &tool(tools))?.nice_entry());
+    }
+    for name in LISTINGS {
+        servers.insert(name.to_owned(), arena.server(name, "[]")?.nice_entry());
+    }
+    Ok(json!({"mcpServers": servers, "timeouts": {"list": "1s"}}))
+}
+
+fn ask_health(gateway: &Gateway) -> Duration {
+    let begin = Instant::now();
+    match gateway.caller().get("/health") {
+        Ok(answer) if answer.status == 200 => begin.elapsed(),
+        // No answer is slower than every answer.
+        _ => Duration::from_hours(1),
+    }
+}
+
+/// Calls the good server over several connections until `enough` of the number of calls says so.
+fn times(port: u16, enough: &(dyn Fn(usize) -> bool + Sync)) -> Times {
+    let body = call_body("good", "t", r#"{"a":1}"#);
+    let (done, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let mut all: Vec<Duration> = std::thread::scope(|scope| {
+        let callers: Vec<_> =
+            (0..AT_ONCE).map(|_| scope.spawn(|| one(port, &body, &done, &failed, enough))).collect();
+        callers.into_iter().filter_map(|caller| caller.join().ok()).flatten().collect()
+    });
+    all.sort_unstable();
+    let at = |share: usize| all.get(all.len() * share / 100).copied().unwrap_or_default();
+    Times { calls: all.len(), failed: failed.into_inner(), p50: at(50), p99: at(99) }
+}
+
+fn one(
+    port: u16,
+    body: &str,
+    done: &AtomicUsize,
+    failed: &AtomicUsize,
+    enough: &(dyn Fn(usize) -> bool + Sync),
+) -> Vec<Duration> {
+    let mut times = Vec::new();
+    let mut connection = None;
+    while !enough(done.fetch_add(1, Ordering::Relaxed)) {
+        let begin = Instant::now();
+        let kept = match connection.take() {
+            Some(kept) => Ok(kept),
+            None => Kept::open(port, "/call_tool", body),
+        };
+        let answered = kept.and_then(|mut kept| kept.exchange().map(|status| (kept, status)));
+        match answered {
+            Ok((kept, 200)) => {
+                times.push(begin.elapsed());
+                connection = Some(kept);
+            }
+            Ok(_) | Err(_) => {
+                failed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+    times
+}

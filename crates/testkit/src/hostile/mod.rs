@@ -1,0 +1,77 @@
+//! A hostile MCP server and hostile callers: attacks on the gateway, each by name.
+//!
+//! An attack starts the gateway's binary in a directory of its own, does what an attacker would do, and says whether the
+//! gateway held. It sees the binary from outside: files, standard output, HTTP. What it checks is a property, such as "the
+//! server never saw this value", not the text of a refusal.
+
+mod arena;
+mod attacks;
+mod caller;
+mod flood;
+mod problem;
+mod server;
+mod session;
+mod started;
+
+pub use arena::Programs;
+pub use attacks::ATTACKS;
+pub use flood::{Flood, Limits, Measured, Times, measure_flood, run_flood};
+pub use problem::Problem;
+pub use server::{HostileServer, Stray, run_stray};
+pub use started::{end_all, is_interrupted};
+
+use arena::Arena;
+
+/// How much an attack costs whoever runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// A few seconds: for ordinary tests.
+    Cheap,
+    /// Much memory, many connections or much time.
+    Dear,
+}
+
+/// An attack.
+#[derive(Clone, Copy, Debug)]
+pub struct Attack {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What must hold.
+    pub expected: &'static str,
+    /// What it costs.
+    pub cost: Cost,
+    attempt: fn(&Arena) -> Result<Verdict, Problem>,
+}
+
+/// What came of an attack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether the gateway held.
+    pub held: bool,
+    /// What was seen.
+    pub seen: String,
+}
+
+impl Verdict {
+    /// Held, if nothing that must not be was seen.
+    pub(crate) fn of(breaches: &[String], otherwise: impl Into<String>) -> Self {
+        let held = breaches.is_empty();
+        Self { held, seen: if held { otherwise.into() } else { breaches.join("; ") } }
+    }
+}
+
+impl Attack {
+    /// The attack of a name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        ATTACKS.iter().find(|attack| attack.name == name)
+    }
+
+    /// Carries the attack out. One that cannot be carried out is not held.
+    pub fn run(&self, programs: &Programs) -> Verdict {
+        let attempt = || Arena::new(programs).and_then(|arena| (self.attempt)(&arena));
+        match attempt() {
+            Ok(verdict) => verdict,
+            Err(problem) => Verdict { held: false, seen: format!("could not be carried out: {problem}") },
+        }
+    }
+}
