@@ -5,7 +5,7 @@
 //! time is refused, but can go on: once it is approved, the same call of the same caller runs, once. Where its server answers
 //! with a question instead of a result, the call that brings the answers belongs to it, and is one call too.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gateway_protocol::{RawJson, method};
 use gateway_store::matches_pattern;
@@ -20,6 +20,7 @@ use crate::config::ApprovalConfig;
 use crate::context::RequestContext;
 use crate::errors::code;
 use crate::gateway::Gateway;
+use crate::owner::Owner;
 use crate::run::{Call, Failure, PLAIN};
 
 /// Characters of the arguments that people are shown. Whoever calls is not asked about more than that.
@@ -47,7 +48,7 @@ pub(crate) struct Approvals {
 #[derive(Debug)]
 struct AskedBack {
     digest: [u8; 32],
-    caller: Option<Arc<str>>,
+    caller: Option<Owner>,
     since: Instant,
 }
 
@@ -69,7 +70,7 @@ struct Waiting {
     arguments: String,
     /// Whether these are all arguments.
     is_whole: bool,
-    caller: Option<Arc<str>>,
+    caller: Option<Owner>,
     since: Instant,
     verdict: watch::Sender<Verdict>,
 }
@@ -88,7 +89,7 @@ impl Approvals {
         if let Some(known) = waiting.iter().find(|known| known.digest == digest) {
             return Ok((known.id.clone(), known.verdict.subscribe()));
         }
-        room_for(waiting.iter().map(|one| one.caller.as_deref()), context.caller.as_deref(), config)?;
+        room_for(waiting.iter().map(|one| one.caller.as_ref()), context.caller.as_ref(), config)?;
         let (verdict, receiver) = watch::channel(Verdict::Open);
         let id = new_id().ok_or(Full::All)?;
         let (arguments, is_whole) = shown(arguments);
@@ -118,7 +119,7 @@ impl Approvals {
         let mut asked = self.asked_back();
         asked.retain(|one| one.since.elapsed() < config.expiry);
         let caller = call.context.caller.clone();
-        if room_for(asked.iter().map(|one| one.caller.as_deref()), caller.as_deref(), config).is_ok() {
+        if room_for(asked.iter().map(|one| one.caller.as_ref()), caller.as_ref(), config).is_ok() {
             let digest = digest_of(call.tool, call.arguments, call.context);
             asked.push(AskedBack { digest, caller, since: Instant::now() });
         }
@@ -159,7 +160,7 @@ impl Approvals {
                 "tool": one.tool,
                 "arguments": one.arguments,
                 "truncated": !one.is_whole,
-                "caller": one.caller.as_deref(),
+                "caller": one.caller.as_ref().map(Owner::as_str),
                 "approved": *one.verdict.borrow() == Verdict::Approved,
                 "expiresInMs": u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
             });
@@ -334,8 +335,8 @@ fn too_many(tool: &CatalogueTool, share: usize) -> Failure {
 /// Whether one more call of a caller has room among those of all. Callers without a key have no shares: where none is
 /// needed, only this machine reaches us, so that their addresses do not tell them apart either.
 fn room_for<'a>(
-    callers: impl ExactSizeIterator<Item = Option<&'a str>>,
-    caller: Option<&str>,
+    callers: impl ExactSizeIterator<Item = Option<&'a Owner>>,
+    caller: Option<&Owner>,
     config: &ApprovalConfig,
 ) -> Result<(), Full> {
     let (all, share) = (callers.len(), config.share());
@@ -360,7 +361,7 @@ fn shown(arguments: &RawJson) -> (String, bool) {
 fn digest_of(tool: &CatalogueTool, arguments: &RawJson, context: &RequestContext) -> [u8; 32] {
     let mut digest = Sha256::new();
     let arguments = canonical(arguments, Members::ByName);
-    let caller = context.caller.as_deref().map_or_else(|| "-".to_owned(), |caller| format!("+{caller}"));
+    let caller = context.caller.as_ref().map_or_else(|| "-".to_owned(), |caller| format!("+{caller}"));
     for part in
         [caller.as_bytes(), tool.server.as_str().as_bytes(), tool.name.as_bytes(), arguments.as_bytes()]
     {

@@ -19,6 +19,7 @@ mod lookup;
 mod mcp;
 mod metrics;
 mod openapi;
+mod owner;
 mod progress;
 mod query;
 mod render;

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, classify, code};
 use crate::gateway::Gateway;
+use crate::owner::Owner;
 
 /// How long a call waits for room in the log.
 const LOG_PATIENCE: Duration = Duration::from_secs(2);
@@ -388,7 +389,7 @@ fn begun(
 ) -> CallRecord {
     CallRecord {
         timestamp: Timestamp::now(),
-        caller: context.caller.clone(),
+        caller: context.caller.as_ref().map(Owner::to_shared),
         server,
         tool,
         provider: origin.provider.clone(),

@@ -162,6 +162,8 @@ impl Default for ApprovalConfig {
 pub struct LogConfig {
     /// The folder of the database; in memory where absent.
     pub directory: Option<PathBuf>,
+    /// Owners of `keys` who see the calls of all callers, as admins do.
+    pub readers: Vec<String>,
     /// Further keys whose values are not written.
     pub redact_keys: Vec<String>,
     /// `server/tool:/pointer` places that are not written.
@@ -178,6 +180,7 @@ impl Default for LogConfig {
     fn default() -> Self {
         Self {
             directory: None,
+            readers: Vec::new(),
             redact_keys: Vec::new(),
             redact_paths: Vec::new(),
             value_bytes: 64 << 10,

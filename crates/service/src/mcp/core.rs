@@ -176,7 +176,7 @@ impl<'a> Asked<'a> {
         let Some(state) = &self.request_state else {
             return Ok(Resumed::Input(Input { responses, state: None }));
         };
-        let who = caller.context.caller.as_deref();
+        let who = caller.context.caller.as_ref();
         let behind = gateway.mcp().seal.read(state, who, &self.mark(caller)?);
         match behind.map_err(|bad| invalid(bad.to_string()))? {
             Behind::Upstream(state) => Ok(Resumed::Input(Input { responses, state })),
@@ -360,7 +360,7 @@ fn waiting(gateway: &Gateway, caller: &Caller, mark: &str, flight: Box<Flight>) 
     let id = mcp.parked.park(Waiting::Flight(flight), life).ok_or_else(|| {
         RpcError::new(code::INTERNAL_ERROR, "too many calls wait for answers; try again later")
     })?;
-    let who = caller.context.caller.as_deref();
+    let who = caller.context.caller.as_ref();
     let state = mcp.seal.write(Behind::Parked(id), who, mark, Some(life));
     let answer =
         InputRequired { result_type: "input_required", input_requests: requests, request_state: state };
@@ -377,7 +377,7 @@ fn resealed(gateway: &Gateway, caller: &Caller, mark: &str, result: &RawJson) ->
         Some(state) => Some(serde_json::from_str(state.get()).map_err(fault)?),
         None => None,
     };
-    let who = caller.context.caller.as_deref();
+    let who = caller.context.caller.as_ref();
     let life = gateway.config().mcp.input_expiry;
     let state = gateway.mcp().seal.write(Behind::Upstream(theirs), who, mark, Some(life));
     members.set("requestState", &RawJson::of(&state).map_err(fault)?).map_err(fault)?;

@@ -280,7 +280,7 @@ pub(crate) fn park(
         let message = "too many calls wait for answers; try again later";
         ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
     })?;
-    let state = mcp.seal.write(Behind::Parked(id), context.caller.as_deref(), place.mark(), Some(patience));
+    let state = mcp.seal.write(Behind::Parked(id), context.caller.as_ref(), place.mark(), Some(patience));
     Ok(InputRequired { requests, state, expires_in: patience.as_secs() })
 }
 
@@ -338,7 +338,7 @@ impl Continued {
             ApiError::new(StatusCode::GONE, code::INPUT_EXPIRED, format!("{message}; send the request again"))
         };
         let mcp = gateway.mcp();
-        let behind = mcp.seal.read(&self.state, context.caller.as_deref(), place.mark());
+        let behind = mcp.seal.read(&self.state, context.caller.as_ref(), place.mark());
         let id = match behind {
             Ok(Behind::Parked(id)) => id,
             Ok(Behind::Upstream(_)) | Err(BadState::Forged) => {

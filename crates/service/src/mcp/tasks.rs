@@ -53,7 +53,7 @@ fn renamed(gateway: &Gateway, caller: &Caller, server: &UpstreamId, result: RawJ
 /// It has no end of its own: every answer must name the task alike, and the server says how long it lives.
 fn public_id(gateway: &Gateway, caller: &Caller, server: &UpstreamId, own: String) -> String {
     let (plain, face) = (matches!(caller.face, Face::Server(_)), caller.face.word());
-    match caller.context.caller.as_deref() {
+    match caller.context.caller.as_ref() {
         None if plain => own,
         None => format!("gateway:{server}:{own}"),
         Some(who) => {
@@ -92,7 +92,7 @@ pub(super) async fn answer(
 }
 
 fn owner(gateway: &Gateway, caller: &Caller, public: &str) -> Option<(UpstreamId, String)> {
-    let who = caller.context.caller.as_deref();
+    let who = caller.context.caller.as_ref();
     if let (Face::Server(server), None) = (&caller.face, who) {
         return Some((server.clone(), public.to_owned()));
     }
