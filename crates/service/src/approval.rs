@@ -1,13 +1,13 @@
 //! Which calls run, which are refused, and which wait until somebody approves them.
 //!
-//! A caller over MCP who can answer questions is asked itself. For all others, plain HTTP callers too, the call waits for
-//! somebody with an admin key: the list is `GET /approvals`, the answer `POST /approvals/{id}`. A call that was not approved in
+//! A caller over MCP who can answer questions is asked itself, unless `approver` says that only admins decide. For all others,
+//! plain HTTP callers too, the call waits for somebody with an admin key: the list is `GET /approvals`, the answer `POST /approvals/{id}`. A call that was not approved in
 //! time is refused, but can go on: once it is approved, the same call of the same caller runs, once. Where its server answers
 //! with a question instead of a result, the call that brings the answers belongs to it, and is one call too.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gateway_protocol::{RawJson, method};
+use gateway_protocol::{RawJson, method, printable};
 use gateway_store::matches_pattern;
 use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
 use serde_json::{Value, json};
@@ -16,10 +16,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::canonical::{Members, canonical};
-use crate::config::ApprovalConfig;
+use crate::config::{ApprovalConfig, Approver};
 use crate::context::RequestContext;
 use crate::errors::code;
 use crate::gateway::Gateway;
+use crate::mcp::questions::quoted;
 use crate::owner::Owner;
 use crate::run::{Call, Failure, PLAIN};
 
@@ -159,6 +160,7 @@ impl Approvals {
                 "server": one.server,
                 "tool": one.tool,
                 "arguments": one.arguments,
+                "display": prompt(&one.server, &one.tool, &one.arguments),
                 "truncated": !one.is_whole,
                 "caller": one.caller.as_ref().map(Owner::as_str),
                 "approved": *one.verdict.borrow() == Verdict::Approved,
@@ -195,8 +197,9 @@ impl Gateway {
             }
             Approval::Ask => {
                 // A program that calls over plain HTTP would only ask itself.
+                let may_ask_caller = origin.transport != PLAIN && config.approver == Approver::Caller;
                 let answer = match &options.asker {
-                    Some(asker) if origin.transport != PLAIN => self.ask_caller(asker, tool, arguments).await,
+                    Some(asker) if may_ask_caller => self.ask_caller(asker, tool, arguments).await,
                     Some(_) | None => None,
                 };
                 match answer {
@@ -235,10 +238,7 @@ impl Gateway {
         if !is_whole {
             return None;
         }
-        let message = format!(
-            "May the tool `{}` of server `{}` run with these arguments?\n{arguments}",
-            tool.name, tool.server,
-        );
+        let message = prompt(tool.server.as_str(), &tool.name, &arguments);
         let params = json!({
             "message": message,
             "requestedSchema": {
@@ -267,7 +267,12 @@ impl Gateway {
         config: &ApprovalConfig,
     ) -> Result<(), Failure> {
         if self.config().admin_keys.is_empty() {
-            let why = "nobody can give it: the caller cannot be asked, and no admin key is configured";
+            let why = match config.approver {
+                Approver::Caller => {
+                    "nobody can give it: the caller cannot be asked, and no admin key is configured"
+                }
+                Approver::Admin => "nobody can give it: only an admin may, and no admin key is configured",
+            };
             return Err(required(tool, why, None));
         }
         let until = Instant::now() + config.wait;
@@ -344,6 +349,18 @@ fn room_for<'a>(
         return Err(Full::Share(share));
     }
     if all >= config.pending { Err(Full::All) } else { Ok(()) }
+}
+
+/// What a person decides by: one line each for server, tool and arguments, in this order. Names are quoted and escaped,
+/// and arguments are JSON on one line, so that nothing in them can pass for another line. No server's own question begins
+/// like this one: those begin with the name of the server.
+fn prompt(server: &str, tool: &str, arguments: &str) -> String {
+    format!(
+        "The gateway asks: may this call run?\nServer: {}\nTool: {}\nArguments: {}",
+        quoted(server),
+        quoted(tool),
+        printable(arguments),
+    )
 }
 
 /// The arguments for people, without the white space between them, in which much can be hidden; and whether that is all.

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, classify, code};
 use crate::gateway::Gateway;
+use crate::mcp::questions::attributed_error;
 use crate::owner::Owner;
 
 /// How long a call waits for room in the log.
@@ -179,7 +180,8 @@ impl Failure {
             Self::Call(error) => {
                 let (status, word) = classify(&error, style);
                 let mut answer = ApiError::new(status, word, error.to_string());
-                if let CallError::Refused { error, .. } = &error {
+                if let CallError::Refused { upstream, error } = &error {
+                    let error = attributed_error(upstream, error.clone());
                     answer = answer.with("rpcCode", error.code);
                     if let Some(data) = error.data.as_ref().and_then(|data| data.read::<Value>().ok()) {
                         answer = answer.with("data", data);

@@ -126,6 +126,8 @@ pub struct ApprovalConfig {
     pub default: Approval,
     /// `server/tool` patterns; the first that fits counts.
     pub tools: Vec<(String, Approval)>,
+    /// Who decides about calls that somebody has to approve.
+    pub approver: Approver,
     /// How long a call waits for somebody with an admin key.
     pub wait: Duration,
     /// How long it can be approved.
@@ -134,6 +136,16 @@ pub struct ApprovalConfig {
     pub pending: usize,
     /// How many of them may be one caller's; a quarter where absent.
     pub pending_per_caller: Option<usize>,
+}
+
+/// Who decides about calls that somebody has to approve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Approver {
+    /// The caller itself over MCP, if it can be asked; else somebody with an admin key.
+    #[default]
+    Caller,
+    /// Somebody with an admin key, always.
+    Admin,
 }
 
 impl ApprovalConfig {
@@ -148,6 +160,7 @@ impl Default for ApprovalConfig {
         Self {
             default: Approval::Allow,
             tools: Vec::new(),
+            approver: Approver::Caller,
             wait: Duration::from_secs(45),
             expiry: Duration::from_mins(10),
             pending: 100,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::access::{keys, listen, origins, readers};
 use super::approval::read_approval;
 use super::section::{Notes, Section, SettingProblem, SettingProblems};
-use super::{CacheConfig, McpConfig, RateLimit, SearchMode, ServiceConfig};
+use super::{Approver, CacheConfig, McpConfig, RateLimit, SearchMode, ServiceConfig};
 
 /// The members at the top of the file that are read here.
 const KNOWN: &[&str] = &[
@@ -105,6 +105,9 @@ fn read(
     }
     if let Some(section) = top.object("approval") {
         read_approval(&mut config.approval, &section);
+        if config.approval.approver == Approver::Admin && config.admin_keys.is_empty() {
+            notes.warn(&section.at("approver"), "nobody can approve a call: no admin key is configured");
+        }
     }
     if let Some(section) = top.object("mcp") {
         read_mcp(&mut config.mcp, &section);
@@ -505,9 +508,9 @@ mod tests {
 
     #[test]
     fn unknown_fields_and_short_keys_are_warned_of() {
-        let text = r#"{"lisen": 1, "log": {"folder": "x", "readers": ["nobody"]}, "apiKeys": ["short"]}"#;
+        let text = r#"{"lisen": 1, "log": {"folder": "x", "readers": ["nobody"]}, "apiKeys": ["short"], "approval": {"approver": "admin"}}"#;
         let warnings: Vec<String> =
             settings(text, &[]).unwrap().warnings.iter().map(|warning| warning.field.clone()).collect();
-        assert_eq!(warnings, ["lisen", "apiKeys.0", "log.folder", "log.readers"]);
+        assert_eq!(warnings, ["lisen", "apiKeys.0", "approval.approver", "log.folder", "log.readers"]);
     }
 }

@@ -173,7 +173,7 @@ async fn the_user_is_asked() {
         let answers = |method: &str, params: &Value| {
             assert_eq!(
                 (method, &params["message"]),
-                ("elicitation/create", &json!("Who are you?")),
+                ("elicitation/create", &json!("Server \"up\" asks: Who are you?")),
                 "{cell}"
             );
             assert_eq!(params["requestedSchema"]["required"], json!(["username", "email"]), "{cell}");
