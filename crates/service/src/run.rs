@@ -1,5 +1,7 @@
 //! One call: checked, sent, measured, written to the log.
 
+mod request;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +14,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use self::request::Subject;
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, classify, code};
 use crate::gateway::Gateway;
@@ -407,6 +410,7 @@ fn begun(
 /// An entry of the log that is written even if the caller goes away before the call ends.
 struct Entry<'g> {
     gateway: &'g Gateway,
+    subject: Subject,
     permit: Option<Permit>,
     began: Instant,
     record: Option<CallRecord>,
@@ -416,7 +420,11 @@ impl<'g> Entry<'g> {
     fn new(gateway: &'g Gateway, call: Call<'_>, permit: Permit) -> Self {
         let Call { tool, arguments, context, origin } = call;
         let record = begun(tool.server.to_shared(), tool.name.as_str().into(), arguments, context, origin);
-        Self { gateway, permit: Some(permit), began: Instant::now(), record: Some(record) }
+        Self::begin(gateway, record, Subject::Call, permit)
+    }
+
+    fn begin(gateway: &'g Gateway, record: CallRecord, subject: Subject, permit: Permit) -> Self {
+        Self { gateway, subject, permit: Some(permit), began: Instant::now(), record: Some(record) }
     }
 
     /// Notes who ran the call, where that is not the server that was asked.
@@ -446,6 +454,9 @@ impl<'g> Entry<'g> {
         let (Some(mut record), Some(permit)) = (self.record.take(), self.permit.take()) else { return };
         record.duration = self.began.elapsed();
         record.outcome = outcome;
+        if self.subject == Subject::Request {
+            return permit.record(record);
+        }
         let provider = record.provider.as_deref();
         self.gateway.metrics().call(&record.server, &record.tool, provider, word, record.duration);
         let milliseconds = record.duration.as_millis();

@@ -138,19 +138,49 @@ impl Errand {
                 let quoted = json!(name).to_string();
                 let mut params = vec![("name", quoted.as_bytes())];
                 params.extend(arguments.as_ref().map(|arguments| ("arguments", arguments.as_bytes())));
-                let outcome =
-                    fleet.request(server.as_str(), method::GET_PROMPT, Some(name), &params, &options).await;
-                outcome.map(Done::fresh).map_err(Failure::Call)
+                let asking =
+                    fleet.request(server.as_str(), method::GET_PROMPT, Some(name), &params, &options);
+                let input = prompt_input(name, arguments.as_ref());
+                self.run_request(server, method::GET_PROMPT, &input, asking).await
             }
             Target::Resource { server, uri } => {
                 let quoted = json!(uri).to_string();
                 let params = [("uri", quoted.as_bytes())];
-                let outcome =
-                    fleet.request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, &options).await;
-                outcome.map(Done::fresh).map_err(Failure::Call)
+                let asking =
+                    fleet.request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, &options);
+                self.run_request(server, method::READ_RESOURCE, &resource_input(uri), asking).await
             }
         }
     }
+
+    async fn run_request(
+        &self,
+        server: &UpstreamId,
+        asked: &'static str,
+        input: &RawJson,
+        asking: impl Future<Output = Result<RawJson, CallError>>,
+    ) -> Result<Done, Failure> {
+        let origin = Origin { transport: self.transport, provider: self.provider.clone() };
+        self.gateway.run_request((server, asked), input, &self.context, &origin, asking).await
+    }
+}
+
+/// What the log has as the input of a prompt that is taken.
+pub(super) fn prompt_input(name: &str, arguments: Option<&RawJson>) -> RawJson {
+    let written = || {
+        let mut input = RawObject::default();
+        input.set("name", &RawJson::of(name)?)?;
+        if let Some(arguments) = arguments {
+            input.set("arguments", arguments)?;
+        }
+        input.to_raw()
+    };
+    written().unwrap_or_else(|_: serde_json::Error| RawJson::empty_object())
+}
+
+/// What the log has as the input of a resource that is read.
+pub(super) fn resource_input(uri: &str) -> RawJson {
+    RawJson::of(&json!({"uri": uri})).unwrap_or_else(|_| RawJson::empty_object())
 }
 
 /// What a caller is told about a request that gave no result: the upstream's own error, or that there is none.
