@@ -18,7 +18,6 @@ use self::request::Subject;
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, classify, code};
 use crate::gateway::Gateway;
-use crate::mcp::questions::attributed_error;
 use crate::owner::Owner;
 
 /// How long a call waits for room in the log.
@@ -184,7 +183,7 @@ impl Failure {
                 let (status, word) = classify(&error, style);
                 let mut answer = ApiError::new(status, word, error.to_string());
                 if let CallError::Refused { upstream, error } = &error {
-                    let error = attributed_error(upstream, error.clone());
+                    let error = crate::mcp::questions::attributed_error(upstream, error.clone());
                     answer = answer.with("rpcCode", error.code);
                     if let Some(data) = error.data.as_ref().and_then(|data| data.read::<Value>().ok()) {
                         answer = answer.with("data", data);

@@ -75,7 +75,8 @@ async fn a_caller_reads_its_own_calls_only() {
         ("/logs?caller=ann", &anns[..]),
         ("/logs?caller=*", &anns[..]),
         ("/logs?caller=b*", &[]),
-        ("/logs?text=2", &[]),
+        ("/logs?text=%22a%22:2", &[]),
+        ("/logs?text=%22a%22:4", &anns[1..]),
         ("/logs?limit=1", &anns[1..]),
         ("/logs?after=0&limit=1", &anns[..1]),
     ] {
