@@ -142,11 +142,11 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(result: &str, expected: Option<Value>) {
+    fn check(result: &str, expected: Option<&Value>) {
         let raw = RawJson::parse(result.to_owned()).unwrap();
         let found =
             attributed(&UpstreamId::new("up"), &raw).ok().map(|result| result.read::<Value>().unwrap());
-        assert_eq!(found, expected, "{result}");
+        assert_eq!(found.as_ref(), expected, "{result}");
     }
 
     #[test]
@@ -155,15 +155,15 @@ mod tests {
             "method": "elicitation/create", "params": {"message": "Server \"up\" asks: y"},
         }}});
         let request = r#"{"method":"elicitation/create","params":{"message":"x","message":"y"}}"#;
-        check(&format!(r#"{{"inputRequests":{{"a":{request}}}}}"#), Some(named.clone()));
-        check(&format!(r#"{{"inputRequests":{{}},"inputRequests":{{"a":{request}}}}}"#), Some(named.clone()));
-        check(&format!(r#"{{"inputRequests":{{"a":{{}},"a":{request}}}}}"#), Some(named));
+        check(&format!(r#"{{"inputRequests":{{"a":{request}}}}}"#), Some(&named));
+        check(&format!(r#"{{"inputRequests":{{}},"inputRequests":{{"a":{request}}}}}"#), Some(&named));
+        check(&format!(r#"{{"inputRequests":{{"a":{{}},"a":{request}}}}}"#), Some(&named));
         check(
             r#"{"inputRequests":{"a":{"method":"elicitation/create","method":"roots/list","params":{"message":"x"}}}}"#,
             None,
         );
         check(r#"{"inputRequests":{"a":7}}"#, None);
-        check(r#"{"content":[]}"#, Some(json!({"content": []})));
+        check(r#"{"content":[]}"#, Some(&json!({"content": []})));
     }
 
     #[test]
