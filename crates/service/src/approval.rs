@@ -1,13 +1,13 @@
 //! Which calls run, which are refused, and which wait until somebody approves them.
 //!
-//! A caller over MCP who can answer questions is asked itself. For all others, plain HTTP callers too, the call waits for
-//! somebody with an admin key: the list is `GET /approvals`, the answer `POST /approvals/{id}`. A call that was not approved in
+//! A caller over MCP who can answer questions is asked itself, unless `approver` says that only admins decide. For all others,
+//! plain HTTP callers too, the call waits for somebody with an admin key: the list is `GET /approvals`, the answer `POST /approvals/{id}`. A call that was not approved in
 //! time is refused, but can go on: once it is approved, the same call of the same caller runs, once. Where its server answers
 //! with a question instead of a result, the call that brings the answers belongs to it, and is one call too.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gateway_protocol::{RawJson, method};
+use gateway_protocol::{RawJson, method, printable};
 use gateway_store::matches_pattern;
 use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
 use serde_json::{Value, json};
@@ -16,10 +16,12 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::canonical::{Members, canonical};
-use crate::config::ApprovalConfig;
+use crate::config::{ApprovalConfig, Approver};
 use crate::context::RequestContext;
 use crate::errors::code;
 use crate::gateway::Gateway;
+use crate::mcp::questions::quoted;
+use crate::owner::Owner;
 use crate::run::{Call, Failure, PLAIN};
 
 /// Characters of the arguments that people are shown. Whoever calls is not asked about more than that.
@@ -47,7 +49,7 @@ pub(crate) struct Approvals {
 #[derive(Debug)]
 struct AskedBack {
     digest: [u8; 32],
-    caller: Option<Arc<str>>,
+    caller: Option<Owner>,
     since: Instant,
 }
 
@@ -69,7 +71,7 @@ struct Waiting {
     arguments: String,
     /// Whether these are all arguments.
     is_whole: bool,
-    caller: Option<Arc<str>>,
+    caller: Option<Owner>,
     since: Instant,
     verdict: watch::Sender<Verdict>,
 }
@@ -88,7 +90,7 @@ impl Approvals {
         if let Some(known) = waiting.iter().find(|known| known.digest == digest) {
             return Ok((known.id.clone(), known.verdict.subscribe()));
         }
-        room_for(waiting.iter().map(|one| one.caller.as_deref()), context.caller.as_deref(), config)?;
+        room_for(waiting.iter().map(|one| one.caller.as_ref()), context.caller.as_ref(), config)?;
         let (verdict, receiver) = watch::channel(Verdict::Open);
         let id = new_id().ok_or(Full::All)?;
         let (arguments, is_whole) = shown(arguments);
@@ -118,7 +120,7 @@ impl Approvals {
         let mut asked = self.asked_back();
         asked.retain(|one| one.since.elapsed() < config.expiry);
         let caller = call.context.caller.clone();
-        if room_for(asked.iter().map(|one| one.caller.as_deref()), caller.as_deref(), config).is_ok() {
+        if room_for(asked.iter().map(|one| one.caller.as_ref()), caller.as_ref(), config).is_ok() {
             let digest = digest_of(call.tool, call.arguments, call.context);
             asked.push(AskedBack { digest, caller, since: Instant::now() });
         }
@@ -158,8 +160,9 @@ impl Approvals {
                 "server": one.server,
                 "tool": one.tool,
                 "arguments": one.arguments,
+                "display": prompt(&one.server, &one.tool, &one.arguments),
                 "truncated": !one.is_whole,
-                "caller": one.caller.as_deref(),
+                "caller": one.caller.as_ref().map(Owner::as_str),
                 "approved": *one.verdict.borrow() == Verdict::Approved,
                 "expiresInMs": u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
             });
@@ -194,8 +197,9 @@ impl Gateway {
             }
             Approval::Ask => {
                 // A program that calls over plain HTTP would only ask itself.
+                let may_ask_caller = origin.transport != PLAIN && config.approver == Approver::Caller;
                 let answer = match &options.asker {
-                    Some(asker) if origin.transport != PLAIN => self.ask_caller(asker, tool, arguments).await,
+                    Some(asker) if may_ask_caller => self.ask_caller(asker, tool, arguments).await,
                     Some(_) | None => None,
                 };
                 match answer {
@@ -234,10 +238,7 @@ impl Gateway {
         if !is_whole {
             return None;
         }
-        let message = format!(
-            "May the tool `{}` of server `{}` run with these arguments?\n{arguments}",
-            tool.name, tool.server,
-        );
+        let message = prompt(tool.server.as_str(), &tool.name, &arguments);
         let params = json!({
             "message": message,
             "requestedSchema": {
@@ -266,7 +267,12 @@ impl Gateway {
         config: &ApprovalConfig,
     ) -> Result<(), Failure> {
         if self.config().admin_keys.is_empty() {
-            let why = "nobody can give it: the caller cannot be asked, and no admin key is configured";
+            let why = match config.approver {
+                Approver::Caller => {
+                    "nobody can give it: the caller cannot be asked, and no admin key is configured"
+                }
+                Approver::Admin => "nobody can give it: only an admin may, and no admin key is configured",
+            };
             return Err(required(tool, why, None));
         }
         let until = Instant::now() + config.wait;
@@ -334,8 +340,8 @@ fn too_many(tool: &CatalogueTool, share: usize) -> Failure {
 /// Whether one more call of a caller has room among those of all. Callers without a key have no shares: where none is
 /// needed, only this machine reaches us, so that their addresses do not tell them apart either.
 fn room_for<'a>(
-    callers: impl ExactSizeIterator<Item = Option<&'a str>>,
-    caller: Option<&str>,
+    callers: impl ExactSizeIterator<Item = Option<&'a Owner>>,
+    caller: Option<&Owner>,
     config: &ApprovalConfig,
 ) -> Result<(), Full> {
     let (all, share) = (callers.len(), config.share());
@@ -343,6 +349,18 @@ fn room_for<'a>(
         return Err(Full::Share(share));
     }
     if all >= config.pending { Err(Full::All) } else { Ok(()) }
+}
+
+/// What a person decides by: one line each for server, tool and arguments, in this order. Names are quoted and escaped,
+/// and arguments are JSON on one line, so that nothing in them can pass for another line. No server's own question begins
+/// like this one: those begin with the name of the server.
+fn prompt(server: &str, tool: &str, arguments: &str) -> String {
+    format!(
+        "The gateway asks: may this call run?\nServer: {}\nTool: {}\nArguments: {}",
+        quoted(server),
+        quoted(tool),
+        printable(arguments),
+    )
 }
 
 /// The arguments for people, without the white space between them, in which much can be hidden; and whether that is all.
@@ -360,7 +378,7 @@ fn shown(arguments: &RawJson) -> (String, bool) {
 fn digest_of(tool: &CatalogueTool, arguments: &RawJson, context: &RequestContext) -> [u8; 32] {
     let mut digest = Sha256::new();
     let arguments = canonical(arguments, Members::ByName);
-    let caller = context.caller.as_deref().map_or_else(|| "-".to_owned(), |caller| format!("+{caller}"));
+    let caller = context.caller.as_ref().map_or_else(|| "-".to_owned(), |caller| format!("+{caller}"));
     for part in
         [caller.as_bytes(), tool.server.as_str().as_bytes(), tool.name.as_bytes(), arguments.as_bytes()]
     {

@@ -79,7 +79,7 @@ async fn a_caller_leaves_room_for_others() {
     let tool = catalogue.get("files", "write").unwrap();
     let config = ApprovalConfig { pending: 7, ..ApprovalConfig::default() };
     let enter = |caller: Option<&str>, text: &str| {
-        let context = RequestContext::of(&http::HeaderMap::new(), caller.map(Into::into));
+        let context = RequestContext::of(&http::HeaderMap::new(), caller.map(Owner::caller));
         let arguments = RawJson::parse(text.to_owned()).unwrap();
         approvals.enter(tool, &arguments, &context, &config).map(|(id, _)| id)
     };

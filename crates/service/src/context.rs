@@ -7,6 +7,7 @@ use gateway_protocol::{RawJson, meta};
 use gateway_upstream::CallOptions;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use crate::owner::Owner;
 use crate::progress::ProgressSink;
 
 /// The header that carries the correlation id.
@@ -26,8 +27,8 @@ pub(crate) struct RequestContext {
     /// The W3C trace context that goes on to servers and back to the caller.
     pub(crate) traceparent: Option<Arc<str>>,
     pub(crate) tracestate: Option<Arc<str>>,
-    /// The name of the key that the caller showed.
-    pub(crate) caller: Option<Arc<str>>,
+    /// The owner of the key that the caller showed.
+    pub(crate) caller: Option<Owner>,
     /// Whether the caller takes no results of earlier calls.
     pub(crate) wants_fresh: bool,
     /// Takes what servers tell about calls of this request while they run.
@@ -36,7 +37,7 @@ pub(crate) struct RequestContext {
 
 impl RequestContext {
     /// Reads the ids of a request; makes those that are missing.
-    pub(crate) fn of(headers: &HeaderMap, caller: Option<Arc<str>>) -> Self {
+    pub(crate) fn of(headers: &HeaderMap, caller: Option<Owner>) -> Self {
         let correlation = headers
             .get(CORRELATION)
             .and_then(|value| value.to_str().ok())

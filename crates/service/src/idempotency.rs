@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use crate::context::RequestContext;
 use crate::errors::{ApiError, code};
 use crate::gateway::Gateway;
+use crate::owner::Owner;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -47,7 +48,7 @@ pub(crate) struct IdempotencyKey {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Name {
-    caller: Option<Arc<str>>,
+    caller: Option<Owner>,
     key: Box<str>,
 }
 
@@ -55,7 +56,7 @@ impl IdempotencyKey {
     /// The key that a request carries. The route, the query and the body together are what must be the same.
     pub(crate) fn of(
         headers: &HeaderMap,
-        caller: Option<Arc<str>>,
+        caller: Option<Owner>,
         route: &str,
         query: Option<&str>,
         body: &[u8],
@@ -360,7 +361,9 @@ mod tests {
     fn key(caller: &str, key: &str, body: &str) -> IdempotencyKey {
         let mut headers = HeaderMap::new();
         headers.insert(KEY, HeaderValue::from_str(key).unwrap());
-        IdempotencyKey::of(&headers, Some(caller.into()), "/execute", None, body.as_bytes()).unwrap().unwrap()
+        IdempotencyKey::of(&headers, Some(Owner::caller(caller)), "/execute", None, body.as_bytes())
+            .unwrap()
+            .unwrap()
     }
 
     async fn text(response: Response) -> String {

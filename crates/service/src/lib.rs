@@ -19,6 +19,7 @@ mod lookup;
 mod mcp;
 mod metrics;
 mod openapi;
+mod owner;
 mod progress;
 mod query;
 mod render;
@@ -34,8 +35,8 @@ mod told;
 mod validators;
 
 pub use config::{
-    ApprovalConfig, CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, Secret, ServiceConfig,
-    SettingProblem, SettingProblems, Settings,
+    ApprovalConfig, Approver, CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, Secret,
+    ServiceConfig, SettingProblem, SettingProblems, Settings,
 };
 pub use errors::code;
 pub use gateway::Gateway;

@@ -21,6 +21,7 @@ use crate::context::RequestContext;
 use crate::errors::ApiError;
 use crate::execute::{Ran, Turn, Unfinished};
 use crate::gateway::Gateway;
+use crate::owner::Owner;
 use crate::query::Parameters;
 use crate::run::error_result;
 
@@ -86,7 +87,7 @@ impl Gateway {
     /// give a list. A request that cannot be routed gives a result whose id is `error`.
     pub async fn route(&self, request: &Value, options: &RouteOptions) -> Value {
         let mut context = RequestContext::of(&HeaderMap::new(), None);
-        context.caller = options.caller.as_deref().map(Into::into);
+        context.caller = options.caller.as_deref().map(Owner::caller);
         self.routed(request, options, &context).await.answer
     }
 

@@ -1,5 +1,7 @@
 //! One call: checked, sent, measured, written to the log.
 
+mod request;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,9 +14,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use self::request::Subject;
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, classify, code};
 use crate::gateway::Gateway;
+use crate::owner::Owner;
 
 /// How long a call waits for room in the log.
 const LOG_PATIENCE: Duration = Duration::from_secs(2);
@@ -178,7 +182,8 @@ impl Failure {
             Self::Call(error) => {
                 let (status, word) = classify(&error, style);
                 let mut answer = ApiError::new(status, word, error.to_string());
-                if let CallError::Refused { error, .. } = &error {
+                if let CallError::Refused { upstream, error } = &error {
+                    let error = crate::mcp::questions::attributed_error(upstream, error.clone());
                     answer = answer.with("rpcCode", error.code);
                     if let Some(data) = error.data.as_ref().and_then(|data| data.read::<Value>().ok()) {
                         answer = answer.with("data", data);
@@ -394,7 +399,7 @@ fn begun(
 ) -> CallRecord {
     CallRecord {
         timestamp: Timestamp::now(),
-        caller: context.caller.clone(),
+        caller: context.caller.as_ref().map(Owner::to_shared),
         server,
         tool,
         provider: origin.provider.clone(),
@@ -410,6 +415,7 @@ fn begun(
 /// An entry of the log that is written even if the caller goes away before the call ends.
 struct Entry<'g> {
     gateway: &'g Gateway,
+    subject: Subject,
     permit: Option<Permit>,
     began: Instant,
     record: Option<CallRecord>,
@@ -419,7 +425,11 @@ impl<'g> Entry<'g> {
     fn new(gateway: &'g Gateway, call: Call<'_>, permit: Permit) -> Self {
         let Call { tool, arguments, context, origin } = call;
         let record = begun(tool.server.to_shared(), tool.name.as_str().into(), arguments, context, origin);
-        Self { gateway, permit: Some(permit), began: Instant::now(), record: Some(record) }
+        Self::begin(gateway, record, Subject::Call, permit)
+    }
+
+    fn begin(gateway: &'g Gateway, record: CallRecord, subject: Subject, permit: Permit) -> Self {
+        Self { gateway, subject, permit: Some(permit), began: Instant::now(), record: Some(record) }
     }
 
     /// Notes who ran the call, where that is not the server that was asked.
@@ -449,6 +459,9 @@ impl<'g> Entry<'g> {
         let (Some(mut record), Some(permit)) = (self.record.take(), self.permit.take()) else { return };
         record.duration = self.began.elapsed();
         record.outcome = outcome;
+        if self.subject == Subject::Request {
+            return permit.record(record);
+        }
         let provider = record.provider.as_deref();
         self.gateway.metrics().call(&record.server, &record.tool, provider, word, record.duration);
         let milliseconds = record.duration.as_millis();

@@ -61,7 +61,7 @@ pub use crate::{
     error::{Refusal, Refused, StoreError},
     log::{CallLog, Options},
     pattern::matches as matches_pattern,
-    query::{CallStatus, Filter, LogReader, Page},
+    query::{CallStatus, Filter, LogOwner, LogReader, Page},
     queue::Permit,
     record::{CallRecord, Outcome, StoredRecord, write_json_array},
     redact::{REDACTED, Redaction},

@@ -30,6 +30,8 @@ pub struct Filter {
     pub provider: Option<String>,
     /// The caller's name or a pattern.
     pub caller: Option<String>,
+    /// Only calls of this caller, whatever `caller` says. No pattern.
+    pub owner: Option<LogOwner>,
     /// The correlation id or a pattern.
     pub correlation_id: Option<String>,
     /// Only calls that ended so.
@@ -56,6 +58,7 @@ impl Default for Filter {
             tool: None,
             provider: None,
             caller: None,
+            owner: None,
             correlation_id: None,
             status: None,
             since: None,
@@ -66,6 +69,15 @@ impl Default for Filter {
             limit: 100,
         }
     }
+}
+
+/// Whose calls are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogOwner {
+    /// Calls without a caller.
+    Anonymous,
+    /// Calls of the caller of exactly this name.
+    Named(Arc<str>),
 }
 
 /// How a call ended, as a filter.
@@ -181,6 +193,11 @@ impl Conditions {
                 None => {}
             }
         }
+        match &filter.owner {
+            Some(LogOwner::Anonymous) => conditions.add("caller IS NULL", [0; 0]),
+            Some(LogOwner::Named(name)) => conditions.add("caller = ?", [name.to_string()]),
+            None => {}
+        }
         match filter.status {
             Some(CallStatus::Ok) => conditions.add("failed = 0", [0; 0]),
             Some(CallStatus::Error) => conditions.add("failed = 1", [0; 0]),
@@ -230,6 +247,10 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
     ]
     .into_iter()
     .filter_map(|(field, name)| name.as_deref().filter(|name| !name.contains('*')).map(|name| (field, name)))
+    .chain(match &filter.owner {
+        Some(LogOwner::Named(name)) => Some((Field::Caller, &**name)),
+        Some(LogOwner::Anonymous) | None => None,
+    })
     .collect();
 
     let mut blocks = transaction.prepare(&format!(

@@ -24,7 +24,9 @@ pub use catalogue::{
     DefinitionChangeKind, DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, LookupError,
     ToolFilter, ToolGroup, UpstreamTools, canonical_name, canonical_splits, changed_definitions,
 };
-pub use connection::{Asker, ConnectOptions, Connection, OutgoingRequest, Question, ServerEvent};
+pub use connection::{
+    Asker, ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, ServerEvent,
+};
 pub use error::{CallError, ConnectError};
 pub use fleet::{
     AcceptError, AcceptFileError, Answered, CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet,

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use gateway_protocol::printable;
 use gateway_upstream::config::{Environment, expand};
 use serde_json::Value;
 
 use super::section::Section;
 use super::{Secret, ServiceConfig};
-use crate::guard::is_broken_hash;
+use crate::guard::{is_broken_hash, name_of_key};
+use crate::owner::name_problem;
 
 /// Where to listen: `listen`, or `host` and `port`; the variables `HOST` and `PORT` win.
 pub(super) fn listen(top: &Section<'_>, environment: &Environment<'_>) -> SocketAddr {
@@ -70,7 +72,8 @@ const KEY_LENGTH: usize = 16;
 
 const BROKEN_HASH: &str = "must have 64 hexadecimal digits after `sha256:`";
 
-/// Keys by the name of their owner; a list gives names by place. The variable adds one for `environment`.
+/// Keys by the name of their owner. Those of a list and of the variable have none, and are named by their hash: another key
+/// at the same place is another owner.
 pub(super) fn keys(
     top: &Section<'_>,
     field: &str,
@@ -78,7 +81,10 @@ pub(super) fn keys(
     environment: &Environment<'_>,
 ) -> BTreeMap<String, Secret> {
     let mut keys = BTreeMap::new();
-    let mut add = |owner: String, value: &Value, pointer: &str| {
+    let mut add = |owner: Option<&str>, value: &Value, pointer: &str| {
+        if let Some(problem) = owner.and_then(name_problem) {
+            return top.notes.error(pointer, problem);
+        }
         let Some(text) = value.as_str() else { return top.notes.error(pointer, "must be a text") };
         match expand(text, environment) {
             Ok(expanded) if expanded.text.is_empty() => top.notes.error(pointer, "must not be empty"),
@@ -88,6 +94,7 @@ pub(super) fn keys(
                     top.notes
                         .warn(pointer, format!("has fewer than {KEY_LENGTH} characters and may be guessed"));
                 }
+                let owner = owner.map_or_else(|| name_of_key(&expanded.text), str::to_owned);
                 keys.insert(owner, Secret::new(expanded.text));
             }
             Err(error) => top.notes.error(pointer, error.to_string()),
@@ -98,12 +105,12 @@ pub(super) fn keys(
         Some(Value::Object(members)) => {
             let section = Section { notes: top.notes, pointer: top.at(field), members };
             for (owner, value) in members {
-                add(owner.clone(), value, &section.at(owner));
+                add(Some(owner), value, &section.at(owner));
             }
         }
         Some(Value::Array(items)) => {
             for (place, value) in items.iter().enumerate() {
-                add(format!("key-{}", place + 1), value, &format!("{}/{place}", top.at(field)));
+                add(None, value, &format!("{}/{place}", top.at(field)));
             }
         }
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
@@ -114,9 +121,19 @@ pub(super) fn keys(
         if is_broken_hash(&key) {
             top.notes.variable(variable, BROKEN_HASH, true);
         }
-        keys.insert("environment".to_owned(), Secret::new(key));
+        keys.insert(name_of_key(&key), Secret::new(key));
     }
     keys
+}
+
+/// `readers` of the log: owners of API keys who see the calls of all.
+pub(super) fn readers(log: &Section<'_>, keys: &BTreeMap<String, Secret>) -> Vec<String> {
+    let readers = log.texts("readers").unwrap_or_default();
+    for name in readers.iter().filter(|name| !keys.contains_key(*name)) {
+        let message = format!("`{}` is no owner of a key in `apiKeys`", printable(name));
+        log.notes.warn(&log.at("readers"), message);
+    }
+    readers
 }
 
 /// `allowedOrigins`, or `cors` as a list or as `{origins}`.

@@ -4,15 +4,26 @@ use std::time::Duration;
 
 use gateway_upstream::Approval;
 
-use super::ApprovalConfig;
 use super::section::Section;
+use super::{ApprovalConfig, Approver};
 
 const DAY: Duration = Duration::from_hours(24);
 
 /// Reads the block `approval`.
 pub(super) fn read_approval(config: &mut ApprovalConfig, section: &Section<'_>) {
-    section.warn_of_unknown(&["default", "tools", "wait", "expiry", "pending", "pendingPerCaller"]);
+    section.warn_of_unknown(&[
+        "default",
+        "tools",
+        "approver",
+        "wait",
+        "expiry",
+        "pending",
+        "pendingPerCaller",
+    ]);
     config.default = word(section, "default").unwrap_or(config.default);
+    if let Some(approver) = approver(section) {
+        config.approver = approver;
+    }
     if let Some(time) = section.time("wait", Duration::ZERO..=DAY) {
         config.wait = time;
     }
@@ -30,6 +41,17 @@ pub(super) fn read_approval(config: &mut ApprovalConfig, section: &Section<'_>) 
             tools.error(pattern, "must name a server and a tool, such as `files/write` or `files/*`");
         } else if let Some(approval) = word(&tools, pattern) {
             config.tools.push((pattern.clone(), approval));
+        }
+    }
+}
+
+fn approver(section: &Section<'_>) -> Option<Approver> {
+    match section.get("approver")?.as_str() {
+        Some("caller") => Some(Approver::Caller),
+        Some("admin") => Some(Approver::Admin),
+        _ => {
+            section.error("approver", "must be \"caller\" or \"admin\"");
+            None
         }
     }
 }
@@ -65,22 +87,25 @@ mod tests {
 
     #[test]
     fn a_policy_is_read() {
-        let text = r#"{"default": "ask", "tools": {"files/read*": "allow", "*": "deny"}, "wait": "2m", "expiry": 60, "pending": 5, "pendingPerCaller": 2}"#;
+        let text = r#"{"default": "ask", "tools": {"files/read*": "allow", "*": "deny"}, "approver": "admin", "wait": "2m", "expiry": 60, "pending": 5, "pendingPerCaller": 2}"#;
         let tools = vec![("files/read*".to_owned(), Approval::Allow), ("*".to_owned(), Approval::Deny)];
         let expected = ApprovalConfig {
             default: Approval::Ask,
             tools,
+            approver: Approver::Admin,
             wait: Duration::from_mins(2),
             expiry: Duration::from_mins(2),
             pending: 5,
             pending_per_caller: Some(2),
         };
         assert_eq!(read(text), (expected, Vec::new()));
-        let (_, errors) = read(r#"{"default": "maybe", "tools": {"write": "ask", "a/b": true}}"#);
+        let (_, errors) =
+            read(r#"{"default": "maybe", "approver": "me", "tools": {"write": "ask", "a/b": true}}"#);
         assert_eq!(
             errors,
             [
                 "x: approval.default: must be \"allow\", \"ask\" or \"deny\"",
+                "x: approval.approver: must be \"caller\" or \"admin\"",
                 "x: approval.tools.write: must name a server and a tool, such as `files/write` or `files/*`",
                 "x: approval.tools.a/b: must be \"allow\", \"ask\" or \"deny\"",
             ]

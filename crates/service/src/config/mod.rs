@@ -126,6 +126,8 @@ pub struct ApprovalConfig {
     pub default: Approval,
     /// `server/tool` patterns; the first that fits counts.
     pub tools: Vec<(String, Approval)>,
+    /// Who decides about calls that somebody has to approve.
+    pub approver: Approver,
     /// How long a call waits for somebody with an admin key.
     pub wait: Duration,
     /// How long it can be approved.
@@ -134,6 +136,16 @@ pub struct ApprovalConfig {
     pub pending: usize,
     /// How many of them may be one caller's; a quarter where absent.
     pub pending_per_caller: Option<usize>,
+}
+
+/// Who decides about calls that somebody has to approve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Approver {
+    /// The caller itself over MCP, if it can be asked; else somebody with an admin key.
+    #[default]
+    Caller,
+    /// Somebody with an admin key, always.
+    Admin,
 }
 
 impl ApprovalConfig {
@@ -148,6 +160,7 @@ impl Default for ApprovalConfig {
         Self {
             default: Approval::Allow,
             tools: Vec::new(),
+            approver: Approver::Caller,
             wait: Duration::from_secs(45),
             expiry: Duration::from_mins(10),
             pending: 100,
@@ -162,6 +175,8 @@ impl Default for ApprovalConfig {
 pub struct LogConfig {
     /// The folder of the database; in memory where absent.
     pub directory: Option<PathBuf>,
+    /// Owners of `keys` who see the calls of all callers, as admins do.
+    pub readers: Vec<String>,
     /// Further keys whose values are not written.
     pub redact_keys: Vec<String>,
     /// `server/tool:/pointer` places that are not written.
@@ -178,6 +193,7 @@ impl Default for LogConfig {
     fn default() -> Self {
         Self {
             directory: None,
+            readers: Vec::new(),
             redact_keys: Vec::new(),
             redact_paths: Vec::new(),
             value_bytes: 64 << 10,

@@ -8,10 +8,10 @@ use gateway_upstream::config::jsonc::Document;
 use gateway_upstream::config::{ConfigSource, Environment, GatewayConfig};
 use serde_json::{Map, Value};
 
-use super::access::{keys, listen, origins};
+use super::access::{keys, listen, origins, readers};
 use super::approval::read_approval;
 use super::section::{Notes, Section, SettingProblem, SettingProblems};
-use super::{CacheConfig, McpConfig, RateLimit, SearchMode, ServiceConfig};
+use super::{Approver, CacheConfig, McpConfig, RateLimit, SearchMode, ServiceConfig};
 
 /// The members at the top of the file that are read here.
 const KNOWN: &[&str] = &[
@@ -105,6 +105,9 @@ fn read(
     }
     if let Some(section) = top.object("approval") {
         read_approval(&mut config.approval, &section);
+        if config.approval.approver == Approver::Admin && config.admin_keys.is_empty() {
+            notes.warn(&section.at("approver"), "nobody can approve a call: no admin key is configured");
+        }
     }
     if let Some(section) = top.object("mcp") {
         read_mcp(&mut config.mcp, &section);
@@ -221,10 +224,19 @@ fn read_log(config: &mut ServiceConfig, top: &Section<'_>, paths: &Paths<'_>) {
         return;
     }
     let Some(log) = top.object("log") else { return };
-    log.warn_of_unknown(&["directory", "path", "redact", "maxValueBytes", "keepDays", "keepBytes"]);
+    log.warn_of_unknown(&[
+        "directory",
+        "path",
+        "readers",
+        "redact",
+        "maxValueBytes",
+        "keepDays",
+        "keepBytes",
+    ]);
     if let Some(path) = log.text("directory").or_else(|| log.text("path")) {
         config.log.directory = Some(paths.resolve(path));
     }
+    config.log.readers = readers(&log, &config.keys);
     if log.get("redact").is_some_and(Value::is_object) {
         if let Some(redact) = log.object("redact") {
             redact.warn_of_unknown(&["keys", "paths"]);
@@ -336,7 +348,7 @@ mod tests {
             "cache": {"tools": {"docs/secret": false, "docs/*": "5m"}, "maxBytes": "2MB"},
             "defaultServer": "files",
             "validate": false,
-            "log": {"directory": "log", "redact": ["ssn", "bank/*:/account"], "maxValueBytes": 1024, "keepDays": 7, "keepBytes": "10MB"},
+            "log": {"directory": "log", "readers": ["alice"], "redact": ["ssn", "bank/*:/account"], "maxValueBytes": 1024, "keepDays": 7, "keepBytes": "10MB"},
             "dialects": ["mine.toml"],
             "logLevel": "warn",
         }"#;
@@ -368,6 +380,7 @@ mod tests {
         assert_eq!(config.mcp, mcp);
         assert_eq!((config.drain, config.validate), (Duration::from_secs(3), false));
         assert_eq!(config.log.directory.as_deref(), Some(Path::new("/etc/gateway/log")));
+        assert_eq!(config.log.readers, ["alice"]);
         assert_eq!(
             (&config.log.redact_keys[..], &config.log.redact_paths[..]),
             (&["ssn".to_owned()][..], &["bank/*:/account".to_owned()][..])
@@ -420,6 +433,15 @@ mod tests {
             "gateway.json:3: limits.concurrentRequests: must be a whole number from 1 to 1000000",
         );
         check_error("{\"apiKeys\": {\"a\": 5}}", "gateway.json:1: apiKeys.a: must be a text");
+        check_error(
+            "{\"apiKeys\": {\"admin:a\": \"a-long-enough-key\"}}",
+            "gateway.json:1: apiKeys.admin:a: the name of an owner must not begin with `admin:`, which tells admins from \
+             callers in the log",
+        );
+        check_error(
+            "{\"adminKeys\": {\"a\\u001b[2J\": \"a-long-enough-key\"}}",
+            "gateway.json:1: adminKeys.a\\u{1b}[2J: the name of an owner must not have control or invisible characters",
+        );
         check_error("{\"apiKeys\": [\"\"]}", "gateway.json:1: apiKeys.0: must not be empty");
         let hash = "must have 64 hexadecimal digits after `sha256:`";
         check_error(
@@ -455,6 +477,27 @@ mod tests {
     }
 
     #[test]
+    fn keys_without_a_name_are_named_by_their_hash() {
+        let names = |text: &str, variables: &[(&str, &str)]| {
+            let config = settings(text, variables).unwrap().service;
+            let names = |keys: &std::collections::BTreeMap<String, crate::Secret>| {
+                keys.keys().cloned().collect::<Vec<String>>()
+            };
+            (names(&config.keys), names(&config.admin_keys))
+        };
+        let key = "a-long-enough-key";
+        let hash = "sha256:b5681434f49f4f18969301e96a28b295a0e1f62be556c2ed2f902d53a872f6d9";
+        let (first, _) = names(&format!(r#"{{"apiKeys": ["{key}"]}}"#), &[]);
+        assert!(first[0].len() == 20 && first[0].starts_with("key-"), "{first:?}");
+        let variables = [("MCP_GATEWAY_API_KEY", key), ("MCP_GATEWAY_ADMIN_KEY", key)];
+        assert_eq!(names("{}", &variables), (first.clone(), first.clone()), "wherever the key comes from");
+        let variables = [("MCP_GATEWAY_API_KEY", hash)];
+        assert_eq!(names("{}", &variables).0, first, "also as its hash");
+        let (second, _) = names(r#"{"apiKeys": ["another-long-key"]}"#, &[]);
+        assert_ne!(first, second, "another key at the same index is another owner");
+    }
+
+    #[test]
     fn a_missing_variable_of_a_key_is_an_error_without_its_value() {
         let errors = settings("{\"apiKeys\": {\"a\": \"x${NOT_THERE}\"}}", &[]).map(|_| ()).unwrap_err();
         assert!(
@@ -465,9 +508,9 @@ mod tests {
 
     #[test]
     fn unknown_fields_and_short_keys_are_warned_of() {
-        let text = "{\"lisen\": 1, \"log\": {\"folder\": \"x\"}, \"apiKeys\": [\"short\"]}";
+        let text = r#"{"lisen": 1, "log": {"folder": "x", "readers": ["nobody"]}, "apiKeys": ["short"], "approval": {"approver": "admin"}}"#;
         let warnings: Vec<String> =
             settings(text, &[]).unwrap().warnings.iter().map(|warning| warning.field.clone()).collect();
-        assert_eq!(warnings, ["lisen", "apiKeys.0", "log.folder"]);
+        assert_eq!(warnings, ["lisen", "apiKeys.0", "approval.approver", "log.folder", "log.readers"]);
     }
 }

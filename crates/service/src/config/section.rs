@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use gateway_protocol::printable;
 use gateway_upstream::config::ConfigError;
 use gateway_upstream::config::jsonc::{Document, pointer_step};
 use serde_json::{Map, Value};
@@ -38,7 +39,8 @@ impl fmt::Display for SettingProblem {
             write!(formatter, ":{line}")?;
         }
         if !self.field.is_empty() {
-            write!(formatter, ": {}", self.field)?;
+            // Names of members are foreign text too.
+            write!(formatter, ": {}", printable(&self.field))?;
         }
         write!(formatter, ": {}", self.message)
     }

@@ -1,13 +1,13 @@
 //! Who may call: keys, kept as hashes and compared without telling how much of them was right.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, header};
 use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use crate::config::Secret;
+use crate::owner::{self, Owner};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
@@ -19,10 +19,15 @@ pub(crate) fn is_broken_hash(key: &str) -> bool {
     key.starts_with(HASHED) && hashed(key).is_none()
 }
 
+/// The name of a key's owner where the configuration gives none: the same for a key and for its hash.
+pub(crate) fn name_of_key(key: &str) -> String {
+    owner::name_of_key(&hash_of(key))
+}
+
 /// The keys that are configured.
 #[derive(Debug)]
 pub(crate) struct Keys {
-    owners: Vec<(Arc<str>, [u8; 32])>,
+    owners: Vec<(Owner, [u8; 32])>,
 }
 
 /// Why a caller is not known.
@@ -35,8 +40,9 @@ pub(crate) enum NotKnown {
 }
 
 impl Keys {
-    pub(crate) fn new(keys: &BTreeMap<String, Secret>) -> Self {
-        let owners = keys.iter().map(|(owner, key)| (owner.as_str().into(), hash_of(key.expose()))).collect();
+    /// Keys by the name of their owner; `owner` makes one of a name.
+    pub(crate) fn new(keys: &BTreeMap<String, Secret>, owner: impl Fn(&str) -> Owner) -> Self {
+        let owners = keys.iter().map(|(name, key)| (owner(name), hash_of(key.expose()))).collect();
         Self { owners }
     }
 
@@ -46,7 +52,7 @@ impl Keys {
     }
 
     /// The owner of the key that a request shows.
-    pub(crate) fn owner(&self, headers: &HeaderMap) -> Result<Arc<str>, NotKnown> {
+    pub(crate) fn owner(&self, headers: &HeaderMap) -> Result<Owner, NotKnown> {
         let shown = bearer(headers).or_else(|| headers.get(API_KEY).map(http::HeaderValue::as_bytes));
         let hash: [u8; 32] = Sha256::digest(shown.ok_or(NotKnown::Missing)?).into();
         // Every key is compared, whichever fits, so that the time tells nothing.
@@ -55,7 +61,7 @@ impl Keys {
             place.conditional_assign(&index, known.ct_eq(&hash));
         }
         let owner = usize::try_from(place).ok().and_then(|place| self.owners.get(place));
-        owner.map(|(owner, _)| Arc::clone(owner)).ok_or(NotKnown::Wrong)
+        owner.map(|(owner, _)| owner.clone()).ok_or(NotKnown::Wrong)
     }
 }
 
@@ -95,16 +101,17 @@ mod tests {
 
     #[track_caller]
     fn check(header: &'static str, value: &'static str, expected: Result<&str, NotKnown>) {
-        let keys = Keys::new(&BTreeMap::from([
+        let keys = BTreeMap::from([
             ("alice".to_owned(), Secret::new("first-key")),
             (
                 "bob".to_owned(),
                 Secret::new("sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"),
             ),
-        ]));
+        ]);
+        let keys = Keys::new(&keys, Owner::caller);
         let mut headers = HeaderMap::new();
         headers.insert(HeaderName::from_static(header), HeaderValue::from_static(value));
-        assert_eq!(keys.owner(&headers).as_deref().map_err(|fault| *fault), expected, "{header}: {value}");
+        assert_eq!(keys.owner(&headers), expected.map(Owner::caller), "{header}: {value}");
     }
 
     #[test]

@@ -15,7 +15,6 @@ mod rate;
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, HttpBody};
@@ -32,10 +31,11 @@ use crate::errors::{ApiError, code};
 use crate::gateway::Gateway;
 use crate::metrics::{Provider, RouteIndex};
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
+use crate::owner::Owner;
 use crate::routes;
 use hosts::{Hosts, Origins, Standing};
-pub(crate) use keys::is_broken_hash;
 use keys::{Keys, NotKnown};
+pub(crate) use keys::{is_broken_hash, name_of_key};
 use linger::{Arriving, Lingering};
 use rate::{Payer, Rates};
 
@@ -78,8 +78,8 @@ impl Guard {
         let config = gateway.config();
         Self {
             lingering: Lingering::new(config, tasks, stopping),
-            keys: Keys::new(&config.keys),
-            admins: Keys::new(&config.admin_keys),
+            keys: Keys::new(&config.keys, Owner::caller),
+            admins: Keys::new(&config.admin_keys, Owner::admin),
             hosts: Hosts::new(bound.ip(), &config.allowed_hosts),
             origins: Origins::new(&config.allowed_origins),
             rates: config.rate_limit.map(Rates::new),
@@ -100,6 +100,7 @@ impl Guard {
         let owner = |keys: &Keys| {
             if keys.is_empty() { Err(NotKnown::Missing) } else { keys.owner(&parts.headers) }
         };
+        // A key in both lists is an admin's.
         let admin = owner(&self.admins);
         let caller = admin.clone().or_else(|_| owner(&self.keys));
         let mut passing = Passing {
@@ -129,7 +130,7 @@ impl Guard {
         &self,
         parts: &http::request::Parts,
         found: Found,
-        (caller, admin): (Result<Arc<str>, NotKnown>, Result<Arc<str>, NotKnown>),
+        (caller, admin): (Result<Owner, NotKnown>, Result<Owner, NotKnown>),
         peer: IpAddr,
         passing: &mut Passing,
     ) -> Result<Admitted, ApiError> {

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::config::RateLimit;
+use crate::owner::Owner;
 
 /// Most buckets that are kept. One that is full again says nothing and is thrown away first.
 const BUCKETS: usize = 4_096;
@@ -14,7 +15,7 @@ const BUCKETS: usize = 4_096;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Payer {
     /// The owner of a key.
-    Owner(Arc<str>),
+    Owner(Owner),
     /// A peer that shows no key of ours.
     Peer(IpAddr),
 }

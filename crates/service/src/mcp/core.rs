@@ -12,7 +12,9 @@ use serde_json::value::RawValue;
 use super::caller::Caller;
 use super::face::Face;
 use super::finder::{self, Meant};
-use super::flight::{Errand, Flight, Input, Progressed, Target, told, told_failure};
+use super::flight::{
+    Errand, Flight, Input, Progressed, Target, prompt_input, resource_input, told, told_failure,
+};
 use super::lists;
 use super::offers::{self, Whose};
 use super::out::Out;
@@ -176,7 +178,7 @@ impl<'a> Asked<'a> {
         let Some(state) = &self.request_state else {
             return Ok(Resumed::Input(Input { responses, state: None }));
         };
-        let who = caller.context.caller.as_deref();
+        let who = caller.context.caller.as_ref();
         let behind = gateway.mcp().seal.read(state, who, &self.mark(caller)?);
         match behind.map_err(|bad| invalid(bad.to_string()))? {
             Behind::Upstream(state) => Ok(Resumed::Input(Input { responses, state })),
@@ -204,15 +206,32 @@ impl<'a> Asked<'a> {
                 Ok(Target::Tool { server, name, arguments })
             }
             method::GET_PROMPT => {
-                let found = offers::prompt(gateway, &caller.face, name).await;
-                let (server, name) = found.ok_or_else(|| invalid(format!("Unknown prompt: {name}")))?;
-                Ok(Target::Prompt { server, name, arguments })
+                let Some((server, own)) = offers::prompt(gateway, &caller.face, name).await else {
+                    let input = prompt_input(name, arguments.as_ref());
+                    let error = invalid(format!("Unknown prompt: {name}"));
+                    return Err(self.missing(gateway, caller, &input, error).await);
+                };
+                Ok(Target::Prompt { server, name: own, arguments })
             }
-            _ => {
-                let (server, uri) = resource(gateway, caller, name).await?;
-                Ok(Target::Resource { server, uri })
-            }
+            _ => match resource(gateway, caller, name).await {
+                Ok((server, uri)) => Ok(Target::Resource { server, uri }),
+                Err(error) => Err(self.missing(gateway, caller, &resource_input(name), error).await),
+            },
         }
+    }
+
+    /// Writes to the log that nobody has what was asked for, and gives the error for the caller.
+    async fn missing(
+        &self,
+        gateway: &Gateway,
+        caller: &Caller,
+        input: &RawJson,
+        error: RpcError,
+    ) -> RpcError {
+        let origin = Origin { transport: caller.transport, provider: None };
+        let recorded =
+            gateway.record_missing(self.method, input, &caller.context, &origin, &error.message).await;
+        recorded.map_or_else(told_failure, |()| error)
     }
 
     /// The caller's members of `_meta` that are for the upstream: all but those that speak of this connection.
@@ -360,7 +379,7 @@ fn waiting(gateway: &Gateway, caller: &Caller, mark: &str, flight: Box<Flight>) 
     let id = mcp.parked.park(Waiting::Flight(flight), life).ok_or_else(|| {
         RpcError::new(code::INTERNAL_ERROR, "too many calls wait for answers; try again later")
     })?;
-    let who = caller.context.caller.as_deref();
+    let who = caller.context.caller.as_ref();
     let state = mcp.seal.write(Behind::Parked(id), who, mark, Some(life));
     let answer =
         InputRequired { result_type: "input_required", input_requests: requests, request_state: state };
@@ -378,7 +397,7 @@ fn resealed(gateway: &Gateway, caller: &Caller, mark: &str, result: &RawJson) ->
         Some(state) => Some(serde_json::from_str(state.get()).map_err(fault)?),
         None => None,
     };
-    let who = caller.context.caller.as_deref();
+    let who = caller.context.caller.as_ref();
     let life = gateway.config().mcp.input_expiry;
     let state = gateway.mcp().seal.write(Behind::Upstream(theirs), who, mark, Some(life));
     members.set("requestState", &RawJson::of(&state).map_err(fault)?).map_err(fault)?;

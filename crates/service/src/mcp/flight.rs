@@ -13,12 +13,13 @@ use gateway_protocol::{
     Notification, RawJson, RawObject, ResultType, RpcError, code, method, without_repeats,
 };
 use gateway_store::Permit;
-use gateway_upstream::{Asker, CallError, CallOptions, Question, UpstreamId};
+use gateway_upstream::{Asker, CallError, CallOptions, Question, QuestionOrigin, UpstreamId};
 use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::caller::{Caller, Can, Reach};
 use super::out::Out;
+use super::questions;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
 use crate::run::{Call, Done, Failure, Origin, error_result};
@@ -139,25 +140,55 @@ impl Errand {
                 let quoted = json!(name).to_string();
                 let mut params = vec![("name", quoted.as_bytes())];
                 params.extend(arguments.as_ref().map(|arguments| ("arguments", arguments.as_bytes())));
-                let outcome =
-                    fleet.request(server.as_str(), method::GET_PROMPT, Some(name), &params, &options).await;
-                outcome.map(Done::fresh).map_err(Failure::Call)
+                let asking =
+                    fleet.request(server.as_str(), method::GET_PROMPT, Some(name), &params, &options);
+                let input = prompt_input(name, arguments.as_ref());
+                self.run_request(server, method::GET_PROMPT, &input, asking).await
             }
             Target::Resource { server, uri } => {
                 let quoted = json!(uri).to_string();
                 let params = [("uri", quoted.as_bytes())];
-                let outcome =
-                    fleet.request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, &options).await;
-                outcome.map(Done::fresh).map_err(Failure::Call)
+                let asking =
+                    fleet.request(server.as_str(), method::READ_RESOURCE, Some(uri), &params, &options);
+                self.run_request(server, method::READ_RESOURCE, &resource_input(uri), asking).await
             }
         }
     }
+
+    async fn run_request(
+        &self,
+        server: &UpstreamId,
+        asked: &'static str,
+        input: &RawJson,
+        asking: impl Future<Output = Result<RawJson, CallError>>,
+    ) -> Result<Done, Failure> {
+        let origin = Origin { transport: self.transport, provider: self.provider.clone() };
+        self.gateway.run_request((server, asked), input, &self.context, &origin, asking).await
+    }
+}
+
+/// What the log has as the input of a prompt that is taken.
+pub(super) fn prompt_input(name: &str, arguments: Option<&RawJson>) -> RawJson {
+    let written = || {
+        let mut input = RawObject::default();
+        input.set("name", &RawJson::of(name)?)?;
+        if let Some(arguments) = arguments {
+            input.set("arguments", arguments)?;
+        }
+        input.to_raw()
+    };
+    written().unwrap_or_else(|_: serde_json::Error| RawJson::empty_object())
+}
+
+/// What the log has as the input of a resource that is read.
+pub(super) fn resource_input(uri: &str) -> RawJson {
+    RawJson::of(&json!({"uri": uri})).unwrap_or_else(|_| RawJson::empty_object())
 }
 
 /// What a caller is told about a request that gave no result: the upstream's own error, or that there is none.
 pub(super) fn told(error: CallError) -> RpcError {
     match error {
-        CallError::Refused { error, .. } => error,
+        CallError::Refused { upstream, error } => questions::attributed_error(&upstream, error),
         other => {
             let (_, word) = crate::errors::classify(&other, crate::errors::ErrorStyle::Plain);
             let data = RawJson::of(&json!({"code": word})).ok();
@@ -211,13 +242,19 @@ impl Flight {
         left.map_or(most, |left| left.saturating_sub(self.began.elapsed()).min(most))
     }
 
+    /// The server that works on it.
+    pub(super) fn server(&self) -> &UpstreamId {
+        self.asker.fallback().unwrap_or_else(|| self.errand.target.server())
+    }
+
     /// The requests that the server waits for, in the form of `inputRequests`.
     pub(super) fn input_requests(&self) -> Result<RawObject<'static>, serde_json::Error> {
         let mut requests = RawObject::default();
         for (key, question) in &self.open {
+            let params = question_params(self.server(), question)?;
             let mut request = RawObject::default();
             request.set("method", &RawJson::of(&question.method)?)?;
-            request.set("params", question.params.as_ref().unwrap_or(&RawJson::empty_object()))?;
+            request.set("params", params.as_ref().unwrap_or(&RawJson::empty_object()))?;
             requests.set(key, &request.to_raw()?)?;
         }
         Ok(requests)
@@ -264,7 +301,8 @@ impl Flight {
 
     /// Goes on until there is a result or a question that only another request can answer.
     pub(super) async fn lap(&mut self, can: &Can, reach: &Reach, out: &Out) -> Result<Lap, Failure> {
-        let Self { run, notes, questions, open, asker, .. } = self;
+        let Self { errand, run, notes, questions, open, asker, .. } = self;
+        let server = || asker.fallback().unwrap_or_else(|| errand.target.server());
         asker.take_up();
         let mut asking = FuturesUnordered::new();
         loop {
@@ -279,7 +317,9 @@ impl Flight {
                     match reach {
                         Reach::Asked(peer) => asking.push(async move {
                             let mut question = question;
-                            let (method, params) = (question.method.clone(), question.params.clone());
+                            // What cannot be read cannot be shown to anybody either.
+                            let Ok(params) = question_params(server(), &question) else { return question.refuse() };
+                            let method = question.method.clone();
                             // Whom the server asks no more is told so: dropping the request takes it back.
                             tokio::select! {
                                 answer = peer.ask(&out.sink, &method, params.as_ref()) => question.answer(answer),
@@ -299,10 +339,24 @@ impl Flight {
                     while let Some(note) = notes.as_mut().and_then(|notes| notes.try_recv().ok()) {
                         out.note(note).await;
                     }
-                    return outcome.map(Lap::Done);
+                    let mut done = outcome?;
+                    if done.view.result_type == ResultType::InputRequired {
+                        done.result = questions::attributed(server(), &done.result).map_err(|error| {
+                            Failure::NeedsInput(format!("what the server asks cannot be read: {error}"))
+                        })?;
+                    }
+                    return Ok(Lap::Done(done));
                 }
             }
         }
+    }
+}
+
+/// What a caller is asked. The gateway's own questions need no other name.
+fn question_params(server: &UpstreamId, question: &Question) -> Result<Option<RawJson>, serde_json::Error> {
+    match question.origin {
+        QuestionOrigin::Gateway => Ok(question.params.clone()),
+        QuestionOrigin::Server => questions::shown(server, &question.method, question.params.as_ref()),
     }
 }
 

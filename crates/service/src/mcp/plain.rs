@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use gateway_protocol::{RawJson, RawObject, ResultType, without_repeats};
 use gateway_store::Permit;
+use gateway_upstream::UpstreamId;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -125,11 +126,11 @@ async fn go(mut flight: Flight, answerer: Answerer, context: &RequestContext) ->
     };
     match flight.lap(&answerer.can, &Reach::Returns, &out).await? {
         Lap::Waits => {
-            let requests = named(&flight.input_requests().map_err(malformed)?);
+            let requests = named(flight.server(), &flight.input_requests().map_err(malformed)?);
             Ok(Came::Waits(Box::new(Paused { rest: Rest::Flight(Box::new(flight)), requests, answerer })))
         }
         Lap::Done(done) if done.view.result_type == ResultType::InputRequired => {
-            let (requests, state) = asked(&done.result).map_err(malformed)?;
+            let (requests, state) = asked(flight.server(), &done.result).map_err(malformed)?;
             if let Some(other) = requests.iter().find_map(|(_, request)| unanswerable(&answerer.can, request))
             {
                 let message =
@@ -143,7 +144,7 @@ async fn go(mut flight: Flight, answerer: Answerer, context: &RequestContext) ->
 }
 
 /// What a server of the modern era asks, and the state that it wants back.
-fn asked(result: &RawJson) -> Result<(Requests, Option<String>), serde_json::Error> {
+fn asked(server: &UpstreamId, result: &RawJson) -> Result<(Requests, Option<String>), serde_json::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Asked<'a> {
@@ -154,11 +155,18 @@ fn asked(result: &RawJson) -> Result<(Requests, Option<String>), serde_json::Err
     }
     let result = without_repeats(result);
     let Asked { input_requests, request_state } = result.read()?;
-    Ok((named(&input_requests), request_state))
+    Ok((named(server, &input_requests), request_state))
 }
 
-fn named(requests: &RawObject<'_>) -> Requests {
-    let raw = |value: &RawValue| RawJson::of(value).unwrap_or_else(|_| RawJson::null());
+/// The requests, each with the name of the server that asks.
+fn named(server: &UpstreamId, requests: &RawObject<'_>) -> Requests {
+    let with_server = |value: &RawValue| {
+        let mut request: RawObject<'_> = serde_json::from_str(value.get())?;
+        request.remove("server");
+        request.set("server", &RawJson::of(server.as_str())?)?;
+        request.to_raw()
+    };
+    let raw = |value: &RawValue| with_server(value).unwrap_or_else(|_: serde_json::Error| RawJson::null());
     requests.members().iter().map(|(key, value)| (key.to_string(), raw(value))).collect()
 }
 
@@ -281,7 +289,7 @@ pub(crate) fn park(
         let message = "too many calls wait for answers; try again later";
         ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
     })?;
-    let state = mcp.seal.write(Behind::Parked(id), context.caller.as_deref(), place.mark(), Some(patience));
+    let state = mcp.seal.write(Behind::Parked(id), context.caller.as_ref(), place.mark(), Some(patience));
     Ok(InputRequired { requests, state, expires_in: patience.as_secs() })
 }
 
@@ -339,7 +347,7 @@ impl Continued {
             ApiError::new(StatusCode::GONE, code::INPUT_EXPIRED, format!("{message}; send the request again"))
         };
         let mcp = gateway.mcp();
-        let behind = mcp.seal.read(&self.state, context.caller.as_deref(), place.mark());
+        let behind = mcp.seal.read(&self.state, context.caller.as_ref(), place.mark());
         let id = match behind {
             Ok(Behind::Parked(id)) => id,
             Ok(Behind::Upstream(_)) | Err(BadState::Forged) => {

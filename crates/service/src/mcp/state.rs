@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::canonical::{Members, spelled};
+use crate::owner::Owner;
 
 /// What a state stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,14 +76,14 @@ impl Seal {
     pub(crate) fn write(
         &self,
         behind: Behind,
-        caller: Option<&str>,
+        caller: Option<&Owner>,
         request: &str,
         life: Option<Duration>,
     ) -> String {
         let seconds = life.map(|life| i64::try_from(life.as_secs()).unwrap_or(i64::MAX));
         let claims = Claims {
             behind,
-            caller: caller.map(str::to_owned),
+            caller: caller.map(Owner::to_string),
             request: request.to_owned(),
             expires: seconds.map(|seconds| Timestamp::now().as_second().saturating_add(seconds)),
         };
@@ -93,7 +94,7 @@ impl Seal {
     }
 
     /// What a state stands for, if it is ours, still holds, and belongs to this request of this caller.
-    pub(crate) fn read(&self, text: &str, caller: Option<&str>, request: &str) -> Result<Behind, BadState> {
+    pub(crate) fn read(&self, text: &str, caller: Option<&Owner>, request: &str) -> Result<Behind, BadState> {
         let (payload, mac) = text.split_once('.').ok_or(BadState::Forged)?;
         let mac = BASE64.decode(mac).map_err(|_| BadState::Forged)?;
         let key = self.0.clone().ok_or(BadState::Forged)?;
@@ -103,7 +104,7 @@ impl Seal {
         if claims.expires.is_some_and(|end| end < Timestamp::now().as_second()) {
             return Err(BadState::Expired);
         }
-        if claims.caller.as_deref() != caller || claims.request != request {
+        if claims.caller.as_deref() != caller.map(Owner::as_str) || claims.request != request {
             return Err(BadState::Foreign);
         }
         Ok(claims.behind)
@@ -154,12 +155,14 @@ mod tests {
     fn a_state_holds_for_its_caller_and_its_request_only() {
         let seal = Seal::new(&[7; 32]);
         let behind = Behind::Upstream(Some("theirs".to_owned()));
-        let state = seal.write(behind.clone(), Some("ann"), "r1", LIFE);
-        assert_eq!(seal.read(&state, Some("ann"), "r1"), Ok(behind));
-        for (caller, request) in [(Some("bob"), "r1"), (None, "r1"), (Some("ann"), "r2")] {
+        let [ann, bob, admin] = [Owner::caller("ann"), Owner::caller("bob"), Owner::admin("ann")];
+        let state = seal.write(behind.clone(), Some(&ann), "r1", LIFE);
+        assert_eq!(seal.read(&state, Some(&ann), "r1"), Ok(behind));
+        for (caller, request) in [(Some(&bob), "r1"), (Some(&admin), "r1"), (None, "r1"), (Some(&ann), "r2")]
+        {
             assert_eq!(seal.read(&state, caller, request), Err(BadState::Foreign), "{caller:?} {request}");
         }
-        assert_eq!(Seal::new(&[8; 32]).read(&state, Some("ann"), "r1"), Err(BadState::Forged));
+        assert_eq!(Seal::new(&[8; 32]).read(&state, Some(&ann), "r1"), Err(BadState::Forged));
     }
 
     #[test]
@@ -202,12 +205,16 @@ mod tests {
     #[test]
     fn a_state_without_an_end_says_no_time() {
         let seal = Seal::new(&[7; 32]);
-        let state = seal.write(Behind::Upstream(Some("task-1".to_owned())), Some("ann"), "r", None);
+        let state =
+            seal.write(Behind::Upstream(Some("task-1".to_owned())), Some(&Owner::caller("ann")), "r", None);
         let payload = BASE64.decode(state.split_once('.').unwrap().0).unwrap();
         let written: serde_json::Value = serde_json::from_slice(&payload).unwrap();
         // What depends on the clock would give one task another id in each second.
         assert_eq!(written, serde_json::json!({"b": {"u": "task-1"}, "c": "ann", "r": "r"}));
-        assert_eq!(seal.read(&state, Some("ann"), "r"), Ok(Behind::Upstream(Some("task-1".to_owned()))));
+        assert_eq!(
+            seal.read(&state, Some(&Owner::caller("ann")), "r"),
+            Ok(Behind::Upstream(Some("task-1".to_owned())))
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! A task's id says which server has it, where more than one is behind the endpoint: `gateway:<server>:<id>`. Where callers
 //! have keys, it is signed, so that nobody asks about the tasks of others.
 
-use gateway_protocol::{RawJson, RawObject, ResultType, RpcError, method};
+use gateway_protocol::{RawJson, RawObject, ResultType, RpcError, code, method};
 use gateway_upstream::UpstreamId;
 use serde::Deserialize;
 
@@ -12,6 +12,7 @@ use super::caller::Caller;
 use super::core::invalid;
 use super::face::Face;
 use super::flight::told;
+use super::questions;
 use super::state::Behind;
 use crate::gateway::Gateway;
 use crate::run::Done;
@@ -53,7 +54,7 @@ fn renamed(gateway: &Gateway, caller: &Caller, server: &UpstreamId, result: RawJ
 /// It has no end of its own: every answer must name the task alike, and the server says how long it lives.
 fn public_id(gateway: &Gateway, caller: &Caller, server: &UpstreamId, own: String) -> String {
     let (plain, face) = (matches!(caller.face, Face::Server(_)), caller.face.word());
-    match caller.context.caller.as_deref() {
+    match caller.context.caller.as_ref() {
         None if plain => own,
         None => format!("gateway:{server}:{own}"),
         Some(who) => {
@@ -88,11 +89,14 @@ pub(super) async fn answer(
     let mut options = caller.context.call_options();
     options.capabilities = Some(caller.can.raw().clone());
     let outcome = gateway.fleet().request(server.as_str(), method, Some(&own), &list, &options).await;
-    outcome.map(|result| renamed(gateway, caller, &server, result)).map_err(told)
+    let result = questions::attributed(&server, &outcome.map_err(told)?).map_err(|error| {
+        RpcError::new(code::INTERNAL_ERROR, format!("what the server asks cannot be read: {error}"))
+    })?;
+    Ok(renamed(gateway, caller, &server, result))
 }
 
 fn owner(gateway: &Gateway, caller: &Caller, public: &str) -> Option<(UpstreamId, String)> {
-    let who = caller.context.caller.as_deref();
+    let who = caller.context.caller.as_ref();
     if let (Face::Server(server), None) = (&caller.face, who) {
         return Some((server.clone(), public.to_owned()));
     }

@@ -139,7 +139,7 @@ pub(super) const APPROVALS: Route = Route {
             Content::Json(
                 "ApprovalList",
                 Some(
-                    r#"{"approvals":[{"id":"0f8fad5bd9cb469fa16570867728950e","server":"files","tool":"write_file","arguments":"{\"path\":\"a.txt\"}","caller":"alice","approved":false,"expiresInMs":598000}]}"#,
+                    r#"{"approvals":[{"id":"0f8fad5bd9cb469fa16570867728950e","server":"files","tool":"write_file","arguments":"{\"path\":\"a.txt\"}","display":"The gateway asks: may this call run?\nServer: \"files\"\nTool: \"write_file\"\nArguments: {\"path\":\"a.txt\"}","truncated":false,"caller":"alice","approved":false,"expiresInMs":598000}]}"#,
                 ),
             ),
         ),

@@ -211,7 +211,8 @@ pub(crate) static ROUTES: &[Route] = &[
         summary: "Read the call log",
         description: "Entries stand oldest first; of more than `limit` the newest are given. `Link` with `rel=\"next\"` leads to \
                       the next page where there may be one. With `follow=true` the answer is a stream of server-sent events that first \
-                      gives the entries that fit and then every new one; `Last-Event-ID` resumes it.",
+                      gives the entries that fit and then every new one; `Last-Event-ID` resumes it. Where keys are configured, a caller sees \
+                      its own calls; admins and the owners in `log.readers` see all, and the logs of servers.",
         parameters: &[
             query("server", Kind::Text, "Only calls of this server."),
             query("tool", Kind::Text, "Only calls of this tool."),
@@ -248,6 +249,11 @@ pub(crate) static ROUTES: &[Route] = &[
         answers: &[
             ok("The entries.", Content::JsonOr("LogEntries", "text/event-stream")),
             UNKNOWN_SERVER,
+            error(
+                403,
+                "The entries are those of another caller or of a server; or the `Host` or `Origin` is not one of ours.",
+                &["FORBIDDEN"],
+            ),
             error(503, "Too many streams at once; see `Retry-After`.", &["OVERLOADED"]),
         ],
         ..ROW

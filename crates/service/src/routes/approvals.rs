@@ -1,5 +1,7 @@
 //! `/approvals`: calls that wait until somebody approves them.
 
+use std::fmt::Write as _;
+
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
@@ -13,7 +15,24 @@ use crate::gateway::Gateway;
 /// `GET /approvals`.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
     let list = gateway.approvals().list(&gateway.approval());
-    json_response(StatusCode::OK, json!({"approvals": list}).to_string())
+    json_response(StatusCode::OK, ascii(&json!({"approvals": list}).to_string()))
+}
+
+/// The same JSON in visible ASCII: the list is read on terminals too, and what it quotes comes from servers and callers.
+fn ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut units = [0; 2];
+    for letter in text.chars() {
+        if matches!(letter, ' '..='~') {
+            out.push(letter);
+        } else {
+            for unit in letter.encode_utf16(&mut units) {
+                // Writing to a `String` cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+    }
+    out
 }
 
 /// `POST /approvals/{id}`.

@@ -1,4 +1,7 @@
 //! `GET /logs`: the call log, as a page or as a stream.
+//!
+//! Where keys are configured, a caller sees its own calls. Admins and the owners in `log.readers` see all, and the log files
+//! that servers write themselves, whose entries name no caller.
 
 mod follow;
 
@@ -6,16 +9,20 @@ use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use gateway_store::jsonl::{self, Lines, Tail};
-use gateway_store::{CallStatus, Filter, Page, StoreError, write_json_array};
+use gateway_store::{CallStatus, Filter, LogOwner, Page, StoreError, write_json_array};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::ServiceConfig;
+use crate::context::RequestContext;
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
+use crate::owner::Owner;
 use crate::query::Parameters;
 use crate::scope::unknown_server;
 
@@ -45,13 +52,14 @@ enum Source {
 /// `GET /logs`.
 pub(crate) async fn logs(
     State(gateway): State<Gateway>,
+    Extension(context): Extension<RequestContext>,
     uri: Uri,
     headers: HeaderMap,
     stopping: CancellationToken,
 ) -> Response {
     let work = async {
         let parameters = Parameters::of_query(uri.query());
-        let request = LogRequest::parse(&gateway, &parameters, &headers)?;
+        let request = LogRequest::parse(&gateway, &parameters, &headers, context.caller.as_ref())?;
         if request.follows {
             return follow::stream(&gateway, request.source, stopping);
         }
@@ -73,7 +81,13 @@ pub(crate) async fn logs(
 }
 
 impl LogRequest {
-    fn parse(gateway: &Gateway, parameters: &Parameters, headers: &HeaderMap) -> Result<Self, ApiError> {
+    fn parse(
+        gateway: &Gateway,
+        parameters: &Parameters,
+        headers: &HeaderMap,
+        caller: Option<&Owner>,
+    ) -> Result<Self, ApiError> {
+        let owner = seen_by(gateway.config(), caller);
         let server = parameters.get("server").filter(|name| *name != "*");
         if let Some(name) = server
             && gateway.fleet().spec(name).is_none()
@@ -88,6 +102,9 @@ impl LogRequest {
         let is_server_log =
             parameters.word("source", &[("gateway", false), ("server", true)])?.unwrap_or(false);
         if is_server_log {
+            if owner.is_some() {
+                return Err(forbidden("the log of a server"));
+            }
             let name = server.or(gateway.config().default_server.as_deref()).unwrap_or("default");
             let spec = gateway.fleet().spec(name).ok_or_else(|| unknown_server(gateway, name))?;
             let mut tail = Tail::default();
@@ -99,6 +116,13 @@ impl LogRequest {
         filter.tool = tool;
         filter.provider = parameters.get("provider").map(str::to_owned);
         filter.caller = parameters.get("caller").map(str::to_owned);
+        if let (Some(owner), Some(name)) = (&owner, &filter.caller)
+            && !name.contains('*')
+            && !matches!(owner, LogOwner::Named(own) if **own == **name)
+        {
+            return Err(forbidden("calls of another caller"));
+        }
+        filter.owner = owner;
         let correlation = parameters.get("correlation_id").or_else(|| parameters.get("correlationId"));
         filter.correlation_id = correlation.map(str::to_owned);
         let words = [("ok", CallStatus::Ok), ("success", CallStatus::Ok), ("error", CallStatus::Error)];
@@ -117,6 +141,27 @@ impl LogRequest {
         }
         Ok(Self { source: Source::Gateway(filter), follows })
     }
+}
+
+/// Whose calls a caller sees; `None` if all.
+fn seen_by(config: &ServiceConfig, caller: Option<&Owner>) -> Option<LogOwner> {
+    if config.keys.is_empty() && config.admin_keys.is_empty() {
+        return None;
+    }
+    match caller {
+        None => Some(LogOwner::Anonymous),
+        Some(owner) if owner.is_admin() => None,
+        Some(owner) if config.log.readers.iter().any(|reader| Owner::caller(reader) == *owner) => None,
+        Some(owner) => Some(LogOwner::Named(owner.to_shared())),
+    }
+}
+
+fn forbidden(what: &str) -> ApiError {
+    let message = format!(
+        "{what} can be read with an admin key, or by an owner in `log.readers`; without `caller` and `source` you see your \
+         own calls"
+    );
+    ApiError::new(StatusCode::FORBIDDEN, code::FORBIDDEN, message)
 }
 
 fn id(number: Option<u64>) -> Option<i64> {

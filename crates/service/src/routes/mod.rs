@@ -121,7 +121,9 @@ fn handler(action: Action, stopping: &CancellationToken) -> MethodRouter<Gateway
         Action::Check => post(stateless::check),
         Action::Providers => get(providers::list),
         Action::Provider => get(providers::one),
-        Action::Logs => get(move |state, uri, headers| logs::logs(state, uri, headers, stopping)),
+        Action::Logs => {
+            get(move |state, context, uri, headers| logs::logs(state, context, uri, headers, stopping))
+        }
         Action::Servers => get(servers::list),
         Action::ConnectServer => post(servers::connect),
         Action::RestartServer => post(servers::restart),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use gateway_dialects::context::{Detail, group_by, render_groups, render_resources};
-use gateway_protocol::ListKind;
+use gateway_protocol::{ListKind, printable_lines};
 use gateway_upstream::CatalogueTool;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use serde_json::{Value, json};
@@ -139,6 +139,8 @@ pub(crate) async fn context(
                 let _ = write!(text, "\n- {server}: {error}");
             }
         }
+        // Names and descriptions come from servers, and the text is read by people and on terminals.
+        let text = printable_lines(&text).into_owned();
         let tokens = text.len().div_ceil(4);
         let mut response = Response::new(axum::body::Body::from(text));
         let headers = response.headers_mut();

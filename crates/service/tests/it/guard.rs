@@ -123,7 +123,7 @@ async fn keys_are_asked_for() {
     let headers = "content-type: application/json\r\nx-api-key: bob-key\r\n";
     assert_eq!(service.send("POST", "/call_tool", headers, call).await.status, 200);
     let entry =
-        crate::logs::eventually_logged(&service, "/logs?caller=bob", "x-api-key: alice-key\r\n", 1).await;
+        crate::logs::eventually_logged(&service, "/logs?caller=bob", "x-api-key: bob-key\r\n", 1).await;
     assert_eq!(entry[0]["caller"], "bob");
 }
 

@@ -21,6 +21,7 @@ mod mcp;
 mod names;
 mod odd_results;
 mod operations;
+mod owners;
 mod registry;
 mod repeated;
 mod route;

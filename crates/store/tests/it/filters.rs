@@ -1,4 +1,4 @@
-use gateway_store::{CallLog, CallRecord, CallStatus, Filter, Options, Outcome};
+use gateway_store::{CallLog, CallRecord, CallStatus, Filter, LogOwner, Options, Outcome};
 
 use crate::{filter, ids, record, write};
 
@@ -55,6 +55,23 @@ fn each_filter_finds_its_entries() {
         ("provider", filter(|f| f.provider = Some("gemini".into())), vec![2, 7]),
         ("caller", filter(|f| f.caller = Some("alice".into())), vec![1, 4, 5, 10]),
         ("caller pattern", filter(|f| f.caller = Some("*bob".into())), vec![2, 6]),
+        ("owner", filter(|f| f.owner = Some(LogOwner::Named("alice".into()))), vec![1, 4, 5, 10]),
+        ("an owner is no pattern", filter(|f| f.owner = Some(LogOwner::Named("*".into()))), vec![]),
+        ("nobody's", filter(|f| f.owner = Some(LogOwner::Anonymous)), vec![3, 7, 8, 9]),
+        (
+            "an owner and a pattern",
+            filter(|f| {
+                (f.owner, f.caller) = (Some(LogOwner::Named("bob".into())), Some("*bob".into()));
+            }),
+            vec![2],
+        ),
+        (
+            "an owner and another caller",
+            filter(|f| {
+                (f.owner, f.caller) = (Some(LogOwner::Named("bob".into())), Some("alice".into()));
+            }),
+            vec![],
+        ),
         ("correlation id", filter(|f| f.correlation_id = Some("c-5".into())), vec![5]),
         ("errors", filter(|f| f.status = Some(CallStatus::Error)), vec![3, 5, 10]),
         ("results", filter(|f| f.status = Some(CallStatus::Ok)), vec![1, 2, 4, 6, 7, 8, 9]),

@@ -5,12 +5,14 @@
 //! stream it is given to the owner of the calls in flight, and to nobody where there is more than one owner.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use gateway_protocol::{RawJson, Request, RpcError, code};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+
+use crate::spec::UpstreamId;
 
 /// Questions of one call that may wait.
 const QUESTIONS: usize = 16;
@@ -33,6 +35,8 @@ struct Inner {
     answered: AtomicU64,
     /// When the call was set aside, where it is.
     aside: Mutex<Option<Instant>>,
+    /// The upstream that took the call over, if one did.
+    fallback: OnceLock<UpstreamId>,
 }
 
 impl Asker {
@@ -46,6 +50,7 @@ impl Asker {
             open: AtomicUsize::new(0),
             answered: AtomicU64::new(0),
             aside: Mutex::default(),
+            fallback: OnceLock::new(),
         };
         (Self(Arc::new(inner)), receiver)
     }
@@ -64,18 +69,18 @@ impl Asker {
         heirs: Option<Weak<dyn Heirs>>,
     ) {
         let Request { method, params, .. } = request;
-        self.take_over(method, params, answer, heirs);
+        self.take_over((method, params), QuestionOrigin::Server, answer, heirs);
     }
 
     fn take_over(
         &self,
-        method: String,
-        params: Option<RawJson>,
+        (method, params): (String, Option<RawJson>),
+        origin: QuestionOrigin,
         answer: oneshot::Sender<Result<RawJson, RpcError>>,
         heirs: Option<Weak<dyn Heirs>>,
     ) {
         self.0.open.fetch_add(1, Ordering::AcqRel);
-        let question = Question { method, params, answer: Some(answer), asker: self.clone(), heirs };
+        let question = Question { method, params, origin, answer: Some(answer), asker: self.clone(), heirs };
         if let Err(error) = self.0.questions.try_send(question) {
             // Two of them without room would hand it to each other for ever.
             error.into_inner().heirs = None;
@@ -85,9 +90,20 @@ impl Asker {
     /// Asks something of our own, and waits for the answer. Whoever cannot be asked this refuses.
     pub async fn put(&self, method: &str, params: RawJson) -> Result<RawJson, RpcError> {
         let (answer, receiver) = oneshot::channel();
-        self.take_over(method.to_owned(), Some(params), answer, None);
+        self.take_over((method.to_owned(), Some(params)), QuestionOrigin::Gateway, answer, None);
         let refused = || RpcError::new(code::METHOD_NOT_FOUND, "the caller cannot be asked");
         receiver.await.unwrap_or_else(|_| Err(refused()))
+    }
+
+    /// Notes that another upstream takes the call over: its questions come from there.
+    pub(crate) fn falls_back(&self, upstream: &UpstreamId) {
+        // A call falls back once.
+        let _ = self.0.fallback.set(upstream.clone());
+    }
+
+    /// The upstream that took the call over, if one did.
+    pub fn fallback(&self) -> Option<&UpstreamId> {
+        self.0.fallback.get()
     }
 
     /// Notes that the call is set aside until its caller brings an answer, which may be never.
@@ -137,6 +153,15 @@ pub(crate) trait Heirs: std::fmt::Debug + Send + Sync {
     fn heir(&self, of: &Asker) -> Option<Asker>;
 }
 
+/// Who asks the caller something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuestionOrigin {
+    /// The server that works on the call.
+    Server,
+    /// The gateway itself, before the call runs.
+    Gateway,
+}
+
 /// A request of a server. Dropping it refuses the request, unless another call of the same owner may be meant.
 #[derive(Debug)]
 pub struct Question {
@@ -144,6 +169,8 @@ pub struct Question {
     pub method: String,
     /// Its parameters as they came.
     pub params: Option<RawJson>,
+    /// Who asks.
+    pub origin: QuestionOrigin,
     answer: Option<oneshot::Sender<Result<RawJson, RpcError>>>,
     asker: Asker,
     heirs: Option<Weak<dyn Heirs>>,
@@ -182,7 +209,8 @@ impl Drop for Question {
         let Some(answer) = self.answer.take().filter(|answer| !answer.is_closed()) else { return };
         let heir = self.heirs.as_ref().and_then(Weak::upgrade).and_then(|heirs| heirs.heir(&self.asker));
         if let Some(heir) = heir {
-            heir.take_over(std::mem::take(&mut self.method), self.params.take(), answer, self.heirs.take());
+            let request = (std::mem::take(&mut self.method), self.params.take());
+            heir.take_over(request, self.origin, answer, self.heirs.take());
         }
     }
 }

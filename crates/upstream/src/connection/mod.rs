@@ -31,7 +31,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-pub use self::asking::{Asker, Question};
+pub use self::asking::{Asker, Question, QuestionOrigin};
 pub(crate) use self::asking::{Heirs, LINGER};
 use self::call::{AsksProgress, Call, CallKind, Deadline, Leaving, Slots};
 use self::events::EventSink;

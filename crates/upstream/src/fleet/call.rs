@@ -93,6 +93,9 @@ impl Fleet {
             return Answered { outcome, ran_on: None };
         };
         tracing::warn!(upstream = %tool.server, fallback = %fallback.spec.id, %error, "Call falls back.");
+        if let Some(asker) = &options.asker {
+            asker.falls_back(&fallback.spec.id);
+        }
         let outcome = attempt(&fallback, tool, arguments.as_ref(), options).await;
         Answered { outcome, ran_on: Some(fallback.spec.id.clone()) }
     }

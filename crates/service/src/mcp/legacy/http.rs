@@ -115,7 +115,7 @@ fn session_of(
     gateway
         .mcp()
         .sessions
-        .get(id, context.caller.as_deref())
+        .get(id, context.caller.as_ref())
         .filter(|session| session.face.as_deref() == name)
         .ok_or_else(|| (StatusCode::NOT_FOUND, RpcError::new(NO_SESSION, "Session not found")))
 }

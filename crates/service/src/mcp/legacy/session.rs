@@ -15,6 +15,7 @@ use crate::mcp::level::Level;
 use crate::mcp::listen::Subscribed;
 use crate::mcp::out::{Peer, Sink};
 use crate::mcp::state::secret_id;
+use crate::owner::Owner;
 
 /// How long an ended stream is kept for a caller who comes back.
 const STREAM_LIFE: Duration = Duration::from_mins(1);
@@ -34,7 +35,7 @@ const AT_WORK: usize = 1_024;
 pub(crate) struct Session {
     pub(in crate::mcp) id: Arc<str>,
     /// The owner of the key that opened it; nobody else may use it.
-    pub(in crate::mcp) caller: Option<Arc<str>>,
+    pub(in crate::mcp) caller: Option<Owner>,
     /// The group or server that it is about.
     pub(in crate::mcp) face: Option<Arc<str>>,
     /// What was said in the handshake.
@@ -249,7 +250,7 @@ impl Sessions {
     /// A new session; nothing where the system gives no random numbers.
     pub(in crate::mcp) fn open(
         &self,
-        caller: Option<Arc<str>>,
+        caller: Option<Owner>,
         face: Option<Arc<str>>,
         shaken: Option<Shaken>,
         sink: Option<Sink>,
@@ -291,9 +292,9 @@ impl Sessions {
     }
 
     /// The session of this name, if it is this caller's.
-    pub(in crate::mcp) fn get(&self, id: &str, caller: Option<&str>) -> Option<Arc<Session>> {
+    pub(in crate::mcp) fn get(&self, id: &str, caller: Option<&Owner>) -> Option<Arc<Session>> {
         let session = self.lock().get(id).cloned()?;
-        if session.caller.as_deref() != caller {
+        if session.caller.as_ref() != caller {
             return None;
         }
         session.used.store(self.now(), Ordering::Relaxed);
@@ -381,17 +382,19 @@ mod tests {
     use super::*;
 
     fn open(sessions: &Sessions, caller: Option<&str>) -> Arc<Session> {
-        sessions.open(caller.map(Arc::from), None, None, None).unwrap()
+        sessions.open(caller.map(Owner::caller), None, None, None).unwrap()
     }
 
     #[test]
     fn a_session_is_its_callers_alone() {
         let sessions = Sessions::new(10, Duration::from_mins(1));
         let ann = open(&sessions, Some("ann"));
-        assert!(sessions.get(&ann.id, Some("ann")).is_some());
-        assert!(sessions.get(&ann.id, Some("bob")).is_none());
+        let owner = Owner::caller("ann");
+        assert!(sessions.get(&ann.id, Some(&owner)).is_some());
+        assert!(sessions.get(&ann.id, Some(&Owner::caller("bob"))).is_none());
+        assert!(sessions.get(&ann.id, Some(&Owner::admin("ann"))).is_none());
         assert!(sessions.get(&ann.id, None).is_none());
-        assert!(sessions.get("guess", Some("ann")).is_none());
+        assert!(sessions.get("guess", Some(&owner)).is_none());
         assert!(ann.id.len() >= 43, "256 bits: {}", ann.id);
     }
 

@@ -84,7 +84,7 @@ pub(in crate::mcp) fn api(
     let session = gateway
         .mcp()
         .sessions
-        .get(id, context.caller.as_deref())
+        .get(id, context.caller.as_ref())
         .filter(|session| session.face.as_deref() == name);
     let Some((session, Sink::Channel(channel))) =
         session.map(|session| (Arc::clone(&session), session.sink.clone()))

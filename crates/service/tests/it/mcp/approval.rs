@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gateway_service::{ApprovalConfig, Secret, ServiceConfig};
+use gateway_service::{ApprovalConfig, Approver, Secret, ServiceConfig};
 use gateway_testkit::{Fault, Fixture, count_lines};
 use gateway_upstream::{
     Approval, Endpoint, Fallback, FleetOptions, Handler, RegisteredTool, UpstreamId, UpstreamSpec,
@@ -93,10 +93,8 @@ async fn a_caller_who_can_be_asked_is_asked() {
             let answered = |method: &str, params: &Value| {
                 assert_eq!(method, "elicitation/create");
                 let message = params["message"].as_str().unwrap();
-                assert!(
-                    message.contains("`work` of server `registry`") && message.contains(r#"{"n":1}"#),
-                    "{message}"
-                );
+                let expected = "The gateway asks: may this call run?\nServer: \"registry\"\nTool: \"work\"\nArguments: {\"n\":1}";
+                assert_eq!(message, expected);
                 assert_eq!(
                     params["requestedSchema"]["properties"]["decision"]["enum"],
                     json!(["approve", "deny"])
@@ -111,6 +109,37 @@ async fn a_caller_who_can_be_asked_is_asked() {
         let outcome = cannot.call("work", json!({"n": 1})).await;
         assert!(outcome.said().contains("needs approval, and nobody can give it"), "{}", outcome.text);
     }
+}
+
+/// Whoever has a key does not approve its own calls where only admins may.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_admins_approve_where_the_configuration_says_so() {
+    let (service, runs) = service(|config| {
+        ask_with_admin(config);
+        config.approval.approver = Approver::Admin;
+        config.approval.wait = Duration::from_mins(1);
+    })
+    .await;
+    for era in [Era::Legacy, Era::Modern] {
+        let before = runs.load(Ordering::SeqCst);
+        let caller = Caller::open(&service, era, "/mcp", "").await;
+        // `call` panics where the caller is asked anything.
+        let (outcome, ()) = tokio::join!(caller.call("work", json!({"n": 1})), async {
+            let listed = waiting(&service).await;
+            assert_eq!(runs.load(Ordering::SeqCst), before, "it has not run yet");
+            assert_eq!(decide(&service, &listed["id"], "approve").await.status, 200);
+        });
+        assert_eq!((outcome.said(), runs.load(Ordering::SeqCst)), ("done", before + 1), "{era:?}");
+    }
+    let (service, runs) = self::service(|config| {
+        ask(config);
+        config.approval.approver = Approver::Admin;
+    })
+    .await;
+    let caller = Caller::open(&service, Era::Modern, "/mcp", "").await;
+    let outcome = caller.call("work", json!({"n": 1})).await;
+    let why = "The tool `work` needs approval, and nobody can give it: only an admin may, and no admin key is configured.";
+    assert_eq!((outcome.said(), runs.load(Ordering::SeqCst)), (why, 0));
 }
 
 /// The one call that waits.
@@ -270,14 +299,14 @@ async fn one_approval_is_one_call_also_where_the_server_asks() {
     let approve = json!({"action": "accept", "content": {"decision": "approve"}});
     let confirm = json!({"action": "accept", "content": {"ok": true}});
     let question = caller.once("tools/call", plain.clone()).await;
-    assert!(question.text.contains("May the tool"), "{}", question.text);
+    assert!(question.text.contains("may this call run"), "{}", question.text);
     let asked = caller.once("tools/call", next(question.result(), &approve)).await;
     assert_eq!(asked.result()["resultType"], "input_required", "{}", asked.text);
-    assert!(!asked.text.contains("May the tool"), "it was approved: {}", asked.text);
+    assert!(!asked.text.contains("may this call run"), "it was approved: {}", asked.text);
     let done = caller.once("tools/call", next(asked.result(), &confirm)).await;
     assert_eq!(done.result()["resultType"], "complete", "{}", done.text);
     let again = caller.once("tools/call", next(asked.result(), &confirm)).await;
-    assert!(again.text.contains("May the tool"), "{}", again.text);
+    assert!(again.text.contains("may this call run"), "{}", again.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,7 +26,7 @@ async fn a_legacy_caller_gets_a_request_and_a_modern_one_comes_back() {
         let answers = |method: &str, params: &Value| {
             assert_eq!(
                 (method, &params["message"]),
-                ("elicitation/create", &json!("Which port?")),
+                ("elicitation/create", &json!("Server \"files\" asks: Which port?")),
                 "{era:?}"
             );
             let suggested = &params["requestedSchema"]["properties"]["suggestion"]["enum"];

@@ -173,7 +173,7 @@ async fn the_user_is_asked() {
         let answers = |method: &str, params: &Value| {
             assert_eq!(
                 (method, &params["message"]),
-                ("elicitation/create", &json!("Who are you?")),
+                ("elicitation/create", &json!("Server \"up\" asks: Who are you?")),
                 "{cell}"
             );
             assert_eq!(params["requestedSchema"]["required"], json!(["username", "email"]), "{cell}");
@@ -215,7 +215,10 @@ async fn many_questions_in_one_request_are_all_asked() {
     for cell in cells() {
         let front = front(cell).await;
         let caller = front.caller(cell.caller).await;
-        let answers = |method: &str, params: &Value| match (method, params["message"].as_str()) {
+        let asked = |params: &Value| {
+            params["message"].as_str()?.strip_prefix("Server \"up\" asks: ").map(str::to_owned)
+        };
+        let answers = |method: &str, params: &Value| match (method, asked(params).as_deref()) {
             ("elicitation/create", Some("Step 1: What is your name?" | "What is your name?")) => {
                 accept(&json!({"name": "Ann"}))
             }

@@ -2,6 +2,7 @@
 
 mod absent;
 mod approval;
+mod audit;
 mod faces;
 mod followup;
 mod manners;
@@ -9,6 +10,7 @@ mod matrix;
 mod old_clients;
 mod own_resources;
 mod pipe;
+mod questions;
 mod rmcp;
 mod sessions;
 mod state;

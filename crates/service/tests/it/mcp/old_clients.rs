@@ -74,7 +74,7 @@ async fn old_clients_list_call_and_are_asked() {
                     break next;
                 }
             };
-            assert_eq!(question["params"]["message"], "Who?", "{cell}");
+            assert_eq!(question["params"]["message"], "Server \"up\" asks: Who?", "{cell}");
             client
                 .say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "cancel"}}))
                 .await;

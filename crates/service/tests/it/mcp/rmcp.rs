@@ -220,7 +220,7 @@ async fn the_client_is_asked() {
         let said = client.call("test_elicitation", json!({"message": "Who?"})).await;
         let content = r#"{"username":"ada","email":"ada@example.org"}"#;
         assert_eq!(said, format!("User response: action=accept, content={content}"), "{cell}");
-        assert_eq!(client.next("asked").await, "Who?", "{cell}");
+        assert_eq!(client.next("asked").await, "Server \"up\" asks: Who?", "{cell}");
         let said = client.call("test_sampling", json!({"prompt": "2 + 2?"})).await;
         assert_eq!(said, "LLM response: four", "{cell}");
         assert_eq!(client.next("asked").await, "2 + 2?", "{cell}");
