@@ -22,6 +22,7 @@ mod text;
 mod tokens;
 mod tool;
 mod translate;
+mod work;
 
 pub use dialect::{Dialect, DialectError, Dialects, Protocol};
 pub use json::Json;
@@ -32,3 +33,4 @@ pub use report::{Change, Changes, Fate};
 pub use tokens::{Tokens, estimate as estimate_tokens};
 pub use tool::{input_schema, schema_pointer};
 pub use translate::{ToolTranslation, Translation, Translator};
+pub use work::{TooMuchWork, Work};
