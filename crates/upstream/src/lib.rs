@@ -10,6 +10,7 @@ pub mod config;
 mod connection;
 mod error;
 mod fleet;
+mod results;
 mod spec;
 
 pub use builtin::demo::DemoServer;
@@ -30,6 +31,7 @@ pub use fleet::{
     Answered, CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions,
     InFlight, ResourceSubscription, UpstreamHealth, UpstreamState, watch_files,
 };
+pub use results::{FREE_BYTES, RESULT_BYTES, Reservation, ResultBudget};
 pub use spec::{
     Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,
     ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec,

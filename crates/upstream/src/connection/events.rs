@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ServerEvent;
 use super::asking::Asker;
+use crate::results::ServerResults;
 
 /// The notifications that must not be lost, because nothing else would tell that a list is old.
 const CHANGES: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
@@ -29,6 +30,8 @@ pub(super) struct EventSink {
     wake: Notify,
     /// The requests of the server that nobody has answered yet, by the text of their ids.
     open: Arc<Open>,
+    /// Counts what the server sends.
+    pub(super) results: ServerResults,
 }
 
 /// Requests of a server that it may take back.
@@ -84,8 +87,8 @@ impl Unanswered {
 }
 
 impl EventSink {
-    pub(super) fn new(sender: mpsc::Sender<ServerEvent>) -> Self {
-        Self { sender, missed: AtomicU8::new(0), wake: Notify::new(), open: Arc::default() }
+    pub(super) fn new(sender: mpsc::Sender<ServerEvent>, results: ServerResults) -> Self {
+        Self { sender, missed: AtomicU8::new(0), wake: Notify::new(), open: Arc::default(), results }
     }
 
     /// Takes a notification that belongs to no call.
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn only_changed_lists_are_kept_for_later() {
         let (events, mut receiver) = mpsc::channel(1);
-        let sink = EventSink::new(events);
+        let sink = EventSink::new(events, ServerResults::new(crate::results::ResultBudget::default(), "up"));
         let delivering = sink.keep_delivering();
         tokio::pin!(delivering);
         let mut next = || match receiver.try_recv() {

@@ -8,6 +8,7 @@ use crate::connection::call::{AsksProgress, CallKind, Deadline};
 use crate::connection::events::EventSink;
 
 const LIMIT: usize = 10_000;
+const BUDGET: usize = 1 << 20;
 
 /// The other side of a connection.
 struct Peer {
@@ -26,7 +27,10 @@ impl Peer {
         let status = Arc::new(Status::new(1_000, None));
         let (events, _) = mpsc::channel(4);
         let (channel, inbox) = channel(&upstream, &status);
-        let events = Arc::new(EventSink::new(events));
+        let events = Arc::new(EventSink::new(
+            events,
+            crate::results::ServerResults::new(crate::results::ResultBudget::new(BUDGET), "up"),
+        ));
         let router = Router::new(upstream, LIMIT, events, Arc::clone(&status));
         let (ours, theirs) = duplex(4 * 1024);
         let (reader, writer) = split(theirs);

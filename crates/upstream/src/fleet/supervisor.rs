@@ -105,6 +105,7 @@ impl Supervisor {
             capabilities: self.shared.options.capabilities.clone(),
             events,
             registry: self.shared.options.registry.clone(),
+            results: self.shared.options.results.clone(),
         };
         let waited = spec.timeouts.connect;
         match tokio::time::timeout(waited, Connection::open(spec, options)).await {

@@ -83,6 +83,7 @@ pub(crate) fn options() -> (ConnectOptions, mpsc::Receiver<ServerEvent>) {
             capabilities: RawJson::empty_object(),
             events,
             registry: gateway_upstream::Registry::new(),
+            results: gateway_upstream::ResultBudget::default(),
         },
         receiver,
     )
