@@ -373,6 +373,7 @@ mod tests {
         let mcp = McpConfig {
             page: 20,
             sessions: 30,
+            sessions_per_caller: Some(9),
             session_idle: Duration::from_mins(1),
             input_expiry: Duration::from_secs(90),
             parked_calls: 40,
