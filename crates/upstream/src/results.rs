@@ -109,9 +109,13 @@ impl Reservation {
         timeout(PATIENCE, growing).await.is_ok()
     }
 
-    /// Waits until something is given back.
-    pub(crate) async fn freed(&self) {
-        self.budget.0.freed.notified().await;
+    /// Waits until there may be room for `bytes` in all.
+    pub(crate) async fn room_for(&self, bytes: usize) {
+        // Made before the look, so that what is given back in between is noticed.
+        let freed = self.budget.0.freed.notified();
+        if !self.fits(&self.budget.lock(), bytes) {
+            freed.await;
+        }
     }
 
     /// Gives the bytes back when `text` is dropped, with all that shares its memory.
@@ -119,14 +123,23 @@ impl Reservation {
         Bytes::from_owner(Counted { text, _reservation: self })
     }
 
+    fn fits(&self, state: &State, bytes: usize) -> bool {
+        let (used, own) = self.after(state, bytes);
+        bytes <= self.bytes || (used <= self.budget.0.most && own <= self.budget.share())
+    }
+
+    /// What would be in use in all, and by this holder.
+    fn after(&self, state: &State, bytes: usize) -> (usize, usize) {
+        let own = state.by_holder.get(&self.holder).copied().unwrap_or_default();
+        (state.used.saturating_sub(self.bytes) + bytes, own.saturating_sub(self.bytes) + bytes)
+    }
+
     fn set(&mut self, bytes: usize, room: Room) -> bool {
         let mut state = self.budget.lock();
-        let (used, own) = (state.used, state.by_holder.get(&self.holder).copied().unwrap_or_default());
-        let (used, own) = (used - self.bytes + bytes, own - self.bytes + bytes);
-        let fits = bytes <= self.bytes || (used <= self.budget.0.most && own <= self.budget.share());
-        if !fits && room == Room::IfFree {
+        if room == Room::IfFree && !self.fits(&state, bytes) {
             return false;
         }
+        let (used, own) = self.after(&state, bytes);
         state.used = used;
         if own == 0 {
             state.by_holder.remove(&self.holder);

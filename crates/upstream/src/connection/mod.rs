@@ -183,9 +183,13 @@ impl Connection {
             spec.timeouts.connect,
         );
         let opened = Box::pin(open_endpoint(spec, &who, &events, opening, until, options.registry));
-        let opened = timeout_at(until + SLACK, opened)
+        let mut opened = timeout_at(until + SLACK, opened)
             .await
             .map_err(|_| ConnectError::Timeout { step: "connect", waited: spec.timeouts.connect })??;
+        // It is kept as long as the connection, and must not keep all of a long message.
+        if let Ok(own) = RawJson::parse(Bytes::copy_from_slice(opened.identity.capabilities.as_bytes())) {
+            opened.identity.capabilities = own;
+        }
         let meta = who.meta(&opened.identity.era);
         if let (Channel::Stream(channel), Some(filter), true) = (
             &opened.channel,

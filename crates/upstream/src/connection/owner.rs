@@ -270,8 +270,8 @@ struct Owner {
     splitter: LineSplitter,
     /// Room for the message that is being read, if it is long.
     reserved: Option<Reservation>,
-    /// Until when there may become room for the rest of it.
-    starved: Option<Instant>,
+    /// What it needs and does not get, and until when there may become room.
+    starved: Option<(usize, Instant)>,
     skipping: Skipping,
     out: BytesMut,
     /// How many bytes were ever put into `out`, and how many of them were written.
@@ -347,8 +347,8 @@ impl Owner {
                     }
                 },
                 // Until results are taken, the server waits; but not so long that it seems to stand still.
-                () = room(reserved), if starved.is_some() => self.reserve(),
-                () = sleep_until(starved.unwrap_or_else(Instant::now)), if starved.is_some() => self.give_up_line(),
+                () = room(reserved, starved), if starved.is_some() => self.reserve(),
+                () = sleep_until(starved.map_or_else(Instant::now, |(_, until)| until)), if starved.is_some() => self.give_up_line(),
                 result = reader.read_buf(self.splitter.buffer()), if reading && starved.is_none() => match result {
                     Ok(count) if count > 0 => {
                         if !self.take_lines() {
@@ -406,8 +406,11 @@ impl Owner {
         };
         let results = &self.router.events.results;
         let has_room = self.reserved.get_or_insert_with(|| results.reservation()).try_grow(bytes);
-        self.starved =
-            if has_room { None } else { Some(self.starved.unwrap_or_else(|| Instant::now() + PATIENCE)) };
+        self.starved = if has_room {
+            None
+        } else {
+            Some((bytes, self.starved.map_or_else(|| Instant::now() + PATIENCE, |(_, until)| until)))
+        };
     }
 
     /// There is no room for the message that is being read: it is skipped, and whose answer it is learns why.
@@ -511,10 +514,10 @@ impl Owner {
 }
 
 /// Waits until results give room back.
-async fn room(reserved: Option<&Reservation>) {
-    match reserved {
-        Some(reserved) => reserved.freed().await,
-        None => std::future::pending().await,
+async fn room(reserved: Option<&Reservation>, starved: Option<(usize, Instant)>) {
+    match (reserved, starved) {
+        (Some(reserved), Some((bytes, _))) => reserved.room_for(bytes).await,
+        _ => std::future::pending().await,
     }
 }
 

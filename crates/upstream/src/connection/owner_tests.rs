@@ -138,13 +138,13 @@ async fn a_long_answer_without_room_is_dropped_and_others_go_on() {
     let short = |id: u64| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"ok\":1}}}}\n");
     let first = peer.begin().await;
     let other = peer.begin().await;
-    // 262,144 bytes, twice, would be more than half; the buffer may still double.
+    // Its buffer may become 262,144 bytes long, and twice that is more than half.
     peer.send(&long(first)).await;
     assert!(matches!(peer.outcome().await, Err(CallError::Overloaded { limit: 1_000_000, .. })));
     peer.send(&short(other)).await;
     assert_eq!(peer.outcome().await.expect("a short answer needs no room").as_str(), "{\"ok\":1}");
     assert_eq!(budget.used(), 0);
-    let budget = ResultBudget::new(2_000_000);
+    let budget = ResultBudget::new(1_600_000);
     let mut peer = Peer::within(1 << 20, &budget);
     let first = peer.begin().await;
     peer.send(&long(first)).await;
