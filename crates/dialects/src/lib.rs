@@ -23,6 +23,7 @@ mod tokens;
 mod tool;
 mod translate;
 mod unrepeated;
+mod work;
 
 pub use dialect::{Dialect, DialectError, Dialects, Protocol};
 pub use json::Json;
@@ -34,3 +35,4 @@ pub use tokens::{Tokens, estimate as estimate_tokens};
 pub use tool::{input_schema, schema_pointer};
 pub use translate::{ToolTranslation, Translation, Translator};
 pub use unrepeated::from_slice;
+pub use work::{TooMuchWork, Work};

@@ -3,6 +3,8 @@
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::Value;
 
+use crate::tokens::value_bytes;
+
 /// What became of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fate {
@@ -145,6 +147,14 @@ pub struct Change<'c> {
     pub reason: &'c str,
 }
 
+impl Change<'_> {
+    /// Roughly how many bytes it takes in a report.
+    pub fn report_bytes(&self) -> usize {
+        let value = self.value.map_or(4, value_bytes);
+        self.path.len() + self.keyword.len() + self.reason.len() + value + 64
+    }
+}
+
 impl Serialize for Change<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Change", 5)?;
@@ -185,6 +195,11 @@ impl Changes<'_> {
             fate: entry.fate,
             reason: entry.reason,
         })
+    }
+
+    /// How many places of the schema were visited.
+    pub(crate) fn visited(&self) -> usize {
+        self.paths.steps.len()
     }
 
     /// Roughly how long the report is.

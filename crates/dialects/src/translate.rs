@@ -17,6 +17,7 @@ use crate::report::{Changes, Fate};
 use crate::schema::{Members, TypeSet};
 use crate::text::compose;
 use crate::tokens::{Tokens, bytes_around, estimate, json_bytes};
+use crate::work::{TooMuchWork, Work, node_units};
 
 /// Translates tools into one dialect.
 ///
@@ -68,6 +69,9 @@ pub struct ToolTranslation<'a> {
     pub strict: bool,
 }
 
+/// How the reason begins where a schema is larger than the budget.
+const UNBOUNDED: &str = "MCP_TOOL_SCHEMA_UNBOUNDED";
+
 static NO_SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::json!({"type": "object", "properties": {}}));
 
 impl Translator {
@@ -94,23 +98,57 @@ impl Translator {
 
     /// Translates a list of MCP tools.
     pub fn translate<'a>(&self, tools: &'a [Value]) -> Translation<'a> {
+        self.translate_while(tools, |_| true)
+    }
+
+    /// Translates a list of MCP tools, as far as the work allows.
+    pub fn translate_within<'a>(
+        &self,
+        tools: &'a [Value],
+        work: &mut Work,
+    ) -> Result<Translation<'a>, TooMuchWork> {
+        let mut spent = Ok(());
+        let translation = self.translate_while(tools, |tool| {
+            spent = spent.and_then(|()| work.spend(self.work_of(tool)));
+            spent.is_ok()
+        });
+        spent.map(|()| translation)
+    }
+
+    /// What translating one tool took. A schema that was given up has cost all that one schema may cost.
+    fn work_of(&self, tool: &ToolTranslation<'_>) -> usize {
+        let is_given_up = tool.quarantine.as_ref().is_some_and(|reason| reason.starts_with(UNBOUNDED));
+        let nodes = if is_given_up { self.options.budget.nodes } else { tool.changes.visited() + 1 };
+        node_units(nodes).saturating_add(tool.tokens.after.saturating_mul(4))
+    }
+
+    /// Translates tool after tool while `goes_on` says so.
+    fn translate_while<'a>(
+        &self,
+        tools: &'a [Value],
+        mut goes_on: impl FnMut(&ToolTranslation<'a>) -> bool,
+    ) -> Translation<'a> {
         let names: Vec<&'a str> = tools
             .iter()
             .map(|tool| tool.member("name").and_then(Value::as_str).unwrap_or_default())
             .collect();
         let wire = self.wire_names(&names);
         let mut seen = HashSet::with_capacity(names.len());
-        let tools: Vec<_> = tools
-            .iter()
-            .zip(names)
-            .map(|(tool, name)| {
-                if !name.is_empty() && !seen.insert(name) {
-                    return ToolTranslation::quarantined(name, format!("another tool is called `{name}`"));
-                }
+        let mut translated = Vec::with_capacity(tools.len());
+        for (tool, name) in tools.iter().zip(names) {
+            let next = if !name.is_empty() && !seen.insert(name) {
+                ToolTranslation::quarantined(name, format!("another tool is called `{name}`"))
+            } else {
                 let wire = wire.get(name).map_or(name, Cow::as_ref);
                 self.translate_named(tool, name, wire)
-            })
-            .collect();
+            };
+            let goes_on = goes_on(&next);
+            translated.push(next);
+            if !goes_on {
+                break;
+            }
+        }
+        let tools = translated;
         let sent = tools.iter().filter(|tool| tool.definition.is_some()).count();
         let over_limit = match self.dialect.limits.tools {
             0 => 0,
@@ -384,22 +422,20 @@ impl Excess {
     fn reason(self, options: &Options) -> String {
         let budget = &options.budget;
         match self {
-            Self::Depth => format!(
-                "MCP_TOOL_SCHEMA_UNBOUNDED: the schema is nested more than {} levels deep",
-                budget.depth
-            ),
+            Self::Depth => {
+                format!("{UNBOUNDED}: the schema is nested more than {} levels deep", budget.depth)
+            }
             Self::Nodes => {
-                format!("MCP_TOOL_SCHEMA_UNBOUNDED: the schema has more than {} nodes", budget.nodes)
+                format!("{UNBOUNDED}: the schema has more than {} nodes", budget.nodes)
             }
             Self::Keys => {
-                "MCP_TOOL_SCHEMA_UNBOUNDED: too many ways lead to keys that must travel under other names"
-                    .to_owned()
+                format!("{UNBOUNDED}: too many ways lead to keys that must travel under other names")
             }
             Self::Report => {
-                "MCP_TOOL_SCHEMA_UNBOUNDED: the report on the schema would be too long".to_owned()
+                format!("{UNBOUNDED}: the report on the schema would be too long")
             }
             Self::Bytes => {
-                format!("MCP_TOOL_SCHEMA_UNBOUNDED: the schema has more than {} bytes", budget.bytes)
+                format!("{UNBOUNDED}: the schema has more than {} bytes", budget.bytes)
             }
         }
     }

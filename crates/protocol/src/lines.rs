@@ -5,6 +5,12 @@ use bytes::{Buf as _, Bytes, BytesMut};
 /// How much of an over-long line is kept at each end, to find its id.
 const KEPT: usize = 4 * 1024;
 
+/// Room for reading at the beginning.
+const ROOM: usize = 16 * 1024;
+
+/// The memory of longer lines is not used again.
+const LONG: usize = 64 * 1024;
+
 /// One line, without its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
@@ -47,13 +53,26 @@ struct Skipping {
 impl LineSplitter {
     /// Lines may have up to `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, buffer: BytesMut::with_capacity(16 * 1024), searched: 0, skipping: None }
+        Self { limit, buffer: BytesMut::with_capacity(ROOM), searched: 0, skipping: None }
     }
 
     /// Where to read into.
     pub fn buffer(&mut self) -> &mut BytesMut {
         self.buffer.reserve(8 * 1024);
         &mut self.buffer
+    }
+
+    /// How many bytes are there of a line that is not whole yet.
+    pub fn held(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Gives up the line that is not whole yet: it is skipped like one beyond the bound.
+    pub fn give_up(&mut self) -> Option<Line> {
+        if self.skipping.is_some() || self.buffer.is_empty() {
+            return None;
+        }
+        Some(self.begin_skipping())
     }
 
     /// How many bytes of an over-long line have been skipped so far.
@@ -73,22 +92,26 @@ impl LineSplitter {
                 let line = self.buffer.split_to(end).freeze();
                 self.buffer.advance(1);
                 self.searched = 0;
+                if end > LONG {
+                    // The next lines must not keep the memory of a long one.
+                    self.buffer = fresh(&self.buffer);
+                }
                 let line = if line.last() == Some(&b'\r') { line.slice(..line.len() - 1) } else { line };
                 Some(Line::Whole(line))
             }
-            _ if self.buffer.len() > self.limit => {
-                let head = Bytes::copy_from_slice(
-                    self.buffer.get(..KEPT.min(self.buffer.len())).unwrap_or_default(),
-                );
-                self.skipping = Some(Skipping { head: head.clone(), bytes: 0, tail: BytesMut::new() });
-                self.searched = 0;
-                Some(Line::TooLongBegins { head })
-            }
+            _ if self.buffer.len() > self.limit => Some(self.begin_skipping()),
             _ => {
                 self.searched = self.buffer.len();
                 None
             }
         }
+    }
+
+    fn begin_skipping(&mut self) -> Line {
+        let head = Bytes::copy_from_slice(self.buffer.get(..KEPT.min(self.buffer.len())).unwrap_or_default());
+        self.skipping = Some(Skipping { head: head.clone(), bytes: 0, tail: BytesMut::new() });
+        self.searched = 0;
+        Line::TooLongBegins { head }
     }
 
     fn skip(&mut self) -> Option<Line> {
@@ -99,12 +122,23 @@ impl LineSplitter {
         skipping.tail.extend_from_slice(gone.get(gone.len().saturating_sub(KEPT)..).unwrap_or_default());
         let excess = skipping.tail.len().saturating_sub(KEPT);
         skipping.tail.advance(excess);
+        if gone.len() > LONG {
+            self.buffer = fresh(&self.buffer);
+        }
+        drop(gone);
         end?;
         self.buffer.advance(1);
         self.searched = 0;
         let skipping = self.skipping.take()?;
         Some(Line::TooLongEnds { head: skipping.head, tail: skipping.tail.freeze(), bytes: skipping.bytes })
     }
+}
+
+/// The same bytes in a buffer of their own.
+fn fresh(rest: &[u8]) -> BytesMut {
+    let mut buffer = BytesMut::with_capacity(rest.len().max(ROOM));
+    buffer.extend_from_slice(rest);
+    buffer
 }
 
 fn find_line_end(bytes: &[u8]) -> Option<usize> {

@@ -65,6 +65,11 @@ impl SseParser {
         self.retry_ms
     }
 
+    /// How many bytes are there of an event that is not whole yet.
+    pub fn held(&self) -> usize {
+        self.lines.held() + self.data.len()
+    }
+
     /// Takes the next piece.
     pub fn push(&mut self, piece: &[u8]) {
         self.lines.buffer().extend_from_slice(piece);

@@ -155,7 +155,9 @@ pub(crate) fn classify(error: &CallError, style: ErrorStyle) -> (StatusCode, &'s
         CallError::Unreachable { .. } | CallError::Unlisted { .. } | CallError::Lost { .. } => {
             (StatusCode::BAD_GATEWAY, code::CONNECTION_ERROR)
         }
-        CallError::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, code::OVERLOADED),
+        CallError::Busy { .. } | CallError::Overloaded { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, code::OVERLOADED)
+        }
         CallError::Timeout { .. } => (StatusCode::GATEWAY_TIMEOUT, code::TIMEOUT),
         CallError::TooLong { .. } | CallError::Malformed { .. } | CallError::Refused { .. } => {
             (StatusCode::BAD_GATEWAY, code::SERVER_ERROR)

@@ -17,6 +17,7 @@ use crate::idempotency::Idempotency;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
 use crate::render::Renders;
+use crate::routes::Turns;
 use crate::validators::Validators;
 
 /// How long the call log may take to write what waits, at the end.
@@ -42,6 +43,7 @@ struct Shared {
     mcp: Mcp,
     cache: ResultCache,
     approvals: Approvals,
+    turns: Turns,
     /// The policy of the newest configuration; all other settings are those of the start.
     approval: ArcSwap<ApprovalConfig>,
     written: Arc<Notify>,
@@ -69,6 +71,7 @@ impl Gateway {
             validators: Validators::default(),
             idempotency: Idempotency::default(),
             approvals: Approvals::default(),
+            turns: Turns::default(),
             mcp,
         };
         Self { shared: Arc::new(shared) }
@@ -151,6 +154,11 @@ impl Gateway {
 
     pub(crate) fn approvals(&self) -> &Approvals {
         &self.shared.approvals
+    }
+
+    /// Whose turn it is to translate what a request brought.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.shared.turns
     }
 
     pub(crate) fn cache(&self) -> &ResultCache {

@@ -95,7 +95,15 @@ where
         Ok(Some(key)) => {
             let work = Box::pin(begin());
             let work = async { work.await.unwrap_or_else(ApiError::into_response) };
-            gateway.idempotency().run(key, work).await.unwrap_or_else(ApiError::into_response)
+            let (attached, detached) = gateway.metrics().detached();
+            let work = async move {
+                let response = work.await;
+                drop(detached);
+                response
+            };
+            let answer = gateway.idempotency().run(key, work).await;
+            drop(attached);
+            answer.unwrap_or_else(ApiError::into_response)
         }
         Err(error) => error.into_response(),
     }

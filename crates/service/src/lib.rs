@@ -8,6 +8,7 @@ mod approval;
 mod cache;
 mod canonical;
 mod config;
+mod connections;
 mod context;
 mod dialects;
 mod errors;

@@ -189,7 +189,10 @@ impl Failure {
                         answer = answer.with("data", data);
                     }
                 }
-                if matches!(error, CallError::Busy { .. } | CallError::Unreachable { .. }) {
+                if matches!(
+                    error,
+                    CallError::Busy { .. } | CallError::Unreachable { .. } | CallError::Overloaded { .. }
+                ) {
                     answer.retry_after = Some(1);
                 }
                 answer

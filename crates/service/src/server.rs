@@ -10,17 +10,17 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::connections::{Connections, Link, Wire};
 use crate::gateway::Gateway;
 use crate::guard::Guard;
 use crate::mcp::Mcp;
 use crate::routes;
 
-/// Connections at once; more wait to be accepted.
+/// Connections at once. For more, the oldest makes room on which nobody has shown a key or sent a request.
 const CONNECTIONS: usize = 8_192;
 
 /// Most bytes of a request's head.
@@ -77,6 +77,7 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
     let shared = Arc::new(Serving {
         guard: Guard::new(gateway.clone(), router, address, (&tasks, &stopping)),
         read_timeout: config.read_timeout,
+        write_timeout: config.write_timeout,
         stopping,
         ended: CancellationToken::new(),
         tasks,
@@ -135,6 +136,7 @@ impl Running {
 struct Serving {
     guard: Guard,
     read_timeout: Duration,
+    write_timeout: Duration,
     /// No more requests are taken; those at work may finish.
     stopping: CancellationToken,
     /// Nothing may go on.
@@ -143,26 +145,31 @@ struct Serving {
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Serving>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let connections = Connections::new(CONNECTIONS);
     loop {
+        // Nobody makes room before somebody is there who needs it.
         let next = async {
-            let permit = Arc::clone(&room).acquire_owned().await;
-            (listener.accept().await, permit)
+            let accepted = listener.accept().await;
+            (accepted, connections.room().await)
         };
-        let (accepted, permit) = tokio::select! {
+        let (accepted, room) = tokio::select! {
             next = next => next,
             () = shared.stopping.cancelled() => return,
         };
         match accepted {
             Ok((stream, peer)) => {
-                let connection = connection(stream, peer, Arc::clone(&shared));
+                let Some(room) = room else { return };
+                let taken = room.taken();
+                let connection = connection(stream, peer, Arc::clone(&taken.link), Arc::clone(&shared));
                 shared.tasks.spawn(async move {
                     connection.await;
-                    drop(permit);
+                    drop(taken);
                 });
             }
             // Out of descriptors, or a connection that ended before it began: neither ends the service.
             Err(error) => {
+                drop(room);
+                connections.evict_silent();
                 tracing::warn!(%error, "Connection not accepted.");
                 tokio::time::sleep(PAUSE).await;
             }
@@ -170,23 +177,24 @@ async fn accept(listener: TcpListener, shared: Arc<Serving>) {
     }
 }
 
-async fn connection(stream: TcpStream, peer: SocketAddr, shared: Arc<Serving>) {
+async fn connection(stream: TcpStream, peer: SocketAddr, link: Arc<Link>, shared: Arc<Serving>) {
     // Small answers must not wait for more.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {
-        let shared = Arc::clone(&shared);
-        async move { Ok::<_, Infallible>(shared.guard.handle(peer.ip(), request).await) }
+        let (shared, link) = (Arc::clone(&shared), Arc::clone(&link));
+        async move { Ok::<_, Infallible>(shared.guard.handle(peer.ip(), &link, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(shared.read_timeout)
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEADERS)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Wire::new(stream, Arc::clone(&link), shared.write_timeout)), service);
     let mut connection = pin!(connection);
     // What goes wrong with a connection is the caller's to notice.
     tokio::select! {
         _ = connection.as_mut() => return,
+        () = link.evicted() => return,
         () = shared.stopping.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     tokio::select! {

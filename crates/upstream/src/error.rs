@@ -88,6 +88,17 @@ pub enum CallError {
         /// The bound.
         limit: usize,
     },
+    /// There is no room for the answer beside those that other callers have not taken yet; it may have run.
+    #[error(
+        "the answer of server `{upstream}` was dropped: the long results in flight already take what they may of {limit} bytes \
+         (`limits.resultBytes`); try again later"
+    )]
+    Overloaded {
+        /// The upstream.
+        upstream: UpstreamId,
+        /// The bound for all results.
+        limit: usize,
+    },
     /// The answer was not JSON-RPC.
     #[error("server `{upstream}` answered with something that is not a result: {reason}")]
     Malformed {
@@ -122,6 +133,7 @@ impl CallError {
             | Self::Lost { upstream, .. }
             | Self::Timeout { upstream, .. }
             | Self::TooLong { upstream, .. }
+            | Self::Overloaded { upstream, .. }
             | Self::Malformed { upstream, .. }
             | Self::Refused { upstream, .. } => Some(upstream),
         }
@@ -140,6 +152,7 @@ impl CallError {
             Self::Lost { .. }
             | Self::Timeout { .. }
             | Self::TooLong { .. }
+            | Self::Overloaded { .. }
             | Self::Malformed { .. }
             | Self::Refused { .. } => true,
         }

@@ -10,6 +10,7 @@ pub mod config;
 mod connection;
 mod error;
 mod fleet;
+mod results;
 mod spec;
 
 pub use builtin::demo::DemoServer;
@@ -33,6 +34,7 @@ pub use fleet::{
     FleetEvent, FleetOptions, InFlight, ResourceSubscription, UpstreamHealth, UpstreamState, Withheld,
     accept_in_file, watch_files, withheld_fingerprint, withheld_in_file,
 };
+pub use results::{FREE_BYTES, RESULT_BYTES, Reservation, ResultBudget};
 pub use spec::{
     Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,
     ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec,

@@ -13,7 +13,7 @@ use gateway_service::{LogFormat, LogLevel, ServiceConfig, client_capabilities, i
 use gateway_store::CallLog;
 use gateway_upstream::config::jsonc::Document;
 use gateway_upstream::config::{self, ConfigSource, Environment, GatewayConfig, Lookup};
-use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, UpstreamSpec};
+use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, ResultBudget, UpstreamSpec};
 use serde_json::{Map, Value};
 
 use crate::options::explained;
@@ -122,6 +122,7 @@ impl ConfigFlags {
         // A reload takes it over.
         fixed.remove("approval");
         fleet.catalogue = config.catalogue;
+        fleet.results = ResultBudget::new(service.result_bytes);
         fleet.registry.configure(&config.registry);
         let main = if let ConfigSource::File(path) = config.source { Some(path) } else { None };
         // Where nobody names a file, the usual one counts as soon as somebody makes it.

@@ -1,27 +1,37 @@
 //! What a tool's own text says about it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::Translator;
 use crate::arguments::{OmissionKind, Validator};
 use crate::dialect::{Dialect, Lowering};
 use serde_json::{Map, Value};
 
+use super::limits::Spend;
 use super::{Finding, prose, rules};
+use crate::tokens::value_bytes;
 use crate::tool::{input_schema, schema_pointer};
 
 /// A description shorter than this hardly helps.
 const SHORT: usize = 15;
 
 /// Findings that can be had from the tools and the dialects' data, without translating.
-pub(super) fn lint(tools: &[Value], translators: &[Translator]) -> Vec<Finding> {
+pub(super) fn lint(tools: &[Value], translators: &[Translator], spend: &mut Spend) -> Vec<Finding> {
     let dialects: Vec<&Dialect> = translators.iter().map(Translator::dialect).collect();
     let mut findings = Vec::new();
     let mut names: HashMap<&str, usize> = HashMap::new();
     let mut letters: HashMap<String, &str> = HashMap::new();
     for (index, tool) in tools.iter().enumerate() {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-        let mut lint = Lint { tool: name, index, dialects: &dialects, findings: &mut findings };
+        let shared = shared_bytes(tool);
+        let mut lint = Lint {
+            tool: name,
+            index,
+            dialects: &dialects,
+            findings: &mut findings,
+            shared,
+            spend: &mut *spend,
+        };
         let Value::Object(members) = tool else {
             lint.add(&rules::TOOL_NOT_OBJECT, "", "the entry is not a JSON object".to_owned(), &[]);
             continue;
@@ -50,11 +60,24 @@ struct Lint<'l> {
     index: usize,
     dialects: &'l [&'l Dialect],
     findings: &'l mut Vec<Finding>,
+    /// The size of the definitions that every part of the schema may refer to.
+    shared: usize,
+    spend: &'l mut Spend,
+}
+
+/// What checking a schema costs for each of its bytes, in bytes of output.
+const VALIDATION: usize = 8;
+
+/// The size of the definitions in a tool's schema.
+fn shared_bytes(tool: &Value) -> usize {
+    let schema = tool.pointer(schema_pointer(tool));
+    let definitions = ["$defs", "definitions"].iter().filter_map(|key| schema?.get(key));
+    definitions.map(value_bytes).sum()
 }
 
 impl Lint<'_> {
     fn add(&mut self, rule: &'static rules::Rule, pointer: &str, message: String, dialects: &[String]) {
-        self.findings.push(Finding {
+        let finding = Finding {
             level: rule.level,
             rule,
             tool: Some(self.tool.to_owned()),
@@ -63,7 +86,8 @@ impl Lint<'_> {
             message,
             help: rule.help,
             dialects: dialects.to_vec(),
-        });
+        };
+        self.spend.add(self.findings, finding);
     }
 
     fn dialects_where(&self, holds: impl Fn(&Dialect) -> bool) -> Vec<String> {
@@ -125,6 +149,9 @@ impl Lint<'_> {
             Some(schema) => schema,
         };
         let Value::Object(members) = schema else { return };
+        if !self.spend.takes(value_bytes(schema).saturating_mul(VALIDATION)) {
+            return;
+        }
         self.validity(tool, base);
         if !members.contains_key("type") {
             let message = "the schema does not say that arguments are an object".to_owned();
@@ -174,9 +201,15 @@ impl Lint<'_> {
 
     fn node(&mut self, root: &Value, schema: &Value, pointer: &str, place: Place) {
         let Value::Object(members) = schema else { return };
+        if !self.spend.takes_node() {
+            return;
+        }
         self.object(root, members, pointer, place);
         self.array(members, pointer);
-        if let Some(default) = members.get("default").filter(|default| !default.is_null()) {
+        // The definitions are read anew for every default, so that many defaults beside long definitions cost their product.
+        if let Some(default) = members.get("default").filter(|default| !default.is_null())
+            && self.spend.takes((value_bytes(schema) + self.shared).saturating_mul(VALIDATION))
+        {
             let mut alone = schema.clone();
             if let (Value::Object(alone), Value::Object(root)) = (&mut alone, root) {
                 for key in ["$schema", "$defs", "definitions"] {
@@ -263,9 +296,10 @@ impl Lint<'_> {
                 self.add(&rules::REQUIRED_UNKNOWN, &format!("{pointer}/required"), message, &[]);
             }
         }
+        let listed: HashSet<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
         for (name, schema) in properties {
             let at = format!("{pointer}/properties/{}", escaped(name));
-            let optional = !required.into_iter().flatten().any(|listed| listed == name);
+            let optional = !listed.contains(name.as_str());
             self.parameter(root, name, schema, &at, optional);
         }
     }

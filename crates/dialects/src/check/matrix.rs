@@ -7,13 +7,14 @@ use crate::schema::Keyword;
 use crate::{Change, Fate, Tokens, ToolTranslation, Translator};
 use serde_json::Value;
 
+use super::limits::Spend;
 use super::{Cell, ChangeRow, Counts, DialectRow, Finding, Status, ToolRow, counted, rules};
 use crate::tool::schema_pointer;
 
 /// A tool that takes more of the context window than this is worth a note.
 const DEAR: usize = 2000;
 
-pub(super) fn matrix(tools: &[Value], translators: &[Translator]) -> Vec<ToolRow> {
+pub(super) fn matrix(tools: &[Value], translators: &[Translator], spend: &mut Spend) -> Vec<ToolRow> {
     let mut rows: Vec<ToolRow> = tools
         .iter()
         .map(|tool| {
@@ -26,15 +27,18 @@ pub(super) fn matrix(tools: &[Value], translators: &[Translator]) -> Vec<ToolRow
         })
         .collect();
     for translator in translators {
-        let translation = translator.translate(tools);
+        let Ok(translation) = translator.translate_within(tools, &mut spend.work) else {
+            spend.is_over = true;
+            return rows;
+        };
         for (row, translated) in rows.iter_mut().zip(&translation.tools) {
-            row.dialects.push(cell(&translator.dialect().name, translated));
+            row.dialects.push(cell(&translator.dialect().name, translated, spend));
         }
     }
     rows
 }
 
-fn cell(dialect: &str, translated: &ToolTranslation<'_>) -> Cell {
+fn cell(dialect: &str, translated: &ToolTranslation<'_>, spend: &mut Spend) -> Cell {
     let changes = &translated.changes;
     let counts = Counts {
         described: changes.count(Fate::Described),
@@ -49,6 +53,12 @@ fn cell(dialect: &str, translated: &ToolTranslation<'_>) -> Cell {
     } else {
         Status::Changed
     };
+    let mut listed = Vec::with_capacity(changes.len().min(1024));
+    for change in changes.iter() {
+        if spend.lists_change(|| change.report_bytes()) {
+            listed.push(owned(&change));
+        }
+    }
     Cell {
         dialect: dialect.to_owned(),
         status,
@@ -56,7 +66,7 @@ fn cell(dialect: &str, translated: &ToolTranslation<'_>) -> Cell {
         wire_name: translated.wire_name.clone(),
         counts,
         tokens: translated.tokens,
-        changes: changes.iter().map(|change| owned(&change)).collect(),
+        changes: listed,
     }
 }
 
@@ -102,7 +112,7 @@ pub(super) fn by_dialect(tools: &[ToolRow], translators: &[Translator]) -> Vec<D
 }
 
 /// What the engine's verdicts tell the author.
-pub(super) fn findings(tools: &[ToolRow], translators: &[Translator]) -> Vec<Finding> {
+pub(super) fn findings(tools: &[ToolRow], translators: &[Translator], spend: &mut Spend) -> Vec<Finding> {
     let mut findings = Vec::new();
     for translator in translators {
         let dialect = translator.dialect();
@@ -113,7 +123,7 @@ pub(super) fn findings(tools: &[ToolRow], translators: &[Translator]) -> Vec<Fin
             .count();
         let limit = dialect.limits.tools;
         if limit > 0 && sent > limit {
-            findings.push(Finding {
+            let finding = Finding {
                 level: rules::TOO_MANY_TOOLS.level,
                 rule: &rules::TOO_MANY_TOOLS,
                 tool: None,
@@ -122,13 +132,14 @@ pub(super) fn findings(tools: &[ToolRow], translators: &[Translator]) -> Vec<Fin
                 message: format!("{sent} tools, but one request takes {limit}"),
                 help: rules::TOO_MANY_TOOLS.help,
                 dialects: vec![dialect.name.clone()],
-            });
+            };
+            spend.add(&mut findings, finding);
         }
     }
     for (index, tool) in tools.iter().enumerate() {
         let mut add =
             |rule: &'static rules::Rule, pointer: String, message: String, dialects: Vec<String>| {
-                findings.push(Finding {
+                let finding = Finding {
                     level: rule.level,
                     rule,
                     tool: Some(tool.name.clone()),
@@ -137,7 +148,8 @@ pub(super) fn findings(tools: &[ToolRow], translators: &[Translator]) -> Vec<Fin
                     message,
                     help: rule.help,
                     dialects,
-                });
+                };
+                spend.add(&mut findings, finding);
             };
         for (reason, dialects) in grouped(tool.dialects.iter().filter_map(|cell| {
             let known = tool.name.is_empty() || cell.reason.as_ref()?.starts_with("another tool is called");

@@ -14,6 +14,7 @@
 //! # Ok::<(), gateway_dialects::DialectError>(())
 //! ```
 
+mod limits;
 mod lint;
 mod matrix;
 mod prose;
@@ -25,7 +26,11 @@ use serde_json::Value;
 use crate::report::Fate;
 use crate::tokens::Tokens;
 use crate::translate::Translator;
+use crate::work::TooMuchWork;
 
+use limits::Spend;
+
+pub use limits::Limits;
 pub use rules::{ALL as RULES, Rule};
 
 /// How much a finding matters.
@@ -76,6 +81,13 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Roughly how many bytes it takes in a report.
+    fn bytes(&self) -> usize {
+        let dialects: usize = self.dialects.iter().map(|name| name.len() + 3).sum();
+        let tool = self.tool.as_ref().map_or(0, String::len);
+        tool + self.pointer.len() + self.message.len() + self.help.len() + dialects + 128
+    }
+
     /// The tool and the pointer, for people.
     pub fn place(&self) -> String {
         match (self.tool.as_deref(), self.index) {
@@ -205,6 +217,15 @@ pub struct Totals {
     pub notes: usize,
 }
 
+/// What was counted but not listed, because the report would be too long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Truncated {
+    /// Changes of tools.
+    pub changes: usize,
+    /// Findings.
+    pub findings: usize,
+}
+
 /// Everything that `check` has to say.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -218,14 +239,34 @@ pub struct Report {
     pub tools: Vec<ToolRow>,
     /// What to look at.
     pub findings: Vec<Finding>,
+    /// What is not listed above. Findings that follow from changes are not known where the changes are not listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<Truncated>,
 }
 
 /// Checks a list of tools for each of `translators`. `file` is what the list is called in the report.
 pub fn check(file: &str, list: &[Value], translators: &[Translator]) -> Report {
-    let tools = matrix::matrix(list, translators);
+    let mut spend = Spend::new(Limits::unlimited());
+    report(file, list, translators, &mut spend)
+}
+
+/// The same, within limits: for lists of callers who are not trusted to keep them short.
+pub fn check_within(
+    file: &str,
+    list: &[Value],
+    translators: &[Translator],
+    limits: Limits,
+) -> Result<Report, TooMuchWork> {
+    let mut spend = Spend::new(limits);
+    let report = report(file, list, translators, &mut spend);
+    Ok(Report { truncated: spend.end()?, ..report })
+}
+
+fn report(file: &str, list: &[Value], translators: &[Translator], spend: &mut Spend) -> Report {
+    let tools = matrix::matrix(list, translators, spend);
     let dialects = matrix::by_dialect(&tools, translators);
-    let mut findings = lint::lint(list, translators);
-    findings.extend(matrix::findings(&tools, translators));
+    let mut findings = lint::lint(list, translators, spend);
+    findings.extend(matrix::findings(&tools, translators, spend));
     findings.sort_by_key(|finding| (finding.index.map_or(0, |at| at + 1), std::cmp::Reverse(finding.level)));
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
     let totals = Totals {
@@ -234,7 +275,7 @@ pub fn check(file: &str, list: &[Value], translators: &[Translator]) -> Report {
         warnings: count(Level::Warning),
         notes: count(Level::Note),
     };
-    Report { file: file.to_owned(), totals, dialects, tools, findings }
+    Report { file: file.to_owned(), totals, dialects, tools, findings, truncated: None }
 }
 
 /// `count` and its noun.

@@ -41,12 +41,16 @@ pub struct ServiceConfig {
     pub concurrent_requests: usize,
     /// Calls of one turn that run at once.
     pub concurrent_calls_per_turn: usize,
+    /// Most bytes of long results that are held for callers at once, over all of them.
+    pub result_bytes: usize,
     /// Streams of the call log at once, before 503.
     pub log_streams: usize,
     /// How often a stream says that it is alive.
     pub heartbeat: Duration,
     /// How long a caller may take to send a request; also how long an unused connection is kept.
     pub read_timeout: Duration,
+    /// How long a caller may read nothing of an answer before its connection is closed.
+    pub write_timeout: Duration,
     /// How long a listing waits for servers that are starting.
     pub list_wait: Duration,
     /// How long calls in flight may finish after SIGTERM.
@@ -211,6 +215,8 @@ pub struct McpConfig {
     pub page: usize,
     /// Legacy sessions at once; the one that was unused for longest makes room.
     pub sessions: usize,
+    /// How many of them may be one caller's; a quarter where absent.
+    pub sessions_per_caller: Option<usize>,
     /// How long an unused session is kept.
     pub session_idle: Duration,
     /// How long a caller may take to answer what a server asks.
@@ -224,11 +230,19 @@ pub struct McpConfig {
     pub line_bytes: usize,
 }
 
+impl McpConfig {
+    /// How many sessions one caller may have.
+    pub fn session_share(&self) -> usize {
+        self.sessions_per_caller.unwrap_or_else(|| self.sessions.div_ceil(4)).min(self.sessions)
+    }
+}
+
 impl Default for McpConfig {
     fn default() -> Self {
         Self {
             page: 1_000,
             sessions: 20_000,
+            sessions_per_caller: None,
             session_idle: Duration::from_mins(30),
             input_expiry: Duration::from_mins(10),
             parked_calls: 1_000,
@@ -265,9 +279,11 @@ impl Default for ServiceConfig {
             rate_limit: None,
             concurrent_requests: 1_024,
             concurrent_calls_per_turn: 16,
+            result_bytes: gateway_upstream::RESULT_BYTES,
             log_streams: 64,
             heartbeat: Duration::from_secs(30),
             read_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
             list_wait: Duration::from_secs(15),
             drain: Duration::from_secs(10),
             default_server: None,

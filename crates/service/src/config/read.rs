@@ -123,9 +123,18 @@ fn read(
 
 fn read_limits(config: &mut ServiceConfig, top: &Section<'_>) {
     if let Some(limits) = top.object("limits") {
-        limits.warn_of_unknown(&["bodyBytes", "concurrentRequests", "concurrentCallsPerTurn", "logStreams"]);
+        limits.warn_of_unknown(&[
+            "bodyBytes",
+            "concurrentRequests",
+            "concurrentCallsPerTurn",
+            "logStreams",
+            "resultBytes",
+        ]);
         if let Some(bytes) = limits.bytes("bodyBytes", 1_024..=1 << 30) {
             config.body_bytes = usize::try_from(bytes).unwrap_or(config.body_bytes);
+        }
+        if let Some(bytes) = limits.bytes("resultBytes", 1 << 20..=1 << 40) {
+            config.result_bytes = usize::try_from(bytes).unwrap_or(config.result_bytes);
         }
         let set = |place: &mut usize, name: &str, most: u64| {
             if let Some(count) = limits.count(name, 1..=most) {
@@ -137,13 +146,14 @@ fn read_limits(config: &mut ServiceConfig, top: &Section<'_>) {
         set(&mut config.log_streams, "logStreams", 10_000);
     }
     if let Some(timeouts) = top.object("timeouts") {
-        timeouts.warn_of_unknown(&["read", "list", "heartbeat"]);
+        timeouts.warn_of_unknown(&["read", "write", "list", "heartbeat"]);
         let set = |place: &mut Duration, name: &str| {
             if let Some(time) = timeouts.time(name, Duration::from_millis(10)..=DAY) {
                 *place = time;
             }
         };
         set(&mut config.read_timeout, "read");
+        set(&mut config.write_timeout, "write");
         set(&mut config.list_wait, "list");
         set(&mut config.heartbeat, "heartbeat");
     }
@@ -182,6 +192,7 @@ fn read_mcp(config: &mut McpConfig, section: &Section<'_>) {
         "pageSize",
         "sessions",
         "sessionIdle",
+        "sessionsPerCaller",
         "inputExpiry",
         "parkedCalls",
         "lineBytes",
@@ -195,6 +206,9 @@ fn read_mcp(config: &mut McpConfig, section: &Section<'_>) {
     set(&mut config.page, "pageSize", 1_000_000);
     set(&mut config.sessions, "sessions", 10_000_000);
     set(&mut config.parked_calls, "parkedCalls", 1_000_000);
+    if let Some(share) = section.count("sessionsPerCaller", 1..=10_000_000) {
+        config.sessions_per_caller = Some(share);
+    }
     if let Some(time) = section.time("sessionIdle", SECOND..=DAY) {
         config.session_idle = time;
     }
@@ -340,11 +354,11 @@ mod tests {
             "adminKeys": {"root": "${ALICE_KEY}-admin"},
             "allowedHosts": ["gateway.internal"],
             "cors": ["https://app.example"],
-            "limits": {"bodyBytes": "2MB", "concurrentRequests": 10, "concurrentCallsPerTurn": 2, "logStreams": 3},
-            "timeouts": {"read": "5s", "list": 1.5},
+            "limits": {"bodyBytes": "2MB", "concurrentRequests": 10, "concurrentCallsPerTurn": 2, "logStreams": 3, "resultBytes": "64MB"},
+            "timeouts": {"read": "5s", "write": "6s", "list": 1.5},
             "rateLimit": {"perSecond": 5, "burst": 20},
             "drain": "3s",
-            "mcp": {"pageSize": 20, "sessions": 30, "sessionIdle": "1m", "inputExpiry": 90, "parkedCalls": 40, "lineBytes": "1MB", "search": 300},
+            "mcp": {"pageSize": 20, "sessions": 30, "sessionsPerCaller": 9, "sessionIdle": "1m", "inputExpiry": 90, "parkedCalls": 40, "lineBytes": "1MB", "search": 300},
             "cache": {"tools": {"docs/secret": false, "docs/*": "5m"}, "maxBytes": "2MB"},
             "defaultServer": "files",
             "validate": false,
@@ -371,6 +385,7 @@ mod tests {
         let mcp = McpConfig {
             page: 20,
             sessions: 30,
+            sessions_per_caller: Some(9),
             session_idle: Duration::from_mins(1),
             input_expiry: Duration::from_secs(90),
             parked_calls: 40,

@@ -42,7 +42,9 @@ impl Hosts {
 /// What an origin is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// A page of ours, or one of this machine: its requests are taken, but it may not read the answers from elsewhere.
+    /// A page of ours.
+    Same,
+    /// Another page of this machine: it may ask for what changes nothing, but it may not read the answers.
     Near,
     /// Configured: may read answers.
     Listed,
@@ -76,8 +78,10 @@ impl Origins {
         }
         let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         let Some(authority) = authority else { return Standing::Foreign };
-        let near = authority.eq_ignore_ascii_case(host) || host_of(authority).is_some_and(is_loopback);
-        if near { Standing::Near } else { Standing::Foreign }
+        if authority.eq_ignore_ascii_case(host) {
+            return Standing::Same;
+        }
+        if host_of(authority).is_some_and(is_loopback) { Standing::Near } else { Standing::Foreign }
     }
 }
 
@@ -182,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_near_listed_or_foreign() {
+    fn origins_are_same_near_listed_or_foreign() {
         let origins = Origins::new(&["https://App.example/".to_owned()]);
         let cases = [
             ("https://app.example", Standing::Listed),
@@ -190,7 +194,7 @@ mod tests {
             ("https://app.example.evil", Standing::Foreign),
             ("http://localhost:3000", Standing::Near),
             ("http://[::1]:3000", Standing::Near),
-            ("http://gateway:8787", Standing::Near),
+            ("http://gateway:8787", Standing::Same),
             ("http://gateway:8788", Standing::Foreign),
             ("null", Standing::Foreign),
             ("file://", Standing::Foreign),

@@ -8,6 +8,7 @@
 
 mod body;
 mod cors;
+mod held;
 mod hosts;
 mod keys;
 mod linger;
@@ -26,6 +27,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::connections::Link;
 use crate::context::RequestContext;
 use crate::errors::{ApiError, code};
 use crate::gateway::Gateway;
@@ -89,11 +91,12 @@ impl Guard {
     }
 
     /// Answers a request.
-    pub(crate) async fn handle<B>(&self, peer: IpAddr, request: Request<B>) -> Response
+    pub(crate) async fn handle<B>(&self, peer: IpAddr, link: &Link, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes> + Unpin + Send + 'static,
     {
         let started = Instant::now();
+        link.begin();
         let (parts, body) = request.into_parts();
         let mut body = Arriving::new(&parts.headers, body);
         let found = find(&parts.method, parts.uri.path());
@@ -103,6 +106,9 @@ impl Guard {
         // A key in both lists is an admin's.
         let admin = owner(&self.admins);
         let caller = admin.clone().or_else(|_| owner(&self.keys));
+        if self.keys.is_empty() || caller.is_ok() {
+            link.know();
+        }
         let mut passing = Passing {
             started,
             method: parts.method.clone(),
@@ -122,6 +128,7 @@ impl Guard {
         let response = outcome.unwrap_or_else(axum::response::IntoResponse::into_response);
         let response = self.finish(response, passing).await;
         self.lingering.take(body);
+        link.end();
         response
     }
 
@@ -138,8 +145,10 @@ impl Guard {
         if let Some(origin) = parts.headers.get(header::ORIGIN) {
             match self.origins.standing(origin.to_str().unwrap_or_default(), host) {
                 Standing::Listed => passing.cors = Some(origin.clone()),
-                Standing::Near => {}
-                Standing::Foreign => {
+                Standing::Same => {}
+                // Another port of this machine is another origin, and a page there can send some requests without asking.
+                Standing::Near if parts.method.is_safe() => {}
+                Standing::Near | Standing::Foreign => {
                     let message =
                         "this Origin may not use the gateway; see `allowedOrigins` in the configuration";
                     return Err(ApiError::new(StatusCode::FORBIDDEN, code::FORBIDDEN, message));
@@ -258,8 +267,13 @@ impl Guard {
 
     /// Gives the answer its ids, and tells metrics and log about it.
     async fn finish(&self, response: Response, mut passing: Passing) -> Response {
-        let mut response = if response.status().as_u16() >= 400 {
+        let response = if response.status().as_u16() >= 400 {
             with_ids_in_body(response, &passing.context.correlation).await
+        } else {
+            response
+        };
+        let mut response = if passing.route.is_some_and(|(_, route)| route.action.runs_tools()) {
+            held::counted(self.gateway.fleet().results(), passing.context.caller.as_ref(), response).await
         } else {
             response
         };
@@ -362,7 +376,8 @@ fn check_content_type(headers: &HeaderMap, route: &Route, bytes: &Bytes) -> Resu
         subtype.eq_ignore_ascii_case("json")
             || ending.is_some_and(|ending| ending.eq_ignore_ascii_case("+json"))
     });
-    // Pages of other origins are refused by their `Origin`, so that a type which they may send opens nothing.
+    // Pages of other origins are refused by their `Origin`, those of this machine too, so that a type which they may send
+    // opens nothing.
     let is_text =
         ["text/plain", "text/xml", "application/xml"].iter().any(|text| media.eq_ignore_ascii_case(text));
     if is_json || (is_text && route.action == Action::Route) {

@@ -73,7 +73,7 @@ impl Mcp {
         Self {
             seal: Seal::random(),
             parked: Parked::new(config.parked_calls),
-            sessions: Sessions::new(config.sessions, config.session_idle),
+            sessions: Sessions::new(config.sessions, config.session_share(), config.session_idle),
             listeners: Listeners::default(),
             tools: ToolLists::default(),
             finders: Finders::default(),

@@ -77,7 +77,7 @@ impl<T: Default> Labels<T> {
 }
 
 /// Most pairs of server and tool that are told apart.
-const SERIES: usize = 2_000;
+const SERIES: usize = 500;
 
 /// The outcomes that are told apart: none, or the word for the failure.
 pub(super) const OUTCOMES: [&str; 11] = [

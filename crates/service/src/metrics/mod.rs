@@ -10,7 +10,7 @@ mod summary;
 mod window;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use http::StatusCode;
@@ -164,6 +164,13 @@ impl Metrics {
         Entered::new(&self.in_flight, limit)
     }
 
+    /// The two sides of work that goes on when its caller leaves. It stays counted until it has ended.
+    pub(crate) fn detached(&self) -> (Attached, Detached) {
+        let shared =
+            Arc::new(Detachment { count: Arc::clone(&self.in_flight), state: AtomicU8::new(WAITED_FOR) });
+        (Attached(Arc::clone(&shared)), Detached(shared))
+    }
+
     /// Lets a stream of events in, unless `limit` are open already.
     pub(crate) fn open_stream(&self, limit: usize) -> Option<Entered> {
         Entered::new(&self.streams, limit)
@@ -192,6 +199,47 @@ impl Drop for Entered {
     }
 }
 
+/// What the caller and its work share.
+#[derive(Debug)]
+struct Detachment {
+    count: Arc<AtomicUsize>,
+    state: AtomicU8,
+}
+
+/// The request that is counted itself waits for the work.
+const WAITED_FOR: u8 = 0;
+/// The request is over and the work goes on, which is counted instead.
+const LEFT: u8 = 1;
+/// The work is over.
+const ENDED: u8 = 2;
+
+/// The side of the caller: dropped when nobody waits any more.
+#[derive(Debug)]
+pub(crate) struct Attached(Arc<Detachment>);
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        // Counted before it can be seen, so that the other side never takes away what was not added.
+        self.0.count.fetch_add(1, Ordering::Relaxed);
+        let seen = self.0.state.compare_exchange(WAITED_FOR, LEFT, Ordering::AcqRel, Ordering::Acquire);
+        if seen.is_err() {
+            self.0.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The side of the work: dropped when it has ended.
+#[derive(Debug)]
+pub(crate) struct Detached(Arc<Detachment>);
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        if self.0.state.swap(ENDED, Ordering::AcqRel) == LEFT {
+            self.0.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
@@ -217,5 +265,20 @@ mod tests {
         assert!(metrics.enter(1).is_none(), "a refusal takes no place");
         drop(first);
         assert!(metrics.enter(1).is_some());
+    }
+
+    #[test]
+    fn work_is_counted_until_it_ends_also_without_its_caller() {
+        let metrics = Metrics::default();
+        let request = metrics.enter(1);
+        let (attached, detached) = metrics.detached();
+        drop((attached, request));
+        assert!(metrics.enter(1).is_none(), "the work goes on");
+        drop(detached);
+        let request = metrics.enter(1);
+        assert!(request.is_some(), "the work is over");
+        let (attached, detached) = metrics.detached();
+        drop((detached, attached, request));
+        assert!(metrics.enter(1).is_some(), "the work ended first");
     }
 }

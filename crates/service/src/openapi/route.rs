@@ -40,6 +40,13 @@ pub(crate) enum Action {
     Approve,
 }
 
+impl Action {
+    /// Whether its answers hold results of tools.
+    pub(crate) fn runs_tools(self) -> bool {
+        matches!(self, Self::CallTool | Self::Execute | Self::Route | Self::McpPost)
+    }
+}
+
 /// The method of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {

@@ -35,6 +35,8 @@ use crate::mcp;
 use crate::openapi::{self, Action, ROUTES};
 use crate::progress::{stream_of, wants_events};
 
+pub(crate) use self::stateless::Turns;
+
 /// All routes of the table. `stopping` ends streams when the gateway ends.
 ///
 /// The guard has bounded the body and looked up the route, so that only requests that have one come here.

@@ -1,34 +1,165 @@
 //! `POST /convert`, `POST /transform` and `POST /check`: tools in the body, nothing remembered.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use gateway_dialects::Translator;
+use gateway_dialects::check::{Limits, check_within};
 use gateway_dialects::dialect::ToolShape;
+use gateway_dialects::{Changes, TooMuchWork, Translator, Work};
 use http::{StatusCode, Uri};
 use serde_json::{Map, Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::errors::{ApiError, json_response};
+use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
 use crate::query::{Parameters, compat, translation_options};
 use crate::render::{unknown_dialect, unknown_model};
 
-/// Translates the tools of the body: `{"to" or "provider" or "model", "tools": […], options…}`.
-pub(crate) async fn convert(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
-    let work = tokio::task::spawn_blocking(move || converted(&gateway, uri.query(), &body));
-    match work.await {
-        Ok(Ok(body)) => json_response(StatusCode::OK, body.to_string()),
+/// Requests at once that translate what they bring; each has a thread of its own.
+const AT_ONCE: usize = 2;
+
+/// Requests that wait for their turn, with their bodies.
+const WAITING: usize = 64;
+
+/// Work that one request may take, and what it may take for each byte of its body.
+const WORK: usize = 32 << 20;
+const WORK_PER_BYTE: usize = 64;
+
+/// Roughly the most bytes of changes that an answer lists, and as many of findings.
+const LISTED: usize = 4 << 20;
+
+/// Whose turn it is.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    room: Arc<Semaphore>,
+    waiting: AtomicUsize,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { room: Arc::new(Semaphore::new(AT_ONCE)), waiting: AtomicUsize::new(0) }
+    }
+}
+
+impl Turns {
+    /// Waits for a turn, unless too many wait already.
+    async fn take(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        let busy = || {
+            let message = "too many requests that translate tools wait already";
+            ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
+        };
+        let _waiting = Waiting::enter(&self.waiting).ok_or_else(busy)?;
+        Arc::clone(&self.room).acquire_owned().await.map_err(|_| busy())
+    }
+}
+
+/// A request that waits for its turn.
+struct Waiting<'t>(&'t AtomicUsize);
+
+impl<'t> Waiting<'t> {
+    fn enter(count: &'t AtomicUsize) -> Option<Self> {
+        let before = count.fetch_add(1, Ordering::Relaxed);
+        let entered = Self(count);
+        (before < WAITING).then_some(entered)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Does work that takes long on a thread of its own, when it is its turn.
+async fn heavy(
+    gateway: Gateway,
+    work: impl FnOnce(&Gateway) -> Result<Vec<u8>, ApiError> + Send + 'static,
+) -> Response {
+    let own = gateway.clone();
+    let turn = match gateway.turns().take().await {
+        Ok(turn) => turn,
+        Err(error) => return error.into_response(),
+    };
+    // The work cannot be broken off, so that it keeps its turn if its caller leaves.
+    let outcome = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        work(&own)
+    });
+    let outcome = outcome.await;
+    match outcome {
+        Ok(Ok(body)) => json_response(StatusCode::OK, body),
         Ok(Err(error)) => error.into_response(),
         Err(_) => broken().into_response(),
     }
 }
 
-fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Value, ApiError> {
+/// The work that a body of so many bytes may take.
+fn work_for(body: &Bytes) -> Work {
+    Work::at_most(body.len().saturating_mul(WORK_PER_BYTE).saturating_add(WORK))
+}
+
+fn too_much(_: TooMuchWork) -> ApiError {
+    let message = "these tools take more work than one request may take: send fewer tools, name fewer dialects in \"to\", or use \
+                   the command line, which has no such bound";
+    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, code::BODY_TOO_LARGE, message)
+}
+
+fn written(answer: &impl serde::Serialize) -> Result<Vec<u8>, ApiError> {
+    serde_json::to_vec(answer).map_err(|error| {
+        let message = format!("writing the answer: {error}");
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, message)
+    })
+}
+
+/// Changes as far as there is room for them, and how many there is none for.
+struct Listed {
+    left: usize,
+    omitted: usize,
+}
+
+impl Listed {
+    fn new() -> Self {
+        Self { left: LISTED, omitted: 0 }
+    }
+
+    fn changes(&mut self, changes: &Changes<'_>) -> Vec<Value> {
+        let mut listed = Vec::new();
+        for change in changes.iter() {
+            match self.left.checked_sub(change.report_bytes()).filter(|_| self.omitted == 0) {
+                Some(left) => {
+                    self.left = left;
+                    listed.push(json!(change));
+                }
+                None => self.omitted += 1,
+            }
+        }
+        listed
+    }
+
+    /// Says in the answer what it does not list.
+    fn note(&self, answer: &mut Value) {
+        if self.omitted > 0 {
+            answer["truncated"] = json!({"changes": self.omitted});
+        }
+    }
+}
+
+/// Translates the tools of the body: `{"to" or "provider" or "model", "tools": […], options…}`.
+pub(crate) async fn convert(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
+    heavy(gateway, move |gateway| converted(gateway, uri.query(), &body)).await
+}
+
+fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
+    let mut work = work_for(body);
     let (body, tools) = read(body)?;
     let mut parameters = Parameters::of_object(&body);
     parameters.extend(&Parameters::of_query(query));
     let translator = translator(gateway, &parameters)?;
-    let translation = translator.translate(&tools);
+    let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
+    let mut listed = Listed::new();
     let rows: Vec<Value> = translation
         .tools
         .iter()
@@ -39,7 +170,7 @@ fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Val
                 "quarantine": tool.quarantine,
                 "strict": tool.strict,
                 "tokens": {"before": tool.tokens.before, "after": tool.tokens.after},
-                "changes": tool.changes.iter().map(|change| json!(change)).collect::<Vec<_>>(),
+                "changes": listed.changes(&tool.changes),
             })
         })
         .collect();
@@ -50,8 +181,9 @@ fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Val
         translator.dialect().tool.document.as_str(): translation.request_field().to_value(),
         "report": rows,
     });
+    listed.note(&mut answer);
     warn(gateway, &parameters, &mut answer);
-    Ok(answer)
+    written(&answer)
 }
 
 /// The translator that a body asks for.
@@ -78,15 +210,10 @@ fn warn(gateway: &Gateway, parameters: &Parameters, answer: &mut Value) {
 
 /// Transforms the schema of the body: `{"schema": {…}, "to" or "provider" or "model", options…}`.
 pub(crate) async fn transform(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
-    let work = tokio::task::spawn_blocking(move || transformed(&gateway, uri.query(), &body));
-    match work.await {
-        Ok(Ok(body)) => json_response(StatusCode::OK, body.to_string()),
-        Ok(Err(error)) => error.into_response(),
-        Err(_) => broken().into_response(),
-    }
+    heavy(gateway, move |gateway| transformed(gateway, uri.query(), &body)).await
 }
 
-fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Value, ApiError> {
+fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let body: Value = serde_json::from_slice(body)
         .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
     let Value::Object(mut body) = body else {
@@ -106,28 +233,26 @@ fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<V
     if let Some(reason) = &translated.quarantine {
         return Err(ApiError::bad_request(format!("the schema cannot be transformed: {reason}")));
     }
+    let mut listed = Listed::new();
     let mut answer = json!({
         "dialect": translator.dialect().name,
         "schema": translated.schema(translator.dialect()),
         "strict": translated.strict,
         "tokens": {"before": translated.tokens.before, "after": translated.tokens.after},
-        "changes": translated.changes,
+        "changes": listed.changes(&translated.changes),
     });
+    listed.note(&mut answer);
     warn(gateway, &parameters, &mut answer);
-    Ok(answer)
+    written(&answer)
 }
 
 /// Lints the tools of the body for the dialects in `to`, all of them where none is named.
 pub(crate) async fn check(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
-    let work = tokio::task::spawn_blocking(move || checked(&gateway, uri.query(), &body));
-    match work.await {
-        Ok(Ok(body)) => json_response(StatusCode::OK, body),
-        Ok(Err(error)) => error.into_response(),
-        Err(_) => broken().into_response(),
-    }
+    heavy(gateway, move |gateway| checked(gateway, uri.query(), &body)).await
 }
 
 fn checked(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
+    let work = work_for(body);
     let (body, tools) = read(body)?;
     let mut parameters = Parameters::of_object(&body);
     parameters.extend(&Parameters::of_query(query));
@@ -147,14 +272,8 @@ fn checked(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u
         .map(|name| Translator::new(dialects, name, options.clone()))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| unknown_dialect(gateway, &error))?;
-    let report = gateway_dialects::check::check("the request", &tools, &translators);
-    serde_json::to_vec(&report).map_err(|error| {
-        ApiError::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            crate::errors::code::UNKNOWN,
-            format!("writing the report: {error}"),
-        )
-    })
+    let limits = Limits { work, bytes: LISTED };
+    written(&check_within("the request", &tools, &translators, limits).map_err(too_much)?)
 }
 
 /// The tools of a body: a list, `{"tools": […]}`, or a reply to `tools/list`.
@@ -176,9 +295,5 @@ fn read(body: &Bytes) -> Result<(Map<String, Value>, Vec<Value>), ApiError> {
 }
 
 fn broken() -> ApiError {
-    ApiError::new(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        crate::errors::code::UNKNOWN,
-        "the translation broke off",
-    )
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, "the translation broke off")
 }

@@ -6,6 +6,7 @@
     reason = "what goes wrong here is the test's failure"
 )]
 
+mod bounds;
 mod cache;
 mod client;
 mod cors;

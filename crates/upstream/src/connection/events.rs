@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::ServerEvent;
 use super::asking::Asker;
 use super::refusals::Refusals;
+use crate::results::ServerResults;
 
 /// The notifications that must not be lost, because nothing else would tell that a list is old.
 const CHANGES: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
@@ -31,6 +32,8 @@ pub(super) struct EventSink {
     /// The requests of the server that nobody has answered yet, by the text of their ids.
     open: Arc<Open>,
     refusals: Arc<Refusals>,
+    /// Counts what the server sends.
+    pub(super) results: ServerResults,
 }
 
 /// Requests of a server that it may take back.
@@ -104,9 +107,13 @@ impl Unanswered {
 }
 
 impl EventSink {
-    pub(super) fn new(sender: mpsc::Sender<ServerEvent>, refusals: Refusals) -> Self {
+    pub(super) fn new(
+        sender: mpsc::Sender<ServerEvent>,
+        refusals: Refusals,
+        results: ServerResults,
+    ) -> Self {
         let (missed, wake, open) = (AtomicU8::new(0), Notify::new(), Arc::default());
-        Self { sender, missed, wake, open, refusals: Arc::new(refusals) }
+        Self { sender, missed, wake, open, refusals: Arc::new(refusals), results }
     }
 
     /// Takes a notification that belongs to no call.
@@ -223,7 +230,8 @@ mod tests {
     fn only_changed_lists_are_kept_for_later() {
         let (events, mut receiver) = mpsc::channel(1);
         let refusals = Refusals::new(crate::spec::UpstreamId::new("up"), Arc::default());
-        let sink = EventSink::new(events, refusals);
+        let results = ServerResults::new(crate::results::ResultBudget::default(), "up");
+        let sink = EventSink::new(events, refusals, results);
         let delivering = sink.keep_delivering();
         tokio::pin!(delivering);
         let mut next = || match receiver.try_recv() {

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use bytes::Bytes;
 use gateway_protocol::{
     Era, Implementation, MetaEntry, Notification, RawJson, Request, RpcError, meta, method,
 };
@@ -45,6 +46,7 @@ use self::status::Status;
 use self::tasks::Tasks;
 use crate::builtin::registry::Registry;
 use crate::error::{CallError, ConnectError};
+use crate::results::{FREE_BYTES, ResultBudget, ServerResults};
 use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 
 /// What a connection needs to know beside the upstream's configuration.
@@ -62,6 +64,8 @@ pub struct ConnectOptions {
     pub registry: Registry,
     /// Counts the requests of the server that were refused.
     pub refused: Arc<AtomicU64>,
+    /// What results may take that are held for callers.
+    pub results: ResultBudget,
 }
 
 /// Something that the server sent of its own accord.
@@ -138,6 +142,7 @@ struct Inner {
     status: Arc<Status>,
     channel: Channel,
     tasks: Tasks,
+    results: ServerResults,
     close: Duration,
 }
 
@@ -175,7 +180,8 @@ impl Connection {
         let until = Instant::now() + spec.timeouts.connect;
         let who = Introduction { client: options.client, capabilities: options.capabilities };
         let refusals = Refusals::new(spec.id.clone(), options.refused);
-        let events = Arc::new(EventSink::new(options.events, refusals));
+        let results = ServerResults::new(options.results, spec.id.as_str());
+        let events = Arc::new(EventSink::new(options.events, refusals, results.clone()));
         let opening = Opening::of(
             spec.protocol,
             options.remembered.as_ref(),
@@ -183,9 +189,13 @@ impl Connection {
             spec.timeouts.connect,
         );
         let opened = Box::pin(open_endpoint(spec, &who, &events, opening, until, options.registry));
-        let opened = timeout_at(until + SLACK, opened)
+        let mut opened = timeout_at(until + SLACK, opened)
             .await
             .map_err(|_| ConnectError::Timeout { step: "connect", waited: spec.timeouts.connect })??;
+        // It is kept as long as the connection, and must not keep all of a long message.
+        if let Ok(own) = RawJson::parse(Bytes::copy_from_slice(opened.identity.capabilities.as_bytes())) {
+            opened.identity.capabilities = own;
+        }
         let meta = who.meta(&opened.identity.era);
         if let (Channel::Stream(channel), Some(filter), true) = (
             &opened.channel,
@@ -208,6 +218,7 @@ impl Connection {
             status: opened.status,
             channel: opened.channel,
             tasks: opened.tasks,
+            results,
             close: spec.timeouts.close,
         })))
     }
@@ -269,12 +280,13 @@ impl Connection {
             leaving: Leaving::Cancels,
             kind: CallKind::Plain,
         };
-        match &inner.channel {
+        let result = match &inner.channel {
             Channel::Stream(channel) => channel.exchange(&call).await,
             // An exchange over HTTP is a big future; callers over stdio need not carry it.
             Channel::Http(channel) => Box::pin(channel.exchange(&call)).await,
             Channel::Local(channel) => Box::pin(channel.exchange(&call)).await,
-        }
+        }?;
+        if result.len() <= FREE_BYTES { Ok(result) } else { Ok(inner.settled(result, request.method)) }
     }
 
     /// Asks a server of the modern era for notifications, for as long as it gives them. Dropping the future ends it.
@@ -343,6 +355,18 @@ impl Connection {
 }
 
 impl Inner {
+    /// A long result, counted for as long as callers hold it. What we keep ourselves, such as lists of tools, has bounds of its
+    /// own and is held by nobody else.
+    fn settled(&self, result: RawJson, method: &str) -> RawJson {
+        let is_kept = !matches!(method, method::CALL_TOOL | method::READ_RESOURCE | method::GET_PROMPT);
+        let text = match (&self.channel, is_kept) {
+            (_, true) => Bytes::copy_from_slice(result.as_bytes()),
+            (Channel::Local(_), false) => self.results.count(result.to_bytes(), None),
+            (Channel::Stream(_) | Channel::Http(_), false) => return result,
+        };
+        RawJson::parse(text).unwrap_or(result)
+    }
+
     /// Our own entries and those of the caller. The progress token is ours alone: it must be unique.
     fn all_meta<'a>(
         &'a self,

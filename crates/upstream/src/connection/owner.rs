@@ -18,6 +18,7 @@ use super::events::Reaction;
 use super::router::{Router, Waiting};
 use super::status::Status;
 use crate::error::CallError;
+use crate::results::{FREE_BYTES, PATIENCE, Reservation, needed};
 use crate::spec::UpstreamId;
 
 /// Requests that wait for the owner at most; more callers wait at the channel.
@@ -210,6 +211,8 @@ pub(super) async fn run<R, W, X>(
     let (reader, writer) = streams;
     let mut owner = Owner {
         splitter: LineSplitter::new(router.limit),
+        reserved: None,
+        starved: None,
         skipping: Skipping::No,
         out: BytesMut::with_capacity(8 * 1024),
         queued: 0,
@@ -265,6 +268,10 @@ enum Skipping {
 struct Owner {
     router: Router,
     splitter: LineSplitter,
+    /// Room for the message that is being read, if it is long.
+    reserved: Option<Reservation>,
+    /// What it needs and does not get, and until when there may become room.
+    starved: Option<(usize, Instant)>,
     skipping: Skipping,
     out: BytesMut,
     /// How many bytes were ever put into `out`, and how many of them were written.
@@ -301,6 +308,7 @@ impl Owner {
         let mut end: Option<(String, Instant)> = None;
         let (mut reading, mut writing, mut running) = (true, true, true);
         loop {
+            let (starved, reserved) = (self.starved, self.reserved.as_ref());
             let finish_at = end.as_ref().map(|(_, moment)| *moment);
             tokio::select! {
                 () = &mut stopped => return Ending::Stopped,
@@ -338,12 +346,16 @@ impl Owner {
                         });
                     }
                 },
-                result = reader.read_buf(self.splitter.buffer()), if reading => match result {
+                // Until results are taken, the server waits; but not so long that it seems to stand still.
+                () = room(reserved, starved), if starved.is_some() => self.reserve(),
+                () = sleep_until(starved.map_or_else(Instant::now, |(_, until)| until)), if starved.is_some() => self.give_up_line(),
+                result = reader.read_buf(self.splitter.buffer()), if reading && starved.is_none() => match result {
                     Ok(count) if count > 0 => {
                         if !self.take_lines() {
                             let limit = self.router.limit;
                             return Ending::Broken(format!("it sent a message of more than {limit} bytes without end"));
                         }
+                        self.reserve();
                         for reaction in std::mem::take(&mut self.reactions) {
                             match reaction {
                                 Reaction::Send(message) => self.answer(&message),
@@ -383,6 +395,31 @@ impl Owner {
                 }
             }
         }
+    }
+
+    /// Reserves room for a long message before it is read on.
+    fn reserve(&mut self) {
+        let held = if self.skipping == Skipping::No { self.splitter.held() } else { 0 };
+        let Some(bytes) = needed(held, self.router.limit) else {
+            (self.reserved, self.starved) = (None, None);
+            return;
+        };
+        let results = &self.router.events.results;
+        let has_room = self.reserved.get_or_insert_with(|| results.reservation()).try_grow(bytes);
+        self.starved = if has_room {
+            None
+        } else {
+            Some((bytes, self.starved.map_or_else(|| Instant::now() + PATIENCE, |(_, until)| until)))
+        };
+    }
+
+    /// There is no room for the message that is being read: it is skipped, and whose answer it is learns why.
+    fn give_up_line(&mut self) {
+        (self.reserved, self.starved) = (None, None);
+        let Some(Line::TooLongBegins { head }) = self.splitter.give_up() else { return };
+        let is_known = self.router.no_room_for(&head);
+        self.skipping = if is_known { Skipping::Known } else { Skipping::Unknown };
+        self.take_lines();
     }
 
     fn queue(&mut self, outgoing: Outgoing) {
@@ -444,7 +481,13 @@ impl Owner {
     fn take_lines(&mut self) -> bool {
         while let Some(line) = self.splitter.next_line() {
             match line {
-                Line::Whole(text) => self.router.accept(&text, &mut self.reactions),
+                Line::Whole(text) if text.len() <= FREE_BYTES => {
+                    self.router.accept(&text, &mut self.reactions)
+                }
+                Line::Whole(text) => {
+                    let text = self.router.events.results.count(text, self.reserved.take());
+                    self.router.accept(&text, &mut self.reactions);
+                }
                 Line::TooLongBegins { head } => {
                     self.skipping =
                         if self.router.too_long_begins(&head) { Skipping::Known } else { Skipping::Unknown };
@@ -467,6 +510,14 @@ impl Owner {
         }
         self.router.too_long_for_all();
         false
+    }
+}
+
+/// Waits until results give room back.
+async fn room(reserved: Option<&Reservation>, starved: Option<(usize, Instant)>) {
+    match (reserved, starved) {
+        (Some(reserved), Some((bytes, _))) => reserved.room_for(bytes).await,
+        _ => std::future::pending().await,
     }
 }
 

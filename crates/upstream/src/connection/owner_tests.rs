@@ -7,6 +7,7 @@ use super::*;
 use crate::connection::call::{AsksProgress, CallKind, Deadline};
 use crate::connection::events::EventSink;
 use crate::connection::refusals::Refusals;
+use crate::results::{ResultBudget, ServerResults};
 
 const LIMIT: usize = 10_000;
 
@@ -23,13 +24,18 @@ struct Peer {
 
 impl Peer {
     fn start() -> Self {
+        Self::within(LIMIT, &ResultBudget::default())
+    }
+
+    fn within(limit: usize, budget: &ResultBudget) -> Self {
         let upstream = UpstreamId::new("peer");
         let status = Arc::new(Status::new(1_000, None));
         let (events, _) = mpsc::channel(4);
         let (channel, inbox) = channel(&upstream, &status);
         let refusals = Refusals::new(upstream.clone(), Arc::default());
-        let events = Arc::new(EventSink::new(events, refusals));
-        let router = Router::new(upstream, LIMIT, events, Arc::clone(&status));
+        let results = ServerResults::new(budget.clone(), "peer");
+        let events = Arc::new(EventSink::new(events, refusals, results));
+        let router = Router::new(upstream, limit, events, Arc::clone(&status));
         let (ours, theirs) = duplex(4 * 1024);
         let (reader, writer) = split(theirs);
         let stop = CancellationToken::new();
@@ -97,6 +103,68 @@ fn plain_call<'a>(params: &'a [(&'a str, &'a [u8])]) -> Call<'a> {
 
 fn is_too_long(outcome: &Result<RawJson, CallError>) -> bool {
     matches!(outcome, Err(CallError::TooLong { limit: LIMIT, .. }))
+}
+
+#[tokio::test]
+async fn a_broken_answer_ends_its_call_at_once() {
+    let mut peer = Peer::start();
+    let (broken, other) = (peer.begin().await, peer.begin().await);
+    let mut line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{broken},\"result\":{{\"text\":\"").into_bytes();
+    line.extend_from_slice(b"\xff\xfe\"}}\n");
+    peer.writer.write_all(&line).await.expect("the stream is open");
+    let reason = |outcome| match outcome {
+        Err(CallError::Malformed { reason, .. }) => reason,
+        other => format!("{other:?}"),
+    };
+    assert_eq!(reason(peer.outcome().await), "it is not UTF-8");
+    // What a program prints ends no call, also if it is the only one.
+    peer.send(
+        "{\"level\": \"info\", \"result\": tru\n{\"jsonrpc\": \"2.0\", \"method\": \"x\", \"error\": tru\n",
+    )
+    .await;
+    peer.send("{\"jsonrpc\":\"2.0\",\"id\":999,\"result\":{]\n").await;
+    peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{other},\"result\":{{\"ok\":1}}}}\n")).await;
+    assert_eq!(peer.outcome().await.expect("the other one is well").as_str(), "{\"ok\":1}");
+    peer.begin().await;
+    peer.send("{\"jsonrpc\":\"2.0\",\"result\":{\"a\":1,]}\n").await;
+    assert_eq!(reason(peer.outcome().await), "it is not JSON", "only one can be meant");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_answer_without_room_is_dropped_and_others_go_on() {
+    let budget = ResultBudget::new(1_000_000);
+    let mut peer = Peer::within(1 << 20, &budget);
+    let long = |id: u64| {
+        let text = "x".repeat(200_000);
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"text\":\"{text}\"}}}}\n")
+    };
+    let short = |id: u64| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"ok\":1}}}}\n");
+    let first = peer.begin().await;
+    let other = peer.begin().await;
+    // Its buffer may become 262,144 bytes long, and twice that is more than half.
+    peer.send(&long(first)).await;
+    assert!(matches!(peer.outcome().await, Err(CallError::Overloaded { limit: 1_000_000, .. })));
+    peer.send(&short(other)).await;
+    assert_eq!(peer.outcome().await.expect("a short answer needs no room").as_str(), "{\"ok\":1}");
+    assert_eq!(budget.used(), 0);
+    let budget = ResultBudget::new(1_600_000);
+    let mut peer = Peer::within(1 << 20, &budget);
+    let first = peer.begin().await;
+    peer.send(&long(first)).await;
+    let held = peer.outcome().await.expect("there is room");
+    assert!(budget.used() > 400_000, "{}", budget.used());
+    let second = peer.begin().await;
+    let sent = async {
+        peer.send(&long(second)).await;
+        peer.outcome().await.map(|result| result.len())
+    };
+    // The second waits for the first, which is dropped while it waits.
+    let (outcome, ()) = tokio::join!(sent, async {
+        tokio::task::yield_now().await;
+        drop(held);
+    });
+    assert_eq!(outcome.expect("there is room again"), 200_011);
+    assert_eq!(budget.used(), 0, "all was given back");
 }
 
 #[tokio::test]

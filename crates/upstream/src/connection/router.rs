@@ -112,8 +112,38 @@ impl Router {
                         self.accept(&message, reactions);
                     }
                 }
-                None => self.status.note_noise(text),
+                None => self.malformed(text),
             },
+        }
+    }
+
+    /// Takes a line that is no message. One that was meant to be an answer ends its call at once: the server will not send
+    /// another.
+    fn malformed(&mut self, text: &Bytes) {
+        self.status.note_noise(text);
+        if is_no_response(text) || !looks_like_answer(text) {
+            return;
+        }
+        let (head, tail) = text.split_at(text.len().min(ENDS));
+        let tail = tail.get(tail.len().saturating_sub(ENDS)..).unwrap_or_default();
+        let id = match find_id(head, tail) {
+            Some(id) => Some(id).filter(|id| self.pending.contains_key(id)),
+            None => self.only_plain(),
+        };
+        if let Some(id) = id {
+            let reason =
+                if std::str::from_utf8(text).is_err() { "it is not UTF-8" } else { "it is not JSON" };
+            let (upstream, reason) = (self.upstream.clone(), reason.to_owned());
+            self.settle(id, Err(CallError::Malformed { upstream, reason, raw: None }));
+        }
+    }
+
+    /// The one call in flight, if it is the only one.
+    fn only_plain(&self) -> Option<u64> {
+        let mut plain = self.pending.iter().filter(|(_, entry)| entry.waiting.kind == CallKind::Plain);
+        match (plain.next(), plain.next()) {
+            (Some((id, _)), None) => Some(*id),
+            _ => None,
         }
     }
 
@@ -204,6 +234,22 @@ impl Router {
         }
     }
 
+    /// There is no room for a message. Tells whether it is clear whose it is.
+    pub(super) fn no_room_for(&mut self, head: &[u8]) -> bool {
+        if is_no_response(head) {
+            self.status.note_noise(head);
+            return true;
+        }
+        match find_id(head, b"") {
+            Some(id) if self.pending.contains_key(&id) => {
+                let limit = self.events.results.limit();
+                self.settle(id, Err(CallError::Overloaded { upstream: self.upstream.clone(), limit }));
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// An over-long message is over that was nobody's so far.
     pub(super) fn too_long_ends(&mut self, head: &[u8], tail: &[u8]) {
         match find_id(head, tail) {
@@ -229,6 +275,18 @@ impl Router {
     fn too_long(&self) -> CallError {
         CallError::TooLong { upstream: self.upstream.clone(), limit: self.limit }
     }
+}
+
+/// How much of a broken line is looked at on each end, to find its id.
+const ENDS: usize = 4 * 1024;
+
+/// Whether a broken line was meant to be an answer: programs print much, but not this.
+fn looks_like_answer(text: &[u8]) -> bool {
+    let head = text.get(..text.len().min(ENDS)).unwrap_or_default();
+    let has = |word: &[u8]| head.windows(word.len()).any(|window| window == word);
+    head.trim_ascii_start().first() == Some(&b'{')
+        && has(b"\"jsonrpc\"")
+        && (has(b"\"result\"") || has(b"\"error\""))
 }
 
 /// Whether the beginning of a message shows that it is a request or a notification.

@@ -21,6 +21,7 @@ use super::status::Status;
 use super::tasks::Tasks;
 use super::{Channel, Opened};
 use crate::error::{CallError, ConnectError};
+use crate::results::{Reservation, ServerResults, needed};
 use crate::spec::UpstreamSpec;
 
 /// Messages on their way up at a time, and as many answers to the server. Further messages wait; a server that asks
@@ -42,7 +43,9 @@ pub(super) async fn open(
         Ok(response) => response,
         Err(SendError::NotSent(reason) | SendError::Unclear(reason)) => return Err(client.error(reason)),
     };
-    let mut stream = EventStream { response, parser: SseParser::new(client.limit) };
+    let results = events.results.clone();
+    let parser = SseParser::new(client.limit);
+    let mut stream = EventStream { response, parser, results, reserved: None };
     if !stream.response.status().is_success() {
         let body = timeout_at(until, client.error_body(&mut stream.response)).await.map_err(late)?;
         return Err(client.error(client.explain_status(stream.response.status(), &body)));
@@ -63,8 +66,13 @@ pub(super) async fn open(
     Ok(Opened { transport: "sse", identity, status, channel: Channel::Stream(Arc::new(channel)), tasks })
 }
 
+/// Why a stream of events is given up for which there is no room.
+const NO_ROOM: &str = "there is no room for its event beside the results of others (`limits.resultBytes`)";
+
 /// Why the stream cannot be read on.
 enum StreamEnd {
+    /// There is no room for an event beside other results.
+    NoRoom,
     TooLong(String),
     Broken(String),
 }
@@ -72,16 +80,29 @@ enum StreamEnd {
 struct EventStream {
     response: Response,
     parser: SseParser,
+    results: ServerResults,
+    /// Room for the event that is being read, if it is long.
+    reserved: Option<Reservation>,
 }
 
 impl EventStream {
     /// The next event. Cancel-safe: what was read stays in the parser.
     async fn next(&mut self, client: &HttpClient) -> Result<SseEvent, StreamEnd> {
         loop {
-            if let Some(event) =
+            if let Some(mut event) =
                 self.parser.next_event().map_err(|error| StreamEnd::TooLong(error.to_string()))?
             {
+                event.data = self.results.count(event.data, self.reserved.take());
                 return Ok(event);
+            }
+            match needed(self.parser.held(), client.limit) {
+                None => self.reserved = None,
+                Some(bytes) => {
+                    let reservation = self.reserved.get_or_insert_with(|| self.results.reservation());
+                    if !reservation.grow(bytes).await {
+                        return Err(StreamEnd::NoRoom);
+                    }
+                }
             }
             match client.chunk(&mut self.response).await.map_err(StreamEnd::Broken)? {
                 Some(piece) => self.parser.push(&piece),
@@ -97,6 +118,7 @@ async fn endpoint(client: &HttpClient, stream: &mut EventStream) -> Result<Url, 
         let event = match stream.next(client).await {
             Ok(event) => event,
             Err(StreamEnd::TooLong(reason) | StreamEnd::Broken(reason)) => return Err(client.error(reason)),
+            Err(StreamEnd::NoRoom) => return Err(client.error(NO_ROOM)),
         };
         if event.event != "endpoint" {
             continue;
@@ -202,6 +224,7 @@ impl Carrier {
                         router.too_long_for_all();
                         return reason;
                     }
+                    Err(StreamEnd::NoRoom) => return NO_ROOM.to_owned(),
                     Err(StreamEnd::Broken(reason)) => return reason,
                 },
                 Some(message) = answers.next(), if !answers.is_empty() && replies.len() < ON_THEIR_WAY => {

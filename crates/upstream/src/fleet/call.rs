@@ -172,6 +172,7 @@ impl Fleet {
             | CallError::Unlisted { .. }
             | CallError::Busy { .. }
             | CallError::TooLong { .. }
+            | CallError::Overloaded { .. }
             | CallError::Malformed { .. }
             | CallError::Refused { .. } => false,
         };

@@ -33,6 +33,7 @@ use tokio_util::task::TaskTracker;
 use crate::builtin::registry::Registry;
 use crate::catalogue::{Catalogue, CatalogueRules, Standing, UpstreamTools};
 use crate::error::CallError;
+use crate::results::ResultBudget;
 use crate::spec::{ConnectMode, Endpoint, UpstreamId, UpstreamSpec};
 
 pub use accepted::AcceptError;
@@ -61,6 +62,8 @@ pub struct FleetOptions {
     pub memory: Option<PathBuf>,
     /// Tools that are not an upstream's. They are offered as those of one more upstream, as soon as there are any.
     pub registry: Registry,
+    /// What results may take that are held for callers.
+    pub results: ResultBudget,
 }
 
 impl Default for FleetOptions {
@@ -75,6 +78,7 @@ impl Default for FleetOptions {
             catalogue: CatalogueRules::default(),
             memory: None,
             registry: Registry::new(),
+            results: ResultBudget::default(),
         }
     }
 }
@@ -195,6 +199,11 @@ impl Fleet {
     fn apply_locked(&self, mut specs: Vec<UpstreamSpec>) {
         specs.extend(registry::missing(&self.shared.options.registry, &specs));
         self.shared.apply_locked(specs);
+    }
+
+    /// What results may take that are held for callers.
+    pub fn results(&self) -> &ResultBudget {
+        &self.shared.options.results
     }
 
     /// The tools that are not an upstream's.

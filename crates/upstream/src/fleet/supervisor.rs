@@ -107,6 +107,7 @@ impl Supervisor {
             events,
             registry: self.shared.options.registry.clone(),
             refused: Arc::clone(&self.upstream.refused),
+            results: self.shared.options.results.clone(),
         };
         let waited = spec.timeouts.connect;
         match tokio::time::timeout(waited, Connection::open(spec, options)).await {

@@ -134,7 +134,10 @@ async fn request_of(
         Ok(running) => running,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, Some(&request.id), error),
     };
+    // The call goes on if the caller leaves, and it counts as long.
+    let (_attached, detached) = gateway.metrics().detached();
     gateway.mcp().tasks.spawn(async move {
+        let _counted = detached;
         let id = request.id.clone();
         match answer(&owned, &asked, context, request, Sink::Stream(Arc::clone(&sink)), running).await {
             Some(outcome) => sink.finish(message(&id, &outcome)),
@@ -171,7 +174,11 @@ async fn plain_request_of(
         Err(error) => return refusal(StatusCode::BAD_REQUEST, Some(&request.id), error),
     };
     let (owned, id, sink) = (gateway.clone(), request.id.clone(), session.sink.clone());
-    let work = async move { answer(&owned, &session, context, request, sink, running).await };
+    let (_attached, detached) = gateway.metrics().detached();
+    let work = async move {
+        let _counted = detached;
+        answer(&owned, &session, context, request, sink, running).await
+    };
     match gateway.mcp().tasks.spawn(work).await {
         Ok(Some(outcome)) => json_response(StatusCode::OK, message(&id, &outcome)),
         Ok(None) | Err(_) => StatusCode::ACCEPTED.into_response(),
@@ -198,6 +205,11 @@ pub(in crate::mcp) async fn post_batch(
     let work = match batch.answer(gateway, &session, context) {
         Ok(work) => work,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, None, error),
+    };
+    let (_attached, detached) = gateway.metrics().detached();
+    let work = async move {
+        let _counted = detached;
+        work.await
     };
     match gateway.mcp().tasks.spawn(work).await {
         Ok(Some(answers)) => json_response(StatusCode::OK, answers),
@@ -243,7 +255,11 @@ pub(in crate::mcp) fn get(
         return refusal(StatusCode::BAD_REQUEST, None, error);
     };
     let stopping = gateway.mcp().stopping.clone();
-    let attending = session.attend();
+    let Some(attending) = session.attend() else {
+        let error =
+            RpcError::new(BAD_REQUEST, "too many streams of this session are open; close one of them");
+        return refusal(StatusCode::TOO_MANY_REQUESTS, None, error);
+    };
     let events = rest(stream.reader(after)).take_until(async move { stopping.cancelled().await });
     let events = events.inspect(move |_| {
         let _in_use = &attending;

@@ -131,7 +131,14 @@ pub(in crate::mcp) async fn answer(
     sink: Sink,
     running: Running,
 ) -> Option<Result<RawJson, RpcError>> {
-    running.token.run_until_cancelled(answered(gateway, session, context, &request, sink)).await
+    let answered =
+        running.token.run_until_cancelled(answered(gateway, session, context, &request, sink)).await;
+    if answered.is_none() && session.over.is_cancelled() {
+        let message =
+            "the session ended before the answer: it was closed, or made room for another of the same caller";
+        return Some(Err(RpcError::new(code::INTERNAL_ERROR, message)));
+    }
+    answered
 }
 
 async fn answered(

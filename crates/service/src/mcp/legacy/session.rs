@@ -22,10 +22,13 @@ const STREAM_LIFE: Duration = Duration::from_mins(1);
 
 /// Bytes that the streams of one session keep for callers who come back, and those of all sessions.
 const SESSION_BYTES: usize = 16 << 20;
-const ALL_BYTES: usize = 256 << 20;
+const ALL_BYTES: usize = 64 << 20;
 
 /// Resources that one session may listen to.
 const RESOURCES: usize = 1_000;
+
+/// Streams of one session on which somebody listens.
+const LISTENERS: usize = 32;
 
 /// Requests of one session at work.
 const AT_WORK: usize = 1_024;
@@ -190,9 +193,11 @@ impl Session {
     }
 
     /// Notes somebody who hears what was not asked for, until the guard is dropped.
-    pub(in crate::mcp) fn attend(self: &Arc<Self>) -> Attending {
-        self.listeners.fetch_add(1, Ordering::AcqRel);
-        Attending { session: Arc::clone(self) }
+    /// `None` where too many listen already.
+    pub(in crate::mcp) fn attend(self: &Arc<Self>) -> Option<Attending> {
+        let before = self.listeners.fetch_add(1, Ordering::AcqRel);
+        let attending = Attending { session: Arc::clone(self) };
+        (before < LISTENERS).then_some(attending)
     }
 
     fn is_attended(&self) -> bool {
@@ -234,17 +239,76 @@ impl Drop for Running {
 #[derive(Debug)]
 pub(in crate::mcp) struct Sessions {
     most: usize,
+    /// Sessions of one caller; without keys all callers are one, who may have them all.
+    share: usize,
     idle: Duration,
     began: Instant,
-    present: Mutex<HashMap<Arc<str>, Arc<Session>>>,
+    present: Mutex<Present>,
     /// What the streams of all sessions keep together.
     budget: Arc<Budget>,
 }
 
+/// The sessions at one moment.
+#[derive(Debug, Default)]
+struct Present {
+    by_id: HashMap<Arc<str>, Arc<Session>>,
+    /// How many each caller has.
+    held: HashMap<Option<Arc<str>>, usize>,
+}
+
+impl Present {
+    fn insert(&mut self, session: &Arc<Session>) {
+        *self.held.entry(session.caller.clone()).or_default() += 1;
+        self.by_id.insert(Arc::clone(&session.id), Arc::clone(session));
+    }
+
+    fn remove(&mut self, id: &str) -> Option<Arc<Session>> {
+        let session = self.by_id.remove(id)?;
+        self.release(&session);
+        Some(session)
+    }
+
+    fn release(&mut self, session: &Session) {
+        if let Some(count) = self.held.get_mut(&session.caller) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.held.remove(&session.caller);
+            }
+        }
+    }
+
+    /// Takes out the session of a caller that was unused for longest.
+    fn evict(&mut self, caller: Option<&str>) -> Option<Arc<Session>> {
+        let own = self.by_id.values().filter(|session| session.caller.as_deref() == caller);
+        let oldest = own.min_by_key(|session| (session.is_attended(), session.used.load(Ordering::Relaxed)));
+        let id = oldest.map(|session| Arc::clone(&session.id))?;
+        self.remove(&id)
+    }
+
+    /// Makes room for one more session of a caller: by one of its own, where it has any. A caller without one takes the place
+    /// of the caller with the most.
+    fn make_room(
+        &mut self,
+        caller: Option<&Arc<str>>,
+        (most, share): (usize, usize),
+    ) -> Option<Arc<Session>> {
+        let own = self.held.get(&caller.cloned()).copied().unwrap_or_default();
+        let share = if caller.is_some() { share } else { most };
+        if own >= share || (own > 0 && self.by_id.len() >= most) {
+            return self.evict(caller.map(|caller| &**caller));
+        }
+        if self.by_id.len() < most {
+            return None;
+        }
+        let largest = self.held.iter().max_by_key(|(_, count)| **count).map(|(caller, _)| caller.clone())?;
+        self.evict(largest.as_deref())
+    }
+}
+
 impl Sessions {
-    pub(in crate::mcp) fn new(most: usize, idle: Duration) -> Self {
+    pub(in crate::mcp) fn new(most: usize, share: usize, idle: Duration) -> Self {
         let budget = Arc::new(Budget::new(ALL_BYTES, None));
-        Self { most, idle, began: Instant::now(), present: Mutex::default(), budget }
+        Self { most, share, idle, began: Instant::now(), present: Mutex::default(), budget }
     }
 
     /// A new session; nothing where the system gives no random numbers.
@@ -260,7 +324,7 @@ impl Sessions {
         let stream = || Sink::Stream(Arc::new(Stream::new(0).within(&budget)));
         let sink = sink.unwrap_or_else(stream);
         let session = Arc::new(Session {
-            id: Arc::clone(&id),
+            id,
             caller,
             face,
             shaken: shaken.map_or_else(OnceLock::new, OnceLock::from),
@@ -273,16 +337,8 @@ impl Sessions {
             budget,
         });
         let mut present = self.lock();
-        let crowded_out = if present.len() >= self.most {
-            let oldest = present
-                .values()
-                .min_by_key(|session| (session.is_attended(), session.used.load(Ordering::Relaxed)));
-            let oldest = oldest.map(|session| Arc::clone(&session.id));
-            oldest.and_then(|id| present.remove(&id))
-        } else {
-            None
-        };
-        present.insert(id, Arc::clone(&session));
+        let crowded_out = present.make_room(session.caller.as_ref(), (self.most, self.share));
+        present.insert(&session);
         drop(present);
         // Its calls and subscriptions end outside the lock.
         if let Some(crowded_out) = crowded_out {
@@ -293,7 +349,7 @@ impl Sessions {
 
     /// The session of this name, if it is this caller's.
     pub(in crate::mcp) fn get(&self, id: &str, caller: Option<&Owner>) -> Option<Arc<Session>> {
-        let session = self.lock().get(id).cloned()?;
+        let session = self.lock().by_id.get(id).cloned()?;
         if session.caller.as_ref() != caller {
             return None;
         }
@@ -315,7 +371,7 @@ impl Sessions {
         let now = self.now();
         let oldest = now.saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         let mut over = Vec::new();
-        self.lock().retain(|_, session| {
+        self.lock().by_id.retain(|_, session| {
             // Looked at first, because it forgets streams as well.
             let is_busy = session.is_busy();
             if is_busy || session.is_attended() {
@@ -328,24 +384,25 @@ impl Sessions {
             is_used
         });
         for session in over {
+            self.lock().release(&session);
             session.end();
         }
     }
 
     /// All sessions at this moment.
     pub(in crate::mcp) fn all(&self) -> Vec<Arc<Session>> {
-        self.lock().values().cloned().collect()
+        self.lock().by_id.values().cloned().collect()
     }
 
     pub(in crate::mcp) fn named(&self, id: &str) -> Option<Arc<Session>> {
-        self.lock().get(id).cloned()
+        self.lock().by_id.get(id).cloned()
     }
 
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Arc<str>, Arc<Session>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Present> {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -366,9 +423,8 @@ impl Session {
             token.cancel();
         }
         let resources = std::mem::take(&mut state.resources);
-        for stream in state.streams.drain(..) {
-            stream.end();
-        }
+        // Requests that run end their streams themselves, with an answer that says why.
+        state.streams.clear();
         drop(state);
         drop(resources);
         if let Sink::Stream(stream) = &self.sink {
@@ -387,7 +443,7 @@ mod tests {
 
     #[test]
     fn a_session_is_its_callers_alone() {
-        let sessions = Sessions::new(10, Duration::from_mins(1));
+        let sessions = Sessions::new(10, 10, Duration::from_mins(1));
         let ann = open(&sessions, Some("ann"));
         let owner = Owner::caller("ann");
         assert!(sessions.get(&ann.id, Some(&owner)).is_some());
@@ -400,7 +456,7 @@ mod tests {
 
     #[test]
     fn sessions_are_bounded_in_number_and_life() {
-        let sessions = Sessions::new(2, Duration::ZERO);
+        let sessions = Sessions::new(2, 2, Duration::ZERO);
         let first = open(&sessions, None);
         let second = open(&sessions, None);
         second.used.store(u64::MAX, Ordering::Relaxed);
@@ -410,7 +466,7 @@ mod tests {
         assert!(sessions.named(&first.id).is_none(), "the oldest made room");
         assert!(running.token.is_cancelled(), "and its calls ended");
         assert!(sessions.named(&second.id).is_some() && sessions.named(&third.id).is_some());
-        let listening = second.attend();
+        let listening = second.attend().unwrap();
         for session in [&second, &third] {
             session.used.store(0, Ordering::Relaxed);
         }
@@ -426,8 +482,36 @@ mod tests {
     }
 
     #[test]
+    fn a_caller_with_too_many_sessions_loses_its_own_oldest() {
+        let sessions = Sessions::new(6, 2, Duration::from_mins(1));
+        let ann = open(&sessions, Some("ann"));
+        let bobs: Vec<_> = (0..10).map(|_| open(&sessions, Some("bob"))).collect();
+        assert!(sessions.named(&ann.id).is_some(), "she is not to blame");
+        let left = bobs.iter().filter(|session| sessions.named(&session.id).is_some()).count();
+        assert_eq!((left, sessions.all().len()), (2, 3));
+        let others: Vec<_> = ["c", "d", "e"].map(|name| open(&sessions, Some(name))).into();
+        assert_eq!(sessions.all().len(), 6);
+        let last = open(&sessions, Some("f"));
+        let left = bobs.iter().filter(|session| sessions.named(&session.id).is_some()).count();
+        assert_eq!((left, sessions.all().len()), (1, 6), "whoever has the most makes room");
+        for session in [ann, last].iter().chain(&others) {
+            assert!(sessions.named(&session.id).is_some());
+        }
+    }
+
+    #[test]
+    fn listeners_of_a_session_are_bounded() {
+        let sessions = Sessions::new(2, 2, Duration::from_mins(1));
+        let session = open(&sessions, None);
+        let all: Vec<_> = (0..LISTENERS).map(|_| session.attend().unwrap()).collect();
+        assert!(session.attend().is_none());
+        drop(all);
+        assert!(session.attend().is_some(), "refusals take no place");
+    }
+
+    #[test]
     fn two_requests_at_once_need_two_ids() {
-        let sessions = Sessions::new(2, Duration::from_mins(1));
+        let sessions = Sessions::new(2, 2, Duration::from_mins(1));
         let session = open(&sessions, None);
         let id = RawJson::of(&7).unwrap();
         let first = session.running(&id).unwrap();
@@ -444,7 +528,7 @@ mod tests {
 
     #[test]
     fn what_streams_keep_is_bounded_for_a_session_and_for_all() {
-        let sessions = Sessions::new(100, Duration::from_mins(1));
+        let sessions = Sessions::new(100, 100, Duration::from_mins(1));
         let session = open(&sessions, None);
         let big = || bytes::Bytes::from(vec![b'x'; 3 << 20]);
         for _ in 0..20 {
@@ -476,9 +560,9 @@ mod tests {
 
     #[test]
     fn streams_that_ended_are_forgotten_while_somebody_listens() {
-        let sessions = Sessions::new(2, Duration::from_mins(1));
+        let sessions = Sessions::new(2, 2, Duration::from_mins(1));
         let session = open(&sessions, None);
-        let _listening = session.attend();
+        let _listening = session.attend().unwrap();
         let stream = session.new_stream();
         session.keep(&stream);
         stream.end_at(Instant::now().checked_sub(STREAM_LIFE * 2).unwrap());

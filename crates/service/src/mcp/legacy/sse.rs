@@ -58,7 +58,7 @@ pub(in crate::mcp) fn events(
 struct Open {
     gateway: Gateway,
     session: Arc<Session>,
-    _attending: Attending,
+    _attending: Option<Attending>,
 }
 
 impl Drop for Open {
@@ -97,7 +97,9 @@ pub(in crate::mcp) fn api(
             Ok(work) => work,
             Err(error) => return refusal(StatusCode::BAD_REQUEST, None, error),
         };
+        let (_attached, detached) = gateway.metrics().detached();
         gateway.mcp().tasks.spawn(async move {
+            let _counted = detached;
             if let Some(answers) = work.await {
                 let _ = channel.send(answers).await;
             }
@@ -108,6 +110,11 @@ pub(in crate::mcp) fn api(
         Ok(incoming) => incoming,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, id_of(&error), unreadable(&error)),
     };
-    gateway.mcp().tasks.spawn(take(gateway, &session, context, incoming, &channel));
+    let work = take(gateway, &session, context, incoming, &channel);
+    let (_attached, detached) = gateway.metrics().detached();
+    gateway.mcp().tasks.spawn(async move {
+        let _counted = detached;
+        work.await;
+    });
     StatusCode::ACCEPTED.into_response()
 }

@@ -72,21 +72,46 @@ pub(super) fn search_and_replace(job: &Job<'_>, arguments: Arguments<'_>) -> Ans
         job.check()?;
         operations.push(Replacement::read(operation).map_err(|why| of_operation(&path, index, &why))?);
     }
-    let _one_at_a_time = job.writing();
-    let (text, before) = read_whole(job, &path)?;
-    let mut now = FileText::of(&text);
-    let mut replaced = 0;
     let mut budget = replaced_bytes(job.spec.max_file_bytes);
+    // Expressions take long to match, so nobody waits for that either: only what is still the same text is replaced.
+    for _ in 0..ATTEMPTS {
+        let (text, _) = read_whole(job, &path)?;
+        let (changed, replaced) = replaced_in(job, &path, &operations, &text, &mut budget)?;
+        let _one_at_a_time = job.writing();
+        let (now, before) = read_whole(job, &path)?;
+        if now != text {
+            continue;
+        }
+        if changed != text {
+            save(job, &path, &changed, Some(&before))?;
+        }
+        return Ok(format!("Replaced in {}: {replaced} places", path.as_str()));
+    }
+    Err(format!(
+        "path {}: others change it all the time; nothing was changed, try again",
+        shown(path.as_str())
+    ))
+}
+
+/// How often a replacement begins anew because the file has changed meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// The text after all operations, and how often something was replaced.
+fn replaced_in(
+    job: &Job<'_>,
+    path: &RelativePath,
+    operations: &[Replacement],
+    text: &str,
+    budget: &mut usize,
+) -> Result<(String, usize), String> {
+    let mut now = FileText::of(text);
+    let mut replaced = 0;
     for (index, operation) in operations.iter().enumerate() {
         job.check()?;
-        let fault = |why: String| of_operation(&path, index, &why);
-        replaced += operation.apply(job, &mut now, &mut budget).map_err(fault)?;
+        let fault = |why: String| of_operation(path, index, &why);
+        replaced += operation.apply(job, &mut now, budget).map_err(fault)?;
     }
-    let changed = now.to_text();
-    if changed != text {
-        save(job, &path, &changed, Some(&before))?;
-    }
-    Ok(format!("Replaced in {}: {replaced} places", path.as_str()))
+    Ok((now.to_text(), replaced))
 }
 
 struct Replacement {

@@ -12,6 +12,7 @@ use http::{Method, StatusCode};
 use reqwest::{Response, Url, redirect};
 
 use crate::error::ConnectError;
+use crate::results::{ServerResults, needed};
 
 /// How long to wait for a connection to be made.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
@@ -47,6 +48,8 @@ pub(in crate::connection) enum SendError {
 #[derive(Clone, Debug)]
 pub(in crate::connection) enum BodyError {
     TooLong,
+    /// There is no room for it beside other results.
+    NoRoom,
     Broken(String),
 }
 
@@ -164,19 +167,34 @@ impl HttpClient {
     }
 
     /// A whole body within the bound.
-    pub(in crate::connection) async fn body(&self, response: &mut Response) -> Result<Bytes, BodyError> {
-        self.body_within(response, self.limit).await
+    pub(in crate::connection) async fn body(
+        &self,
+        response: &mut Response,
+        results: &ServerResults,
+    ) -> Result<Bytes, BodyError> {
+        self.body_within(response, self.limit, results).await
     }
 
-    async fn body_within(&self, response: &mut Response, limit: usize) -> Result<Bytes, BodyError> {
+    async fn body_within(
+        &self,
+        response: &mut Response,
+        limit: usize,
+        results: &ServerResults,
+    ) -> Result<Bytes, BodyError> {
         if response.content_length().is_some_and(|length| length > limit as u64) {
             return Err(BodyError::TooLong);
         }
         let mut first = Bytes::new();
         let mut whole = BytesMut::new();
+        let mut reserved = None;
         while let Some(piece) = self.chunk(response).await.map_err(BodyError::Broken)? {
             if first.len() + whole.len() + piece.len() > limit {
                 return Err(BodyError::TooLong);
+            }
+            if let Some(bytes) = needed(first.len() + whole.len() + piece.len(), limit)
+                && !reserved.get_or_insert_with(|| results.reservation()).grow(bytes).await
+            {
+                return Err(BodyError::NoRoom);
             }
             // Most bodies come in one piece, which is then kept as it is.
             if first.is_empty() && whole.is_empty() {
@@ -188,12 +206,20 @@ impl HttpClient {
             }
             whole.extend_from_slice(&piece);
         }
-        Ok(if whole.is_empty() { first } else { whole.freeze() })
+        Ok(results.count(if whole.is_empty() { first } else { whole.freeze() }, reserved))
     }
 
     /// The body of an error, as far as it is of any use.
     pub(in crate::connection) async fn error_body(&self, response: &mut Response) -> Bytes {
-        self.body_within(response, ERROR_BODY.min(self.limit)).await.unwrap_or_default()
+        let mut body = BytesMut::new();
+        let limit = ERROR_BODY.min(self.limit);
+        while let Ok(Some(piece)) = self.chunk(response).await {
+            if body.len() + piece.len() > limit {
+                return Bytes::new();
+            }
+            body.extend_from_slice(&piece);
+        }
+        body.freeze()
     }
 
     /// What a status means, for people.

@@ -31,6 +31,7 @@ use super::events::EventSink;
 use super::owner::{CALLER_LEFT, TIMED_OUT, cancelled};
 use super::status::Status;
 use crate::error::CallError;
+use crate::results::needed;
 use crate::spec::{HttpMode, UpstreamId};
 
 /// After so many requests in a row that could not be sent, the connection counts as ended and is opened anew.
@@ -94,6 +95,7 @@ enum Trouble {
         raw: Option<RawJson>,
     },
     TooLong,
+    NoRoom,
     Timeout(Duration),
 }
 
@@ -160,6 +162,7 @@ impl Http {
             }
             Trouble::NotMcp { reason, raw } => CallError::Malformed { upstream, reason, raw },
             Trouble::TooLong => CallError::TooLong { upstream, limit: self.client.limit },
+            Trouble::NoRoom => CallError::Overloaded { upstream, limit: self.events.results.limit() },
             Trouble::Timeout(waited) => CallError::Timeout { upstream, waited },
             Trouble::Status { status, reason } => match status.as_u16() {
                 // Whoever answers so has not looked into the message.
@@ -214,7 +217,7 @@ impl Http {
         }
         let outcome = self.answer_of(session, id, headers, body, call).await;
         watch.leave = match (&outcome, watch.leave) {
-            (Err(Trouble::Timeout(_) | Trouble::TooLong), Some(_)) => Some(TIMED_OUT),
+            (Err(Trouble::Timeout(_) | Trouble::TooLong | Trouble::NoRoom), Some(_)) => Some(TIMED_OUT),
             _ => None,
         };
         outcome
@@ -252,10 +255,14 @@ impl Http {
         let outcome = match client::kind(&response) {
             Kind::Events => self.streamed_answer(session, id, response, call).await?,
             Kind::Json | Kind::Other => {
-                let body = deadline.wait(self.client.body(&mut response)).await.map_err(Trouble::Timeout)?;
+                let body = {
+                    let reading = self.client.body(&mut response, &self.events.results);
+                    deadline.wait(reading).await.map_err(Trouble::Timeout)?
+                };
                 match body {
                     Ok(body) => read_answer(id, &body)?,
                     Err(BodyError::TooLong) => return Err(Trouble::TooLong),
+                    Err(BodyError::NoRoom) => return Err(Trouble::NoRoom),
                     Err(BodyError::Broken(reason)) => return Err(Trouble::Unclear(reason)),
                 }
             }
@@ -296,6 +303,7 @@ impl Http {
         let mut parser = SseParser::new(self.client.limit);
         let mut fruitless = 0;
         let mut last_id = None;
+        let mut reserved = None;
         loop {
             let piece = deadline.wait(self.client.chunk(&mut response)).await.map_err(Trouble::Timeout)?;
             let broken = match piece {
@@ -312,10 +320,21 @@ impl Http {
             };
             while let Some(event) = parser.next_event().map_err(|_| Trouble::TooLong)? {
                 fruitless = 0;
-                if event.event == "message"
-                    && let Some(outcome) = self.own_message(id, &event.data, call)
-                {
+                if event.event != "message" {
+                    continue;
+                }
+                let text = self.events.results.count(event.data, reserved.take());
+                if let Some(outcome) = self.own_message(id, &text, call) {
                     return Ok(outcome);
+                }
+            }
+            match needed(parser.held(), self.client.limit) {
+                None => reserved = None,
+                Some(bytes) => {
+                    let reservation = reserved.get_or_insert_with(|| self.events.results.reservation());
+                    if !deadline.wait(reservation.grow(bytes)).await.map_err(Trouble::Timeout)? {
+                        return Err(Trouble::NoRoom);
+                    }
                 }
             }
             let Some(reason) = broken else { continue };

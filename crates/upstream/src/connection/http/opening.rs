@@ -185,9 +185,13 @@ async fn discover(http: &Http, who: &Introduction, until: Instant) -> Result<Dis
         Err(Trouble::Status { status, reason }) => Ok(Discovered::Status { status, reason }),
         Err(Trouble::NotSent(reason)) => Err(http.client.error(reason)),
         // Legacy servers answer all kinds of things.
-        Err(Trouble::Unclear(_) | Trouble::NotMcp { .. } | Trouble::TooLong | Trouble::SessionGone) => {
-            Ok(Discovered::Outcome(Err(RpcError::new(0, "no answer to `server/discover`"))))
-        }
+        Err(
+            Trouble::Unclear(_)
+            | Trouble::NotMcp { .. }
+            | Trouble::TooLong
+            | Trouble::NoRoom
+            | Trouble::SessionGone,
+        ) => Ok(Discovered::Outcome(Err(RpcError::new(0, "no answer to `server/discover`")))),
     }
 }
 
@@ -206,7 +210,7 @@ pub(super) async fn initialize(
         Err(Trouble::Status { status, reason }) => return Ok(Reply::Status { status, reason }),
         Err(Trouble::NotSent(reason) | Trouble::Unclear(reason)) => return Err(http.client.error(reason)),
         Err(Trouble::NotMcp { reason, .. }) => return Err(ConnectError::NotMcp { reason }),
-        Err(Trouble::TooLong) => {
+        Err(Trouble::TooLong | Trouble::NoRoom) => {
             return Err(ConnectError::NotMcp { reason: "the answer is too long".to_owned() });
         }
         Err(Trouble::SessionGone) => return Err(http.client.error("it refuses a session")),

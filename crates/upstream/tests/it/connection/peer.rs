@@ -84,6 +84,7 @@ pub(crate) fn options() -> (ConnectOptions, mpsc::Receiver<ServerEvent>) {
             events,
             registry: gateway_upstream::Registry::new(),
             refused: std::sync::Arc::default(),
+            results: gateway_upstream::ResultBudget::default(),
         },
         receiver,
     )

@@ -242,14 +242,14 @@ async fn replacements_are_bounded_in_number_and_work() {
     let times = |count: usize| json!(vec![json!({"search": "a", "replace": "a"}); count]);
     refuse(replace, "a\n", times(101), "must have 1 to 100 entries, not 101").await;
     check(replace, "a\n", times(100), "a\n").await;
-    // A file of the longest length is read 64 times, and no more.
+    // A file of the longest length is read 16 times, and no more.
     let bench = Bench::with(Resolves::Kernel, |spec| spec.max_file_bytes = 1_000);
     bench.put("f.txt", "a".repeat(1_000));
     let call = async |count| bench.call(replace, json!({"path": "f.txt", "operations": times(count)})).await;
-    assert_eq!(call(64).await.unwrap(), "Replaced in f.txt: 64000 places");
-    let refused = call(65).await.unwrap_err();
+    assert_eq!(call(16).await.unwrap(), "Replaced in f.txt: 16000 places");
+    let refused = call(17).await.unwrap_err();
     assert!(
-        refused.contains("operation 65: there are too many operations for a file of this size"),
+        refused.contains("operation 17: there are too many operations for a file of this size"),
         "{refused}"
     );
 }

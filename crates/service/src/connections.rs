@@ -1,0 +1,275 @@
+//! Connections of callers: how many there are, which of them makes room, and how long one may read nothing.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::CancellationToken;
+
+/// Nobody has shown on it that it may use the gateway.
+const SILENT: u8 = 0;
+/// A request is being answered that has not shown it.
+const ASKING: u8 = 1;
+/// The answer to such a request is given; once it is read on, the connection is silent again.
+const ANSWERED: u8 = 2;
+/// Somebody has shown a key, or where no keys are configured, has sent a request.
+const KNOWN: u8 = 3;
+
+/// All connections.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    room: Arc<Semaphore>,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    /// In the order in which they came.
+    links: BTreeMap<u64, Arc<Link>>,
+}
+
+/// What is known about one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Link {
+    state: AtomicU8,
+    /// Cancelled when the connection has to make room.
+    evicted: CancellationToken,
+}
+
+impl Link {
+    /// A request begins.
+    pub(crate) fn begin(&self) {
+        if self.state.load(Ordering::Relaxed) != KNOWN {
+            self.state.store(ASKING, Ordering::Relaxed);
+        }
+    }
+
+    /// The caller may use the gateway.
+    pub(crate) fn know(&self) {
+        self.state.store(KNOWN, Ordering::Relaxed);
+    }
+
+    /// The answer to a request is given.
+    pub(crate) fn end(&self) {
+        self.change(ASKING, ANSWERED);
+    }
+
+    /// Waits until the connection has to make room.
+    pub(crate) async fn evicted(&self) {
+        self.evicted.cancelled().await;
+    }
+
+    /// More of the caller is waited for.
+    fn waits(&self) {
+        self.change(ANSWERED, SILENT);
+    }
+
+    fn change(&self, from: u8, to: u8) {
+        if self.state.load(Ordering::Relaxed) == from {
+            self.state.store(to, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Connections {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { room: Arc::new(Semaphore::new(most)), open: Mutex::default() })
+    }
+
+    /// Waits for room for one more. Where there is none, the oldest connection that is silent makes room.
+    pub(crate) async fn room(self: &Arc<Self>) -> Option<Room> {
+        let permit = match Arc::clone(&self.room).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                self.evict_silent();
+                Arc::clone(&self.room).acquire_owned().await.ok()?
+            }
+        };
+        Some(Room { connections: Arc::clone(self), permit })
+    }
+
+    /// Closes the oldest connection on which nobody has shown anything. Tells whether there was one.
+    pub(crate) fn evict_silent(&self) -> bool {
+        let mut open = self.lock();
+        let oldest = open.links.iter().find(|(_, link)| link.state.load(Ordering::Relaxed) == SILENT);
+        let Some(number) = oldest.map(|(number, _)| *number) else { return false };
+        let evicted = open.links.remove(&number);
+        drop(open);
+        if let Some(link) = evicted {
+            link.evicted.cancel();
+        }
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Room for one connection.
+#[derive(Debug)]
+pub(crate) struct Room {
+    connections: Arc<Connections>,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Room {
+    /// The connection is there.
+    pub(crate) fn taken(self) -> Taken {
+        let link = Arc::new(Link::default());
+        let mut open = self.connections.lock();
+        open.next += 1;
+        let number = open.next;
+        open.links.insert(number, Arc::clone(&link));
+        drop(open);
+        Taken { number, link, room: self }
+    }
+}
+
+/// The place of a connection; free again when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    number: u64,
+    pub(crate) link: Arc<Link>,
+    room: Room,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.room.connections.lock().links.remove(&self.number);
+        let _ = &self.room.permit;
+    }
+}
+
+/// The bytes of a connection. Who reads nothing for too long is cut off: an answer that nobody reads takes memory.
+#[derive(Debug)]
+pub(crate) struct Wire<S = TcpStream> {
+    stream: S,
+    link: Arc<Link>,
+    patience: Duration,
+    /// Runs while the caller reads nothing.
+    blocked: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Wire<S> {
+    pub(crate) fn new(stream: S, link: Arc<Link>, patience: Duration) -> Self {
+        Self { stream, link, patience, blocked: None }
+    }
+
+    /// Goes on after an attempt to write.
+    fn written<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if outcome.is_ready() {
+            self.blocked = None;
+            return outcome;
+        }
+        let patience = self.patience;
+        let blocked =
+            self.blocked.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + patience)));
+        ready!(blocked.as_mut().poll(context));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the caller does not read")))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if outcome.is_pending() {
+            self.link.waits();
+        }
+        outcome
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.written(context, outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, buffers);
+        self.written(context, outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    fn enter(connections: &Arc<Connections>) -> Taken {
+        connections.room().now_or_never().flatten().unwrap().taken()
+    }
+
+    #[tokio::test]
+    async fn the_oldest_silent_connection_makes_room() {
+        let connections = Connections::new(3);
+        let (known, first, second) = (enter(&connections), enter(&connections), enter(&connections));
+        known.link.begin();
+        known.link.know();
+        known.link.end();
+        let mut waiting = Box::pin(connections.room());
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        assert!(first.link.evicted.is_cancelled(), "it is the oldest that is silent");
+        assert!(!known.link.evicted.is_cancelled() && !second.link.evicted.is_cancelled());
+        drop(first);
+        let third = waiting.await.unwrap().taken();
+        second.link.begin();
+        third.link.begin();
+        assert!(!connections.evict_silent(), "requests are being answered on the others");
+        third.link.end();
+        assert!(!connections.evict_silent(), "the answer may still be on its way");
+        third.link.waits();
+        assert!(connections.evict_silent(), "it has shown no key");
+        assert!(third.link.evicted.is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_reads_nothing_is_cut_off() {
+        let (mut theirs, ours) = tokio::io::duplex(8);
+        let mut wire = Wire::new(ours, Arc::default(), Duration::from_secs(5));
+        let began = Instant::now();
+        let error = wire.write_all(b"more than fits").await.unwrap_err();
+        assert_eq!((error.kind(), began.elapsed().as_secs()), (io::ErrorKind::TimedOut, 5));
+        let mut read = [0; 8];
+        theirs.read_exact(&mut read).await.unwrap();
+        wire.write_all(b"again").await.unwrap();
+        theirs.read_exact(&mut read[..5]).await.unwrap();
+        assert_eq!(&read[..5], b"again", "whoever reads is written to");
+    }
+}
