@@ -20,6 +20,7 @@ mod logs;
 mod mcp;
 mod odd_results;
 mod operations;
+mod prose;
 mod registry;
 mod route;
 mod search;
