@@ -174,10 +174,11 @@ async fn what_is_not_offered_or_does_not_validate_stays_text() {
     let before = stored(&service).await;
     let unknown = r#"{"type":"tool_use","name":"drop_values","input":{}}"#;
     let missing = r#"{"type":"tool_use","name":"store_value","input":{"key":"k"}}"#;
+    let required = "The arguments do not fit the tool's parameters. Correct this and call it again:\n- `value`: required but missing, expected string";
     for (text, name, notation, reason) in [
         (unknown, "drop_values", "json", "no tool of this name was offered"),
-        (missing, "store_value", "json", "`value`: required but missing"),
-        ("<store_value><key>k</key></store_value>", "store_value", "xml", "`value`: required but missing"),
+        (missing, "store_value", "json", required),
+        ("<store_value><key>k</key></store_value>", "store_value", "xml", required),
     ] {
         let text = format!("So: {text}");
         for provider in PROVIDERS {
@@ -185,9 +186,8 @@ async fn what_is_not_offered_or_does_not_validate_stays_text() {
             let answer = execute(&service, body).await;
             let told = (&answer["results"], &answer["messages"], &answer["text"]);
             assert_eq!(told, (&json!([]), &json!([]), &json!(text)), "{provider}");
-            let skipped = &answer["skipped"][0];
-            assert_eq!((&skipped["name"], &skipped["notation"]), (&json!(name), &json!(notation)));
-            assert!(skipped["reason"].as_str().unwrap().ends_with(reason), "{skipped}");
+            let skipped = json!([{"name": name, "notation": notation, "reason": reason}]);
+            assert_eq!(answer["skipped"], skipped, "{provider}");
         }
     }
     for text in [
