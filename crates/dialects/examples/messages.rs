@@ -3,8 +3,9 @@
 
 use std::io::{self, Write};
 
+use gateway_dialects::calls::text::Notation;
 use gateway_dialects::history::{HistoryOptions, Message, SameArguments, from_dialect, to_dialect};
-use gateway_dialects::results::{IdMap, Outcome, ResultOptions, render_results};
+use gateway_dialects::results::{IdMap, Outcome, ResultOptions, render_results, render_written_results};
 use gateway_dialects::{Dialect, DialectError, Dialects};
 use serde_json::{Value, json};
 
@@ -45,7 +46,9 @@ fn main() -> Result<(), Failure> {
     for provider in PROVIDERS {
         let dialect = dialects.get(provider)?;
         let moved = moved_histories(&dialects, &dialect)?;
-        for (name, messages) in result_turns(&dialect).into_iter().chain(histories(&dialect)?).chain(moved) {
+        let written = written_turns(&dialect);
+        let turns = result_turns(&dialect).into_iter().chain(written);
+        for (name, messages) in turns.chain(histories(&dialect)?).chain(moved) {
             let line = json!({"provider": provider, "kind": "request", "name": name, "messages": messages});
             writeln!(out, "{line}")?;
         }
@@ -134,6 +137,35 @@ fn result_turns(dialect: &Dialect) -> Vec<(String, Vec<Value>)> {
                 format!("results: {}", names.join(" + ")),
                 turn(dialect, &several, &ResultOptions::default()),
             ));
+        }
+    }
+    turns
+}
+
+/// Calls that the model wrote as text, and their results.
+fn written_turns(dialect: &Dialect) -> Vec<(String, Vec<Value>)> {
+    let mut turns = Vec::new();
+    for (notation, call) in [
+        (Notation::Xml, "<get-weather><n>1</n></get-weather>"),
+        (Notation::Json, "{\"type\":\"tool_use\",\"name\":\"get-weather\",\"input\":{\"n\":1}}"),
+    ] {
+        let history =
+            [json!({"role": "user", "content": "go"}), json!({"role": "assistant", "content": call})];
+        let messages: Vec<Message> =
+            history.iter().filter_map(|message| serde_json::from_value(message.clone()).ok()).collect();
+        for (name, result) in results() {
+            let (mut conversation, _) = to_dialect(
+                &messages,
+                dialect,
+                &SameArguments,
+                &mut IdMap::new(dialect),
+                &HistoryOptions::default(),
+            );
+            let outcome = Outcome { call_id: None, wire_name: "get-weather", result: &result, kept: None };
+            let outcomes = [(notation, outcome), (notation, outcome)];
+            let rendered = render_written_results(dialect, &outcomes, &ResultOptions::default());
+            conversation.messages.extend(rendered.messages);
+            turns.push((format!("written as {}: {name}", notation.name()), conversation.messages));
         }
     }
     turns

@@ -1,16 +1,18 @@
 //! Whole turns: what a model said, run, and answered in the provider's own shape.
 
 mod answer;
+mod offered;
 mod search;
 mod unfinished;
 
+use self::offered::OfferedList;
 pub(crate) use self::unfinished::{Step, Unfinished};
 
 use std::sync::Arc;
 
 use gateway_dialects::arguments::{BadArguments, nearest_names, unknown_tool_text};
-use gateway_dialects::calls::text::Notation;
-use gateway_dialects::calls::{Arguments, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
+use gateway_dialects::calls::text::{Notation, TextCalls, ToolSchemas};
+use gateway_dialects::calls::{Arguments, CallError, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
 use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, read_result, render_mode};
 use gateway_dialects::{Dialect, Plan};
 use gateway_protocol::RawJson;
@@ -105,14 +107,23 @@ impl Turn {
         let read = ReadOptions {
             protocol: named.as_ref().map(|dialect| dialect.messages.protocol),
             label: named.as_ref().map_or("", |dialect| &dialect.label),
-            text: TextScan::Any,
+            text: if call.is_string() {
+                TextScan::Whole(Arc::new(ToolSchemas::default()))
+            } else {
+                TextScan::Off
+            },
             ids_after: 0,
         };
-        let reply = parse_reply(call, &read).map_err(|error| ApiError::bad_request(error.to_string()))?;
-        if reply.calls.len() > MOST_CALLS {
-            let message = format!("{} calls in one turn; at most {MOST_CALLS} are run", reply.calls.len());
-            return Err(ApiError::bad_request(message));
-        }
+        let asked = options.word("text", &TextCalls::WORDS)?;
+        let text_calls = |dialect: Option<&Arc<Dialect>>| {
+            asked.unwrap_or_else(|| dialect.map_or(TextCalls::Off, |dialect| dialect.messages.text_calls))
+        };
+        let reply = first_reading(call, &read, text_calls(named.as_ref()))?;
+        let text_calls = if reply.calls.is_empty() && !reply.text.is_empty() {
+            text_calls(named.as_ref().or_else(|| gateway.ready_dialects().detected(reply.protocol)))
+        } else {
+            TextCalls::Off
+        };
         let dialect_name = match &named {
             Some(_) => provider.map(str::to_owned),
             None => gateway.ready_dialects().detected(reply.protocol).map(|dialect| dialect.name.clone()),
@@ -123,7 +134,28 @@ impl Turn {
         if !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
             rendered = gateway.rendered(&request).await?;
         }
-        let reply = typed(reply, call, &read, &rendered)?;
+        let coerce = options.flag("coerceArguments")? || options.flag("coerce")?;
+        let reads_text = text_calls != TextCalls::Off;
+        if reads_text {
+            // Which names are tools is known when all servers are.
+            rendered = gateway.rendered(&request).await?;
+        }
+        let reply = if reads_text || reply.written == Some(Notation::Xml) {
+            let tools =
+                Arc::new(OfferedList { gateway: gateway.clone(), rendered: Arc::clone(&rendered), coerce });
+            let text = match reply.written {
+                // XML says no types: the schemas of the tools do, so that "007" stays a text where a text is wanted.
+                Some(_) => TextScan::Whole(tools),
+                None => TextScan::Offered(text_calls, tools),
+            };
+            read_reply(call, &ReadOptions { text, ..read.clone() })?
+        } else {
+            reply
+        };
+        if reply.calls.len() > MOST_CALLS {
+            let message = format!("{} calls in one turn; at most {MOST_CALLS} are run", reply.calls.len());
+            return Err(ApiError::bad_request(message));
+        }
         // A model that was given the three tools of search calls them, and its caller need not say so again.
         let mut calls = reply.calls.iter();
         let search = if rendered.finder.is_some() {
@@ -153,7 +185,7 @@ impl Turn {
         }
         let provider_name = provider.map_or_else(|| dialect.name.clone(), str::to_owned);
         Ok(Self {
-            coerce: options.flag("coerceArguments")? || options.flag("coerce")?,
+            coerce,
             mode: result_mode(&options)?,
             reply,
             provider: provider_name.into(),
@@ -299,20 +331,20 @@ impl Turn {
     }
 }
 
-/// Tool use in XML says no types: the schemas of the tools do, so that "007" stays a text where a text is wanted.
-fn typed(reply: Reply, call: &Value, read: &ReadOptions<'_>, rendered: &Rendered) -> Result<Reply, ApiError> {
-    if reply.written != Some(Notation::Xml) {
-        return Ok(reply);
+/// Reads native calls, or a text that is nothing but tool use.
+fn first_reading(call: &Value, read: &ReadOptions<'_>, text: TextCalls) -> Result<Reply, ApiError> {
+    match parse_reply(call, read) {
+        // The text of a model that may write calls is read again when the tools that it was offered are known.
+        Err(CallError::NotObject { .. }) if text != TextCalls::Off && call.is_string() => {
+            let text = TextScan::Offered(text, Arc::new(ToolSchemas::default()));
+            read_reply(call, &ReadOptions { text, ..read.clone() })
+        }
+        reply => reply.map_err(|error| ApiError::bad_request(error.to_string())),
     }
-    let schema_of = |name: &str| {
-        let (tool, _) = rendered.tool(name)?;
-        let definition: Value = tool.without_hidden().read().ok()?;
-        definition.get("inputSchema").cloned()
-    };
-    let known = reply.calls.iter().map(|call| (call.name.clone(), schema_of(&call.name).unwrap_or_default()));
-    let text = TextScan::Known(Arc::new(known.collect()));
-    parse_reply(call, &ReadOptions { text, ..read.clone() })
-        .map_err(|error| ApiError::bad_request(error.to_string()))
+}
+
+fn read_reply(call: &Value, read: &ReadOptions<'_>) -> Result<Reply, ApiError> {
+    parse_reply(call, read).map_err(|error| ApiError::bad_request(error.to_string()))
 }
 
 /// More calls than any model makes in one turn.

@@ -4,8 +4,10 @@
 //! run as those of `/execute` do: same lists, same checks, same log. Whatever goes wrong is an answer in the same format,
 //! never an error of the transport, because it is a model that has to read it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use gateway_dialects::calls::text::{SkippedCall, TextCalls, ToolSchemas};
 use gateway_dialects::calls::{
     ReadOptions, RouteFormat, TextScan, parse_reply, parse_route, render_route_error, render_route_result,
     route_format,
@@ -123,6 +125,8 @@ impl Gateway {
     ) -> Result<Routed, Fault> {
         let mut body = Map::new();
         body.insert("call".to_owned(), request.clone());
+        // Whoever routes a text asks for the calls in it.
+        body.insert("text".to_owned(), "auto".into());
         if let Some(server) = &options.server {
             body.insert("server".to_owned(), server.as_str().into());
         }
@@ -130,10 +134,8 @@ impl Gateway {
             body.insert("provider".to_owned(), provider.as_str().into());
         }
         if let Shape::Route(format) = shape {
-            let reply = parse_route(request, format, TextScan::Any).map_err(|error| error.to_string())?;
-            if reply.calls.is_empty() {
-                return Err("there is no tool use in it".to_owned().into());
-            }
+            let asked = TextScan::Offered(TextCalls::Auto, Arc::new(ToolSchemas::default()));
+            parse_route(request, format, asked).map_err(|error| error.to_string())?;
             match format {
                 // All values are texts there.
                 RouteFormat::Xml => body.insert("coerceArguments".to_owned(), true.into()),
@@ -143,6 +145,9 @@ impl Gateway {
             };
         }
         let turn = Turn::parse(self, &body, &Parameters::default()).await.map_err(|error| error.message)?;
+        if turn.reply.calls.is_empty() && matches!(shape, Shape::Route(_)) {
+            return Err(no_tool_use(&turn.reply.skipped).into());
+        }
         // Nobody is asked here, so that every call ends.
         let mut turn = Unfinished::of(turn);
         let running = Box::pin(turn.advance(self, context, None));
@@ -177,7 +182,12 @@ impl Gateway {
                 (calls.map(|call| given_up(&call.name, &why)).collect(), false)
             }
         };
-        let format = if let Shape::Route(format) = shape { format } else { RouteFormat::Neutral };
+        let format = match shape {
+            // A `tool` message answers a native call only.
+            Shape::Route(RouteFormat::OpenAi) if turn.turn().reply.written.is_some() => RouteFormat::Neutral,
+            Shape::Route(format) => format,
+            Shape::Provider => RouteFormat::Neutral,
+        };
         let written = turn.turn().reply.calls.iter().zip(&results).map(|(call, result)| {
             render_route_result(&with_text(neutral_result(call.id.as_str(), result)), format)
         });
@@ -203,7 +213,7 @@ fn shape_of(gateway: &Gateway, request: &Value, named: Option<&str>) -> Result<S
 
 /// Whether a request is clearly in the format of a provider that none of the four formats is.
 fn is_another_providers(request: &Value) -> bool {
-    let reply = parse_reply(request, &ReadOptions { text: TextScan::Off, ..ReadOptions::default() });
+    let reply = parse_reply(request, &ReadOptions::default());
     let Ok(reply) = reply else { return false };
     match reply.protocol {
         None | Some(Protocol::Messages | Protocol::Mcp) => false,
@@ -216,6 +226,14 @@ fn is_another_providers(request: &Value) -> bool {
             | Protocol::CohereChat
             | Protocol::OllamaChat,
         ) => !reply.calls.is_empty(),
+    }
+}
+
+/// Why there is nothing to run.
+fn no_tool_use(skipped: &[SkippedCall]) -> String {
+    match skipped.first() {
+        None => "there is no tool use in it".to_owned(),
+        Some(first) => format!("the tool use of `{}` in the text is not run: {}", first.name, first.reason),
     }
 }
 

@@ -239,13 +239,25 @@ impl Gateway {
         coerce: bool,
         rename: &dyn Fn(&str) -> String,
     ) -> Result<Option<(Value, Vec<Coercion>)>, Failure> {
+        if !self.config().validate && tool.withheld.is_none() {
+            return Ok(None);
+        }
+        self.validate_arguments(catalogue, tool, arguments, coerce, rename)
+    }
+
+    /// Checks arguments against the tool's schema, whatever the configuration says.
+    pub(crate) fn validate_arguments(
+        &self,
+        catalogue: &Catalogue,
+        tool: &CatalogueTool,
+        arguments: &Value,
+        coerce: bool,
+        rename: &dyn Fn(&str) -> String,
+    ) -> Result<Option<(Value, Vec<Coercion>)>, Failure> {
         // What nobody accepted is no measure for arguments.
         if let Some(reason) = &tool.withheld {
             let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
             return Err(Failure::Call(CallError::Blocked { upstream, tool, reason }));
-        }
-        if !self.config().validate {
-            return Ok(None);
         }
         let cell = self.validators().get(catalogue, tool);
         let Some(validator) = cell.get() else { return Ok(None) };

@@ -5,12 +5,14 @@ use serde_json::{Map, Value};
 use super::{
     CallError, Ids, ReadOptions, Reply, TextScan,
     shape::{RawCall, part_signature, read_call},
-    text::{Found, Notation, Scanner, Tags},
+    text::{Found, Notation, Scanner, SkippedCall, Wanted, calls_only},
 };
 use crate::dialect::Protocol;
 
 /// Containers inside containers; no provider nests half as deep.
 const MAX_DEPTH: u32 = 12;
+/// Tool uses that stay text and are reported.
+const MAX_SKIPPED: usize = 16;
 
 type Object = Map<String, Value>;
 
@@ -24,6 +26,7 @@ pub(super) struct Collector<'a> {
     signature: Option<String>,
     stop: Option<String>,
     written: Option<Notation>,
+    skipped: Vec<SkippedCall>,
     /// The protocol that an envelope around the calls speaks.
     envelope: Option<Protocol>,
     /// Whether the whole input was plain text.
@@ -42,6 +45,7 @@ impl<'a> Collector<'a> {
             signature: None,
             stop: None,
             written: None,
+            skipped: Vec::new(),
             envelope: None,
             plain: false,
             depth: 0,
@@ -66,7 +70,10 @@ impl<'a> Collector<'a> {
 
     /// The reply, with ids for all calls and one protocol.
     pub(super) fn finish(mut self) -> Result<Reply, CallError> {
-        self.scan_text();
+        // Plain text has been looked at, and what it stays must not be looked at again.
+        if !self.plain {
+            self.scan_text();
+        }
         let protocol = self.protocol()?;
         let mut ids = Ids::after(self.options.ids_after);
         self.calls.iter().filter_map(|call| call.id.as_deref()).for_each(|id| ids.note(id));
@@ -79,6 +86,7 @@ impl<'a> Collector<'a> {
             protocol,
             written: self.written,
             stop: self.stop,
+            skipped: self.skipped,
         })
     }
 
@@ -327,12 +335,21 @@ impl<'a> Collector<'a> {
 
     fn plain_text(&mut self, text: &str) -> Result<(), CallError> {
         self.plain = true;
+        if let TextScan::Whole(tools) = &self.options.text
+            && let Some(calls) = calls_only(text, tools)
+        {
+            self.written = calls.first().and_then(|call| call.written);
+            self.calls = calls;
+            return Ok(());
+        }
         self.text.push_str(text);
         self.scan_text();
-        if self.calls.is_empty() && self.options.protocol.is_some() {
-            return Err(self.not_object());
+        match self.options.text {
+            // The text of a model that may write calls is a reply, with calls or without.
+            TextScan::Offered(..) => Ok(()),
+            TextScan::Off | TextScan::Whole(_) if self.options.protocol.is_some() => Err(self.not_object()),
+            TextScan::Off | TextScan::Whole(_) => Ok(()),
         }
-        Ok(())
     }
 
     /// Takes reasoning, and tool use where it is wanted, out of the text.
@@ -340,13 +357,9 @@ impl<'a> Collector<'a> {
         if self.text.is_empty() {
             return;
         }
-        let wanted = self.calls.is_empty() && self.options.text != TextScan::Off;
-        let tags = match &self.options.text {
-            TextScan::Known(tools) if wanted => Tags::Known(tools.clone()),
-            TextScan::Any if wanted && self.plain => Tags::Any,
-            TextScan::Known(_) | TextScan::Any | TextScan::Off => Tags::None,
-        };
-        let mut scanner = Scanner::new(tags, wanted);
+        // A model that makes native calls does not write others into its text.
+        let wanted = if self.calls.is_empty() { Wanted::in_prose(&self.options.text) } else { Wanted::None };
+        let mut scanner = Scanner::new(wanted);
         let mut found = scanner.push(&self.text);
         found.extend(scanner.finish());
         self.text.clear();
@@ -354,10 +367,12 @@ impl<'a> Collector<'a> {
             match piece {
                 Found::Text(text) => self.text.push_str(&text),
                 Found::Reasoning(text) => self.reasoning.push_str(&text),
-                Found::Call(call, notation) => {
-                    self.written.get_or_insert(notation);
-                    self.calls.push(*call);
+                Found::Call(found) => {
+                    self.written = self.written.or(found.call.written);
+                    self.calls.push(found.call);
                 }
+                Found::Skipped(skipped) if self.skipped.len() < MAX_SKIPPED => self.skipped.push(skipped),
+                Found::Skipped(_) => {}
             }
         }
     }

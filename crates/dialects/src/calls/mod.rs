@@ -1,7 +1,8 @@
 //! Tool calls as models send them.
 //!
 //! [`parse_reply`] takes a single call, a list of calls, a message or a whole response, as JSON, as JSON text or
-//! as plain text with tool use in it, of any provider, and gives the calls in one form.
+//! as plain text with tool use in it, of any provider, and gives the calls in one form. Calls are taken out of text only where
+//! [`ReadOptions::text`] asks for it.
 
 mod collect;
 mod error;
@@ -14,12 +15,12 @@ pub use error::CallError;
 pub use ids::CallId;
 pub use route::{RouteFormat, parse_route, render_route_error, render_route_result, route_format};
 
-use std::{collections::BTreeMap, sync::Arc};
-
 use serde_json::{Map, Value};
 
 use crate::arguments::{BadArguments, Parsed, parse_arguments};
 use crate::dialect::Protocol;
+
+pub use text::TextScan;
 
 pub(crate) use ids::Ids;
 pub(crate) use shape::{RawCall, part_signature, read_call};
@@ -41,6 +42,8 @@ pub struct ToolCall {
     pub signature: Option<String>,
     /// Members of the call that are none of the above, as they came.
     pub extra: Map<String, Value>,
+    /// How it is written, if it was found in the text. Its result is then told as text too.
+    pub written: Option<text::Notation>,
 }
 
 /// Arguments as they came.
@@ -82,21 +85,8 @@ pub struct Reply {
     pub written: Option<text::Notation>,
     /// Why the model stopped, in the provider's word.
     pub stop: Option<String>,
-}
-
-/// Tools by name with their input schemas, for tool use in plain text.
-pub type KnownTools = Arc<BTreeMap<String, Value>>;
-
-/// Whether tool use is looked for in plain text.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum TextScan {
-    /// Never: text is text.
-    Off,
-    /// Any tag may be a tool. Inside a message only JSON tool use is looked for, because any HTML would match.
-    #[default]
-    Any,
-    /// Only these tools, typed by their schemas.
-    Known(KnownTools),
+    /// Tool use that was looked for in the text and stays text, with the reason; the first few.
+    pub skipped: Vec<text::SkippedCall>,
 }
 
 /// How a reply is to be read.
@@ -106,7 +96,7 @@ pub struct ReadOptions<'a> {
     pub protocol: Option<Protocol>,
     /// The provider's name in error texts; may be empty.
     pub label: &'a str,
-    /// Tool use in plain text.
+    /// Whether, and whose, calls are taken out of the text. By default none are.
     pub text: TextScan,
     /// Generated ids count on from here, so that a conversation can keep them apart.
     pub ids_after: u64,

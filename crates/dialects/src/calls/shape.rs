@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Arguments, CallError, CallId, Ids, ToolCall};
+use super::{Arguments, CallError, CallId, Ids, ToolCall, text::Notation};
 use crate::dialect::Protocol;
 
 /// A call that may still lack an id, and the protocols that send this shape.
@@ -15,6 +15,8 @@ pub(crate) struct RawCall {
     pub(crate) signature: Option<String>,
     pub(crate) extra: Map<String, Value>,
     pub(crate) candidates: Vec<Protocol>,
+    /// How it is written, where it stands in the text.
+    pub(crate) written: Option<Notation>,
 }
 
 impl RawCall {
@@ -30,6 +32,7 @@ impl RawCall {
             item_id: self.item_id,
             signature: self.signature,
             extra: self.extra,
+            written: self.written,
         }
     }
 }
@@ -71,6 +74,7 @@ pub(crate) fn read_call(
         signature: part_signature(map).or_else(|| carried_signature(map)),
         extra,
         candidates: layout.candidates,
+        written: None,
     }))
 }
 

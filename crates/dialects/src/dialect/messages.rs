@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::Protocol;
+use crate::calls::text::TextCalls;
 
 /// How calls and results travel.
 #[derive(Clone, Debug, Deserialize)]
@@ -73,6 +74,9 @@ pub struct MessageRules {
     /// The signature of a call that came without one, where one must be given.
     #[serde(default)]
     pub foreign_signature: Option<String>,
+    /// In which notation its models write calls as text; a model's own rule stands above it.
+    #[serde(default)]
+    pub text_calls: TextCalls,
 }
 
 impl MessageRules {

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::{Dialect, DialectError, Dialects};
+use crate::calls::text::TextCalls;
 
 /// What a model id chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub struct Choice {
     pub dialect: String,
     /// The layer on top of it, if the model's family has one.
     pub layer: Option<String>,
+    /// How the model writes calls as text, if its family has a rule about it.
+    pub text_calls: Option<TextCalls>,
 }
 
 /// Whether the layer of a model's family applies.
@@ -48,6 +51,8 @@ struct Rule {
     matches: Vec<String>,
     dialect: String,
     layer: Option<String>,
+    #[serde(rename = "text-calls")]
+    text_calls: Option<TextCalls>,
 }
 
 impl Models {
@@ -84,13 +89,12 @@ impl Models {
             break;
         }
         let rule = self.model.iter().find(|rule| rule.matches.iter().any(|pattern| matches(pattern, rest)));
-        match (route, rule) {
-            (Some(route), rule) => {
-                Some(Choice { dialect: route.to_owned(), layer: rule.and_then(|rule| rule.layer.clone()) })
-            }
-            (None, Some(rule)) => Some(Choice { dialect: rule.dialect.clone(), layer: rule.layer.clone() }),
-            (None, None) => None,
-        }
+        let dialect = route.or(rule.map(|rule| rule.dialect.as_str()))?;
+        Some(Choice {
+            dialect: dialect.to_owned(),
+            layer: rule.and_then(|rule| rule.layer.clone()),
+            text_calls: rule.and_then(|rule| rule.text_calls),
+        })
     }
 }
 
@@ -108,11 +112,14 @@ impl Dialects {
         compat: &Compat,
     ) -> Result<Dialect, DialectError> {
         let choice = match (name, model) {
-            (Some(name), Some(model)) => Choice {
-                dialect: name.to_owned(),
-                layer: self.for_model(model).ok().and_then(|choice| choice.layer),
-            },
-            (Some(name), None) => Choice { dialect: name.to_owned(), layer: None },
+            (Some(name), model) => {
+                let of_model = model.and_then(|model| self.for_model(model).ok());
+                Choice {
+                    dialect: name.to_owned(),
+                    layer: of_model.as_ref().and_then(|choice| choice.layer.clone()),
+                    text_calls: of_model.and_then(|choice| choice.text_calls),
+                }
+            }
             (None, model) => self.for_model(model.unwrap_or_default())?,
         };
         let layer = match compat {
@@ -120,10 +127,14 @@ impl Dialects {
             Compat::Off => None,
             Compat::Named(name) => Some(name.clone()),
         };
-        match layer {
-            Some(layer) => self.layered(&choice.dialect, &layer),
-            None => self.get(&choice.dialect),
+        let mut dialect = match layer {
+            Some(layer) => self.layered(&choice.dialect, &layer)?,
+            None => self.get(&choice.dialect)?,
+        };
+        if let Some(text_calls) = choice.text_calls {
+            dialect.messages.text_calls = text_calls;
         }
+        Ok(dialect)
     }
 }
 
@@ -148,7 +159,8 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, matches};
+    use super::{Choice, Compat, matches};
+    use crate::calls::text::TextCalls;
     use crate::dialect::Dialects;
 
     #[test]
@@ -162,7 +174,8 @@ mod tests {
 
     #[track_caller]
     fn check(id: &str, dialect: &str, layer: Option<&str>) {
-        let expected = Choice { dialect: dialect.to_owned(), layer: layer.map(str::to_owned) };
+        let expected =
+            Choice { dialect: dialect.to_owned(), layer: layer.map(str::to_owned), text_calls: None };
         assert_eq!(Dialects::builtin().for_model(id).unwrap(), expected, "{id}");
     }
 
@@ -194,5 +207,33 @@ mod tests {
             let error = Dialects::builtin().for_model(id).unwrap_err().to_string();
             assert_eq!(error, format!("no dialect is known for model `{id}`; name a dialect instead"));
         }
+    }
+
+    #[test]
+    fn a_model_that_writes_calls_as_text_is_a_matter_of_data() {
+        let off = |dialects: &Dialects, name: &str| dialects.get(name).unwrap().messages.text_calls;
+        let mut dialects = Dialects::builtin();
+        for name in dialects.names().map(str::to_owned).collect::<Vec<_>>() {
+            assert_eq!(off(&dialects, &name), TextCalls::Off, "{name}");
+        }
+        let rules = "[[model]]\nmatches = [\"scribe-*\"]\ndialect = \"ollama\"\ntext-calls = \"xml\"\n";
+        dialects.add_models("test", rules).unwrap();
+        let chosen = |name: Option<&str>, model: &str| {
+            dialects.choose(name, Some(model), &Compat::Auto).unwrap().messages.text_calls
+        };
+        assert_eq!(chosen(None, "scribe-7b"), TextCalls::Xml);
+        assert_eq!(
+            chosen(Some("openai-chat"), "ollama/scribe-7b"),
+            TextCalls::Xml,
+            "the model's, by any route"
+        );
+        assert_eq!(chosen(None, "gpt-5"), TextCalls::Off);
+        let mut dialects = Dialects::builtin();
+        dialects
+            .add("test", "name = \"scribe\"\nextends = \"ollama\"\n[messages]\ntext-calls = \"json\"\n")
+            .unwrap();
+        assert_eq!(off(&dialects, "scribe"), TextCalls::Json);
+        let wrong = "[[model]]\nmatches = [\"x\"]\ndialect = \"ollama\"\ntext-calls = \"yes\"\n";
+        assert!(dialects.add_models("test", wrong).is_err());
     }
 }

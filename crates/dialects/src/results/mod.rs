@@ -28,6 +28,7 @@ pub(crate) mod note;
 pub(crate) mod piece;
 mod read;
 mod write;
+mod written;
 
 pub use crate::calls::text::{escape_xml, render_xml_result};
 pub use ids::IdMap;
@@ -35,6 +36,7 @@ pub use mode::{ResultMode, UnknownMode, render_mode};
 pub(crate) use mode::{joined, piece_text};
 pub use neutral::neutral_result;
 pub use read::{ReadResult, Retold, read_result};
+pub use written::render_written_results;
 
 use serde_json::{Value, json};
 

@@ -30,7 +30,7 @@ pub(super) fn push_line(state: &mut State, line: &Value, out: &mut Vec<StreamEve
             match read_call(call, None, "") {
                 Ok(Some(call)) => state.whole(call, out),
                 Ok(None) => {}
-                Err(error) => out.push(StreamEvent::Error(Value::String(error.to_string()))),
+                Err(error) => state.unreadable(&error, out),
             }
         }
     }

@@ -39,7 +39,7 @@ fn push_part(state: &mut State, part: &Map<String, Value>, out: &mut Vec<StreamE
         match read_call(part, None, "") {
             Ok(Some(call)) => state.whole(call, out),
             Ok(None) => {}
-            Err(error) => out.push(StreamEvent::Error(Value::String(error.to_string()))),
+            Err(error) => state.unreadable(&error, out),
         }
         return;
     }
@@ -72,6 +72,7 @@ fn push_partial(
     if at("name").is_some_and(|name| state.partial.as_ref().is_some_and(|open| open.call.name != name)) {
         close(state, Outcome::Complete, out);
     }
+    state.native(out);
     let limit = state.options.argument_limit;
     let partial = state.partial.get_or_insert_with(|| Partial {
         call: OpenCall::new(Key::Unnumbered, limit),

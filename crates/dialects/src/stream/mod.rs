@@ -1,7 +1,8 @@
 //! Tool calls out of streamed replies.
 //!
 //! An [`Assembler`] is fed with the parsed chunks of one reply and gives text, reasoning, whole calls and usage.
-//! A call is given only when the provider says that it is over, never because its arguments look complete.
+//! A call is given only when the provider says that it is over, never because its arguments look complete. Calls that the model
+//! wrote as text are given at the end of the reply, if they were asked for and no native call came.
 
 mod buffer;
 mod chat;
@@ -20,18 +21,23 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    calls::{Ids, RawCall, TextScan, ToolCall, text::Found},
+    calls::{
+        CallError, Ids, RawCall, TextScan, ToolCall,
+        text::{Found, FoundCall, SkippedCall},
+    },
     dialect::Protocol,
 };
 use generate::Partial;
 use open::{OpenCall, OpenCalls};
-use text::TextReader;
+use text::{TextReader, WaitingText, as_text};
 use thought::Thought;
 
 /// Arguments of one call, in bytes, before they are cut.
 const ARGUMENT_LIMIT: usize = 256 * 1024;
 /// Calls in one reply.
 const CALL_LIMIT: usize = 1024;
+/// How many times the argument limit may wait, from the first call in the text to the end of the reply.
+const WAITING_LIMITS: usize = 16;
 
 /// Bounds and choices of a stream.
 #[derive(Clone, Debug)]
@@ -41,7 +47,7 @@ pub struct StreamOptions {
     pub argument_limit: usize,
     /// Calls in one reply; more are dropped, with an event.
     pub call_limit: usize,
-    /// Tool use in plain text.
+    /// Whether, and whose, calls are taken out of the text. By default none are.
     pub text: TextScan,
     /// Generated ids count on from here.
     pub ids_after: u64,
@@ -80,6 +86,8 @@ pub enum StreamEvent {
     Error(Value),
     /// More calls than the limit; the rest is not given.
     TooManyCalls(usize),
+    /// Tool use that was looked for in the text and stays text; the text has come before.
+    Skipped(SkippedCall),
 }
 
 /// A call and how its stream ended.
@@ -126,6 +134,9 @@ struct State {
     open: OpenCalls,
     ids: Ids,
     text: TextReader,
+    waiting: WaitingText,
+    /// Whether a native call has come, so that text is text.
+    is_native: bool,
     usage: Option<Usage>,
     overflown: bool,
     partial: Option<Partial>,
@@ -185,7 +196,9 @@ impl State {
         Self {
             open: OpenCalls::default(),
             ids: Ids::after(options.ids_after),
-            text: TextReader::native(&options),
+            text: TextReader::new(&options),
+            waiting: WaitingText::default(),
+            is_native: false,
             usage: None,
             overflown: false,
             partial: None,
@@ -202,9 +215,53 @@ impl State {
     fn found(&mut self, found: Vec<Found>, out: &mut Vec<StreamEvent>) {
         for piece in found {
             match piece {
+                Found::Call(found) if self.is_native => out.push(as_text(*found)),
+                piece if self.waiting.takes(&piece) => {
+                    let limit = self.options.argument_limit.saturating_mul(WAITING_LIMITS);
+                    if self.waiting.push(piece, limit) {
+                        self.give_up_text_calls(out);
+                    }
+                }
                 Found::Text(text) => out.push(StreamEvent::Text(text)),
                 Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
-                Found::Call(call, _) => self.whole(*call, out),
+                Found::Skipped(skipped) => out.push(StreamEvent::Skipped(skipped)),
+                // Calls wait, so that none comes here.
+                Found::Call(found) => out.push(as_text(*found)),
+            }
+        }
+    }
+
+    /// A native call has come: what waited as calls in the text is text.
+    fn native(&mut self, out: &mut Vec<StreamEvent>) {
+        self.is_native = true;
+        self.give_up_text_calls(out);
+    }
+
+    /// Gives everything that waits, calls as text.
+    fn give_up_text_calls(&mut self, out: &mut Vec<StreamEvent>) {
+        for piece in self.waiting.take() {
+            out.push(match piece {
+                Found::Text(text) => StreamEvent::Text(text),
+                Found::Reasoning(text) => StreamEvent::Reasoning(text),
+                Found::Skipped(skipped) => StreamEvent::Skipped(skipped),
+                Found::Call(found) => as_text(*found),
+            });
+        }
+    }
+
+    /// Gives everything that waits at the end of a reply without native calls.
+    fn give_text_calls(&mut self, out: &mut Vec<StreamEvent>) {
+        for piece in self.waiting.take() {
+            match piece {
+                Found::Text(text) => out.push(StreamEvent::Text(text)),
+                Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
+                Found::Skipped(skipped) => out.push(StreamEvent::Skipped(skipped)),
+                Found::Call(found) => {
+                    let FoundCall { call, .. } = *found;
+                    if self.has_room(out) {
+                        self.give_whole(call, out);
+                    }
+                }
             }
         }
     }
@@ -233,8 +290,14 @@ impl State {
         }
     }
 
-    /// Room for one more call; says so once when there is none.
+    /// Room for one more native call.
     fn admit(&mut self, out: &mut Vec<StreamEvent>) -> bool {
+        self.native(out);
+        self.has_room(out)
+    }
+
+    /// Room for one more call; says so once when there is none.
+    fn has_room(&mut self, out: &mut Vec<StreamEvent>) -> bool {
         let full = self.open.len() >= self.options.call_limit;
         if full && !self.overflown {
             self.overflown = true;
@@ -243,14 +306,24 @@ impl State {
         !full
     }
 
-    /// A call that came in one piece.
+    /// A native call that came in one piece.
     fn whole(&mut self, call: RawCall, out: &mut Vec<StreamEvent>) {
         if self.admit(out) {
-            let mut open = OpenCall::from_call(call, self.options.argument_limit);
-            let event = open.give(Outcome::Complete, &mut self.ids);
-            self.open.push(open);
-            out.extend(event);
+            self.give_whole(call, out);
         }
+    }
+
+    /// A native call that cannot be read.
+    fn unreadable(&mut self, error: &CallError, out: &mut Vec<StreamEvent>) {
+        self.native(out);
+        out.push(StreamEvent::Error(Value::String(error.to_string())));
+    }
+
+    fn give_whole(&mut self, call: RawCall, out: &mut Vec<StreamEvent>) {
+        let mut open = OpenCall::from_call(call, self.options.argument_limit);
+        let event = open.give(Outcome::Complete, &mut self.ids);
+        self.open.push(open);
+        out.extend(event);
     }
 
     /// Gives every call that has not been given.
@@ -263,6 +336,7 @@ impl State {
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         let found = self.text.finish();
         self.found(found, out);
+        self.give_text_calls(out);
         for call in self.open.iter_mut() {
             // Without a word from the provider only a whole object is surely all there is.
             let outcome = if call.arguments.is_whole() { Outcome::Complete } else { Outcome::Unfinished };

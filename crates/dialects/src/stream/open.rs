@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Outcome, StreamEvent, StreamedCall, buffer::Buffer};
-use crate::calls::{Arguments, Ids, RawCall};
+use crate::calls::{Arguments, Ids, RawCall, text::Notation};
 
 /// Bytes of a name or an id.
 const MAX_NAME: usize = 1024;
@@ -29,6 +29,7 @@ pub(super) struct OpenCall {
     pub(super) item_id: Option<String>,
     pub(super) signature: Option<String>,
     pub(super) extra: Map<String, Value>,
+    written: Option<Notation>,
     given: bool,
 }
 
@@ -42,6 +43,7 @@ impl OpenCall {
             item_id: None,
             signature: None,
             extra: Map::new(),
+            written: None,
             given: false,
         }
     }
@@ -59,6 +61,7 @@ impl OpenCall {
             item_id: call.item_id,
             signature: call.signature,
             extra: call.extra,
+            written: call.written,
             ..open
         }
     }
@@ -102,6 +105,7 @@ impl OpenCall {
             signature: self.signature.take(),
             extra: std::mem::take(&mut self.extra),
             candidates: Vec::new(),
+            written: self.written,
         };
         if call.name.is_empty() {
             let text = "a streamed tool call has no name";

@@ -1,11 +1,14 @@
 //! Tool calls of every provider, in every wrapping.
 
+use std::sync::Arc;
+
 use gateway_dialects::{
     Dialects, Protocol,
     arguments::BadArguments,
     calls::{
         Arguments, CallError, CallId, ReadOptions, Reply, RouteFormat, TextScan, ToolCall, parse_reply,
-        parse_route, render_route_error, render_route_result, route_format, text::Notation,
+        parse_route, render_route_error, render_route_result, route_format,
+        text::{Notation, ToolSchemas},
     },
 };
 use proptest::prelude::*;
@@ -19,6 +22,7 @@ fn call(id: Option<&str>, name: &str, arguments: Arguments) -> ToolCall {
         item_id: None,
         signature: None,
         extra: Map::new(),
+        written: None,
     }
 }
 
@@ -390,9 +394,11 @@ fn routes_answer_in_kind() {
     let error =
         parse_route(&json!({"id": "1", "input": {}}), RouteFormat::Json, TextScan::default()).unwrap_err();
     assert!(error.to_string().starts_with("Failed to convert JSON to MCP format: "), "{error}");
+    let tools = Arc::new(ToolSchemas::default());
     let xml =
-        parse_route(&json!("<a><x>a&lt;b&gt;c</x></a>"), RouteFormat::Xml, TextScan::default()).unwrap();
-    assert_eq!((xml.calls, xml.written), (vec![call(None, "a", input())], Some(Notation::Xml)));
+        parse_route(&json!("<a><x>a&lt;b&gt;c</x></a>"), RouteFormat::Xml, TextScan::Whole(tools)).unwrap();
+    let written = ToolCall { written: Some(Notation::Xml), ..call(None, "a", input()) };
+    assert_eq!((xml.calls, xml.written), (vec![written], Some(Notation::Xml)));
 
     let result = json!({"tool_use_id": "t1", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "2 < 3"}], "status": "success"});
     let mut neutral = json!({"type": "tool_result"});

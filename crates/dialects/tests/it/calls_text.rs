@@ -1,12 +1,12 @@
 //! Tool use and reasoning in plain text.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use gateway_dialects::calls::{
     Arguments, ReadOptions, Reply, TextScan, parse_reply,
-    text::{Notation, render_xml_result},
+    text::{Notation, OfferedTools, TextCalls, ToolSchemas, render_xml_result},
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 fn read(text: &str, scan: TextScan) -> Reply {
     let options = ReadOptions { text: scan, ..ReadOptions::default() };
@@ -16,9 +16,33 @@ fn read(text: &str, scan: TextScan) -> Reply {
     }
 }
 
-fn known(tools: Value) -> TextScan {
+pub(crate) fn known(tools: Value) -> TextScan {
     let Value::Object(tools) = tools else { unreachable!("tools by name") };
-    TextScan::Known(Arc::new(tools.into_iter().collect::<BTreeMap<_, _>>()))
+    let offered =
+        tools.into_iter().fold(ToolSchemas::default(), |all, (name, schema)| all.with(&name, schema));
+    TextScan::Offered(TextCalls::Auto, Arc::new(offered))
+}
+
+/// Offers every name but one of HTML, and accepts everything.
+#[derive(Debug)]
+struct Anything;
+
+impl OfferedTools for Anything {
+    fn is_offered(&self, name: &str) -> bool {
+        name != "br"
+    }
+
+    fn schema(&self, _: &str) -> Value {
+        Value::Null
+    }
+
+    fn check(&self, _: &str, _: &Map<String, Value>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+pub(crate) fn anything() -> TextScan {
+    TextScan::Offered(TextCalls::Auto, Arc::new(Anything))
 }
 
 /// The calls as `[name, arguments]`, and what is left as text.
@@ -38,7 +62,7 @@ fn check(scan: TextScan, text: &str, calls: Value, rest: &str) {
 
 #[test]
 fn xml_without_a_schema() {
-    let any = TextScan::Any;
+    let any = anything();
     check(any.clone(), "<add><a>1</a><b>-2</b></add>", json!([["add", {"a": 1, "b": -2}]]), "");
     check(
         any.clone(),
@@ -114,8 +138,9 @@ fn xml_typed_by_the_schema() {
         json!([["book", {"code": "007", "seats": 2, "vip": true, "names": ["1"], "at": {"row": 3, "label": "4"}}]]),
         "<p></p>",
     );
+    let TextScan::Offered(_, schemas) = tools.clone() else { unreachable!("tools are offered") };
     check(
-        tools.clone(),
+        TextScan::Whole(schemas),
         "<book><names><n>1</n><n>2</n></names><names>[\"3\"]</names><at>{\"row\":1}</at><note>null</note><seats>many</seats></book>",
         json!([["book", {"names": ["1", "2", "3"], "at": {"row": 1}, "note": "null", "seats": "many"}]]),
         "",
@@ -126,7 +151,7 @@ fn xml_typed_by_the_schema() {
 
 #[test]
 fn json_in_prose() {
-    let any = TextScan::Any;
+    let any = anything();
     let one = r#"{"type":"tool_use","id":"1","name":"a","input":{"s":"} \" {"}}"#;
     let two = "{ \"name\" : \"b\",\n \"input\": {}, \"type\": \"tool_use\" }";
     check(
@@ -157,7 +182,7 @@ fn json_in_prose() {
 fn reasoning_is_set_apart() {
     let reply = read(
         "<think>Hm <add><a>1</a></add></think>Hi <b>!</b> {\"type\":\"thinking\",\"content\":\" more\"}.",
-        TextScan::Any,
+        anything(),
     );
     assert_eq!(
         reply,
@@ -178,7 +203,7 @@ fn reasoning_is_set_apart() {
 
 #[test]
 fn content_is_searched_only_without_native_calls() {
-    let tools = || known(json!({"add": {"type": "object"}}));
+    let tools = || known(json!({"add": {"type": "object"}, "sum": {"type": "object"}}));
     let message =
         |content: &str, calls: Value| json!({"role": "assistant", "content": content, "tool_calls": calls});
     let native = json!([{"id": "c", "type": "function", "function": {"name": "now", "arguments": "{}"}}]);
@@ -203,11 +228,11 @@ fn content_is_searched_only_without_native_calls() {
 fn hostile_text_ends_soon() {
     for piece in ["{\"type\":", "<a>", "<a ", "{", "<a><![CDATA[", "</a>", "&#", "<think>"] {
         let text = piece.repeat(400_000);
-        let reply = read(&text, TextScan::Any);
+        let reply = read(&text, anything());
         assert!(reply.calls.is_empty(), "{piece}");
     }
     let deep = format!("{}{}", "<a>".repeat(5_000), "</a>".repeat(5_000));
-    assert_eq!(read(&deep, TextScan::Any).calls.len(), 1);
+    assert_eq!(read(&deep, anything()).calls.len(), 1);
 }
 
 #[test]

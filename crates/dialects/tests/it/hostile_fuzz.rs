@@ -4,12 +4,12 @@
 
 #![expect(clippy::print_stderr, clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use gateway_dialects::arguments::{BadArguments, Validator, parse_arguments};
+use gateway_dialects::calls::text::{TextCalls, ToolSchemas};
 use gateway_dialects::calls::{Arguments, ReadOptions, TextScan, parse_reply};
 use gateway_dialects::stream::{Assembler, StreamOptions, TextStream};
 use gateway_dialects::{Dialects, Options, Protocol, Translator};
@@ -95,7 +95,7 @@ fn fuzz_dialect(data: &[u8]) {
 fn fuzz_calls(data: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(data) else { return };
     for protocol in PROTOCOLS.iter().copied().map(Some).chain([None]) {
-        for text in [TextScan::Off, TextScan::Any, known()] {
+        for text in [TextScan::Off, crate::calls_text::anything(), whole(), known()] {
             let _ = parse_reply(&value, &ReadOptions { protocol, text, ..ReadOptions::default() });
         }
     }
@@ -109,13 +109,16 @@ fn fuzz_stream(data: &[u8]) {
         let mut options = StreamOptions::default();
         options.argument_limit = 64;
         options.call_limit = 4;
-        let mut assembler = Assembler::new(*protocol, options);
-        for _ in 0..2 {
-            for chunk in &chunks {
-                assembler.push(chunk);
+        for text in [TextScan::Off, known()] {
+            options.text = text;
+            let mut assembler = Assembler::new(*protocol, options.clone());
+            for _ in 0..2 {
+                for chunk in &chunks {
+                    assembler.push(chunk);
+                }
+                assembler.finish();
+                assembler.reset();
             }
-            assembler.finish();
-            assembler.reset();
         }
     }
 }
@@ -139,7 +142,7 @@ fn fuzz_arguments(data: &[u8]) {
 /// Tool use in plain text, whole and in pieces.
 fn fuzz_xml(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    for scan in [TextScan::Off, TextScan::Any, known()] {
+    for scan in [TextScan::Off, crate::calls_text::anything(), whole(), known()] {
         let options = ReadOptions { text: scan.clone(), ..ReadOptions::default() };
         let _ = parse_reply(&Value::String(text.clone().into_owned()), &options);
         let mut options = StreamOptions::default();
@@ -154,11 +157,15 @@ fn fuzz_xml(data: &[u8]) {
 }
 
 fn known() -> TextScan {
-    static TOOLS: LazyLock<Arc<BTreeMap<String, Value>>> = LazyLock::new(|| {
+    static TOOLS: LazyLock<Arc<ToolSchemas>> = LazyLock::new(|| {
         let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}, "l": {"type": "array", "items": {"type": "string"}}}});
-        Arc::new(BTreeMap::from([("add".to_owned(), schema)]))
+        Arc::new(ToolSchemas::default().with("add", schema))
     });
-    TextScan::Known(TOOLS.clone())
+    TextScan::Offered(TextCalls::Auto, TOOLS.clone())
+}
+
+fn whole() -> TextScan {
+    TextScan::Whole(Arc::new(ToolSchemas::default()))
 }
 
 /// Texts that parsers trip over.

@@ -20,6 +20,8 @@ mod keys;
 mod layers;
 mod limits;
 mod properties;
+mod prose;
+mod prose_asked;
 mod recursion;
 mod repeated;
 mod results;

@@ -2,7 +2,7 @@
 
 use gateway_dialects::{
     Protocol,
-    calls::{Arguments, CallId, TextScan, ToolCall},
+    calls::{Arguments, CallId, TextScan, ToolCall, text::Notation},
     stream::{Assembler, Outcome, StreamEvent, StreamOptions, StreamedCall, TextStream, Usage},
 };
 use serde_json::{Map, Value, json};
@@ -15,6 +15,7 @@ fn call(id: Option<&str>, name: &str, arguments: Arguments) -> ToolCall {
         item_id: None,
         signature: None,
         extra: Map::new(),
+        written: None,
     }
 }
 
@@ -43,7 +44,11 @@ fn used(input_tokens: u64, output_tokens: u64) -> StreamEvent {
 }
 
 fn run(protocol: Protocol, chunks: &[Value]) -> Vec<StreamEvent> {
-    let mut assembler = Assembler::new(protocol, StreamOptions::default());
+    run_with(StreamOptions::default(), protocol, chunks)
+}
+
+fn run_with(options: StreamOptions, protocol: Protocol, chunks: &[Value]) -> Vec<StreamEvent> {
+    let mut assembler = Assembler::new(protocol, options);
     let mut events: Vec<StreamEvent> = chunks.iter().flat_map(|chunk| assembler.push(chunk)).collect();
     events.extend(assembler.finish());
     events
@@ -51,9 +56,14 @@ fn run(protocol: Protocol, chunks: &[Value]) -> Vec<StreamEvent> {
 
 #[track_caller]
 fn check(protocol: Protocol, chunks: &[Value], events: &[StreamEvent]) {
-    assert_eq!(run(protocol, chunks), events);
+    check_with(StreamOptions::default(), protocol, chunks, events);
+}
+
+#[track_caller]
+fn check_with(options: StreamOptions, protocol: Protocol, chunks: &[Value], events: &[StreamEvent]) {
+    assert_eq!(run_with(options.clone(), protocol, chunks), events);
     // Once more with the same assembler gives the same, but for ids that count on.
-    let mut assembler = Assembler::new(protocol, StreamOptions::default());
+    let mut assembler = Assembler::new(protocol, options);
     for chunk in chunks {
         assembler.push(chunk);
     }
@@ -588,7 +598,17 @@ fn usage_is_the_last_one_and_absent_counts_are_zero() {
 #[test]
 fn reasoning_tags_and_tool_use_in_text_deltas() {
     let content = |text: &str| json!({"choices": [{"index": 0, "delta": {"content": text}}]});
-    check(
+    let asking = || {
+        let mut options = StreamOptions::default();
+        options.text = crate::calls_text::anything();
+        options
+    };
+    let written = |notation| ToolCall {
+        written: Some(notation),
+        ..call(None, "add", Arguments::Json(json!({"a": 1})))
+    };
+    check_with(
+        asking(),
         Protocol::Chat,
         &[
             content("<th"),
@@ -598,22 +618,13 @@ fn reasoning_tags_and_tool_use_in_text_deltas() {
             content("l_use\", \"name\": \"add\", \"input\": {\"a\":"),
             content("1}} bye"),
         ],
-        &[
-            thought("Hm"),
-            thought("."),
-            said("Hi "),
-            done(call(None, "add", Arguments::Json(json!({"a": 1})))),
-            said(" bye"),
-        ],
+        &[thought("Hm"), thought("."), said("Hi "), done(written(Notation::Json)), said(" bye")],
     );
-    let mut stream = TextStream::new(StreamOptions::default());
+    let mut stream = TextStream::new(asking());
     let mut events: Vec<StreamEvent> =
         ["a <ad", "d><a>1</", "a></add", "> b <x"].iter().flat_map(|text| stream.push(text)).collect();
     events.extend(stream.finish());
-    assert_eq!(
-        events,
-        [said("a "), done(call(None, "add", Arguments::Json(json!({"a": 1})))), said(" b "), said("<x")]
-    );
+    assert_eq!(events, [said("a "), done(written(Notation::Xml)), said(" b "), said("<x")]);
     let mut options = StreamOptions::default();
     options.text = TextScan::Off;
     let mut stream = TextStream::new(options);
@@ -624,6 +635,7 @@ fn reasoning_tags_and_tool_use_in_text_deltas() {
 fn long_tool_use_in_text_is_spilled_as_text() {
     let mut options = StreamOptions::default();
     options.argument_limit = 40;
+    options.text = crate::calls_text::anything();
     let mut stream = TextStream::new(options);
     let long = format!("{{\"type\":\"tool_use\",\"name\":\"a\",\"input\":\"{}\"}} end", "x".repeat(60));
     let mut got = String::new();

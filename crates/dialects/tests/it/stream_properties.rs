@@ -40,7 +40,9 @@ fn pieces<'a>(text: &'a str, cuts: &[usize]) -> Vec<&'a str> {
 }
 
 fn read_text(pieces: &[&str]) -> Vec<StreamEvent> {
-    let mut stream = TextStream::new(StreamOptions::default());
+    let mut options = StreamOptions::default();
+    options.text = crate::calls_text::anything();
+    let mut stream = TextStream::new(options);
     let mut events: Vec<StreamEvent> = pieces.iter().flat_map(|piece| stream.push(piece)).collect();
     events.extend(stream.finish());
     joined(events)

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use gateway_dialects::calls::ToolCall;
+use gateway_dialects::calls::text::Notation;
 use gateway_dialects::results::{
-    Outcome, ReadResult, ResultChange, ResultFate, ResultMode, read_result, render_mode, render_results,
+    Outcome, ReadResult, RenderedResults, ResultChange, ResultFate, ResultMode, read_result, render_mode,
+    render_results, render_written_results,
 };
 use gateway_protocol::RawJson;
 use serde_json::{Value, json};
@@ -34,18 +36,19 @@ impl Turn {
         let read: Vec<ReadResult> = ran.iter().map(|ran| read_result(ran.result.as_str())).collect();
         let outcomes: Vec<Outcome<'_>> =
             self.reply.calls.iter().zip(&read).map(|(call, read)| outcome_of(call, &read.value)).collect();
-        let rendered = render_results(&self.dialect, &outcomes, &self.results);
+        let rendered = self.messages_of(&self.reply.calls, &outcomes);
         let mut body = Vec::with_capacity(ran.iter().map(|ran| ran.result.len()).sum::<usize>() * 2 + 256);
         body.push(b'{');
-        if let ([single], [outcome]) = (ran, outcomes.as_slice()) {
+        if let ([single], [outcome], [call]) = (ran, outcomes.as_slice(), self.reply.calls.as_slice()) {
             body.extend_from_slice(b"\"result\":");
-            body.extend_from_slice(self.shown(single, outcome).as_bytes());
+            body.extend_from_slice(self.shown(single, call, outcome).as_bytes());
             single.write_facts(&mut body);
         } else {
             body.extend_from_slice(b"\"results\":[");
-            for (index, (one, outcome)) in ran.iter().zip(&outcomes).enumerate() {
+            let calls = self.reply.calls.iter();
+            for (index, ((one, outcome), call)) in ran.iter().zip(&outcomes).zip(calls).enumerate() {
                 body.extend_from_slice(if index > 0 { b",{" } else { b"{" });
-                self.write_entry(&mut body, one, outcome);
+                self.write_entry(&mut body, one, call, outcome);
                 body.push(b'}');
             }
             body.push(b']');
@@ -62,6 +65,14 @@ impl Turn {
         if !changes.is_empty() {
             body.extend_from_slice(b",\"changes\":");
             write_json(&mut body, &changes);
+        }
+        if !self.reply.skipped.is_empty() {
+            let skipped =
+                self.reply.skipped.iter().map(
+                    |one| json!({"name": one.name, "notation": one.notation.name(), "reason": one.reason}),
+                );
+            body.extend_from_slice(b",\"skipped\":");
+            write_json(&mut body, &skipped.collect::<Vec<_>>());
         }
         body.push(b'}');
         let not_run = ran.iter().all(Ran::did_not_run);
@@ -86,7 +97,7 @@ impl Turn {
                 match step {
                     Step::Done(ran) => {
                         let read = read_result(ran.result.as_str());
-                        self.write_entry(&mut body, ran, &outcome_of(call, &read.value));
+                        self.write_entry(&mut body, ran, call, &outcome_of(call, &read.value));
                     }
                     Step::Ahead | Step::Waits(..) => {
                         write_name(&mut body, &outcome_of(call, &Value::Null));
@@ -107,21 +118,37 @@ impl Turn {
         body
     }
 
-    fn write_entry(&self, body: &mut Vec<u8>, ran: &Ran, outcome: &Outcome<'_>) {
+    fn write_entry(&self, body: &mut Vec<u8>, ran: &Ran, call: &ToolCall, outcome: &Outcome<'_>) {
         write_name(body, outcome);
         body.extend_from_slice(b",\"result\":");
-        body.extend_from_slice(self.shown(ran, outcome).as_bytes());
+        body.extend_from_slice(self.shown(ran, call, outcome).as_bytes());
         ran.write_facts(body);
     }
 
+    /// The messages to append. What answers calls in the text is text: no provider takes a result without its call.
+    fn messages_of(&self, calls: &[ToolCall], outcomes: &[Outcome<'_>]) -> RenderedResults {
+        let Some(first) = self.reply.written else {
+            return render_results(&self.dialect, outcomes, &self.results);
+        };
+        let notations = calls.iter().map(|call| call.written.unwrap_or(first));
+        let written: Vec<(Notation, Outcome<'_>)> = notations.zip(outcomes.iter().copied()).collect();
+        render_written_results(&self.dialect, &written, &self.results)
+    }
+
     /// A result in the form that the caller wants.
-    fn shown(&self, ran: &Ran, outcome: &Outcome<'_>) -> RawJson {
+    fn shown(&self, ran: &Ran, call: &ToolCall, outcome: &Outcome<'_>) -> RawJson {
         if self.mode == ResultMode::Raw {
             return ran.result.clone();
         }
         let (server, tool) =
             (ran.server.as_deref().unwrap_or_default(), ran.tool.as_deref().unwrap_or_default());
         let origin = format!("{server}/{tool}");
+        if self.mode == ResultMode::Provider && self.reply.written.is_some() {
+            let (call, outcome) = (std::slice::from_ref(call), std::slice::from_ref(outcome));
+            let mut messages = self.messages_of(call, outcome).messages;
+            let message = if messages.len() == 1 { messages.swap_remove(0) } else { messages.into() };
+            return RawJson::of(&message).unwrap_or_else(|_| RawJson::null());
+        }
         RawJson::of(&render_mode(self.mode, &self.dialect, outcome, &origin, &self.results))
             .unwrap_or_else(|_| RawJson::null())
     }

@@ -66,6 +66,12 @@ pub(super) const ERRORS: Parameter = query(
 
 pub(super) const COERCE: Parameter =
     query("coerceArguments", Kind::Flag, "Mend arguments of the wrong type, such as \"15\" for a number.");
+pub(super) const TEXT: Parameter = query(
+    "text",
+    Kind::Words(&["off", "auto", "xml", "json"]),
+    "In which notation calls are taken out of the text of a reply without native calls: `off` unless the model's data says that it \
+     writes calls as text. Only whole calls of tools in the list, with arguments that validate.",
+);
 pub(super) const BAD_ARGUMENTS: Parameter = query(
     "onBadArguments",
     Kind::Words(&["error", "raw", "repair"]),

@@ -15,7 +15,8 @@ pub(super) const ROUTE: Route = Route {
     tag: "Calls",
     summary: "Run tool use in any format and answer in the same",
     description: "The body is XML as `text/plain` or `application/xml`, or JSON: `{name, input}`, `function_call` or `tool_calls`, a neutral \
-                  `tool_use`, or what any provider sends. One call gives one result, several give a list; ids are kept. Other providers \
+                  `tool_use`, or what any provider sends. One call gives one result, several give a list; ids are kept. Tool use inside of prose runs if it is \
+                  whole, its tool is listed and its arguments validate. Other providers \
                   get their own messages. The status is 200 whatever the tools do: what cannot be routed is answered in the same format \
                   with the id `error` and the text `Error routing tool use: …`.",
     parameters: &[

@@ -4,7 +4,7 @@ use super::mcp;
 use super::parts::{
     ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULT, CHARACTERS, COERCE, CONFLICT, CONTINUED, ERRORS,
     FOREIGN_STATE, IDEMPOTENCY_KEY, INPUT, MODEL, NAME, NEEDS_INPUT, NO_SUCH_SERVER, PRECISE_FAULTS, RESULT,
-    ROW, SERVER, STATE_OVER, TO, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
+    ROW, SERVER, STATE_OVER, TEXT, TO, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
 };
 use super::registry;
 use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Route, Verb};
@@ -23,7 +23,8 @@ pub(crate) static ROUTES: &[Route] = &[
         tag: "Calls",
         summary: "Run a provider's tool calls",
         description: "`call` is one call, a list of calls or a whole model reply. One call gives `result`, several give \
-                      `results` in call order; both give `messages` to append to the conversation. The status is 200 whenever \
+                      `results` in call order; both give `messages` to append to the conversation. A reply without calls gives none. Text is not searched for \
+                      calls unless `text` asks for it; a text that is nothing but tool use asks. The status is 200 whenever \
                       the request itself is sound: failures of tools are results for the model. A result with `cached` is that of an earlier \
                       call. With `input`, servers may ask the caller: the answer then has `inputRequired` instead of messages, and the same \
                       route goes on with `continue` and `responses`.",
@@ -35,6 +36,7 @@ pub(crate) static ROUTES: &[Route] = &[
             INPUT,
             COERCE,
             BAD_ARGUMENTS,
+            TEXT,
             CHARACTERS,
             IDEMPOTENCY_KEY,
             CACHE_CONTROL,

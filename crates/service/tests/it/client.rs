@@ -46,11 +46,20 @@ impl Service {
         change: impl FnOnce(&mut ServiceConfig),
     ) -> Self {
         let mut config = ServiceConfig::default();
-        config.listen.set_port(0);
         change(&mut config);
-        let fleet = Fleet::start(specs, options);
+        Self::of(config, Fleet::start(specs, options), Dialects::builtin()).await
+    }
+
+    /// With the demo server and other dialects.
+    pub(crate) async fn with_dialects(dialects: Dialects) -> Self {
+        let fleet = Fleet::start(vec![UpstreamSpec::new("demo", Endpoint::Demo)], FleetOptions::default());
+        Self::of(ServiceConfig::default(), fleet, dialects).await
+    }
+
+    async fn of(mut config: ServiceConfig, fleet: Fleet, dialects: Dialects) -> Self {
+        config.listen.set_port(0);
         let log = CallLog::in_memory(&gateway_store::Options::default()).unwrap();
-        let running = serve(Gateway::new(config, fleet, Dialects::builtin(), log)).await.unwrap();
+        let running = serve(Gateway::new(config, fleet, dialects, log)).await.unwrap();
         Self { running }
     }
 

@@ -23,6 +23,7 @@ mod names;
 mod odd_results;
 mod operations;
 mod owners;
+mod prose;
 mod registry;
 mod repeated;
 mod route;

@@ -142,16 +142,14 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':')
 }
 
-/// The arguments in a tool's element; `None` when it is malformed or, without a schema, mere text in a tag.
+/// The arguments in a tool's element; `None` when it is malformed or mere text in a tag.
 pub(super) fn element_arguments(inner: &str, schema: Option<&Value>) -> Option<Map<String, Value>> {
     let children = children(inner)?;
     if children.is_empty() {
         let (text, _) = decode(inner);
         return match from_str(text.trim()) {
             Ok(Value::Object(map)) => Some(map),
-            // A repeated member: nobody knows what was meant.
-            Err(error) if error.is_data() => None,
-            _ if schema.is_some() || text.trim().is_empty() => Some(Map::new()),
+            _ if text.trim().is_empty() => Some(Map::new()),
             _ => None,
         };
     }

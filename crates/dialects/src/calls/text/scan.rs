@@ -3,14 +3,17 @@
 //! What comes out does not depend on where the pieces were cut: text is held back for as long as it could still
 //! become something else, and every decision looks only at the text itself.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{
-    Notation,
+    Notation, OfferedTools, SkippedCall, TextCalls, TextScan,
     element::{CloseFinder, element_arguments, opening_tag},
 };
+use crate::arguments::{BadArguments, parse_arguments};
 use crate::calls::{
-    Arguments, KnownTools,
+    Arguments,
     shape::{RawCall, read_call},
 };
 
@@ -27,15 +30,25 @@ const RESERVED: [&str; 3] = ["think", "tool_result", "tool_use"];
 /// First members of an object that can become tool use or a thought.
 const FIRST_KEYS: [&str; 6] = ["type", "id", "name", "input", "content", "thinking"];
 
-/// Which tags are tools.
+/// Which calls are looked for; reasoning is looked for always.
 #[derive(Clone, Debug)]
-pub(crate) enum Tags {
+pub(crate) enum Wanted {
     /// None.
     None,
-    /// Every tag that is not reserved.
-    Any,
-    /// Those of these tools.
-    Known(KnownTools),
+    /// Calls of any name. The tools give types to XML.
+    Any(Arc<dyn OfferedTools>),
+    /// Calls of these tools in this notation, with arguments that they accept.
+    Offered(TextCalls, Arc<dyn OfferedTools>),
+}
+
+impl Wanted {
+    /// What `scan` wants of text that is not the whole input.
+    pub(crate) fn in_prose(scan: &TextScan) -> Self {
+        match scan {
+            TextScan::Off | TextScan::Whole(_) | TextScan::Offered(TextCalls::Off, _) => Self::None,
+            TextScan::Offered(notation, tools) => Self::Offered(*notation, Arc::clone(tools)),
+        }
+    }
 }
 
 /// A piece of what was in the text.
@@ -43,14 +56,41 @@ pub(crate) enum Tags {
 pub(crate) enum Found {
     Text(String),
     Reasoning(String),
-    Call(Box<RawCall>, Notation),
+    Call(Box<FoundCall>),
+    /// Something that looks like a call and stays text, which comes before it.
+    Skipped(SkippedCall),
+}
+
+/// A call, and the text that it was written as.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundCall {
+    pub(crate) call: RawCall,
+    pub(crate) source: String,
+}
+
+/// The calls in `text`, if it is nothing but tool use and white space.
+pub(crate) fn calls_only(text: &str, tools: &Arc<dyn OfferedTools>) -> Option<Vec<RawCall>> {
+    if !text.trim_start().starts_with(['<', '{']) {
+        return None;
+    }
+    let mut scanner = Scanner::new(Wanted::Any(Arc::clone(tools)));
+    let mut found = scanner.push(text);
+    found.extend(scanner.finish());
+    let mut calls = Vec::new();
+    for piece in found {
+        match piece {
+            Found::Call(found) => calls.push(found.call),
+            Found::Text(text) if text.trim().is_empty() => {}
+            Found::Text(_) | Found::Reasoning(_) | Found::Skipped(_) => return None,
+        }
+    }
+    (!calls.is_empty()).then_some(calls)
 }
 
 /// Reads text piece by piece.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
-    tags: Tags,
-    calls: bool,
+    wanted: Wanted,
     limit: usize,
     held: String,
     /// Bytes of `held` that have been given already; taken off once per push, not once per piece.
@@ -79,9 +119,8 @@ enum Step {
 }
 
 impl Scanner {
-    /// Looks for `tags`, and for JSON tool use if `calls`; for reasoning always.
-    pub(crate) fn new(tags: Tags, calls: bool) -> Self {
-        Self { tags, calls, limit: LIMIT, held: String::new(), given: 0, state: State::Text, retries: 0 }
+    pub(crate) fn new(wanted: Wanted) -> Self {
+        Self { wanted, limit: LIMIT, held: String::new(), given: 0, state: State::Text, retries: 0 }
     }
 
     /// Holds back at most `limit` bytes.
@@ -182,7 +221,12 @@ impl Scanner {
         if THINK.starts_with(self.rest()) {
             return Verdict::Perhaps;
         }
-        if matches!(self.tags, Tags::None) {
+        let reads_xml = match &self.wanted {
+            Wanted::None => false,
+            Wanted::Any(_) => true,
+            Wanted::Offered(notation, _) => notation.reads(Notation::Xml),
+        };
+        if !reads_xml {
             return Verdict::No;
         }
         let (name, body) = match opening_tag(self.rest(), MAX_TAG) {
@@ -190,10 +234,10 @@ impl Scanner {
             Verdict::Perhaps => return Verdict::Perhaps,
             Verdict::No => return Verdict::No,
         };
-        let tool = match &self.tags {
-            Tags::None => false,
-            Tags::Any => true,
-            Tags::Known(tools) => tools.contains_key(name),
+        let tool = match &self.wanted {
+            Wanted::None => false,
+            Wanted::Any(_) => true,
+            Wanted::Offered(_, tools) => tools.is_offered(name),
         };
         if tool || RESERVED.contains(&name) {
             let finder = CloseFinder::new(name, body);
@@ -249,15 +293,42 @@ impl Scanner {
             return Step::MoreText;
         }
         self.state = State::Text;
-        let found = self.rest().get(..at).filter(|_| whole).and_then(|text| read_object(text, self.calls));
-        match found {
-            Some(found) => {
+        let text = self.rest().get(..at).filter(|_| whole);
+        match text.and_then(|text| read_object(text, &self.wanted)) {
+            Some(Object::Thought(thought)) => {
                 self.take(at);
-                out.push(found);
+                out.push(Found::Reasoning(thought));
             }
+            Some(Object::Call(call)) => self.emit_call(*call, Notation::Json, at, out),
             None => self.emit_text(at, out),
         }
         Step::Again
+    }
+
+    /// Takes `count` bytes off the front as a call, or as text if the call is not one that is wanted.
+    fn emit_call(&mut self, mut call: RawCall, notation: Notation, count: usize, out: &mut Vec<Found>) {
+        let refused = match &self.wanted {
+            Wanted::None => Some("calls are not taken out of text".to_owned()),
+            Wanted::Any(_) => None,
+            Wanted::Offered(_, tools) if !tools.is_offered(&call.name) => {
+                Some("no tool of this name was offered".to_owned())
+            }
+            Wanted::Offered(_, tools) => match parse_arguments(&call.arguments, BadArguments::Error) {
+                Ok(parsed) => tools.check(&call.name, &parsed.object).err(),
+                Err(error) => Some(error.to_string()),
+            },
+        };
+        match refused {
+            None => {
+                call.written = Some(notation);
+                let source = self.take(count);
+                out.push(Found::Call(Box::new(FoundCall { call, source })));
+            }
+            Some(reason) => {
+                self.emit_text(count, out);
+                out.push(Found::Skipped(SkippedCall { name: call.name, notation, reason }));
+            }
+        }
     }
 
     fn step_element(&mut self, out: &mut Vec<Found>) -> Step {
@@ -285,18 +356,17 @@ impl Scanner {
         let name = std::mem::take(name);
         self.state = State::Text;
         let inner = self.rest().get(body..inner_end).unwrap_or_default();
-        let arguments = match &self.tags {
+        let arguments = match &self.wanted {
             _ if RESERVED.contains(&name.as_str()) => None,
-            Tags::Known(tools) => Some(element_arguments(inner, tools.get(&name)).unwrap_or_default()),
-            Tags::Any if closed_at_once => None,
-            Tags::Any => element_arguments(inner, None),
-            Tags::None => None,
+            Wanted::None => None,
+            // Without a list of tools an empty element is markup.
+            Wanted::Any(_) if closed_at_once => None,
+            Wanted::Any(tools) | Wanted::Offered(_, tools) => {
+                element_arguments(inner, Some(&tools.schema(&name)))
+            }
         };
         match arguments {
-            Some(arguments) => {
-                self.take(end);
-                out.push(Found::Call(Box::new(written_call(name, arguments)), Notation::Xml));
-            }
+            Some(arguments) => self.emit_call(written_call(name, arguments), Notation::Xml, end, out),
             None => self.emit_text(end, out),
         }
         Step::Again
@@ -331,16 +401,27 @@ fn begins_object(text: &str) -> Verdict<State> {
     }
 }
 
-fn read_object(text: &str, calls: bool) -> Option<Found> {
+/// An object in the text that means something.
+enum Object {
+    Thought(String),
+    Call(Box<RawCall>),
+}
+
+fn read_object(text: &str, wanted: &Wanted) -> Option<Object> {
     let Ok(Value::Object(map)) = crate::unrepeated::from_str(text) else { return None };
     match map.get("type")?.as_str()? {
         "thinking" => {
             let thought = map.get("content").or_else(|| map.get("thinking"))?.as_str()?;
-            Some(Found::Reasoning(thought.to_owned()))
+            Some(Object::Thought(thought.to_owned()))
         }
-        "tool_use" if calls => {
-            let call = read_call(&map, None, "").ok()??;
-            Some(Found::Call(Box::new(call), Notation::Json))
+        "tool_use" => {
+            let reads_json = match wanted {
+                Wanted::None => false,
+                Wanted::Any(_) => true,
+                Wanted::Offered(notation, _) => notation.reads(Notation::Json),
+            };
+            let call = reads_json.then(|| read_call(&map, None, "").ok().flatten()).flatten()?;
+            Some(Object::Call(Box::new(call)))
         }
         _ => None,
     }
@@ -355,6 +436,7 @@ fn written_call(name: String, arguments: Map<String, Value>) -> RawCall {
         signature: None,
         extra: Map::new(),
         candidates: Vec::new(),
+        written: None,
     }
 }
 
