@@ -24,7 +24,9 @@ pub use catalogue::{
     DefinitionChangeKind, DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, LookupError,
     ToolFilter, ToolGroup, UpstreamTools, canonical_name, canonical_splits, changed_definitions,
 };
-pub use connection::{Asker, ConnectOptions, Connection, OutgoingRequest, Question, ServerEvent};
+pub use connection::{
+    Asker, ConnectOptions, Connection, OutgoingRequest, Question, ServerEvent, enable_keepers, run_as_keeper,
+};
 pub use error::{CallError, ConnectError};
 pub use fleet::{
     Answered, CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet, FleetEvent, FleetOptions,

@@ -17,6 +17,7 @@ mod serve;
 mod serve_end;
 mod serve_reload;
 mod servers;
+mod strays;
 mod tokens;
 mod tools;
 mod transform;
