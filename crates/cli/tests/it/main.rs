@@ -8,6 +8,7 @@ mod check;
 mod convert;
 mod demo;
 mod dialects;
+mod dotenv;
 mod left_out;
 mod logs;
 mod mcp;

@@ -45,6 +45,13 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
 "#;
 
+/// The server itself ignores the end of its input and SIGTERM.
+const DEAF: &str = "
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+while True: signal.pause()
+";
+
 fn server(note: &Path, more: &str) -> Value {
     let script = format!("{HIDE}{SERVER}{more}");
     json!({"command": "python3", "args": ["-u", "-c", script, note], "connect": "eager", "closeTimeout": 0.2})
@@ -98,7 +105,10 @@ fn a_server_that_ends_by_itself_leaves_no_hidden_process() {
     let (gateway, stray) = with_stray(&sandbox, "");
     let keeper = children_of(gateway.running.pid());
     let server = children_of(keeper[0]);
-    assert!(server.len() == 2 && server.contains(&stray), "the keeper adopts what lost its parent: {server:?}");
+    assert!(
+        server.len() == 2 && server.contains(&stray),
+        "the keeper adopts what lost its parent: {server:?}"
+    );
     let server = *server.iter().find(|pid| **pid != stray).unwrap();
     kill_process(Pid::from_raw(i32::try_from(server).unwrap()).unwrap(), Signal::KILL).unwrap();
     gone(&[server, stray]);
@@ -117,36 +127,49 @@ fn sigterm_leaves_no_hidden_process() {
 #[test]
 fn a_killed_gateway_leaves_nothing() {
     let sandbox = Sandbox::new();
-    // The server itself ignores the end of its input.
-    let more = "\nimport signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: signal.pause()\n";
-    let (gateway, stray) = with_stray(&sandbox, more);
+    let (gateway, stray) = with_stray(&sandbox, DEAF);
     let mut all = children_of(gateway.running.pid());
     all.extend(all.clone().into_iter().flat_map(children_of));
     all.push(stray);
-    assert!(all.len() >= 3, "the keeper, the server and the hidden process: {all:?}");
     gateway.running.signal(Signal::KILL);
     gone(&all);
+}
+
+/// The gateway adopts what a keeper leaves.
+#[test]
+fn a_killed_keeper_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let (gateway, stray) = with_stray(&sandbox, DEAF);
+    let keeper = children_of(gateway.running.pid())[0];
+    let mut all = children_of(keeper);
+    assert!(all.contains(&stray), "{all:?}");
+    all.push(keeper);
+    kill_process(Pid::from_raw(i32::try_from(keeper).unwrap()).unwrap(), Signal::KILL).unwrap();
+    gone(&all);
+    let is_reaped = || all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+    eventually_blocking(DEADLINE, "no zombie", is_reaped).unwrap();
 }
 
 #[test]
 fn a_command_of_the_registry_leaves_no_hidden_process() {
     let sandbox = Sandbox::new();
     let (first, second) = (sandbox.path("first"), sandbox.path("second"));
-    let command = |note: &Path, more: &str| {
-        let script = format!("{HIDE}hide(sys.argv[1])\n{more}");
-        json!({"command": "python3", "args": ["-c", script, note]})
+    let tool = |name: &str, note: &Path, more: &str| {
+        let started = "import time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)\n";
+        sandbox.write(name, &format!("{HIDE}hide(sys.argv[1])\n{started}{more}"));
+        let handler = json!({"command": "python3", "args": [sandbox.path(name), note]});
+        json!({"description": "x", "inputSchema": {"type": "object"}, "handler": handler})
     };
-    let tool = |note: &Path, more: &str| json!({"description": "x", "handler": command(note, more)});
-    sandbox.configure(&json!({"registry": {"tools": {
-        "ends": tool(&first, "print('done')"),
-        "stays": tool(&second, "import time\ntime.sleep(1000)"),
-    }}}));
+    sandbox.configure(&json!({"tools": {
+        "ends": tool("ends.py", &first, "print('done')"),
+        "stays": tool("stays.py", &second, "time.sleep(1000)"),
+    }}));
     let mut gateway = sandbox.serve(&[]);
+    let answer = gateway.call("registry", "ends", &json!({}));
+    assert_eq!(answer["result"]["content"][0]["text"], "done\n", "{answer}");
     // The call is over when everything is gone that it started.
-    gateway.call("registry", "ends", &json!({}));
-    if let Ok(text) = std::fs::read_to_string(&first) {
-        assert!(!is_alive(text.trim().parse().unwrap()));
-    }
+    let stray: u32 = std::fs::read_to_string(&first).unwrap().trim().parse().unwrap();
+    assert!(!is_alive(stray));
     let port = gateway.port;
     let call = std::thread::spawn(move || crate::sandbox::call(port, "registry", "stays", &json!({})));
     let stray = hidden(&second);

@@ -52,7 +52,11 @@ pub fn run_as_keeper() -> Option<ExitCode> {
 /// is missing, programs are started directly.
 pub fn enable_keepers() {
     #[cfg(target_os = "linux")]
-    KEEPERS.store(std::path::Path::new(kept::EXECUTABLE).exists(), Ordering::Relaxed);
+    if std::path::Path::new(kept::EXECUTABLE).exists() {
+        // What loses its keeper becomes ours. Where that is impossible, it is looked for by its mark.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        KEEPERS.store(true, Ordering::Relaxed);
+    }
 }
 
 /// How to start a process.
@@ -99,9 +103,8 @@ impl Process {
         let mark = new_mark();
         #[cfg(target_os = "linux")]
         if KEEPERS.load(Ordering::Relaxed) {
-            let (kept, streams) = Kept::start(program, &mark)
-                .await
-                .map_err(|error| spawn_error(explain(program, &error)))?;
+            let (kept, streams) =
+                Kept::start(program, &mark).await.map_err(|error| spawn_error(explain(program, &error)))?;
             let root = Some(kept.program());
             let process = Self { child: Started::ByKeeper(Box::new(kept)), root, mark, over: false };
             return Ok((process, streams));
@@ -166,6 +169,13 @@ impl Process {
             }
             self.signal(signal, &strays);
             self.wait_until_gone(patience).await;
+            #[cfg(target_os = "linux")]
+            if self.is_kept() {
+                // Those that became our children are nobody else's to wait for.
+                for stray in strays {
+                    let _ = rustix::process::waitpid(Some(stray), rustix::process::WaitOptions::NOHANG);
+                }
+            }
         }
         self.over = true;
     }
@@ -197,8 +207,17 @@ impl Process {
     /// Its living descendants.
     async fn members(&self) -> Vec<Pid> {
         let (root, mark) = (self.root, self.mark.clone());
+        let is_kept = self.is_kept();
         // Hundreds of small files are read.
-        tokio::task::spawn_blocking(move || tree(root, &mark)).await.unwrap_or_default()
+        tokio::task::spawn_blocking(move || strays(root, &mark, is_kept)).await.unwrap_or_default()
+    }
+
+    fn is_kept(&self) -> bool {
+        match self.child {
+            Started::ByUs(_) => false,
+            #[cfg(target_os = "linux")]
+            Started::ByKeeper(_) => true,
+        }
     }
 
     fn signal(&self, signal: Signal, strays: &[Pid]) {
@@ -224,8 +243,19 @@ impl Drop for Process {
             // It ends everything as soon as the control socket is closed.
             return;
         }
-        self.signal(Signal::KILL, &tree(self.root, &self.mark));
+        self.signal(Signal::KILL, &strays(self.root, &self.mark, self.is_kept()));
     }
+}
+
+/// What is left of a program: its descendants as far as they can be found, and what lost its keeper.
+fn strays(root: Option<Pid>, mark: &str, is_kept: bool) -> Vec<Pid> {
+    let mut found = tree(root, mark);
+    #[cfg(target_os = "linux")]
+    if is_kept {
+        // A signal that is sent twice does no harm.
+        found.extend(table::adopted());
+    }
+    found
 }
 
 /// The environment, working directory and group of a program, or of its keeper.

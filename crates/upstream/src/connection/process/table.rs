@@ -67,6 +67,22 @@ pub(super) fn descendants(root: Pid) -> Option<Vec<Pid>> {
     Some(found.into_iter().skip(1).filter_map(Pid::from_raw).collect())
 }
 
+/// The living children of ours that run another executable, with all their descendants. We start only keepers, which run
+/// our own, so these lost their keeper.
+#[cfg(target_os = "linux")]
+pub(super) fn adopted() -> Vec<Pid> {
+    let (Some(entries), Ok(own)) = (entries(), std::fs::read_link("/proc/self/exe")) else {
+        return Vec::new();
+    };
+    let us = rustix::process::getpid().as_raw_pid();
+    // What was just started and is about to become a keeper runs our executable as well.
+    let is_foreign = |pid: i32| std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path != own);
+    let children = entries.iter().filter(|entry| entry.parent == us && is_foreign(entry.pid));
+    let mut found: Vec<i32> = children.map(|entry| entry.pid).collect();
+    add_children(&mut found, entries);
+    found.into_iter().filter_map(Pid::from_raw).collect()
+}
+
 fn entries() -> Option<Vec<Entry>> {
     let directory = std::fs::read_dir("/proc").ok()?;
     let pids = directory.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
