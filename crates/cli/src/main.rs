@@ -13,6 +13,7 @@ mod remote;
 mod runtime;
 mod seconds;
 mod setup;
+mod terminal;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -127,8 +128,8 @@ fn tell(error: &anyhow::Error) -> ExitCode {
     // Nobody reading is fine.
     let _ = match error.downcast_ref::<Problems>() {
         // Each on a line that begins with its file, as editors want it.
-        Some(problems) => writeln!(std::io::stderr(), "{problems}"),
-        None => writeln!(std::io::stderr(), "error: {error:#}"),
+        Some(problems) => writeln!(terminal::errors(), "{problems}"),
+        None => writeln!(terminal::errors(), "error: {error:#}"),
     };
     ExitCode::from(2)
 }

@@ -1,6 +1,6 @@
 //! `call`: one tool, once.
 
-use std::io::{Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -8,7 +8,7 @@ use clap::Args;
 use gateway_dialects::arguments::{Validator, nearest_names, render_issues};
 use gateway_dialects::results::{self, ResultMode, ResultOptions, render_mode};
 use gateway_dialects::{Dialects, input_schema};
-use gateway_protocol::{CallResultView, RawJson};
+use gateway_protocol::{CallResultView, RawJson, printable};
 use gateway_service::parameter_name;
 use gateway_upstream::{CallOptions, Catalogue, CatalogueTool, Fleet, LookupError};
 use serde_json::Value;
@@ -21,6 +21,7 @@ use crate::progress::with_progress;
 use crate::runtime::block_on;
 use crate::seconds::seconds;
 use crate::setup::{ConfigFlags, Setup};
+use crate::terminal::{Form, output};
 
 /// Call a tool of a configured server, or of any command or URL.
 #[derive(Debug, Args)]
@@ -96,11 +97,12 @@ impl Call {
         let work = fleet.call(tool, Some(arguments), &options);
         with_progress(work, || format!("waiting for `{}` of {}", tool.name, tool.server))
             .await
-            .map_err(anyhow::Error::new)
+            // The words of a server must not look like further lines.
+            .map_err(|error| anyhow!("{}", printable(&format!("{:#}", anyhow::Error::new(error)))))
     }
 
     fn print(&self, mode: ResultMode, tool: &CatalogueTool, result: &RawJson) -> Result<Outcome> {
-        let mut stdout = std::io::stdout().lock();
+        let mut stdout = output(Form::Json);
         if mode == ResultMode::Raw {
             // Not through a value, which would round large numbers.
             stdout.write_all(result.as_bytes())?;
@@ -111,7 +113,12 @@ impl Call {
             let dialect = Dialects::builtin().get("mcp")?;
             let origin = format!("{}/{}", tool.server, tool.name);
             match render_mode(mode, &dialect, &outcome, &origin, &ResultOptions::default()) {
-                Value::String(text) if !self.json => stdout.write_all(text.as_bytes())?,
+                Value::String(text) if !self.json && std::io::stdout().is_terminal() => {
+                    stdout = output(Form::Text);
+                    stdout.write_all(text.as_bytes())?;
+                }
+                // A program gets the text as it came.
+                Value::String(text) if !self.json => std::io::stdout().lock().write_all(text.as_bytes())?,
                 other => write_json(&mut stdout, &other)?,
             }
         }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use gateway_dialects::Dialects;
+use gateway_protocol::printable;
 use gateway_service::{LogFormat, LogLevel, ServiceConfig, client_capabilities, install_logs};
 use gateway_store::CallLog;
 use gateway_upstream::config::jsonc::Document;
@@ -17,6 +18,7 @@ use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, Upst
 use serde_json::{Map, Value};
 
 use crate::options::explained;
+use crate::terminal;
 
 pub(crate) use problems::{Problem, Problems, problem_json};
 
@@ -220,10 +222,10 @@ const NOT_OF_SERVICE: [&str; 11] = [
 ];
 
 fn report_warnings<'a>(warnings: impl IntoIterator<Item = &'a Problem>) {
-    let mut stderr = std::io::stderr().lock();
+    let mut stderr = terminal::errors();
     for warning in warnings {
         // Nobody reading is fine.
-        let _ = writeln!(stderr, "warning: {warning}");
+        let _ = writeln!(stderr, "warning: {}", printable(&warning.to_string()));
     }
 }
 
@@ -273,9 +275,9 @@ impl Setup {
 
     /// Says which tools are left out, and why.
     fn tell_refused(&self) {
-        let mut stderr = std::io::stderr().lock();
+        let mut stderr = terminal::errors();
         for problem in &self.refused {
-            let _ = writeln!(stderr, "error: {problem}; this tool is left out");
+            let _ = writeln!(stderr, "error: {}; this tool is left out", printable(&problem.to_string()));
         }
     }
 
@@ -313,7 +315,7 @@ impl Setup {
         }
         .context("opening the call log")?;
         if let Some(notice) = log.opened().notice() {
-            let _ = writeln!(std::io::stderr(), "warning: call log: {notice}");
+            let _ = writeln!(terminal::errors(), "warning: call log: {notice}");
         }
         Ok(log)
     }
