@@ -6,10 +6,9 @@
 //! through [`gateway_protocol::printable`] before.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::io::{BufWriter, LineWriter, Stderr, Stdout, Write};
 
-use gateway_protocol::printable;
+use gateway_protocol::{printable_json, printable_lines};
 
 /// How much is escaped at once.
 const CHUNK: usize = 1 << 16;
@@ -64,8 +63,8 @@ impl<W: Write> Escaping<W> {
         // Bytes that are no text could be control characters to a terminal.
         let text = String::from_utf8_lossy(bytes);
         let escaped = match self.form {
-            Form::Text => escape_text(&text),
-            Form::Json => escape_json(&text),
+            Form::Text => Cow::Owned(escape_text(&text)),
+            Form::Json => printable_json(&text),
         };
         self.inner.write_all(escaped.as_bytes())
     }
@@ -114,7 +113,7 @@ fn escape_text(text: &str) -> String {
     let mut rest = text;
     while let Some(next) = rest.find('\u{1b}') {
         let (before, behind) = rest.split_at(next);
-        escaped.push_str(&gateway_protocol::printable_lines(before));
+        escaped.push_str(&printable_lines(before));
         let colour = COLOURS.into_iter().find(|code| behind.starts_with(code)).unwrap_or_default();
         escaped.push_str(colour);
         if colour.is_empty() {
@@ -122,29 +121,7 @@ fn escape_text(text: &str) -> String {
         }
         rest = behind.get(colour.len().max(1)..).unwrap_or_default();
     }
-    escaped.push_str(&gateway_protocol::printable_lines(rest));
-    escaped
-}
-
-/// Escapes inside the strings of a JSON text. Outside of them nothing needs it but `\r`, which is a blank there.
-fn escape_json(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        match character {
-            ' '..='~' | '\n' | '\t' => escaped.push(character),
-            '\r' => escaped.push(' '),
-            // What stays as it is, is borrowed.
-            _ if matches!(printable(character.encode_utf8(&mut [0; 4])), Cow::Borrowed(_)) => {
-                escaped.push(character);
-            }
-            _ => {
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    // Writing to a `String` cannot fail.
-                    let _ = write!(escaped, "\\u{unit:04x}");
-                }
-            }
-        }
-    }
+    escaped.push_str(&printable_lines(rest));
     escaped
 }
 
@@ -178,7 +155,7 @@ mod tests {
         let text = "{\"a\":\r\"\u{7f}\u{9b}\u{202e}\u{e0041}\u{f6}\"}";
         check(Form::Json, text, r#"{"a": "\u007f\u009b\u202e\udb40\udc41ö"}"#);
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
-        assert_eq!(value(&escape_json(text)), value(text));
+        assert_eq!(value(&printable_json(text)), value(text));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use message::{
     Incoming, MessageError, Notification, Request, RequestId, Response, find_id, parse_message,
 };
 pub use object::RawObject;
-pub use printable::{printable, printable_lines};
+pub use printable::{printable, printable_json, printable_lines};
 pub use raw::RawJson;
 pub use results::{CallResultView, ResultType};
 pub use sse::{SseError, SseEvent, SseParser};

@@ -1,6 +1,6 @@
 //! `arguments`: one call's arguments → a dialect's form, or back.
 
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;

@@ -182,7 +182,7 @@ fn find<'c>(
     };
     let failed: Vec<String> = failures(fleet)
         .iter()
-        .map(|(server, reason)| format!("server `{server}` cannot be reached: {reason}"))
+        .map(|(server, reason)| format!("server `{server}` cannot be reached: {}", printable(reason)))
         .collect();
     if !failed.is_empty() && !matches!(error, LookupError::Ambiguous { .. }) {
         bail!("{}", failed.join("\n"));
@@ -191,9 +191,10 @@ fn find<'c>(
     match (&error, nearest_names(name, names).as_slice()) {
         (LookupError::UnknownTool { reason: None, .. }, [_, ..]) => {
             let nearest = nearest_names(name, catalogue.tools().iter().map(|tool| tool.name.as_ref()));
-            Err(anyhow!("{error}; did you mean `{}`?", nearest.join("`, `")))
+            let text = format!("{error}; did you mean `{}`?", nearest.join("`, `"));
+            Err(anyhow!("{}", printable(&text)))
         }
-        (_, _) => Err(error.into()),
+        (_, _) => Err(anyhow!("{}", printable(&error.to_string()))),
     }
 }
 
@@ -209,7 +210,7 @@ fn check(tool: &CatalogueTool, arguments: &RawJson) -> Result<()> {
     let issues = render_issues(&validator.validate(&arguments), &parameter_name);
     bail!(
         "tool `{}` of server `{}` was not called (--no-validate calls it anyway)\n{issues}",
-        tool.name,
+        printable(&tool.name),
         tool.server
     )
 }

@@ -1,6 +1,6 @@
 //! `check`: lint a server's tools for many dialects.
 
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;

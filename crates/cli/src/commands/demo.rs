@@ -1,6 +1,6 @@
 //! `demo`: one telling tool before and after, for each provider.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use anyhow::{Context, Result};
 use clap::Args;

@@ -1,7 +1,7 @@
 //! `dialects`: the list, or one dialect's rules.
 
 use std::fmt::Debug;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};

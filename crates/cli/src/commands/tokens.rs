@@ -1,6 +1,6 @@
 //! `tokens`: what text takes of a context window.
 
-use std::io::{BufWriter, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};

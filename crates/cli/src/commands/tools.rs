@@ -1,6 +1,6 @@
 //! `tools`: what servers offer, for people, as MCP has it, or in a provider's format.
 
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::time::Duration;
 
 use anyhow::Result;

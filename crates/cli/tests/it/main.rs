@@ -19,6 +19,7 @@ mod serve_end;
 mod serve_reload;
 mod servers;
 mod strays;
+mod terminals;
 mod tokens;
 mod tools;
 mod transform;

@@ -1,6 +1,6 @@
 //! `servers check`: the configuration, without starting anything.
 
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;

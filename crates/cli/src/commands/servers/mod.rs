@@ -5,7 +5,7 @@ mod programs;
 mod restart;
 
 use std::collections::HashMap;
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
