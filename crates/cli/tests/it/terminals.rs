@@ -152,7 +152,7 @@ fn the_gateway_and_its_log_show_hostile_text_escaped() {
         let port = free_port();
         let servers = json!({"s": server(&[]), "dead": server(&["exit"])});
         sandbox.configure(&json!({"port": port, "dataDirectory": "data", "mcpServers": servers}));
-        let flags: &[&str] = if json { &["serve", "--log-format", "json"] } else { &["serve"] };
+        let flags: &[&str] = if json { &["serve", "--json"] } else { &["serve"] };
         let mut gateway = Gateway::start(sandbox.command(flags));
         gateway.line("dead");
         gateway.post("/call_tool", &json!({"server": "s", "tool": HOSTILE, "arguments": {HOSTILE: HOSTILE}}));
