@@ -13,6 +13,7 @@ mod remote;
 mod runtime;
 mod seconds;
 mod setup;
+mod terminal;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -89,6 +90,11 @@ impl Outcome {
 }
 
 fn main() -> ExitCode {
+    // Before anything else: keepers are to be small and quick.
+    if let Some(status) = gateway_upstream::run_as_keeper() {
+        return status;
+    }
+    gateway_upstream::enable_keepers();
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
         Command::Serve(command) => command.run(),
@@ -122,8 +128,8 @@ fn tell(error: &anyhow::Error) -> ExitCode {
     // Nobody reading is fine.
     let _ = match error.downcast_ref::<Problems>() {
         // Each on a line that begins with its file, as editors want it.
-        Some(problems) => writeln!(std::io::stderr(), "{problems}"),
-        None => writeln!(std::io::stderr(), "error: {error:#}"),
+        Some(problems) => writeln!(terminal::errors(), "{problems}"),
+        None => writeln!(terminal::errors(), "error: {error:#}"),
     };
     ExitCode::from(2)
 }

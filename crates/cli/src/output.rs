@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
+use gateway_protocol::printable;
 use serde::Serialize;
 
 /// Writes `value`, keeping I/O errors recognisable.
@@ -114,6 +115,8 @@ impl Table {
     }
 
     pub(crate) fn row<const N: usize>(&mut self, tone: Option<Tone>, cells: [String; N]) {
+        // Cells hold the names and texts of others, and each is one line.
+        let cells = cells.map(|cell| printable(&cell).into_owned());
         self.rows.push(Row { tone, cells: cells.into() });
     }
 

@@ -5,6 +5,8 @@ use std::io::{IsTerminal as _, Write as _};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use gateway_protocol::printable;
+
 /// What is over sooner needs no sign of life.
 const PATIENCE: Duration = Duration::from_millis(500);
 const FRAME: Duration = Duration::from_millis(100);
@@ -46,7 +48,7 @@ pub(crate) async fn with_progress<T>(work: impl Future<Output = T>, waiting_for:
     }
     if screen == Screen::Dumb {
         // Nobody reading is fine.
-        let _ = writeln!(std::io::stderr(), "{}", waiting_for());
+        let _ = writeln!(std::io::stderr(), "{}", printable(&waiting_for()));
         return work.await;
     }
     let line = Line;
@@ -68,7 +70,7 @@ const LINE: usize = 79;
 impl Line {
     #[expect(clippy::unused_self, reason = "only who has the line may draw it")]
     fn draw(&self, text: &str) {
-        let text: String = text.chars().take(LINE).collect();
+        let text: String = printable(text).chars().take(LINE).collect();
         let mut stderr = std::io::stderr().lock();
         let _ = write!(stderr, "\r\u{1b}[K{text}").and_then(|()| stderr.flush());
     }

@@ -39,7 +39,7 @@ pub use message::{
     parse_strict_message,
 };
 pub use object::RawObject;
-pub use printable::{printable, printable_lines};
+pub use printable::{printable, printable_json, printable_lines};
 pub use raw::RawJson;
 pub use repeated::{Repeated, find_repeated, without_repeats};
 pub use results::{CallResultView, ResultType};

@@ -25,6 +25,36 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |character| !matches!(character, '\n' | '\t') && is_unsafe(character))
 }
 
+/// A JSON text with the same characters escaped inside its strings as JSON does (`\u001b`): the value stays the same.
+/// Outside of strings only `\r` needs it, and becomes a blank.
+///
+/// ```
+/// use gateway_protocol::printable_json;
+///
+/// assert_eq!(printable_json("{\"a\":\r\"\u{9b}\"}"), "{\"a\": \"\\u009b\"}");
+/// ```
+pub fn printable_json(text: &str) -> Cow<'_, str> {
+    let is_escaped = |character| !matches!(character, '\n' | '\t') && is_unsafe(character);
+    let Some(first) = text.find(is_escaped) else { return Cow::Borrowed(text) };
+    let (clean, rest) = text.split_at(first);
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(clean);
+    for character in rest.chars() {
+        match character {
+            _ if !is_escaped(character) => out.push(character),
+            // Strings never hold it raw.
+            '\r' => out.push(' '),
+            _ => {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    // Writing to a `String` cannot fail.
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
 fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     let Some(first) = text.find(&is_escaped) else { return Cow::Borrowed(text) };
     let (clean, rest) = text.split_at(first);

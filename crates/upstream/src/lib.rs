@@ -27,6 +27,7 @@ pub use catalogue::{
 };
 pub use connection::{
     Asker, ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, ServerEvent,
+    enable_keepers, run_as_keeper,
 };
 pub use error::{CallError, ConnectError};
 pub use fleet::{

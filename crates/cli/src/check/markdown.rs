@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use gateway_dialects::check::{Level, Report};
+use gateway_protocol::printable;
 
 use super::text::{groups, some_dialects};
 use crate::output::counted;
@@ -87,11 +88,25 @@ pub(crate) fn write_markdown(writer: &mut impl Write, report: &Report) -> Result
 /// `text` as code, whatever stands in it.
 fn inline(text: &str) -> String {
     let flat = text.replace(['\n', '\r'], " ");
-    let ticks = if flat.contains('`') { "``" } else { "`" };
-    format!("{ticks}{flat}{ticks}")
+    let flat = printable(&flat);
+    // Only a longer run of backticks closes the code.
+    let longest = flat.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    let ticks = "`".repeat(longest + 1);
+    // A backtick at an end would join those around it.
+    let blank = if flat.starts_with('`') || flat.ends_with('`') { " " } else { "" };
+    format!("{ticks}{blank}{flat}{blank}{ticks}")
 }
 
 /// `text` without line breaks and without the signs that would start markup.
 fn escaped(text: &str) -> String {
-    text.replace(['\n', '\r'], " ").replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*")
+    let flat = text.replace(['\n', '\r'], " ");
+    let mut escaped = String::with_capacity(flat.len());
+    for letter in printable(&flat).chars() {
+        match letter {
+            '<' => escaped.push_str("&lt;"),
+            '|' | '*' | '[' | ']' => escaped.extend(['\\', letter]),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
 }

@@ -5,6 +5,8 @@ use std::io::Write;
 use anyhow::Result;
 use gateway_dialects::check::{Cell, Level, Report, Status, ToolRow};
 
+use gateway_protocol::printable;
+
 use crate::output::{Paint, Table, Tone, counted, wrapped};
 
 /// How much of the changes is written out.
@@ -26,7 +28,7 @@ pub(crate) fn write_text(
     for tool in &report.tools {
         writeln!(writer)?;
         let name = if tool.name.is_empty() { "(a tool without a name)" } else { &tool.name };
-        writeln!(writer, "{}", paint.tone(Tone::Heading, name))?;
+        writeln!(writer, "{}", paint.tone(Tone::Heading, &printable(name)))?;
         write_tool(writer, tool, paint, detail)?;
     }
     if !report.findings.is_empty() {
@@ -35,7 +37,8 @@ pub(crate) fn write_text(
         for finding in &report.findings {
             let level = paint.tone(tone(finding.level), finding.level.name());
             let place = finding.place();
-            writeln!(writer, "  {level} {place}: {} [{}]", finding.message, finding.rule.id)?;
+            let (place, message) = (printable(&place), printable(&finding.message));
+            writeln!(writer, "  {level} {place}: {message} [{}]", finding.rule.id)?;
             if !finding.dialects.is_empty() {
                 hanging(writer, "in: ", &some_dialects(&finding.dialects, report.dialects.len()))?;
             }
@@ -167,15 +170,16 @@ fn write_tool(writer: &mut impl Write, tool: &ToolRow, paint: Paint, detail: Det
         }
         writeln!(writer, "  {}", paint.tone(Tone::Faint, &names.join(", ")))?;
         if let Some(reason) = &cell.reason {
-            writeln!(writer, "    left out: {reason}")?;
+            writeln!(writer, "    left out: {}", printable(reason))?;
         } else if cell.wire_name != tool.name {
-            writeln!(writer, "    called {}", cell.wire_name)?;
+            writeln!(writer, "    called {}", printable(&cell.wire_name))?;
         }
         for change in &cell.changes {
             let path = if change.path.is_empty() { "/" } else { &change.path };
             let keyword = if change.keyword.is_empty() { "" } else { " " };
             let keyword = format!("{keyword}{}", change.keyword);
-            writeln!(writer, "    {} {path}{keyword}: {}", change.fate.name(), change.reason)?;
+            let line = format!("{path}{keyword}: {}", change.reason);
+            writeln!(writer, "    {} {}", change.fate.name(), printable(&line))?;
         }
     }
     Ok(())

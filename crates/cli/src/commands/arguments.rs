@@ -1,6 +1,6 @@
 //! `arguments`: one call's arguments → a dialect's form, or back.
 
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -19,6 +19,7 @@ use crate::Outcome;
 use crate::input::{Lines, open};
 use crate::options::{Target, TranslationFlags};
 use crate::output::write_json;
+use crate::terminal::{Form, output};
 
 /// Turn arguments into a dialect's form, or back.
 #[derive(Debug, Args)]
@@ -110,7 +111,7 @@ impl Source {
         debug_assert!(self.jsonl);
         let translator = self.flags.translator(&self.target)?;
         let mut lines = Lines::new(open(self.file.as_deref())?);
-        let mut stdout = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        let mut stdout = output(Form::Json);
         let mut outcome = Outcome::Good;
         let mut last: Option<Prepared> = None;
         while let Some((number, line)) = lines.next()? {

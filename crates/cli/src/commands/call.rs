@@ -1,6 +1,6 @@
 //! `call`: one tool, once.
 
-use std::io::{Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -8,7 +8,7 @@ use clap::Args;
 use gateway_dialects::arguments::{Validator, nearest_names, render_issues};
 use gateway_dialects::results::{self, ResultMode, ResultOptions, render_mode};
 use gateway_dialects::{Dialects, input_schema};
-use gateway_protocol::{CallResultView, RawJson};
+use gateway_protocol::{CallResultView, RawJson, printable};
 use gateway_service::parameter_name;
 use gateway_upstream::{CallOptions, Catalogue, CatalogueTool, Fleet, LookupError};
 use serde_json::Value;
@@ -22,6 +22,7 @@ use crate::progress::with_progress;
 use crate::runtime::block_on;
 use crate::seconds::seconds;
 use crate::setup::{ConfigFlags, Setup};
+use crate::terminal::{Form, output};
 
 /// Call a tool of a configured server, or of any command or URL.
 #[derive(Debug, Args)]
@@ -100,11 +101,12 @@ impl Call {
         let work = fleet.call(tool, Some(arguments), &options);
         with_progress(work, || format!("waiting for `{}` of {}", tool.name, tool.server))
             .await
-            .map_err(anyhow::Error::new)
+            // The words of a server must not look like further lines.
+            .map_err(|error| anyhow!("{}", printable(&format!("{:#}", anyhow::Error::new(error)))))
     }
 
     fn print(&self, mode: ResultMode, tool: &CatalogueTool, result: &RawJson) -> Result<Outcome> {
-        let mut stdout = std::io::stdout().lock();
+        let mut stdout = output(Form::Json);
         if mode == ResultMode::Raw {
             // Not through a value, which would round large numbers.
             stdout.write_all(result.as_bytes())?;
@@ -115,7 +117,12 @@ impl Call {
             let dialect = Dialects::builtin().get("mcp")?;
             let origin = format!("{}/{}", tool.server, tool.name);
             match render_mode(mode, &dialect, &outcome, &origin, &ResultOptions::default()) {
-                Value::String(text) if !self.json => stdout.write_all(text.as_bytes())?,
+                Value::String(text) if !self.json && std::io::stdout().is_terminal() => {
+                    stdout = output(Form::Text);
+                    stdout.write_all(text.as_bytes())?;
+                }
+                // A program gets the text as it came.
+                Value::String(text) if !self.json => std::io::stdout().lock().write_all(text.as_bytes())?,
                 other => write_json(&mut stdout, &other)?,
             }
         }
@@ -180,7 +187,7 @@ fn find<'c>(
     };
     let failed: Vec<String> = failures(fleet)
         .iter()
-        .map(|(server, reason)| format!("server `{server}` cannot be reached: {reason}"))
+        .map(|(server, reason)| format!("server `{server}` cannot be reached: {}", printable(reason)))
         .collect();
     if !failed.is_empty() && !matches!(error, LookupError::Ambiguous { .. }) {
         bail!("{}", failed.join("\n"));
@@ -189,9 +196,10 @@ fn find<'c>(
     match (&error, nearest_names(name, names).as_slice()) {
         (LookupError::UnknownTool { reason: None, .. }, [_, ..]) => {
             let nearest = nearest_names(name, catalogue.tools().iter().map(|tool| tool.name.as_ref()));
-            Err(anyhow!("{error}; did you mean `{}`?", nearest.join("`, `")))
+            let text = format!("{error}; did you mean `{}`?", nearest.join("`, `"));
+            Err(anyhow!("{}", printable(&text)))
         }
-        (_, _) => Err(error.into()),
+        (_, _) => Err(anyhow!("{}", printable(&error.to_string()))),
     }
 }
 
@@ -207,7 +215,7 @@ fn check(tool: &CatalogueTool, arguments: &RawJson) -> Result<()> {
     let issues = render_issues(&validator.validate(&arguments), &parameter_name);
     bail!(
         "tool `{}` of server `{}` was not called (--no-validate calls it anyway)\n{issues}",
-        tool.name,
+        printable(&tool.name),
         tool.server
     )
 }

@@ -1,6 +1,6 @@
 //! `check`: lint a server's tools for many dialects.
 
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -14,6 +14,7 @@ use crate::check::{Detail, write_markdown, write_sarif, write_text};
 use crate::input::read_tools;
 use crate::options::{TranslationFlags, explained};
 use crate::output::{Paint, write_pretty_json};
+use crate::terminal::{Form, output};
 
 /// Lint a server's tools: which break where, what is lost in translation, what they cost, what to do.
 #[derive(Debug, Args)]
@@ -57,7 +58,7 @@ impl Check {
         let translators = self.translators()?;
         let list = read_tools(self.file.as_deref())?;
         let report = check(&list.name, &list.tools, &translators);
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        let mut stdout = output(Form::json_if(matches!(self.format, Format::Json | Format::Sarif)));
         match self.format {
             Format::Text => {
                 let detail = if self.details { Detail::Changes } else { Detail::Counts };

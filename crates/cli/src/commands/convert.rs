@@ -13,6 +13,8 @@ use crate::Outcome;
 use crate::input::{Lines, open, read_tools};
 use crate::options::{Target, TranslationFlags};
 use crate::output::{counted, write_json, write_pretty_json};
+use crate::terminal::{Form, errors, output};
+use gateway_protocol::printable;
 
 /// Translate MCP tools into a provider's format.
 #[derive(Debug, Args)]
@@ -60,12 +62,12 @@ impl<'t, 'a> Row<'t, 'a> {
 
 /// Says on standard error which tools are not in the provider's list, and why.
 pub(crate) fn tell_left_out(translator: &Translator, translation: &Translation<'_>) -> Result<Outcome> {
-    let mut stderr = std::io::stderr().lock();
+    let mut stderr = errors();
     let mut outcome = Outcome::Good;
     for tool in &translation.tools {
         if let Some(reason) = &tool.quarantine {
             outcome = Outcome::Findings;
-            writeln!(stderr, "left out `{}`: {reason}", tool.name)?;
+            writeln!(stderr, "left out `{}`: {}", printable(tool.name), printable(reason))?;
         }
     }
     if translation.over_limit > 0 {
@@ -95,7 +97,7 @@ impl Convert {
                 .with_context(|| format!("writing {}", path.display()))?;
         }
         let list = translation.request_field();
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        let mut stdout = output(Form::Json);
         if self.document {
             let wrapped = std::collections::BTreeMap::from([(&translator.dialect().tool.document, &list)]);
             write_json(&mut stdout, &wrapped)?;
@@ -110,7 +112,7 @@ impl Convert {
     fn run_lines(&self) -> Result<Outcome> {
         let translator = self.flags.translator(&self.target)?;
         let mut lines = Lines::new(open(self.file.as_deref())?);
-        let mut stdout = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        let mut stdout = output(Form::Json);
         let mut outcome = Outcome::Good;
         while let Some((number, line)) = lines.next()? {
             match gateway_dialects::from_slice(line) {

@@ -1,6 +1,6 @@
 //! `demo`: one telling tool before and after, for each provider.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -11,6 +11,7 @@ use crate::Outcome;
 use crate::layout::lay_out;
 use crate::options::explained;
 use crate::output::{Paint, Table, Tone};
+use crate::terminal::{Form, output};
 
 /// The tool that is shown.
 const SAMPLE: &str = include_str!("../demo.json");
@@ -40,7 +41,7 @@ impl Demo {
             }
         }
         let paint = Paint::for_stdout();
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        let mut stdout = output(Form::Text);
         title(&mut stdout, paint, "before: the tool as its MCP server publishes it")?;
         writeln!(stdout, "{}", lay_out(&tool))?;
         for translator in &translators {

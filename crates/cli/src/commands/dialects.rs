@@ -1,7 +1,7 @@
 //! `dialects`: the list, or one dialect's rules.
 
 use std::fmt::Debug;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::Outcome;
 use crate::options::explained;
 use crate::output::{Paint, Table, Tone, write_pretty_json};
+use crate::terminal::{Form, output};
 
 /// List the dialects, or show one dialect's rules.
 #[derive(Debug, Args)]
@@ -39,7 +40,7 @@ impl ListDialects {
             let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
             dialects.add(&origin, &text).map_err(explained)?;
         }
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        let mut stdout = output(Form::json_if(self.json));
         match &self.name {
             Some(name) => {
                 let dialect = dialects.get(name).map_err(explained)?;

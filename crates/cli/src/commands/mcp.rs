@@ -63,7 +63,8 @@ async fn serve(mut setup: Setup, group: Option<&str>) -> Result<Outcome> {
 fn call_log(setup: &mut Setup) -> Result<CallLog> {
     setup.open_log().or_else(|error| {
         // Nobody reading is fine.
-        let _ = writeln!(std::io::stderr(), "warning: the call log is kept in memory only: {error:#}");
+        let _ =
+            writeln!(crate::terminal::errors(), "warning: the call log is kept in memory only: {error:#}");
         setup.service.log.directory = None;
         setup.open_log()
     })

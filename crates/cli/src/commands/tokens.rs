@@ -1,6 +1,6 @@
 //! `tokens`: what text takes of a context window.
 
-use std::io::{BufWriter, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::input::{check_unrepeated, open};
 use crate::output::write_json;
+use crate::terminal::{Form, output};
 
 /// Count the tokens of texts: content blocks, messages, results, tools, or plain text.
 #[derive(Debug, Args)]
@@ -52,7 +53,7 @@ impl CountTokens {
             "tokens": tokens,
             "budget": budget(tokens),
         });
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        let mut stdout = output(Form::Json);
         write_json(&mut stdout, &row)?;
         writeln!(stdout)?;
         stdout.flush()?;

@@ -1,12 +1,12 @@
 //! `tools`: what servers offer, for people, as MCP has it, or in a provider's format.
 
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
 use gateway_dialects::Translator;
-use gateway_protocol::{RawJson, RawObject};
+use gateway_protocol::{RawJson, RawObject, printable};
 use gateway_upstream::{Catalogue, CatalogueTool, Fleet, UpstreamSpec};
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,6 +20,7 @@ use crate::output::{Paint, Table, counted, write_json};
 use crate::runtime::block_on;
 use crate::seconds::seconds;
 use crate::setup::{ConfigFlags, Setup};
+use crate::terminal::{Form, errors, output};
 
 /// List the tools of the configured servers, or of any command or URL.
 #[derive(Debug, Args)]
@@ -92,9 +93,9 @@ impl ListTools {
 /// Says on standard error which servers failed, and why.
 pub(crate) fn tell_failures(fleet: &Fleet) -> Result<Outcome> {
     let failed = failures(fleet);
-    let mut stderr = std::io::stderr().lock();
+    let mut stderr = errors();
     for (server, reason) in &failed {
-        writeln!(stderr, "server `{server}` failed: {reason}")?;
+        writeln!(stderr, "server `{server}` failed: {}", printable(reason))?;
     }
     Ok(if failed.is_empty() { Outcome::Good } else { Outcome::Findings })
 }
@@ -144,16 +145,16 @@ fn write_translated(translator: &Translator, rows: &[Row<'_>]) -> Result<Outcome
             Err(error) => {
                 outcome = Outcome::Findings;
                 writeln!(
-                    std::io::stderr(),
+                    errors(),
                     "left out `{}`: its definition cannot be read: {error}",
-                    row.name
+                    printable(row.name)
                 )?;
             }
         }
     }
     let translation = translator.translate(&definitions);
     let outcome = outcome.and(tell_left_out(translator, &translation)?);
-    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    let mut stdout = output(Form::Json);
     write_json(&mut stdout, &translation.request_field())?;
     writeln!(stdout)?;
     stdout.flush()?;
@@ -161,7 +162,7 @@ fn write_translated(translator: &Translator, rows: &[Row<'_>]) -> Result<Outcome
 }
 
 fn write_raw(rows: &[Row<'_>]) -> Result<Outcome> {
-    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    let mut stdout = output(Form::Json);
     stdout.write_all(b"{\"tools\":[")?;
     for (place, row) in rows.iter().enumerate() {
         if place > 0 {
@@ -186,7 +187,7 @@ fn write_table(rows: &[Row<'_>]) -> Result<Outcome> {
         );
     }
     let paint = Paint::for_stdout();
-    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    let mut stdout = output(Form::Text);
     if !rows.is_empty() {
         table.write(&mut stdout, paint, "")?;
         writeln!(stdout)?;

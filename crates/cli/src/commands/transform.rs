@@ -12,6 +12,7 @@ use crate::Outcome;
 use crate::input::{check_unrepeated, open};
 use crate::options::{Target, TranslationFlags};
 use crate::output::{write_json, write_pretty_json};
+use crate::terminal::{Form, output};
 
 /// Transform one JSON Schema for a provider or a model.
 #[derive(Debug, Args)]
@@ -42,7 +43,7 @@ impl Transform {
                 .and_then(|()| Ok(writer.flush()?))
                 .with_context(|| format!("writing {}", path.display()))?;
         }
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        let mut stdout = output(Form::Json);
         write_json(&mut stdout, &translated.schema(translator.dialect()))?;
         writeln!(stdout)?;
         stdout.flush()?;

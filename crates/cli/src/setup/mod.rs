@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use gateway_dialects::Dialects;
+use gateway_protocol::printable;
 use gateway_service::{LogFormat, LogLevel, ServiceConfig, client_capabilities, install_logs};
 use gateway_store::CallLog;
 use gateway_upstream::config::jsonc::Document;
-use gateway_upstream::config::{self, ConfigSource, Environment, GatewayConfig, Lookup};
+use gateway_upstream::config::{self, ConfigSource, DotenvScope, Environment, GatewayConfig, Lookup};
 use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, ResultBudget, UpstreamSpec};
 use serde_json::{Map, Value};
 
 use crate::options::explained;
+use crate::terminal;
 
 pub(crate) use problems::{Problem, Problems, problem_json};
 
@@ -29,7 +31,13 @@ pub(crate) struct ConfigFlags {
     /// The file of another MCP client, whose servers are added
     #[arg(long, value_name = "FILE")]
     mcp_config: Option<PathBuf>,
+    /// Read `.env` of the parent and grandparent directories too [default: `MCP_GATEWAY_ENV_PARENTS`]
+    #[arg(long)]
+    env_parents: bool,
 }
+
+/// The variable that stands for `--env-parents`.
+const ENV_PARENTS: &str = "MCP_GATEWAY_ENV_PARENTS";
 
 /// Flags that win over environment and file.
 #[derive(Clone, Debug, Default)]
@@ -69,12 +77,14 @@ const MEMORY: &str = "servers.json";
 impl ConfigFlags {
     /// The same, but with this file.
     pub(crate) fn with_file(&self, file: &Path) -> Self {
-        Self { config: Some(file.to_owned()), mcp_config: self.mcp_config.clone() }
+        Self { config: Some(file.to_owned()), ..self.clone() }
     }
 
     /// What is configured, for a command that only uses the servers: warnings are not its business.
     pub(crate) fn load(&self) -> Result<Setup> {
         let setup = self.read()?;
+        let unread = setup.warnings.iter().filter(|warning| Path::new(&warning.file).ends_with(".env"));
+        report_warnings(unread);
         setup.tell_refused();
         Ok(setup)
     }
@@ -86,8 +96,7 @@ impl ConfigFlags {
 
     /// The same, with flags that win.
     pub(crate) fn read_with(&self, overrides: &Overrides) -> Result<Setup, Problems> {
-        let here = std::env::current_dir().unwrap_or_default();
-        let environment = Environment::of_process().with_dotenv(&here);
+        let environment = self.environment();
         let lookup = self.lookup();
         let loaded = config::load(&lookup, &environment);
         let settings = match &loaded {
@@ -116,6 +125,7 @@ impl ConfigFlags {
             // That nothing is configured is said by the demo itself.
             problems.warnings.retain(|warning| !warning.field.is_empty());
         }
+        problems.warnings.extend(environment.unread().iter().cloned().map(Problem::from));
         let specs = if demo_only { vec![demo()] } else { config.servers };
         let mut fleet = FleetOptions::default();
         let mut fixed = config.rest;
@@ -143,14 +153,22 @@ impl ConfigFlags {
             Ok(setup) => return (setup.service, None),
             Err(problems) => problems,
         };
-        let here = std::env::current_dir().unwrap_or_default();
-        let environment = Environment::of_process().with_dotenv(&here);
+        let environment = self.environment();
         let settings = |config: &GatewayConfig| ServiceConfig::read(config, &environment).ok();
         let rest = rest_of(&self.lookup(), &environment).and_then(|config| settings(&config));
         let usual =
             || settings(&config::parse(Path::new(config::CONFIG_FILE), NO_SERVERS, &environment).ok()?);
         let service = rest.or_else(usual).map(|settings| settings.service).unwrap_or_default();
         (service, Some(problems))
+    }
+
+    /// The variables of the process and of `.env` files. Those above the working directory are read only if somebody asks
+    /// for it: others may be able to write there, and a variable can name a program to run.
+    fn environment(&self) -> Environment<'static> {
+        let asked =
+            std::env::var(ENV_PARENTS).is_ok_and(|value| matches!(&*value, "1" | "true" | "yes" | "on"));
+        let scope = if self.env_parents || asked { DotenvScope::Parents } else { DotenvScope::Directory };
+        Environment::of_process().with_dotenv(&std::env::current_dir().unwrap_or_default(), scope)
     }
 
     /// Where the gateway of this configuration listens.
@@ -204,6 +222,14 @@ const NOT_OF_SERVICE: [&str; 11] = [
     "$schema",
 ];
 
+fn report_warnings<'a>(warnings: impl IntoIterator<Item = &'a Problem>) {
+    let mut stderr = terminal::errors();
+    for warning in warnings {
+        // Nobody reading is fine.
+        let _ = writeln!(stderr, "warning: {}", printable(&warning.to_string()));
+    }
+}
+
 fn demo() -> UpstreamSpec {
     let mut spec = UpstreamSpec::new("demo", Endpoint::Demo);
     spec.connect = ConnectMode::Eager;
@@ -244,20 +270,15 @@ impl Setup {
 
     /// Says what should be looked at.
     pub(crate) fn tell_warnings(&self) {
-        let mut stderr = std::io::stderr().lock();
-        for warning in &self.warnings {
-            // Nobody reading is fine.
-            let _ = writeln!(stderr, "warning: {warning}");
-        }
-        drop(stderr);
+        report_warnings(&self.warnings);
         self.tell_refused();
     }
 
     /// Says which tools are left out, and why.
     fn tell_refused(&self) {
-        let mut stderr = std::io::stderr().lock();
+        let mut stderr = terminal::errors();
         for problem in &self.refused {
-            let _ = writeln!(stderr, "error: {problem}; this tool is left out");
+            let _ = writeln!(stderr, "error: {}; this tool is left out", printable(&problem.to_string()));
         }
     }
 
@@ -295,7 +316,7 @@ impl Setup {
         }
         .context("opening the call log")?;
         if let Some(notice) = log.opened().notice() {
-            let _ = writeln!(std::io::stderr(), "warning: call log: {notice}");
+            let _ = writeln!(terminal::errors(), "warning: call log: {notice}");
         }
         Ok(log)
     }

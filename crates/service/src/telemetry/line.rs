@@ -1,8 +1,10 @@
 //! One event as one line.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::Write as _;
 
+use gateway_protocol::{printable, printable_json};
 use jiff::Timestamp;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
@@ -119,6 +121,7 @@ pub(super) fn write_json(line: &mut Vec<u8>, now: Timestamp, event: &Event<'_>) 
         let _ = write!(line, "\"{name}\":{value}");
     }
     line.extend_from_slice(b"}}\n");
+    make_printable(line);
 }
 
 /// `12:00:00.000 WARN  Message  name=value`. Control characters are escaped, so that one event stays one line.
@@ -126,10 +129,7 @@ pub(super) fn write_text(line: &mut Vec<u8>, now: Timestamp, event: &Event<'_>) 
     let fields = Fields::of(event);
     let clock = format!("{now:.3}");
     let clock = clock.get(11..23).unwrap_or(&clock);
-    let mut text = String::with_capacity(fields.message.len());
-    for character in fields.message.chars() {
-        if character.is_control() { text.extend(character.escape_default()) } else { text.push(character) }
-    }
+    let text = printable(&fields.message);
     // Writing into memory has no way to fail.
     let _ = write!(line, "{clock} {:<5} {text}", event.metadata().level());
     let mut gap = "  ";
@@ -141,6 +141,19 @@ pub(super) fn write_text(line: &mut Vec<u8>, now: Timestamp, event: &Event<'_>) 
         gap = " ";
     }
     line.push(b'\n');
+    make_printable(line);
+}
+
+/// Escapes what JSON leaves raw in strings although it acts on terminals or hides what is read.
+fn make_printable(line: &mut Vec<u8>) {
+    if line.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return;
+    }
+    let escaped = match std::str::from_utf8(line).map(printable_json) {
+        Ok(Cow::Owned(escaped)) => escaped,
+        Ok(Cow::Borrowed(_)) | Err(_) => return,
+    };
+    *line = escaped.into_bytes();
 }
 
 fn is_plain(text: &str) -> bool {

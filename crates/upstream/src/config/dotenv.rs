@@ -1,6 +1,13 @@
 //! `.env` files.
 
 use std::collections::BTreeMap;
+use std::fs::{Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
 
 /// Reads the variables of a `.env` file. Lines that make no sense are passed over, as every reader of such files does.
 ///
@@ -89,4 +96,41 @@ fn until_quote(text: &str, quote: char) -> Option<(String, usize)> {
         }
     }
     None
+}
+
+/// Reads a `.env` file that nobody named: only if nobody else can have put it there or can change it. Its owner must be our
+/// user, root, or the owner of its directory, who could replace it anyway.
+pub(super) fn read_trusted(path: &Path) -> io::Result<String> {
+    // A pipe of that name must not hold us up.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let directory = std::fs::metadata(directory.unwrap_or(Path::new(".")))?;
+    // A link is judged beside what it points to.
+    for metadata in [&metadata, &std::fs::symlink_metadata(path)?] {
+        if let Some(reason) = distrust(metadata, directory.uid()) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        }
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn distrust(metadata: &Metadata, directory_owner: u32) -> Option<String> {
+    let owner = metadata.uid();
+    if ![geteuid().as_raw(), 0, directory_owner].contains(&owner) {
+        return Some(format!("it belongs to another user ({owner}); take it over or remove it"));
+    }
+    let is_link = metadata.is_symlink();
+    if !is_link && !metadata.is_file() {
+        return Some("it is no regular file".to_owned());
+    }
+    // The permissions of links mean nothing.
+    (!is_link && metadata.mode() & 0o002 != 0)
+        .then(|| "everybody may write to it; take that right away (chmod o-w)".to_owned())
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::dotenv;
+use super::problems::ConfigError;
 
 type Variables<'a> = Box<dyn Fn(&str) -> Option<String> + Send + Sync + 'a>;
 type Files<'a> = Box<dyn Fn(&Path) -> io::Result<String> + Send + Sync + 'a>;
@@ -13,7 +14,19 @@ type Files<'a> = Box<dyn Fn(&Path) -> io::Result<String> + Send + Sync + 'a>;
 pub struct Environment<'a> {
     variables: Variables<'a>,
     files: Files<'a>,
+    /// Reads `.env` files, which nobody named.
+    found_files: Option<Files<'a>>,
     dotenv: BTreeMap<String, String>,
+    unread: Vec<ConfigError>,
+}
+
+/// Where `.env` files are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DotenvScope {
+    /// In the directory itself.
+    Directory,
+    /// Also in its parent and its grandparent, the nearer file first.
+    Parents,
 }
 
 /// Values may be secrets, so only the names from `.env` files are shown.
@@ -32,24 +45,51 @@ impl<'a> Environment<'a> {
         variables: impl Fn(&str) -> Option<String> + Send + Sync + 'a,
         files: impl Fn(&Path) -> io::Result<String> + Send + Sync + 'a,
     ) -> Self {
-        Self { variables: Box::new(variables), files: Box::new(files), dotenv: BTreeMap::new() }
+        Self {
+            variables: Box::new(variables),
+            files: Box::new(files),
+            found_files: None,
+            dotenv: BTreeMap::new(),
+            unread: Vec::new(),
+        }
     }
 
     /// The variables of this process and the files of this machine, without `.env` files.
     pub fn of_process() -> Self {
-        Self::new(|name| std::env::var(name).ok(), |path| std::fs::read_to_string(path))
+        let process = Self::new(|name| std::env::var(name).ok(), |path| std::fs::read_to_string(path));
+        Self { found_files: Some(Box::new(dotenv::read_trusted)), ..process }
     }
 
-    /// Adds `.env` of a directory, its parent and its grandparent. What is set already wins, and the nearer file.
+    /// Adds `.env` of a directory, and of those above it if `scope` says so. What is set already wins, and the nearer file.
+    /// A file that others could have put there is not read; [`Environment::unread`] says why.
     #[must_use]
-    pub fn with_dotenv(mut self, directory: &Path) -> Self {
-        for directory in directory.ancestors().take(3) {
-            let Ok(text) = self.read(&directory.join(".env")) else { continue };
+    pub fn with_dotenv(mut self, directory: &Path, scope: DotenvScope) -> Self {
+        let levels = match scope {
+            DotenvScope::Directory => 1,
+            DotenvScope::Parents => 3,
+        };
+        for directory in directory.ancestors().take(levels) {
+            let path = directory.join(".env");
+            let text = match self.found_files.as_ref().unwrap_or(&self.files)(&path) {
+                Ok(text) => text,
+                Err(error) if is_absent(&error) => continue,
+                Err(error) => {
+                    let message = format!("it was not read: {error}");
+                    let file = path.display().to_string();
+                    self.unread.push(ConfigError { file, line: None, field: String::new(), message });
+                    continue;
+                }
+            };
             for (name, value) in dotenv::parse(&text) {
                 self.dotenv.entry(name).or_insert(value);
             }
         }
         self
+    }
+
+    /// The `.env` files that were found and not read.
+    pub fn unread(&self) -> &[ConfigError] {
+        &self.unread
     }
 
     /// The value of a variable.
@@ -75,4 +115,12 @@ impl<'a> Environment<'a> {
             None => PathBuf::from(text),
         }
     }
+}
+
+/// Whether there is no such file. A directory of that name is somebody's virtual environment.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory
+    )
 }

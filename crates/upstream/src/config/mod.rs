@@ -39,7 +39,7 @@ use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 use crate::spec::{Fallback, UpstreamId, UpstreamSpec};
 
 pub use self::dotenv::parse as parse_dotenv;
-pub use self::environment::Environment;
+pub use self::environment::{DotenvScope, Environment};
 pub use self::expand::{ExpandError, Expanded, expand};
 pub use self::locate::{CONFIG_FILE, Lookup, load};
 pub use self::problems::{ConfigError, ConfigErrors};

@@ -42,6 +42,7 @@ use self::local::LocalChannel;
 use self::owner::StreamChannel;
 pub(crate) use self::process::{Process, Program};
 use self::refusals::Refusals;
+pub use self::process::{enable_keepers, run_as_keeper};
 use self::status::Status;
 use self::tasks::Tasks;
 use crate::builtin::registry::Registry;
@@ -458,7 +459,7 @@ async fn attempt_stdio(
     until: Instant,
 ) -> Result<Opened, ConnectError> {
     let tasks = Tasks::new();
-    let (channel, status) = stdio::start(spec, program, events, &tasks)?;
+    let (channel, status) = stdio::start(spec, program, events, &tasks).await?;
     let identity = handshake::shake(&channel, who, opening, until).await?;
     Ok(Opened { transport: "stdio", identity, status, channel: Channel::Stream(Arc::new(channel)), tasks })
 }

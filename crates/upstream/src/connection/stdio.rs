@@ -14,13 +14,13 @@ use crate::error::ConnectError;
 use crate::spec::UpstreamSpec;
 
 /// Starts the process and the task that owns it.
-pub(super) fn start(
+pub(super) async fn start(
     spec: &UpstreamSpec,
     program: &Program<'_>,
     events: &Arc<EventSink>,
     tasks: &Tasks,
 ) -> Result<(StreamChannel, Arc<Status>), ConnectError> {
-    let (mut process, streams) = Process::spawn(program)?;
+    let (mut process, streams) = Process::spawn(program).await?;
     let status = Status::new(spec.limits.stderr_bytes, process.id());
     let status = Arc::new(status.hiding(program.env.values().map(String::as_str)));
     let (channel, inbox) = owner::channel(&spec.id, &status);

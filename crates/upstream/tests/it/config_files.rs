@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gateway_upstream::Endpoint;
 use gateway_upstream::config::jsonc::{Document, to_json};
 use gateway_upstream::config::{
-    ConfigErrors, ConfigSource, GatewayConfig, Lookup, load, parse, parse_dotenv,
+    ConfigErrors, ConfigSource, DotenvScope, GatewayConfig, Lookup, load, parse, parse_dotenv,
 };
 
 use crate::config::{FILE, environment};
@@ -19,7 +19,7 @@ fn find(
     lookup: Lookup,
 ) -> Result<GatewayConfig, ConfigErrors> {
     let lookup = Lookup { directory: PathBuf::from("/project/a/b"), ..lookup };
-    let environment = environment(variables, files).with_dotenv(&lookup.directory);
+    let environment = environment(variables, files).with_dotenv(&lookup.directory, DotenvScope::Directory);
     load(&lookup, &environment)
 }
 
@@ -143,13 +143,14 @@ fn dotenv_files_fill_what_is_not_set() {
         ("/project/.env", "B=grandparent\nC=grandparent\n"),
         ("/.env", "D=too far\n"),
     ];
-    let found = environment(&[("SET", "yes")], &files).with_dotenv(Path::new("/project/a/b"));
-    let values = ["A", "B", "C", "D", "SET"].map(|name| found.variable(name));
-    assert_eq!(
-        values,
-        [Some("here"), Some("parent"), Some("grandparent"), None, Some("yes")]
-            .map(|value| value.map(str::to_owned))
-    );
+    let found = |scope| environment(&[("SET", "yes")], &files).with_dotenv(Path::new("/project/a/b"), scope);
+    let check = |scope, expected: [Option<&str>; 5]| {
+        let values = ["A", "B", "C", "D", "SET"].map(|name| found(scope).variable(name));
+        assert_eq!(values, expected.map(|value| value.map(str::to_owned)), "{scope:?}");
+    };
+    check(DotenvScope::Directory, [Some("here"), None, None, None, Some("yes")]);
+    check(DotenvScope::Parents, [Some("here"), Some("parent"), Some("grandparent"), None, Some("yes")]);
+    let found = found(DotenvScope::Parents);
     assert!(!format!("{found:?}").contains("grandparent"));
 }
 

@@ -48,7 +48,9 @@ pub(super) async fn show(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Resul
 fn settled(remote: &Remote, answer: Answer) -> Result<Result<Response, anyhow::Error>> {
     match answer {
         Answer::Done(response) => Ok(Ok(response)),
-        Answer::Refused { text, .. } => bail!("the gateway at {} refused: {text}", remote.place()),
+        Answer::Refused { text, .. } => {
+            bail!("the gateway at {} refused: {}", remote.place(), gateway_protocol::printable(&text))
+        }
         Answer::Nobody(error) => Ok(Err(error)),
         Answer::Stranger => Ok(Err(remote.stranger())),
     }

@@ -110,10 +110,10 @@ impl Logs {
 
 /// Says that the configuration is wrong, which is no reason not to show what was called.
 fn tell_broken(problems: &Problems) {
-    let mut stderr = std::io::stderr().lock();
+    let mut stderr = crate::terminal::errors();
     for problem in &problems.errors {
         // Nobody reading is fine.
-        let _ = writeln!(stderr, "warning: {problem}");
+        let _ = writeln!(stderr, "warning: {}", gateway_protocol::printable(&problem.to_string()));
     }
     let _ = writeln!(
         stderr,

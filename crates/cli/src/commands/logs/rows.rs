@@ -3,19 +3,21 @@
 use std::io::Write as _;
 
 use anyhow::{Context, Result};
+use gateway_protocol::printable;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::output::{Paint, Table, Tone};
+use crate::terminal::{Form, output};
 
 /// Writes entries: as they are for programs, as a table for people.
 pub(super) struct Rows {
-    form: Form,
+    form: RowForm,
     paint: Paint,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum RowForm {
     JsonLines,
     /// All entries are there before the first is written, so columns can be as wide as their cells.
     Table,
@@ -50,28 +52,28 @@ const SHOWN: usize = 120;
 impl Rows {
     pub(super) fn new(json: bool, follow: bool) -> Self {
         let form = match (json, follow) {
-            (true, _) => Form::JsonLines,
-            (false, false) => Form::Table,
-            (false, true) => Form::Lines,
+            (true, _) => RowForm::JsonLines,
+            (false, false) => RowForm::Table,
+            (false, true) => RowForm::Lines,
         };
         Self { form, paint: Paint::for_stdout() }
     }
 
     /// Writes entries, each a JSON object.
     pub(super) fn write<E: AsRef<[u8]>>(&mut self, entries: &[E]) -> Result<()> {
-        let mut stdout = std::io::stdout().lock();
+        let mut stdout = output(Form::json_if(self.form == RowForm::JsonLines));
         let mut table =
             Table::new(["time", "server", "tool", "provider", "ms", "status", "input, or what is wrong"]);
         for entry in entries {
             let text = entry.as_ref();
-            if self.form == Form::JsonLines {
+            if self.form == RowForm::JsonLines {
                 stdout.write_all(text)?;
                 stdout.write_all(b"\n")?;
                 continue;
             }
             let entry: Entry<'_> = serde_json::from_slice(text).context("reading an entry of the log")?;
             let (tone, cells) = entry.cells();
-            if self.form == Form::Table {
+            if self.form == RowForm::Table {
                 table.row(tone, cells);
                 continue;
             }
@@ -82,7 +84,7 @@ impl Rows {
             let line = tone.map_or_else(|| line.clone(), |tone| self.paint.tone(tone, &line));
             writeln!(stdout, "{}", line.trim_end())?;
         }
-        if self.form == Form::Table {
+        if self.form == RowForm::Table {
             if entries.is_empty() {
                 writeln!(stdout, "no calls")?;
             } else {
@@ -108,7 +110,8 @@ impl Entry<'_> {
             self.duration_ms.map_or_else(String::new, |took| took.to_string()),
             status,
             shortened(&about),
-        ];
+        ]
+        .map(|cell| printable(&cell).into_owned());
         (failed.then_some(Tone::Bad), cells)
     }
 }

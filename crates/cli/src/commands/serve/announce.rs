@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gateway_protocol::printable;
 use gateway_upstream::{ConnectMode, FleetEvent, RefusedTool, UpstreamId, UpstreamSpec, UpstreamState};
 use serde_json::{Value, json};
 
 use crate::output::counted;
+use crate::terminal::{Form, output};
 
 /// Says things, in plain lines or as JSON. Clones share one voice.
 #[derive(Clone, Debug)]
@@ -31,16 +33,21 @@ impl Voice {
 
     /// One thing, in both forms.
     pub(super) fn say(&self, plain: &str, value: &Value) {
-        let mut stdout = std::io::stdout().lock();
+        // Reasons come from servers, and must not look like further lines.
+        self.write(&printable(plain), value);
+    }
+
+    fn write(&self, plain: &str, value: &Value) {
+        let mut stdout = output(Form::json_if(self.json));
         let said = if self.json { writeln!(stdout, "{value}") } else { writeln!(stdout, "{plain}") };
         // Nobody listening is no reason to end a gateway.
         let _ = said.and_then(|()| stdout.flush());
     }
 
-    /// Something that only people need.
+    /// Something that only people need, with nothing of others in it. It may have several lines.
     pub(super) fn say_to_people(&self, plain: &str) {
         if !self.json {
-            self.say(plain, &Value::Null);
+            self.write(plain, &Value::Null);
         }
     }
 

@@ -52,7 +52,7 @@ impl Watches {
             Err(error) => {
                 let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
                 let text = format!("warning: {} cannot be watched: {error}", names.join(", "));
-                let _ = writeln!(std::io::stderr(), "{text}; SIGHUP loads the configuration anew");
+                let _ = writeln!(crate::terminal::errors(), "{text}; SIGHUP loads the configuration anew");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `servers check`: the configuration, without starting anything.
 
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -11,6 +11,8 @@ use super::programs;
 use crate::Outcome;
 use crate::output::{Paint, Tone, counted, write_json};
 use crate::setup::{ConfigFlags, Problem, problem_json};
+use crate::terminal::{Form, output};
+use gateway_protocol::printable;
 
 /// Check the configuration without starting anything.
 #[derive(Debug, Args)]
@@ -40,7 +42,7 @@ impl Check {
             }
             Err(problems) => (problems.errors, problems.warnings, None),
         };
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        let mut stdout = output(Form::json_if(self.json));
         if self.json {
             let rows = |problems: &[Problem]| problems.iter().map(problem_json).collect::<Vec<Value>>();
             let report = json!({"errors": rows(&errors), "warnings": rows(&warnings), "servers": servers});
@@ -50,10 +52,15 @@ impl Check {
             let paint = Paint::for_stdout();
             // As every command tells them: each line begins with its file, as editors want it.
             for error in &errors {
-                writeln!(stdout, "{}", paint.tone(Tone::Bad, &error.to_string()))?;
+                writeln!(stdout, "{}", paint.tone(Tone::Bad, &printable(&error.to_string())))?;
             }
             for warning in &warnings {
-                writeln!(stdout, "{} {warning}", paint.tone(Tone::Caution, "warning:"))?;
+                writeln!(
+                    stdout,
+                    "{} {}",
+                    paint.tone(Tone::Caution, "warning:"),
+                    printable(&warning.to_string())
+                )?;
             }
             let sums = format!("{}, {}", counted(errors.len(), "error"), counted(warnings.len(), "warning"));
             match servers {

@@ -6,7 +6,7 @@ mod programs;
 mod restart;
 
 use std::collections::HashMap;
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -22,6 +22,7 @@ use crate::output::{Paint, Table, Tone, write_json};
 use crate::runtime::block_on;
 use crate::seconds::seconds;
 use crate::setup::ConfigFlags;
+use crate::terminal::{Form, output};
 
 /// Start the configured servers and show how they are; check their configuration; restart one.
 #[derive(Debug, Args)]
@@ -147,7 +148,7 @@ impl Stopwatch {
 
 fn write_rows(health: &[UpstreamHealth], times: &HashMap<UpstreamId, Duration>) -> Result<()> {
     let rows: Vec<Value> = health.iter().map(|one| row(one, times.get(&one.id))).collect();
-    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    let mut stdout = output(Form::Json);
     write_json(&mut stdout, &json!({ "servers": rows }))?;
     writeln!(stdout)?;
     stdout.flush()?;
@@ -201,7 +202,7 @@ fn write_table(health: &[UpstreamHealth], times: &HashMap<UpstreamId, Duration>)
         ];
         table.row(tone, cells);
     }
-    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    let mut stdout = output(Form::Text);
     if health.is_empty() {
         writeln!(stdout, "no servers are configured")?;
     } else {

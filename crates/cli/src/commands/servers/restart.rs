@@ -15,6 +15,8 @@ use crate::remote::{Answer, RemoteFlags, read_body};
 use crate::runtime::block_on;
 use crate::seconds::seconds;
 use crate::setup::ConfigFlags;
+use crate::terminal::{Form, errors, output};
+use gateway_protocol::printable;
 
 /// Ask a running gateway to end a server's connection and start it anew.
 #[derive(Debug, Args)]
@@ -50,10 +52,12 @@ impl Restart {
                     status: StatusCode::BAD_GATEWAY | StatusCode::INTERNAL_SERVER_ERROR,
                     text,
                 } => {
-                    writeln!(std::io::stderr(), "server `{}` did not come back: {text}", self.name)?;
+                    writeln!(errors(), "server `{}` did not come back: {}", self.name, printable(&text))?;
                     Ok(Outcome::Findings)
                 }
-                Answer::Refused { text, .. } => bail!("the gateway at {} refused: {text}", remote.place()),
+                Answer::Refused { text, .. } => {
+                    bail!("the gateway at {} refused: {}", remote.place(), printable(&text))
+                }
                 Answer::Nobody(error) => Err(error.context("restarting a server needs a running gateway")),
                 Answer::Stranger => Err(remote.stranger()),
             }
@@ -61,7 +65,7 @@ impl Restart {
     }
 
     fn print(&self, answer: &Value) -> Result<()> {
-        let mut stdout = std::io::stdout().lock();
+        let mut stdout = output(Form::json_if(self.json));
         if self.json {
             write_json(&mut stdout, answer)?;
             writeln!(stdout)?;
@@ -72,7 +76,7 @@ impl Restart {
         let tools = server.get("tools").and_then(Value::as_u64).and_then(|tools| usize::try_from(tools).ok());
         let tools =
             tools.map_or_else(String::new, |tools| format!(", {}", crate::output::counted(tools, "tool")));
-        writeln!(stdout, "{}: {state}{tools}", self.name)?;
+        writeln!(stdout, "{}: {}{tools}", self.name, printable(state))?;
         Ok(())
     }
 }

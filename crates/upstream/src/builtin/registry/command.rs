@@ -138,7 +138,7 @@ impl CommandHandler {
             cwd: self.cwd.as_ref(),
             withheld: &self.withheld,
         };
-        let (mut process, streams) = Process::spawn(&program).map_err(|error| error.to_string())?;
+        let (mut process, streams) = Process::spawn(&program).await.map_err(|error| error.to_string())?;
         let mut stdin = streams.stdin;
         let input = match self.stdin {
             CommandInput::Nothing => &[][..],

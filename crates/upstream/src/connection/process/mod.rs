@@ -1,42 +1,63 @@
 //! A child process and everything that it starts.
 
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
+mod kept;
+mod table;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::path::PathBuf;
+use std::process::{ExitCode, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep, timeout};
 
+#[cfg(target_os = "linux")]
+use self::kept::Kept;
+use self::table::{MARK, tree};
 use crate::error::ConnectError;
-
-/// A variable in the environment of the child. Whatever the child starts has it too, also what leaves the process
-/// group or loses its parent; so all of it can be found again.
-const MARK: &str = "GATEWAY_UPSTREAM_MARK";
 
 /// The gateway's own keys, where they have no other names. They open the gateway, so no program gets them that is not
 /// meant to.
 const OWN_KEYS: [&str; 3] = ["MCP_GATEWAY_API_KEY", "MCP_GATEWAY_ADMIN_KEY", "MCP_GATEWAY_KEY"];
 
-/// How often to look whether killed processes are gone: they are not our children, so nobody tells us.
+/// How often to look whether killed processes are gone: they are not our children, so nobody reports it.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How long the kernel may take to end a killed process.
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
-/// The parent of the kernel's threads.
-const KERNEL: i32 = 2;
+/// Whether programs are started by keepers.
+static KEEPERS: AtomicBool = AtomicBool::new(false);
 
-/// How often, and after which pause, a process is looked at again that may be in the middle of `exec`.
-const EXEC_LOOKS: usize = 10;
-const EXEC_PAUSE: Duration = Duration::from_millis(5);
+/// Does the work of a keeper if this process was started as one, and gives its exit status. To be called first in `main` of
+/// a program that calls [`enable_keepers`].
+pub fn run_as_keeper() -> Option<ExitCode> {
+    #[cfg(target_os = "linux")]
+    let status = keeper::run();
+    #[cfg(not(target_os = "linux"))]
+    let status = None;
+    status
+}
 
-/// More than nearly all environments have.
-const ENVIRONMENT_BYTES: usize = 64 << 10;
+/// From now on every program is started by a keeper: this executable, in the mode that [`run_as_keeper`] is for. A keeper
+/// ends everything that its program started, also when this process is killed. Only on Linux; elsewhere, and where `/proc`
+/// is missing, programs are started directly.
+pub fn enable_keepers() {
+    #[cfg(target_os = "linux")]
+    if std::path::Path::new(kept::EXECUTABLE).exists() {
+        // What loses its keeper becomes ours. Where that is impossible, it is looked for by its mark.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        KEEPERS.store(true, Ordering::Relaxed);
+    }
+}
 
 /// How to start a process.
 #[derive(Debug)]
@@ -60,22 +81,46 @@ pub(crate) struct Streams {
 /// A running process, leader of its own group. Dropping it kills it with all its descendants.
 #[derive(Debug)]
 pub(crate) struct Process {
-    child: Child,
+    child: Started,
     root: Option<Pid>,
     mark: String,
     over: bool,
 }
 
+/// Who started the process.
+#[derive(Debug)]
+enum Started {
+    ByUs(Child),
+    #[cfg(target_os = "linux")]
+    ByKeeper(Box<Kept>),
+}
+
 impl Process {
-    pub(crate) fn spawn(program: &Program<'_>) -> Result<(Self, Streams), ConnectError> {
+    /// Starts a program. Dropped while it is awaited, nothing is left of it.
+    pub(crate) async fn spawn(program: &Program<'_>) -> Result<(Self, Streams), ConnectError> {
         let spawn_error =
             |reason: String| ConnectError::Spawn { command: program.command.to_owned(), reason };
         let mark = new_mark();
-        let mut child =
-            command(program, &mark).spawn().map_err(|error| spawn_error(explain(program, &error)))?;
+        #[cfg(target_os = "linux")]
+        if KEEPERS.load(Ordering::Relaxed) {
+            let (kept, streams) =
+                Kept::start(program, &mark).await.map_err(|error| spawn_error(explain(program, &error)))?;
+            let root = Some(kept.program());
+            let process = Self { child: Started::ByKeeper(Box::new(kept)), root, mark, over: false };
+            return Ok((process, streams));
+        }
+        let mut command = Command::new(program.command);
+        command
+            .args(program.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        prepare(&mut command, program, &mark);
+        let mut child = command.spawn().map_err(|error| spawn_error(explain(program, &error)))?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let root = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let process = Self { child, root, mark, over: false };
+        let process = Self { child: Started::ByUs(child), root, mark, over: false };
         match streams {
             (Some(stdin), Some(stdout), Some(stderr)) => Ok((process, Streams { stdin, stdout, stderr })),
             _ => Err(spawn_error("its standard streams are missing".to_owned())),
@@ -84,17 +129,22 @@ impl Process {
 
     /// Its number.
     pub(super) fn id(&self) -> Option<u32> {
-        self.child.id()
+        self.root.and_then(|root| u32::try_from(root.as_raw_pid()).ok())
     }
 
-    /// Waits for its exit and tells how it was.
+    /// Waits for its exit and describes it.
     pub(super) async fn exited(&mut self) -> String {
         self.exit().await.0
     }
 
     /// The same, and whether it was a good one.
     pub(crate) async fn exit(&mut self) -> (String, bool) {
-        match self.child.wait().await {
+        let status = match &mut self.child {
+            Started::ByUs(child) => child.wait().await,
+            #[cfg(target_os = "linux")]
+            Started::ByKeeper(kept) => kept.exit().await,
+        };
+        match status {
             Ok(status) => (describe(status), status.success()),
             Err(error) => (format!("its exit status is unknown: {error}"), false),
         }
@@ -103,7 +153,15 @@ impl Process {
     /// Ends it with all its descendants. Its standard input is closed already, which asks it to end by itself; then it
     /// is asked by a signal, then it is killed; `grace` before each step.
     pub(crate) async fn end(mut self, grace: Duration) {
-        let _ = timeout(grace, self.child.wait()).await;
+        let _ = timeout(grace, self.exit()).await;
+        #[cfg(target_os = "linux")]
+        if let Started::ByKeeper(kept) = &mut self.child {
+            if kept.end(grace, KILL_PATIENCE).await {
+                self.over = true;
+                return;
+            }
+        }
+        // No keeper, or one that was ended by somebody else: what is left is looked for.
         for (signal, patience) in [(Signal::TERM, grace), (Signal::KILL, KILL_PATIENCE)] {
             let strays = self.members().await;
             if !self.is_running() && strays.is_empty() {
@@ -111,6 +169,13 @@ impl Process {
             }
             self.signal(signal, &strays);
             self.wait_until_gone(patience).await;
+            #[cfg(target_os = "linux")]
+            if self.is_kept() {
+                // Those that became our children are nobody else's to wait for.
+                for stray in strays {
+                    let _ = rustix::process::waitpid(Some(stray), rustix::process::WaitOptions::NOHANG);
+                }
+            }
         }
         self.over = true;
     }
@@ -118,7 +183,9 @@ impl Process {
     async fn wait_until_gone(&mut self, patience: Duration) {
         let until = Instant::now() + patience;
         while Instant::now() < until {
-            let _ = timeout(LOOK, self.child.wait()).await;
+            if let Started::ByUs(child) = &mut self.child {
+                let _ = timeout(LOOK, child.wait()).await;
+            }
             if !self.is_running() {
                 if self.members().await.is_empty() {
                     return;
@@ -128,15 +195,29 @@ impl Process {
         }
     }
 
+    /// Whether it is a child of ours that runs.
     fn is_running(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        match &mut self.child {
+            Started::ByUs(child) => matches!(child.try_wait(), Ok(None)),
+            #[cfg(target_os = "linux")]
+            Started::ByKeeper(_) => false,
+        }
     }
 
     /// Its living descendants.
     async fn members(&self) -> Vec<Pid> {
         let (root, mark) = (self.root, self.mark.clone());
+        let is_kept = self.is_kept();
         // Hundreds of small files are read.
-        tokio::task::spawn_blocking(move || tree(root, &mark)).await.unwrap_or_default()
+        tokio::task::spawn_blocking(move || strays(root, &mark, is_kept)).await.unwrap_or_default()
+    }
+
+    fn is_kept(&self) -> bool {
+        match self.child {
+            Started::ByUs(_) => false,
+            #[cfg(target_os = "linux")]
+            Started::ByKeeper(_) => true,
+        }
     }
 
     fn signal(&self, signal: Signal, strays: &[Pid]) {
@@ -152,30 +233,40 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if !self.over {
-            self.signal(Signal::KILL, &tree(self.root, &self.mark));
+        if self.over {
+            return;
         }
+        #[cfg(target_os = "linux")]
+        if let Started::ByKeeper(kept) = &mut self.child
+            && kept.is_alive()
+        {
+            // It ends everything as soon as the control socket is closed.
+            return;
+        }
+        self.signal(Signal::KILL, &strays(self.root, &self.mark, self.is_kept()));
     }
 }
 
-fn command(program: &Program<'_>, mark: &str) -> Command {
-    let mut command = Command::new(program.command);
+/// What is left of a program: its descendants as far as they can be found, and what lost its keeper.
+fn strays(root: Option<Pid>, mark: &str, is_kept: bool) -> Vec<Pid> {
+    let mut found = tree(root, mark);
+    #[cfg(target_os = "linux")]
+    if is_kept {
+        // A signal that is sent twice does no harm.
+        found.extend(table::adopted());
+    }
+    found
+}
+
+/// The environment, working directory and group of a program, or of its keeper.
+fn prepare(command: &mut Command, program: &Program<'_>, mark: &str) {
     for key in OWN_KEYS.into_iter().chain(program.withheld.iter().map(String::as_str)) {
         command.env_remove(key);
     }
-    command
-        .args(program.args)
-        .envs(program.env)
-        .env(MARK, mark)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true);
+    command.envs(program.env).env(MARK, mark).process_group(0);
     if let Some(directory) = program.cwd {
         command.current_dir(directory);
     }
-    command
 }
 
 fn new_mark() -> String {
@@ -212,129 +303,19 @@ fn explain(program: &Program<'_>, error: &std::io::Error) -> String {
     }
 }
 
-/// What one line of the process table tells.
-struct Entry {
-    pid: i32,
-    parent: i32,
-    group: i32,
-}
-
-/// The living processes that descend from `root`, are in its group, or carry `mark`; without `root` itself.
-///
-/// Where there is no process table to read, the group itself stands for its members.
-fn tree(root: Option<Pid>, mark: &str) -> Vec<Pid> {
-    let Ok(directory) = std::fs::read_dir("/proc") else {
-        return root.filter(|root| test_kill_process_group(*root).is_ok()).into_iter().collect();
-    };
-    let root = root.map(Pid::as_raw_pid);
-    let needle = format!("{MARK}={mark}");
-    let mut entries: Vec<Entry> = directory
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(living)
-        .filter(|entry| Some(entry.pid) != root)
-        .collect();
-    let mut found: Vec<i32> = Vec::new();
-    for look in 1..=EXEC_LOOKS {
-        let mut is_unclear = false;
-        entries.retain(|entry| {
-            let carried = carries(entry, &needle);
-            is_unclear |= carried.is_none();
-            let is_near = root.is_some_and(|root| entry.group == root || entry.parent == root);
-            let belongs = is_near || carried == Some(true);
-            if belongs {
-                found.push(entry.pid);
-            }
-            !belongs
-        });
-        if !is_unclear || look == EXEC_LOOKS {
-            break;
-        }
-        std::thread::sleep(EXEC_PAUSE);
-    }
-    // Children of what was found, until nothing is added.
-    let mut known = 0;
-    while known < found.len() {
-        let parent = found.get(known).copied().unwrap_or_default();
-        known += 1;
-        entries.retain(|entry| {
-            if entry.parent == parent {
-                found.push(entry.pid);
-            }
-            entry.parent != parent
-        });
-    }
-    found.into_iter().filter_map(Pid::from_raw).collect()
-}
-
-fn living(pid: i32) -> Option<Entry> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in parentheses and may have any letters.
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
-    let parent = fields.next()?.parse().ok()?;
-    let group = fields.next()?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(Entry { pid, parent, group })
-}
-
-/// The environment of a process, read at once as far as it goes: between two readings it may be another's, or none.
-fn environment(pid: i32) -> std::io::Result<Vec<u8>> {
-    let mut file = std::fs::File::open(Path::new("/proc").join(pid.to_string()).join("environ"))?;
-    let mut text = vec![0; ENVIRONMENT_BYTES];
-    let length = file.read(&mut text)?;
-    text.truncate(length);
-    if length == ENVIRONMENT_BYTES {
-        file.read_to_end(&mut text)?;
-    }
-    Ok(text)
-}
-
-/// Whether a process carries the mark; nothing while that cannot be told. In the middle of `exec` a process has no
-/// environment; threads of the kernel never have one.
-fn carries(entry: &Entry, needle: &str) -> Option<bool> {
-    let Ok(text) = environment(entry.pid) else { return Some(false) };
-    if text.is_empty() && entry.pid != KERNEL && entry.parent != KERNEL {
-        return None;
-    }
-    Some(text.split(|byte| *byte == 0).any(|variable| variable == needle.as_bytes()))
-}
-
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
 
     use super::*;
 
-    /// A process that is in the middle of `exec` most of the time.
-    #[test]
-    fn what_is_being_executed_is_found_too() {
-        let mark = new_mark();
-        let again = r#"if [ "$1" -gt 0 ]; then exec sh -c "$0" "$0" "$(($1 - 1))"; fi; exec sleep 1000"#;
-        let mut child = std::process::Command::new("setsid")
-            .args(["sh", "-c", again, again, "400"])
-            .env(MARK, &mark)
-            .spawn()
-            .unwrap();
-        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-        let command = || std::fs::read(format!("/proc/{}/cmdline", child.id())).unwrap_or_default();
-        let (mut looks, mut found) = (0, 0);
-        while !command().starts_with(b"sleep") {
-            found += usize::from(tree(None, &mark).contains(&pid));
-            looks += 1;
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert_eq!(found, looks);
-        assert!(looks > 0 && tree(None, &mark).is_empty());
-    }
-
     #[test]
     fn the_gateways_keys_go_only_where_they_are_configured() {
         let env = BTreeMap::from([("MCP_GATEWAY_KEY".to_owned(), "meant for it".to_owned())]);
         let withheld = ["TEAM_KEY".to_owned()];
         let program = Program { command: "x", args: &[], env: &env, cwd: None, withheld: &withheld };
-        let command = command(&program, "mark");
+        let mut command = Command::new("x");
+        prepare(&mut command, &program, "mark");
         let value = |name: &str| {
             command.as_std().get_envs().find(|(key, _)| *key == OsStr::new(name)).map(|(_, value)| value)
         };

@@ -1,0 +1,194 @@
+//! Nothing that a server or a command started outlives it, however it hid and however the gateway ended.
+
+use std::path::Path;
+
+use gateway_testkit::{children_of, eventually_blocking, is_alive};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::sandbox::{DEADLINE, Gateway, Sandbox};
+
+/// Starts a process that nothing but its ancestry connects with the server: forked twice, in a session of its own,
+/// without an environment, without the server's streams, and deaf to SIGTERM.
+const HIDE: &str = r#"
+import os, sys
+def hide(note):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            for stream in range(3):
+                os.dup2(os.open("/dev/null", os.O_RDWR), stream)
+            script = "trap '' TERM HUP; echo $$ > '" + note + ".draft'; /bin/mv '" + note + ".draft' '" + note + "'; while :; do /bin/sleep 1000; done"
+            os.execve("/bin/sh", ["sh", "-c", script], {})
+        os._exit(0)
+    os.wait()
+"#;
+
+/// A server with one tool, which starts such a process.
+const SERVER: &str = r#"
+import json
+for line in sys.stdin:
+    message = json.loads(line)
+    method, id = message.get("method"), message.get("id")
+    if id is None:
+        continue
+    if method == "initialize":
+        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif method == "tools/list":
+        result = {"tools": [{"name": "hide", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        hide(sys.argv[1])
+        result = {"content": [{"type": "text", "text": "hidden"}]}
+    else:
+        print(json.dumps({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no"}}), flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
+"#;
+
+/// The server itself ignores the end of its input and SIGTERM.
+const DEAF: &str = "
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+while True: signal.pause()
+";
+
+fn server(note: &Path, more: &str) -> Value {
+    let script = format!("{HIDE}{SERVER}{more}");
+    json!({"command": "python3", "args": ["-u", "-c", script, note], "connect": "eager", "closeTimeout": 0.2})
+}
+
+/// The number of the hidden process, once it runs.
+#[track_caller]
+fn hidden(note: &Path) -> u32 {
+    eventually_blocking(DEADLINE, "the hidden process", || note.exists()).unwrap();
+    let pid = std::fs::read_to_string(note).unwrap().trim().parse().unwrap();
+    assert!(is_alive(pid));
+    pid
+}
+
+/// A gateway whose server has started a hidden process.
+fn with_stray(sandbox: &Sandbox, more: &str) -> (Gateway, u32) {
+    let note = sandbox.path("note");
+    sandbox.configure(&json!({"mcpServers": {"s": server(&note, more)}}));
+    let mut gateway = sandbox.serve(&[]);
+    gateway.line("s: 1 tool");
+    gateway.call("s", "hide", &json!({}));
+    let stray = hidden(&note);
+    (gateway, stray)
+}
+
+#[track_caller]
+fn gone(pids: &[u32]) {
+    let left = || pids.iter().copied().filter(|pid| is_alive(*pid)).collect::<Vec<_>>();
+    if eventually_blocking(DEADLINE / 3, "no stray", || left().is_empty()).is_err() {
+        let left = left();
+        for pid in &left {
+            let _ = kill_process(Pid::from_raw(i32::try_from(*pid).unwrap()).unwrap(), Signal::KILL);
+        }
+        panic!("left behind: {left:?}");
+    }
+}
+
+#[test]
+fn a_stopped_server_leaves_no_hidden_process() {
+    let sandbox = Sandbox::new();
+    let (mut gateway, stray) = with_stray(&sandbox, "");
+    sandbox.configure(&json!({"mcpServers": {"demo": {"type": "builtin", "connect": "eager"}}}));
+    gateway.line("demo: ");
+    gone(&[stray]);
+    assert_eq!(gateway.stop().0, Some(0));
+}
+
+#[test]
+fn a_server_that_ends_by_itself_leaves_no_hidden_process() {
+    let sandbox = Sandbox::new();
+    let (gateway, stray) = with_stray(&sandbox, "");
+    let keeper = children_of(gateway.running.pid());
+    let server = children_of(keeper[0]);
+    assert!(
+        server.len() == 2 && server.contains(&stray),
+        "the keeper adopts what lost its parent: {server:?}"
+    );
+    let server = *server.iter().find(|pid| **pid != stray).unwrap();
+    kill_process(Pid::from_raw(i32::try_from(server).unwrap()).unwrap(), Signal::KILL).unwrap();
+    gone(&[server, stray]);
+}
+
+#[test]
+fn sigterm_leaves_no_hidden_process() {
+    let sandbox = Sandbox::new();
+    let (mut gateway, stray) = with_stray(&sandbox, "");
+    let keepers = children_of(gateway.running.pid());
+    assert_eq!(gateway.stop().0, Some(0));
+    // At once: the gateway waits for its keepers.
+    assert_eq!((is_alive(stray), is_alive(keepers[0])), (false, false));
+}
+
+#[test]
+fn a_killed_gateway_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let (gateway, stray) = with_stray(&sandbox, DEAF);
+    let mut all = children_of(gateway.running.pid());
+    all.extend(all.clone().into_iter().flat_map(children_of));
+    all.push(stray);
+    gateway.running.signal(Signal::KILL);
+    gone(&all);
+}
+
+/// The gateway adopts what a keeper leaves.
+#[test]
+fn a_killed_keeper_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let (gateway, stray) = with_stray(&sandbox, DEAF);
+    let keeper = children_of(gateway.running.pid())[0];
+    let mut all = children_of(keeper);
+    assert!(all.contains(&stray), "{all:?}");
+    all.push(keeper);
+    kill_process(Pid::from_raw(i32::try_from(keeper).unwrap()).unwrap(), Signal::KILL).unwrap();
+    gone(&all);
+    let is_reaped = || all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+    eventually_blocking(DEADLINE, "no zombie", is_reaped).unwrap();
+}
+
+#[test]
+fn a_command_of_the_registry_leaves_no_hidden_process() {
+    let sandbox = Sandbox::new();
+    let (first, second) = (sandbox.path("first"), sandbox.path("second"));
+    let tool = |name: &str, note: &Path, more: &str| {
+        let started = "import time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)\n";
+        sandbox.write(name, &format!("{HIDE}hide(sys.argv[1])\n{started}{more}"));
+        let handler = json!({"command": "python3", "args": [sandbox.path(name), note]});
+        json!({"description": "x", "inputSchema": {"type": "object"}, "handler": handler})
+    };
+    sandbox.configure(&json!({"tools": {
+        "ends": tool("ends.py", &first, "print('done')"),
+        "stays": tool("stays.py", &second, "time.sleep(1000)"),
+    }}));
+    let mut gateway = sandbox.serve(&[]);
+    let answer = gateway.call("registry", "ends", &json!({}));
+    assert_eq!(answer["result"]["content"][0]["text"], "done\n", "{answer}");
+    // The call is over when everything is gone that it started.
+    let stray: u32 = std::fs::read_to_string(&first).unwrap().trim().parse().unwrap();
+    assert!(!is_alive(stray));
+    let port = gateway.port;
+    let call = std::thread::spawn(move || crate::sandbox::call(port, "registry", "stays", &json!({})));
+    let stray = hidden(&second);
+    gateway.running.signal(Signal::KILL);
+    gone(&[stray]);
+    assert!(call.join().is_err(), "the connection breaks");
+    let _ = gateway.running.end();
+}
+
+#[test]
+fn how_a_program_ended_or_why_it_did_not_start_is_reported_as_without_a_keeper() {
+    let sandbox = Sandbox::new();
+    let check = |command: &[&str], words: &str| {
+        let run = sandbox.run(&[&["tools", "--"], command].concat());
+        assert!(run.stderr.contains(words), "{command:?}: {}", run.stderr);
+    };
+    check(&["/bin/sh", "-c", "exit 7"], "it exited with status 7");
+    check(&["/bin/sh", "-c", "kill -SEGV $$"], "it was ended by signal 11");
+    check(&["/nowhere/x"], "there is no such file, or its interpreter is missing");
+    check(&["no-such-program-anywhere"], "not found on PATH");
+    check(&["/etc/passwd"], "it may not be run");
+}
