@@ -52,6 +52,7 @@ mod record;
 mod redact;
 mod retention;
 mod schema;
+mod share;
 mod status;
 #[cfg(test)]
 mod testing;

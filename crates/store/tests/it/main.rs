@@ -6,6 +6,8 @@ mod filters;
 mod follow;
 mod lifecycle;
 mod lines;
+mod redaction;
+mod redaction_set;
 mod retention;
 mod safety;
 
