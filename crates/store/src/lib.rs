@@ -42,7 +42,9 @@
 
 mod block;
 mod checkpoint;
+mod clock;
 mod error;
+mod files;
 pub mod jsonl;
 mod log;
 mod pattern;

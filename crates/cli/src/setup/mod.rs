@@ -293,7 +293,7 @@ impl Setup {
             None => CallLog::in_memory(&options),
         }
         .context("opening the call log")?;
-        if let Some(notice) = log.opened().notice() {
+        for notice in log.opened().notices() {
             let _ = writeln!(std::io::stderr(), "warning: call log: {notice}");
         }
         Ok(log)

@@ -162,7 +162,9 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
 /// Whether a header's name begins a sentence about it.
 fn is_sentence(value: &str) -> bool {
     let words: Vec<&str> = value.split_whitespace().collect();
-    words.len() >= 3 && words.iter().all(|word| super::value::is_plain_word(word))
+    words.len() >= 3
+        && value.trim_start().starts_with(char::is_lowercase)
+        && words.iter().all(|word| super::value::is_plain_word(word))
 }
 
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests are not marked as tests")]
 
 mod crash;
+mod files;
 mod filters;
 mod follow;
 mod lifecycle;

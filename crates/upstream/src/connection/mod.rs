@@ -38,6 +38,7 @@ use self::http::HttpChannel;
 use self::local::LocalChannel;
 use self::owner::StreamChannel;
 pub(crate) use self::process::{Process, Program};
+pub(crate) use self::status::Secrets;
 use self::status::Status;
 use self::tasks::Tasks;
 use crate::builtin::registry::Registry;
