@@ -17,6 +17,7 @@ const THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 /// Runs a short command on this thread.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = Builder::new_current_thread().enable_all().build().context("starting the async runtime")?;
+    survive_long_files(&runtime)?;
     runtime.block_on(work)
 }
 
@@ -30,10 +31,22 @@ pub(crate) fn block_on_threads<T>(
         .enable_all()
         .build()
         .context("starting the async runtime")?;
+    survive_long_files(&runtime)?;
     let outcome = runtime.block_on(work);
     // Everything that was spawned is dropped, which kills children that are left; work on threads is not waited for.
     runtime.shutdown_timeout(LAST_MOMENT);
     outcome
+}
+
+/// The signal to a process that writes beyond the limit on the size of files, which would end it.
+const FILE_TOO_LONG: i32 = 25;
+
+/// Makes a file that is too long an error of whoever writes it, as a full disk is. The signal is handled and not ignored,
+/// because programs that we start would inherit that.
+fn survive_long_files(runtime: &tokio::runtime::Runtime) -> Result<()> {
+    let _entered = runtime.enter();
+    // The handler stays when its stream is dropped.
+    signal(SignalKind::from_raw(FILE_TOO_LONG)).map(drop).context("listening for the limit on files")
 }
 
 /// How long threads that do blocking work may hold up the end.

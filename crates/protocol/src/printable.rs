@@ -75,22 +75,20 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// Whether a character acts on a terminal, changes the order of what is read, or cannot be seen at all.
 fn is_unsafe(character: char) -> bool {
-    match character {
-        ' '..='~' => false,
-        // C0, DEL, C1; soft hyphen, Arabic letter mark.
-        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' => true,
-        // Hangul fillers and the Mongolian vowel separator, which show as nothing.
-        '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' => true,
-        // Zero-width characters and bidirectional marks; line and paragraph separators, embeddings and overrides; invisible
-        // operators and isolates; the byte-order mark; interlinear annotations; tags.
-        '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}' => true,
-        _ => false,
+    if matches!(character, ' '..='~') {
+        return false;
     }
+    matches!(
+        character,
+        // C0, DEL, C1; soft hyphen, Arabic letter mark.
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}'
+        // Hangul fillers and the Mongolian vowel separator, which show as nothing.
+        | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}'
+        // Zero-width characters and bidirectional marks; line and paragraph separators, embeddings and overrides.
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        // Invisible operators and isolates; the byte-order mark; interlinear annotations; tags.
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 #[cfg(test)]

@@ -230,6 +230,28 @@ impl Gateway {
         })
     }
 
+    /// Waits until the server's entries leave room for those of others in the log. One server's traffic must not make
+    /// the calls of others fail.
+    async fn await_share(&self, server: &UpstreamId) -> Result<(), Failure> {
+        if self.log().has_share(server.as_str()) {
+            return Ok(());
+        }
+        let waiting = async {
+            loop {
+                let written = self.written().notified();
+                if self.log().has_share(server.as_str()) {
+                    return;
+                }
+                written.await;
+            }
+        };
+        tokio::time::timeout(LOG_PATIENCE, waiting).await.map_err(|_| {
+            Failure::NoRoom(format!(
+                "the call log has too many entries of server `{server}` to write; try again later"
+            ))
+        })
+    }
+
     /// Checks arguments that are a JSON value already. `rename` gives the names that the caller knows.
     pub(crate) fn check_arguments(
         &self,
@@ -282,6 +304,7 @@ impl Gateway {
         mut options: CallOptions,
     ) -> Result<Done, Failure> {
         let Call { tool, arguments, context, .. } = call;
+        self.await_share(&tool.server).await?;
         if let Err(failure) = self.permitted(call, &options).await {
             self.record_refusal(call, permit, &failure);
             return Err(failure);

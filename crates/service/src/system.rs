@@ -102,6 +102,9 @@ impl ToolSystem {
             Some(directory) => CallLog::open(directory, &parts.log)?,
             None => CallLog::in_memory(&parts.log)?,
         };
+        for notice in log.opened().notices() {
+            tracing::warn!(%notice, "Call log opened.");
+        }
         let fleet = Fleet::start(parts.servers.clone(), parts.fleet.clone());
         let gateway = Gateway::new(parts.service.clone(), fleet, parts.dialects.clone(), log);
         self.0.running.store(Some(Arc::new(gateway.clone())));

@@ -1,6 +1,8 @@
 //! What can go wrong, named after what the owner of the log can do about it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
 
 use crate::record::CallRecord;
 
@@ -25,10 +27,12 @@ pub enum StoreError {
     },
     /// The file was written by a newer program.
     #[error(
-        "call log has schema version {found}, this program knows versions up to {known}; \
+        "call log `{path}` has schema version {found}, this program knows versions up to {known}; \
          use the newer program or another data directory"
     )]
     Newer {
+        /// The database.
+        path: PathBuf,
         /// The version in the file.
         found: i64,
         /// The newest version this program knows.
@@ -42,6 +46,23 @@ pub enum StoreError {
         /// What SQLite said.
         #[source]
         cause: rusqlite::Error,
+    },
+    /// The database cannot be read or written.
+    #[error("call log `{path}`, {attempt}")]
+    File {
+        /// The database.
+        path: PathBuf,
+        /// What was attempted.
+        attempt: &'static str,
+        /// What SQLite said.
+        #[source]
+        cause: rusqlite::Error,
+    },
+    /// The database is damaged.
+    #[error("call log `{path}` is damaged; move it away, or start the gateway, which does so")]
+    Damaged {
+        /// The database.
+        path: PathBuf,
     },
     /// Entries were still waiting when the time given was over.
     #[error("{entries} entries of the call log are not written yet{}", reason.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
@@ -64,6 +85,37 @@ pub enum StoreError {
 impl StoreError {
     pub(crate) fn database(attempt: &'static str) -> impl FnOnce(rusqlite::Error) -> Self {
         move |cause| Self::Database { attempt, cause }
+    }
+
+    /// The same with the name of the database.
+    pub(crate) fn at(self, path: &Path) -> Self {
+        let path = path.to_owned();
+        match self {
+            Self::Database { cause, .. } if is_damage(&cause) => Self::Damaged { path },
+            Self::Database { attempt, cause } => Self::File { path, attempt, cause },
+            Self::Newer { found, known, .. } => Self::Newer { path, found, known },
+            other => other,
+        }
+    }
+
+    /// Whether the file is no database of ours any more. One that is in use, or that we may not read, is none of these.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged { .. } => true,
+            Self::Database { cause, .. } | Self::File { cause, .. } => is_damage(cause),
+            _ => false,
+        }
+    }
+}
+
+fn is_damage(cause: &rusqlite::Error) -> bool {
+    match cause.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => true,
+        // A database without our tables.
+        Some(ErrorCode::Unknown) => {
+            cause.to_string().contains("no such") || cause.to_string().contains("already exists")
+        }
+        _ => false,
     }
 }
 

@@ -42,7 +42,9 @@
 
 mod block;
 mod checkpoint;
+mod clock;
 mod error;
+mod files;
 pub mod jsonl;
 mod log;
 mod pattern;
@@ -52,6 +54,7 @@ mod record;
 mod redact;
 mod retention;
 mod schema;
+mod share;
 mod status;
 #[cfg(test)]
 mod testing;

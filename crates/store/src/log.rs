@@ -16,7 +16,7 @@ use crate::{
     query::{Filter, LogReader, Page},
     queue::{Bounds, Permit, Queue},
     record::CallRecord,
-    redact::{Cleaner, Redaction},
+    redact::{Caps, Cleaner, Redaction},
     retention::{Janitor, Retention},
     schema::{self, Database, Opened},
     status::{Shared, Status, Subscription},
@@ -107,6 +107,11 @@ impl CallLog {
             bytes: options.queue_bytes.max(1),
             batch: options.batch_entries.max(1),
             interval: options.commit_interval,
+            caps: Caps {
+                input: options.max_input_bytes,
+                result: options.max_result_bytes,
+                blobs: options.redaction.blobs,
+            },
         }));
         let shared = Arc::new(Shared::default());
         shared.set_last_id(block.last());
@@ -146,6 +151,12 @@ impl CallLog {
     /// again before it turns a caller away.
     pub fn try_reserve(&self) -> Option<Permit> {
         self.queue.try_reserve().ok()
+    }
+
+    /// Whether one more call of this server may be made: a server whose entries take as much of the queue as is left
+    /// has to wait, so that the calls of others do not. Ask after room was reserved, when the server is known.
+    pub fn has_share(&self, server: &str) -> bool {
+        self.queue.has_share(server)
     }
 
     /// Room for one record, waiting for it. It blocks the thread: not for async code.

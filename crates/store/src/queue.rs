@@ -12,7 +12,16 @@ use std::{
 use crate::{
     error::{Refusal, Refused},
     record::CallRecord,
+    redact::{Caps, Shortened},
+    share::Shares,
 };
+
+/// A record on its way to the writer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Queued {
+    pub(crate) record: CallRecord,
+    pub(crate) shortened: Shortened,
+}
 
 /// How much may wait.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +35,8 @@ pub(crate) struct Bounds {
     pub(crate) batch: usize,
     /// The longest an entry waits for others to be written with.
     pub(crate) interval: Duration,
+    /// How much of a record waits.
+    pub(crate) caps: Caps,
 }
 
 /// Shared by the callers and the writer.
@@ -48,7 +59,9 @@ pub(crate) struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    entries: VecDeque<CallRecord>,
+    entries: VecDeque<Queued>,
+    /// What each server has waiting or being written.
+    shares: Shares,
     /// When the oldest entry that waits came in.
     oldest: Option<Instant>,
     queued: u64,
@@ -61,7 +74,7 @@ struct State {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Write these entries.
-    Write(Vec<CallRecord>),
+    Write(Vec<Queued>),
     /// Nothing was to be written in the time given.
     Idle,
     /// Close and end.
@@ -160,11 +173,29 @@ impl Queue {
         }
     }
 
-    fn push(&self, record: CallRecord) {
+    /// Whether one more call of this server may be made. A server may have as much waiting as is still free, so that
+    /// however many flood the log, some of it is left for the others; one that has nothing waiting always may.
+    pub(crate) fn has_share(&self, server: &str) -> bool {
+        let unwritten = self.unwritten.load(Ordering::Relaxed);
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        // While less than half is taken, nobody can have more than is free.
+        if unwritten < self.bounds.entries / 2 && bytes < self.bounds.bytes / 2 {
+            return true;
+        }
+        let own = self.state().shares.of(server);
+        own.entries == 0
+            || (own.entries < self.bounds.entries.saturating_sub(unwritten)
+                && own.bytes < self.bounds.bytes.saturating_sub(bytes))
+    }
+
+    fn push(&self, mut record: CallRecord) {
+        let shortened = self.bounds.caps.shorten(&mut record);
+        let weight = record.weight();
         self.unwritten.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(record.weight(), Ordering::Relaxed);
+        self.bytes.fetch_add(weight, Ordering::Relaxed);
         let mut state = self.state();
-        state.entries.push_back(record);
+        state.shares.add(&record.server, weight);
+        state.entries.push_back(Queued { record, shortened });
         state.queued += 1;
         // The writer sleeps without an end while there is nothing, and until the interval is over while the batch is
         // not full; in between it needs no waking, which saves a system call per record.
@@ -205,12 +236,14 @@ impl Queue {
         }
     }
 
-    /// Says that a batch of so many entries and bytes is safely written.
-    pub(crate) fn written(&self, entries: usize, bytes: usize) {
+    /// Says that a batch with these shares is safely written.
+    pub(crate) fn written(&self, shares: &Shares) {
+        let (entries, bytes) = shares.total();
         self.unwritten.fetch_sub(entries, Ordering::Relaxed);
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.outstanding.fetch_sub(entries, Ordering::AcqRel);
         let mut state = self.state();
+        state.shares.subtract(shares);
         state.written = state.written.saturating_add(u64::try_from(entries).unwrap_or(u64::MAX));
         drop(state);
         self.progress.notify_all();
@@ -303,7 +336,62 @@ mod tests {
             bytes,
             batch: 3,
             interval: Duration::from_hours(1),
+            caps: CAPS,
         }))
+    }
+
+    const CAPS: Caps = Caps { input: 1 << 16, result: 1 << 16, blobs: true };
+
+    fn queued(tool: &str) -> Queued {
+        Queued { record: record("demo", tool), shortened: Shortened::default() }
+    }
+
+    /// So many written entries of one server.
+    fn written(entries: usize) -> Shares {
+        let mut shares = Shares::default();
+        for _ in 0..entries {
+            shares.add(&"demo".into(), 0);
+        }
+        shares
+    }
+
+    #[test]
+    fn a_server_never_takes_all_of_the_queue() {
+        let queue = queue(100, usize::MAX);
+        for _ in 0..3 {
+            assert!(queue.has_share("a"));
+            queue.record(record("a", "x")).unwrap();
+        }
+        assert!(!queue.has_share("a") && queue.has_share("b"));
+        queue.record(record("b", "x")).unwrap();
+        assert!(!queue.has_share("b") && queue.has_share("c"));
+        let mut shares = Shares::default();
+        for _ in 0..3 {
+            shares.add(&"a".into(), record("a", "x").weight());
+        }
+        queue.written(&shares);
+        assert!(queue.has_share("a") && queue.has_share("b"));
+    }
+
+    #[test]
+    fn a_server_never_takes_all_of_the_bytes() {
+        let weight = record("a", "x").weight();
+        let queue = queue(100, 3 * weight);
+        for _ in 0..2 {
+            assert!(queue.has_share("a"));
+            queue.record(record("a", "x")).unwrap();
+        }
+        assert!(!queue.has_share("a") && queue.has_share("b"));
+    }
+
+    #[test]
+    fn a_long_result_costs_the_queue_its_cap() {
+        let queue = queue(100, usize::MAX);
+        let mut long = record("a", "x");
+        long.outcome = crate::Outcome::Result(format!("\"{}\"", "x".repeat(30 << 20)).into());
+        queue.record(long).unwrap();
+        let bytes = queue.depth().bytes;
+        assert!((1 << 16..80 << 10).contains(&bytes), "{bytes}");
     }
 
     fn soon() -> Instant {
@@ -335,7 +423,7 @@ mod tests {
             permit.record(record("demo", "add"));
         }
         assert_eq!((queue.depth().unwritten, queue.depth().outstanding), (15, 15));
-        queue.written(11, 0);
+        queue.written(&written(11));
         assert!(queue.try_reserve().is_ok());
     }
 
@@ -348,7 +436,10 @@ mod tests {
         assert_eq!(queue.try_reserve().unwrap_err(), Refusal::Full);
         early.record(record("demo", "add"));
         assert_eq!(queue.depth().bytes, 2 * weight);
-        queue.written(2, 2 * weight);
+        let mut shares = Shares::default();
+        shares.add(&"demo".into(), weight);
+        shares.add(&"demo".into(), weight);
+        queue.written(&shares);
         assert!(queue.try_reserve().is_ok());
     }
 
@@ -359,23 +450,29 @@ mod tests {
         for tool in ["a", "b", "c", "d"] {
             queue.record(record("demo", tool)).unwrap();
         }
-        assert_eq!(queue.next(soon()), Work::Write(["a", "b", "c"].map(|tool| record("demo", tool)).into()));
-        queue.written(3, 0);
+        assert_eq!(queue.next(soon()), Work::Write(["a", "b", "c"].map(queued).into()));
+        queue.written(&written(3));
         assert_eq!(queue.next(Instant::now()), Work::Idle, "one entry waits for the interval");
         assert_eq!(queue.flush(Instant::now()), 1);
-        assert_eq!(queue.next(soon()), Work::Write(vec![record("demo", "d")]));
+        assert_eq!(queue.next(soon()), Work::Write(vec![queued("d")]));
         queue.stop();
         assert_eq!(queue.next(soon()), Work::Stop);
     }
 
     #[test]
     fn an_entry_is_due_when_the_interval_is_over() {
-        let bounds =
-            Bounds { entries: 9, outstanding: 9, bytes: 9999, batch: 9, interval: Duration::from_millis(5) };
+        let bounds = Bounds {
+            entries: 9,
+            outstanding: 9,
+            bytes: 9999,
+            batch: 9,
+            interval: Duration::from_millis(5),
+            caps: CAPS,
+        };
         let queue = Arc::new(Queue::new(bounds));
         let start = Instant::now();
         queue.record(record("demo", "a")).unwrap();
-        assert_eq!(queue.next(soon()), Work::Write(vec![record("demo", "a")]));
+        assert_eq!(queue.next(soon()), Work::Write(vec![queued("a")]));
         assert!(start.elapsed() >= Duration::from_millis(5));
     }
 
@@ -388,7 +485,7 @@ mod tests {
             let queue = Arc::clone(&queue);
             move || queue.reserve(soon()).is_ok()
         });
-        queue.written(1, 0);
+        queue.written(&written(1));
         assert!(waiting.join().unwrap());
     }
 

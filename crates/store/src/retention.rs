@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use crate::clock::Clock;
+
 /// How long and how much is kept.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -44,11 +46,13 @@ pub(crate) struct Janitor {
     due: Instant,
     /// Bytes handed to the database since the last look.
     growth: u64,
+    clock: Clock,
 }
 
 impl Janitor {
     pub(crate) fn new(policy: Retention) -> Self {
-        Self { policy, due: Instant::now(), growth: 0 }
+        let now = Instant::now();
+        Self { policy, due: now, growth: 0, clock: Clock::new(now) }
     }
 
     pub(crate) fn due(&self) -> Instant {
@@ -65,14 +69,23 @@ impl Janitor {
 
     /// Does one step if it is time.
     pub(crate) fn step(&mut self, connection: &Connection) -> rusqlite::Result<Option<Swept>> {
-        let now = Instant::now();
+        self.step_at(connection, Timestamp::now(), Instant::now())
+    }
+
+    fn step_at(
+        &mut self,
+        connection: &Connection,
+        clock: Timestamp,
+        now: Instant,
+    ) -> rusqlite::Result<Option<Swept>> {
         if now < self.due {
             return Ok(None);
         }
         // Set first, so that an error does not come back at once.
         self.due = now + self.policy.interval;
         self.growth = 0;
-        let swept = sweep(connection, &self.policy, Timestamp::now())?;
+        let time = self.clock.time(connection, clock.as_microsecond(), now)?;
+        let swept = sweep(connection, &self.policy, time)?;
         if swept.more {
             self.due = now;
         }
@@ -85,10 +98,10 @@ const STEP: i64 = 512;
 /// Free pages that are not worth giving back.
 const SPARE_PAGES: i64 = 1024;
 
-fn sweep(connection: &Connection, policy: &Retention, now: Timestamp) -> rusqlite::Result<Swept> {
+fn sweep(connection: &Connection, policy: &Retention, now: i64) -> rusqlite::Result<Swept> {
     let cutoff = policy.max_age.and_then(|age| {
         let age = i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
-        now.as_microsecond().checked_sub(age)
+        now.checked_sub(age)
     });
     if let Some(cutoff) = cutoff
         && let Some(deleted) = delete_older(connection, cutoff)?
@@ -169,5 +182,102 @@ impl Pages {
 
     fn live_bytes(&self) -> u64 {
         u64::try_from((self.all - self.free) * self.size).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CallLog, Filter, Options, testing::record};
+
+    const DAY: Duration = Duration::from_hours(24);
+
+    /// A log of calls that began on the third of November, and what is left of it after each step.
+    #[track_caller]
+    fn check(steps: &[(&str, u32, usize)]) {
+        let mut options = Options::default();
+        options.retention.max_age = None;
+        let log = CallLog::in_memory(&options).unwrap();
+        for _ in 0..20 {
+            log.record(record("demo", "add")).unwrap();
+        }
+        log.flush(DAY).unwrap();
+        // The log's own sweep comes first, with the clock of this machine.
+        while log.status().database_bytes == 0 {
+            std::thread::yield_now();
+        }
+        let began = record("demo", "add").timestamp.as_microsecond();
+        crate::schema::set_state(&log.connection.lock().unwrap(), "clock", began).unwrap();
+        let mut janitor = Janitor::new(Retention::default());
+        let start = Instant::now();
+        for (clock, hours, left) in steps {
+            let connection = log.connection.lock().unwrap();
+            let now = start + Duration::from_hours(u64::from(*hours));
+            while janitor
+                .step_at(&connection, clock.parse().unwrap(), now)
+                .unwrap()
+                .is_some_and(|swept| swept.more)
+            {}
+            drop(connection);
+            assert_eq!(
+                log.query(&Filter::default()).unwrap().entries.len(),
+                *left,
+                "{clock} after {hours} h"
+            );
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_ahead_at_the_start_deletes_nothing() {
+        check(&[
+            ("2026-12-13T10:00:00Z", 0, 20),
+            ("2026-12-13T15:00:00Z", 5, 20),
+            ("2026-11-03T16:00:00Z", 6, 20),
+        ]);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_ahead_while_running_deletes_nothing() {
+        check(&[
+            ("2026-11-03T11:00:00Z", 1, 20),
+            ("2027-11-03T11:00:00Z", 2, 20),
+            ("2027-11-03T20:00:00Z", 11, 20),
+        ]);
+    }
+
+    #[test]
+    fn a_clock_that_stays_ahead_for_a_day_is_believed() {
+        check(&[
+            ("2026-12-13T10:00:00Z", 0, 20),
+            ("2026-12-14T09:00:00Z", 23, 20),
+            ("2026-12-14T11:00:00Z", 25, 0),
+        ]);
+    }
+
+    #[test]
+    fn time_that_passes_deletes() {
+        check(&[
+            ("2026-11-04T10:00:00Z", 24, 20),
+            ("2026-12-02T10:00:00Z", 29 * 24, 20),
+            ("2026-12-04T10:00:00Z", 31 * 24, 0),
+        ]);
+    }
+
+    #[test]
+    fn a_new_start_does_not_believe_a_wrong_clock() {
+        let connection = schema_of_memory();
+        let start = Instant::now();
+        let hour = Duration::from_hours(1);
+        crate::schema::set_state(&connection, "clock", 0).unwrap();
+        let mut first = Clock::new(start);
+        assert_eq!(first.time(&connection, 0, start).unwrap(), 0);
+        let far = 40 * 24 * 3600 * 1_000_000;
+        assert_eq!(first.time(&connection, far, start + hour).unwrap(), 3_600_000_000);
+        let mut second = Clock::new(start + hour);
+        assert_eq!(second.time(&connection, far, start + hour).unwrap(), 3_600_000_000);
+    }
+
+    fn schema_of_memory() -> Connection {
+        crate::schema::open(None).unwrap().connection
     }
 }

@@ -6,9 +6,10 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
-use crate::{block::Block, error::StoreError};
+use crate::{block::Block, error::StoreError, files};
 
 /// The name of the database in the data directory.
 pub const FILE_NAME: &str = "calls.db";
@@ -75,9 +76,25 @@ pub struct Opened {
     pub entries: i64,
     /// The newest entry's id, zero if there never was one.
     pub last_id: i64,
+    /// Where a damaged database was moved to that stood in the way.
+    pub moved_aside: Option<PathBuf>,
+    /// What an operator should know about the files, in sentences.
+    pub warnings: Vec<String>,
 }
 
 impl Opened {
+    /// Everything an operator should know.
+    pub fn notices(&self) -> Vec<String> {
+        let moved = self.moved_aside.as_ref().map(|path| {
+            format!("the database was damaged and is now `{}`; a new one was started", path.display())
+        });
+        moved
+            .into_iter()
+            .chain(self.notice().map(str::to_owned))
+            .chain(self.warnings.iter().cloned())
+            .collect()
+    }
+
     /// What an operator should know about the previous run, if anything.
     pub fn notice(&self) -> Option<&'static str> {
         match self.previous {
@@ -113,34 +130,69 @@ impl Drop for Lock {
 pub(crate) fn open(directory: Option<&Path>) -> Result<Database, StoreError> {
     let Some(directory) = directory else {
         let connection = Connection::open_in_memory().map_err(StoreError::database("opening in memory"))?;
-        return prepare(connection, None, None);
+        return prepare(connection, None);
     };
     let unusable = |path: &Path| {
         let path = path.to_owned();
         move |cause| StoreError::Directory { path, cause }
     };
-    std::fs::create_dir_all(directory).map_err(unusable(directory))?;
+    files::make_directory(directory).map_err(unusable(directory))?;
     let lock_path = directory.join("calls.lock");
-    let lock = File::create(&lock_path).map_err(unusable(&lock_path))?;
+    let lock = files::make_file(&lock_path).map_err(unusable(&lock_path))?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(StoreError::InUse { path: lock_path }),
         Err(TryLockError::Error(cause)) => return Err(StoreError::Directory { path: lock_path, cause }),
     }
     let path = directory.join(FILE_NAME);
-    let connection = Connection::open(&path).map_err(StoreError::database("opening the file"))?;
-    prepare(connection, Some(path), Some(Lock(lock)))
+    let warnings = files::protect(directory, &lock);
+    let open_file = || {
+        if path.is_dir() || files::is_truncated(&path) {
+            return Err(StoreError::Damaged { path: path.clone() });
+        }
+        // Made here, so that its rights are ours; SQLite gives the files beside it the same.
+        drop(files::make_file(&path).map_err(unusable(&path))?);
+        let connection = Connection::open(&path).map_err(StoreError::database("opening the file"))?;
+        check_pages(&connection, &path)?;
+        prepare(connection, Some(path.clone()))
+    };
+    let mut database = match open_file() {
+        Err(error) if error.is_damage() => {
+            let moved = files::move_aside(&path, Timestamp::now()).map_err(unusable(&path))?;
+            let mut database = open_file().map_err(|error| error.at(&path))?;
+            database.opened.moved_aside = Some(moved);
+            database
+        }
+        other => other.map_err(|error| error.at(&path))?,
+    };
+    database.lock = Some(Lock(lock));
+    database.opened.warnings = warnings;
+    Ok(database)
+}
+
+/// A database up to this size is checked whole when it is opened; of a larger one only what is read anyway.
+const CHECKED_BYTES: u64 = 16 << 20;
+
+fn check_pages(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > CHECKED_BYTES) {
+        return Ok(());
+    }
+    let answer: String = connection
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .map_err(StoreError::database("checking the file"))?;
+    if answer == "ok" { Ok(()) } else { Err(StoreError::Damaged { path: path.to_owned() }) }
 }
 
 /// Opens the log in a directory for reading.
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
-        Connection::open_with_flags(path, flags).map_err(StoreError::database("opening for reading"))?;
+    let connection = Connection::open_with_flags(path, flags)
+        .map_err(|cause| StoreError::database("opening for reading")(cause).at(path))?;
     connection
         .busy_timeout(Duration::from_secs(5))
         .map_err(StoreError::database("setting the busy timeout"))?;
-    check_version(version(&connection)?, MIGRATIONS)?;
+    let found = version(&connection).map_err(|error| error.at(path))?;
+    check_version(found, MIGRATIONS).map_err(|error| error.at(path))?;
     Ok(connection)
 }
 
@@ -149,11 +201,7 @@ pub(crate) fn mark_closed(connection: &Connection) -> rusqlite::Result<()> {
     set_state(connection, "open", 0)
 }
 
-fn prepare(
-    connection: Connection,
-    path: Option<PathBuf>,
-    lock: Option<Lock>,
-) -> Result<Database, StoreError> {
+fn prepare(connection: Connection, path: Option<PathBuf>) -> Result<Database, StoreError> {
     let setup = StoreError::database("setting up");
     configure(&connection).map_err(setup)?;
     migrate(&connection, MIGRATIONS)?;
@@ -162,6 +210,10 @@ fn prepare(
             .query_row("SELECT value FROM state WHERE name = 'open'", [], |row| row.get(0))
             .optional()?;
         set_state(&connection, "open", 1)?;
+        if was_open.is_none() {
+            // A new log believes the clock; what an older one has is the measure of its first start with this program.
+            set_state(&connection, "clock", Timestamp::now().as_microsecond())?;
+        }
         let block = Block::current(&connection)?;
         let entries =
             connection.query_row("SELECT coalesce(sum(entries), 0) FROM blocks", [], |row| row.get(0))?;
@@ -170,10 +222,11 @@ fn prepare(
             Some(0) => PreviousRun::Closed,
             Some(_) => PreviousRun::Unclean,
         };
-        Ok((Opened { path, previous, entries, last_id: block.last() }, block))
+        let last_id = block.last();
+        Ok((Opened { path, previous, entries, last_id, moved_aside: None, warnings: Vec::new() }, block))
     })();
     let (opened, block) = opened.map_err(StoreError::database("reading its state"))?;
-    Ok(Database { connection, block, opened, lock })
+    Ok(Database { connection, block, opened, lock: None })
 }
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
@@ -197,7 +250,11 @@ fn version(connection: &Connection) -> Result<i64, StoreError> {
 
 fn check_version(found: i64, migrations: &[&str]) -> Result<usize, StoreError> {
     let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
-    usize::try_from(found).ok().filter(|_| found <= known).ok_or(StoreError::Newer { found, known })
+    usize::try_from(found).ok().filter(|_| found <= known).ok_or(StoreError::Newer {
+        path: PathBuf::new(),
+        found,
+        known,
+    })
 }
 
 fn migrate(connection: &Connection, migrations: &[&str]) -> Result<(), StoreError> {
@@ -214,7 +271,11 @@ fn migrate(connection: &Connection, migrations: &[&str]) -> Result<(), StoreErro
     Ok(())
 }
 
-fn set_state(connection: &Connection, name: &str, value: i64) -> rusqlite::Result<()> {
+pub(crate) fn state(connection: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
+    connection.query_row("SELECT value FROM state WHERE name = ?", [name], |row| row.get(0)).optional()
+}
+
+pub(crate) fn set_state(connection: &Connection, name: &str, value: i64) -> rusqlite::Result<()> {
     connection.execute("INSERT OR REPLACE INTO state (name, value) VALUES (?, ?)", params![name, value])?;
     Ok(())
 }
@@ -286,6 +347,6 @@ mod tests {
     fn a_newer_schema_is_refused() {
         let connection = Connection::open_in_memory().unwrap();
         migrate(&connection, &[FIRST, SECOND]).unwrap();
-        assert!(matches!(migrate(&connection, &[FIRST]), Err(StoreError::Newer { found: 2, known: 1 })));
+        assert!(matches!(migrate(&connection, &[FIRST]), Err(StoreError::Newer { found: 2, known: 1, .. })));
     }
 }

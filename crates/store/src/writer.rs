@@ -10,11 +10,12 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use crate::{
     block::Block,
     checkpoint::{Checkpointer, checkpoint},
-    queue::{Queue, Stopping, Work},
-    record::{CallRecord, Outcome},
+    queue::{Queue, Queued, Stopping, Work},
+    record::Outcome,
     redact::Cleaner,
     retention::Janitor,
     schema::{self, Lock},
+    share::Shares,
     status::Shared,
 };
 
@@ -55,11 +56,13 @@ impl Writer {
     }
 
     /// Writes the batch, again and again if it must be. Gives up only when told to stop.
-    fn write(&mut self, mut batch: Vec<CallRecord>) -> Stopping {
-        let bytes = batch.iter().map(CallRecord::weight).sum();
-        for record in &mut batch {
-            self.cleaner.clean(record);
+    fn write(&mut self, mut batch: Vec<Queued>) -> Stopping {
+        let mut shares = Shares::default();
+        for Queued { record, shortened } in &mut batch {
+            shares.add(&record.server, record.weight());
+            self.cleaner.clean(record, *shortened);
         }
+        let (_, bytes) = shares.total();
         let mut pause = FIRST_PAUSE;
         let mut last_try = Stopping::No;
         loop {
@@ -82,7 +85,7 @@ impl Writer {
             tracing::info!("Call log is written again.");
         }
         self.shared.set_last_id(self.block.last());
-        self.queue.written(batch.len(), bytes);
+        self.queue.written(&shares);
         self.shared.tell_listeners(self.block.last());
         self.janitor.grew(bytes);
         if let Some(checkpointer) = &mut self.checkpointer {
@@ -91,7 +94,7 @@ impl Writer {
         Stopping::No
     }
 
-    fn commit(&mut self, batch: &[CallRecord]) -> rusqlite::Result<()> {
+    fn commit(&mut self, batch: &[Queued]) -> rusqlite::Result<()> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let mut block = self.block.clone();
         let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
@@ -99,7 +102,7 @@ impl Writer {
             "INSERT INTO calls (id, started, duration, failed, server, tool, provider, caller, correlation, transport, \
              code, error, input, result, ran_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
-        for record in batch {
+        for Queued { record, .. } in batch {
             if let Some(next) = block.successor() {
                 block.save(&transaction)?;
                 block = next;

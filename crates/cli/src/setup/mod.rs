@@ -315,7 +315,7 @@ impl Setup {
             None => CallLog::in_memory(&options),
         }
         .context("opening the call log")?;
-        if let Some(notice) = log.opened().notice() {
+        for notice in log.opened().notices() {
             let _ = writeln!(terminal::errors(), "warning: call log: {notice}");
         }
         Ok(log)

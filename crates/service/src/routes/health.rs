@@ -113,6 +113,9 @@ async fn report(gateway: &Gateway, context: &RequestContext, query: Option<&str>
             "bytes": log.database_bytes,
         },
     });
+    if let Some(path) = &gateway.log().opened().moved_aside {
+        report["log"]["movedAside"] = path.display().to_string().into();
+    }
     if !refused.is_empty() {
         let row = |refused: &RefusedTool| json!({"tool": refused.name, "error": refused.problem.to_string()});
         report["refusedTools"] = refused.iter().map(row).collect();

@@ -1,28 +1,144 @@
-//! Size caps: what is too long keeps its head and its tail and says how long it was.
+//! Size caps: what is too long keeps its beginning and says how long it was.
+//!
+//! A value is shortened twice. Before it is queued, to the cap and a margin, so that one long result costs the queue no
+//! more than many short ones. After the secrets are taken out, to the cap; the margin is dropped then, because a secret
+//! that begins in it may lack the end by which it is known.
+
+use bytes::Bytes;
+
+use super::walk::{SHORTEST_BLOB, is_base64};
+
+/// What is kept beyond the cap until secrets are taken out.
+pub(crate) const MARGIN: usize = 4096;
+/// Readers of JSON give up on values that are nested much deeper.
+const DEEPEST: usize = 100;
+
+/// Shortens a JSON text to about the cap and the margin; long base64 text becomes a note. Gives its length if what is
+/// left is only its beginning, which is then closed so that strings are whole.
+pub(crate) fn shorten(json: &mut Bytes, cap: usize, blobs: bool) -> Option<usize> {
+    let room = cap.saturating_add(MARGIN);
+    if json.len() <= room {
+        return None;
+    }
+    let original = json.len();
+    let mut out: Vec<u8> = Vec::with_capacity(room + 256);
+    let mut at = 0;
+    while let Some(byte) = json.get(at).copied() {
+        if out.len() >= room {
+            *json = Bytes::from(out);
+            return Some(original);
+        }
+        if byte != b'"' {
+            out.push(byte);
+            at += 1;
+            continue;
+        }
+        let rest = json.get(at + 1..).unwrap_or_default();
+        if blobs && let Some(before) = blob_before(&out, rest) {
+            let length = memchr::memchr(b'"', rest).unwrap_or(rest.len());
+            if length >= SHORTEST_BLOB {
+                let bytes = (length - before) * 3 / 4;
+                out.push(b'"');
+                out.extend_from_slice(rest.get(..before).unwrap_or_default());
+                out.extend_from_slice(format!("[{bytes} bytes of base64]\"").as_bytes());
+                at += length + 2;
+                continue;
+            }
+        }
+        let left = room.saturating_sub(out.len()).max(1);
+        let length = string_length(rest, left);
+        out.push(b'"');
+        out.extend_from_slice(rest.get(..length).unwrap_or_default());
+        out.push(b'"');
+        at += length + 2;
+        if rest.get(length) != Some(&b'"') {
+            *json = Bytes::from(out);
+            return Some(original);
+        }
+    }
+    *json = Bytes::from(out);
+    None
+}
+
+/// The length of what is inside the quotes, at most about `most`, never half an escape.
+fn string_length(rest: &[u8], most: usize) -> usize {
+    let mut at = 0;
+    while at < most {
+        match rest.get(at) {
+            None => return rest.len(),
+            Some(b'"') => return at,
+            // `\\uXXXX` is the longest.
+            Some(b'\\') => at += if rest.get(at + 1) == Some(&b'u') { 6 } else { 2 },
+            Some(_) => at += 1,
+        }
+    }
+    at.min(rest.len())
+}
+
+/// Whether a base64 text begins here, and after how many bytes: `"data":"…"`, `"blob":"…"`, `data:…;base64,…`.
+fn blob_before(out: &[u8], rest: &[u8]) -> Option<usize> {
+    let start = rest.get(..SHORTEST_BLOB.min(rest.len()))?;
+    let before = out.trim_ascii_end();
+    let named = before.strip_suffix(b":").map(<[u8]>::trim_ascii_end);
+    let begin = if named.is_some_and(|before| before.ends_with(b"\"data\"") || before.ends_with(b"\"blob\""))
+    {
+        0
+    } else {
+        let head = std::str::from_utf8(start).ok()?;
+        head.strip_prefix("data:")?;
+        head.find(";base64,")? + ";base64,".len()
+    };
+    let sample = rest.get(begin..(begin + 4 * SHORTEST_BLOB).min(rest.len()))?;
+    let sample = sample.split(|byte| *byte == b'"').next()?;
+    is_base64(std::str::from_utf8(sample).ok()?).then_some(begin)
+}
 
 /// A JSON object of at most about `cap` bytes that stands for a longer JSON text.
 ///
 /// `original` is the length of the value as it came, before anything was taken out of it.
 pub(crate) fn cut(text: &str, original: usize, cap: usize) -> String {
-    // The frame around head and tail: names, quotes, and up to twenty digits.
-    let room = cap.saturating_sub(70);
-    let head_end = fitting(
-        text.char_indices().map(|(at, character)| (at + character.len_utf8(), character)),
-        room / 4 * 3,
-    );
-    let tail_start = fitting(text.char_indices().rev(), room / 4).map(|at| at.max(head_end.unwrap_or(0)));
-    let head = head_end.and_then(|end| text.get(..end)).unwrap_or_default();
-    let tail = tail_start.and_then(|start| text.get(start..)).unwrap_or_default();
-    format!(
-        "{{\"truncated\":true,\"bytes\":{original},\"head\":{},\"tail\":{}}}",
-        serde_json::Value::from(head),
-        serde_json::Value::from(tail)
-    )
+    framed(text, original, cap, "")
+}
+
+/// The same for a text that is nested too deep to be read by others; nothing if it is not.
+pub(crate) fn flatten(text: &str, original: usize, cap: usize) -> Option<String> {
+    if text.len() <= 2 * DEEPEST {
+        return None;
+    }
+    let depth = depth(text);
+    (depth > DEEPEST).then(|| framed(text, original, cap, &format!("\"depth\":{depth},")))
+}
+
+fn framed(text: &str, original: usize, cap: usize, more: &str) -> String {
+    // The frame around the head: names, quotes, and up to twenty digits.
+    let room = cap.saturating_sub(64 + more.len());
+    let positions = text.char_indices().map(|(at, character)| (at + character.len_utf8(), character));
+    let head = fitting(positions, room).and_then(|end| text.get(..end)).unwrap_or_default();
+    format!("{{\"truncated\":true,\"bytes\":{original},{more}\"head\":{}}}", serde_json::Value::from(head))
+}
+
+/// How deep arrays and objects are nested.
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// The beginning of a text that is too long, with a note of how long it was.
-pub(crate) fn cut_text(text: &str, cap: usize) -> String {
-    let note = format!("… [{} bytes]", text.len());
+pub(crate) fn cut_text(text: &str, original: usize, cap: usize) -> String {
+    let note = format!("… [{original} bytes]");
     let end = text.floor_char_boundary(cap.saturating_sub(note.len()));
     format!("{}{note}", text.get(..end).unwrap_or_default())
 }
@@ -54,19 +170,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn head_and_tail_are_kept_on_character_boundaries() {
+    fn the_head_is_kept_on_a_character_boundary() {
         let text = format!("\"{}\"", "é".repeat(500));
         let cut = cut(&text, text.len(), 170);
         let value: serde_json::Value = serde_json::from_str(&cut).unwrap();
-        assert_eq!(value["truncated"], true);
-        assert_eq!(value["bytes"], 1002);
-        assert_eq!(value["head"], format!("\"{}", "é".repeat(36)));
-        assert_eq!(value["tail"], format!("{}\"", "é".repeat(11)));
+        let expected =
+            serde_json::json!({"truncated": true, "bytes": 1002, "head": format!("\"{}", "é".repeat(52))});
+        assert_eq!(value, expected);
     }
 
     #[test]
     fn a_text_is_cut_with_a_note() {
-        assert_eq!(cut_text(&"ä".repeat(100), 50), format!("{}… [200 bytes]", "ä".repeat(17)));
+        assert_eq!(cut_text(&"ä".repeat(100), 200, 50), format!("{}… [200 bytes]", "ä".repeat(17)));
+    }
+
+    #[test]
+    fn a_long_value_is_shortened_before_it_is_queued() {
+        let mut json = Bytes::from(format!(r#"{{"a":"{}\u0041","end":1}}"#, "x".repeat(30 << 20)));
+        let original = json.len();
+        assert_eq!(shorten(&mut json, 1000, true), Some(original));
+        assert_eq!(json, format!(r#"{{"a":"{}""#, "x".repeat(1000 + MARGIN - 5)));
+        let mut json = Bytes::from(format!(r#"{{"data":"{}","end":1}}"#, "QUJD".repeat(5 << 20)));
+        assert_eq!(shorten(&mut json, 1000, true), None);
+        assert_eq!(json, r#"{"data":"[15728640 bytes of base64]","end":1}"#);
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_becomes_text() {
+        let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(flatten(&deep(100), 201, 1000), None);
+        let text = deep(101);
+        let value: serde_json::Value = serde_json::from_str(&flatten(&text, 203, 1000).unwrap()).unwrap();
+        assert_eq!(value, serde_json::json!({"truncated": true, "bytes": 203, "depth": 101, "head": text}));
     }
 
     proptest! {
@@ -77,7 +212,6 @@ mod tests {
             prop_assert!(cut.len() <= cap + 20, "{} > {cap}", cut.len());
             let value: serde_json::Value = serde_json::from_str(&cut).unwrap();
             prop_assert!(text.starts_with(value["head"].as_str().unwrap()));
-            prop_assert!(text.ends_with(value["tail"].as_str().unwrap()));
         }
     }
 }

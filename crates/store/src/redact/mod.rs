@@ -1,15 +1,23 @@
 //! What is taken out of a call before it is written: secrets, base64 blobs, and what is over the size cap.
 
+mod assignments;
 mod cap;
 mod needles;
+mod pairs;
+mod phrases;
 mod rules;
+mod shapes;
 mod text;
+mod value;
 mod walk;
+mod words;
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::de::IgnoredAny;
 
-pub(crate) use self::{cap::cut, rules::Rules};
+pub(crate) use self::rules::Rules;
 use crate::{
     error::StoreError,
     record::{CallRecord, Outcome},
@@ -52,6 +60,68 @@ pub(crate) struct Cleaner {
 /// The longest name, id or code that is kept.
 const NAME_CAP: usize = 512;
 
+/// How much of a record is kept in the queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caps {
+    pub(crate) input: usize,
+    pub(crate) result: usize,
+    /// Whether long base64 text becomes a note.
+    pub(crate) blobs: bool,
+}
+
+/// How long the values of a record were that were shortened before they were queued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shortened {
+    input: Option<usize>,
+    result: Option<usize>,
+    message: Option<usize>,
+}
+
+impl Caps {
+    /// Shortens what is too long, so that a record in the queue costs about its caps at most. It looks at no more of a
+    /// value than it keeps, except for pictures.
+    pub(crate) fn shorten(&self, record: &mut CallRecord) -> Shortened {
+        for name in names(record) {
+            if name.len() > NAME_CAP + cap::MARGIN {
+                *name =
+                    name.get(..name.floor_char_boundary(NAME_CAP + cap::MARGIN)).unwrap_or_default().into();
+            }
+        }
+        let mut shortened = Shortened {
+            input: cap::shorten(&mut record.input, self.input, self.blobs),
+            ..Shortened::default()
+        };
+        match &mut record.outcome {
+            Outcome::Result(result) => shortened.result = cap::shorten(result, self.result, self.blobs),
+            Outcome::Error { message, result, .. } => {
+                let room = self.result.saturating_add(cap::MARGIN);
+                if message.len() > room {
+                    shortened.message = Some(message.len());
+                    *message = message.get(..message.floor_char_boundary(room)).unwrap_or_default().into();
+                }
+                if let Some(result) = result {
+                    shortened.result = cap::shorten(result, self.result, self.blobs);
+                }
+            }
+        }
+        shortened
+    }
+}
+
+/// The names in a record that callers or servers choose.
+fn names(record: &mut CallRecord) -> impl Iterator<Item = &mut Arc<str>> {
+    let code = match &mut record.outcome {
+        Outcome::Error { code, .. } => code.as_mut(),
+        Outcome::Result(_) => None,
+    };
+    [&mut record.server, &mut record.tool, &mut record.correlation_id]
+        .into_iter()
+        .chain(&mut record.caller)
+        .chain(&mut record.provider)
+        .chain(&mut record.ran_on)
+        .chain(code)
+}
+
 impl Cleaner {
     pub(crate) fn new(
         redaction: &Redaction,
@@ -62,44 +132,49 @@ impl Cleaner {
     }
 
     /// Makes the record fit to be written.
-    pub(crate) fn clean(&self, record: &mut CallRecord) {
-        for name in [&mut record.server, &mut record.tool, &mut record.correlation_id]
-            .into_iter()
-            .chain(&mut record.caller)
-            .chain(&mut record.provider)
-        {
+    pub(crate) fn clean(&self, record: &mut CallRecord, shortened: Shortened) {
+        let paths = self.rules.paths_of(&record.server, &record.tool);
+        for name in names(record) {
+            // Ids are digits and dashes nearly always, which no secret is known by.
+            let is_plain = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+            if !name.bytes().all(is_plain)
+                && let Some(clean) = text::redact(name, &self.rules)
+            {
+                *name = clean.into();
+            }
             if name.len() > NAME_CAP {
-                *name = cap::cut_text(name, NAME_CAP).into();
+                *name = cap::cut_text(name, name.len(), NAME_CAP).into();
             }
         }
-        let paths = self.rules.paths_of(&record.server, &record.tool);
-        self.clean_json(&mut record.input, &paths, self.input_cap);
+        self.clean_json(&mut record.input, &paths, self.input_cap, shortened.input);
         match &mut record.outcome {
-            Outcome::Result(result) => self.clean_json(result, &paths, self.result_cap),
-            Outcome::Error { message, code, result } => {
+            Outcome::Result(result) => self.clean_json(result, &paths, self.result_cap, shortened.result),
+            Outcome::Error { message, result, .. } => {
+                let original = shortened.message.unwrap_or(message.len());
                 if let Some(clean) = text::redact(message, &self.rules) {
                     *message = clean.into();
                 }
-                if message.len() > self.result_cap {
-                    *message = cap::cut_text(message, self.result_cap).into();
+                if shortened.message.is_some() {
+                    *message = without_margin(message).into();
                 }
-                if let Some(code) = code.as_mut().filter(|code| code.len() > NAME_CAP) {
-                    *code = cap::cut_text(code, NAME_CAP).into();
+                if message.len() > self.result_cap || shortened.message.is_some() {
+                    *message = cap::cut_text(message, original, self.result_cap).into();
                 }
                 if let Some(result) = result {
-                    self.clean_json(result, &paths, self.result_cap);
+                    self.clean_json(result, &paths, self.result_cap, shortened.result);
                 }
             }
         }
     }
 
-    fn clean_json(&self, json: &mut Bytes, paths: &[&rules::Path], cap: usize) {
+    fn clean_json(&self, json: &mut Bytes, paths: &[&rules::Path], cap: usize, shortened: Option<usize>) {
         if json.is_empty() {
             *json = Bytes::from_static(b"null");
             return;
         }
-        let original = json.len();
-        if let Some(text) = std::str::from_utf8(json).ok().filter(|text| is_json(text)) {
+        let original = shortened.unwrap_or(json.len());
+        if let Some(text) = std::str::from_utf8(json).ok().filter(|text| shortened.is_some() || is_json(text))
+        {
             if let Some(clean) = walk::redact(text, &self.rules, paths) {
                 *json = Bytes::from(clean);
             }
@@ -109,12 +184,22 @@ impl Cleaner {
             let text = text::redact(&lossy, &self.rules);
             *json = Bytes::from(serde_json::Value::from(text.as_deref().unwrap_or(&lossy)).to_string());
         }
-        if json.len() > cap
-            && let Ok(text) = std::str::from_utf8(json)
-        {
-            *json = Bytes::from(cut(text, original, cap));
+        let Ok(text) = std::str::from_utf8(json) else { return };
+        let framed = if shortened.is_some() {
+            Some(cap::cut(without_margin(text), original, cap))
+        } else {
+            cap::flatten(text, original, cap)
+                .or_else(|| (text.len() > cap).then(|| cap::cut(text, original, cap)))
+        };
+        if let Some(framed) = framed {
+            *json = Bytes::from(framed);
         }
     }
+}
+
+/// The text without its last bytes, in which a secret may begin whose end is missing.
+fn without_margin(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(text.len().saturating_sub(cap::MARGIN))).unwrap_or_default()
 }
 
 pub(crate) fn is_json(text: &str) -> bool {

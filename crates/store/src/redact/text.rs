@@ -1,11 +1,14 @@
-//! Secrets inside strings: tokens known by how they begin, `name=value` of sensitive names, passwords in addresses.
+//! Secrets inside strings: tokens known by how they begin, values of sensitive names, passwords in addresses.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use super::{
-    REDACTED, is_json,
+    REDACTED, assignments, is_json, phrases,
     rules::{Rules, SCHEMES},
+    shapes,
+    value::{is_placeholder, is_random},
     walk,
+    words::fold,
 };
 
 /// The text without its secrets, or nothing if there are none.
@@ -17,14 +20,21 @@ pub(super) fn redact(text: &str, rules: &Rules) -> Option<String> {
 }
 
 /// Tools like to answer with JSON inside a string, which may hold JSON inside a string again.
-const DEEPEST_NESTED_JSON: usize = 4;
+const DEEPEST_NESTED_JSON: usize = 6;
 
 pub(super) fn redact_nested(text: &str, rules: &Rules, depth: usize) -> Option<String> {
-    if depth < DEEPEST_NESTED_JSON && text.trim_start().starts_with(['{', '[']) && is_json(text) {
+    if depth < DEEPEST_NESTED_JSON && text.trim_start().starts_with(['{', '[', '"']) && is_json(text) {
         return walk::redact_nested(text, rules, &[], depth + 1);
     }
-    let mut secrets: Vec<Range<usize>> =
-        tokens(text, rules).chain(named_values(text, rules)).chain(address_passwords(text, rules)).collect();
+    let folded = folded(text);
+    let text = &*folded;
+    let mut secrets: Vec<Range<usize>> = tokens(text, rules).collect();
+    assignments::find(text, rules, &mut secrets);
+    if rules.defaults {
+        address_passwords(text, &mut secrets);
+        shapes::find(text, &mut secrets);
+        phrases::find(text, &mut secrets);
+    }
     if secrets.is_empty() {
         return None;
     }
@@ -42,100 +52,101 @@ pub(super) fn redact_nested(text: &str, rules: &Rules, depth: usize) -> Option<S
     Some(out)
 }
 
+/// The text with full-width letters as ordinary ones.
+fn folded(text: &str) -> Cow<'_, str> {
+    if text.chars().any(|letter| matches!(letter, '\u{ff01}'..='\u{ff5e}')) {
+        return Cow::Owned(text.chars().map(fold).collect());
+    }
+    Cow::Borrowed(text)
+}
+
 /// A token has at least this many characters after its prefix, so that words that begin alike are left alone.
-const SHORTEST_TOKEN: usize = 16;
+const SHORTEST_TOKEN: usize = 12;
 /// The same after `Bearer ` within a text; a text that is nothing else may have a token of any length.
 const SHORTEST_BEARER: usize = 8;
 
 fn tokens<'a>(text: &'a str, rules: &'a Rules) -> impl Iterator<Item = Range<usize>> + 'a {
     let bytes = text.as_bytes();
     rules.tokens.positions(text).filter_map(move |(start, length)| {
-        let boundary = start
-            .checked_sub(1)
-            .and_then(|before| bytes.get(before))
-            .is_none_or(|byte| !byte.is_ascii_alphanumeric());
+        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied();
+        // `\n` in a text that is still escaped is the end of a line too.
+        let escaped = matches!(before, Some(b'n' | b't' | b'r'))
+            && start.checked_sub(2).and_then(|before| bytes.get(before)) == Some(&b'\\');
+        let boundary = escaped || before.is_none_or(|byte| !byte.is_ascii_alphanumeric());
         let secret = start + length;
         let end = secret + bytes.get(secret..)?.iter().take_while(|byte| is_token_byte(**byte)).count();
         let prefix = text.get(start..secret)?;
+        let rest = text.get(secret..end)?;
         let scheme = SCHEMES.iter().position(|scheme| prefix.eq_ignore_ascii_case(scheme));
-        let shortest = match scheme {
-            Some(_) if start == 0 && end == text.len() => 1,
-            Some(0) => SHORTEST_BEARER,
-            Some(_) | None => SHORTEST_TOKEN,
+        let taken = match scheme {
+            Some(_) if start == 0 && end == text.len() => !rest.is_empty(),
+            Some(0) => rest.len() >= SHORTEST_BEARER && rest.bytes().any(|byte| !byte.is_ascii_lowercase()),
+            Some(_) => rest.len() >= SHORTEST_BEARER && is_basic(rest),
+            None => {
+                rules.is_token_prefix(prefix)
+                    && rest.len() >= SHORTEST_TOKEN
+                    && (!rules.is_default_prefix(prefix) || shapes::is_token(prefix, rest))
+            }
         };
-        let known = scheme.is_some() || rules.is_token_prefix(prefix);
-        (boundary && known && end - secret >= shortest).then_some(secret..end)
+        (boundary && taken).then_some(secret..end)
     })
+}
+
+/// Whether a text is base64 of letters with a colon between them, or long enough to be a token of another kind.
+fn is_basic(text: &str) -> bool {
+    let six = |byte: u8| -> Option<u32> {
+        Some(u32::from(match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        }))
+    };
+    let bits: Vec<u32> = text.bytes().map_while(six).collect();
+    let decoded = bits.chunks(4).flat_map(|chunk| {
+        let word = chunk.iter().fold(0, |word, six| (word << 6) | six) << (6 * (4 - chunk.len()));
+        [(word >> 16) & 255, (word >> 8) & 255, word & 255]
+            .into_iter()
+            .take(chunk.len().saturating_sub(1))
+            .collect::<Vec<_>>()
+    });
+    let decoded: Vec<u32> = decoded.collect();
+    decoded.contains(&u32::from(b':')) || is_random(text)
 }
 
 fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'+' | b'/' | b'=')
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'+' | b'/' | b'=' | b'%')
 }
 
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
-}
-
-/// Values after `name=`, `name:`, `"name": "…"`: lines of environment files, queries of addresses, headers.
-fn named_values<'a>(text: &'a str, rules: &'a Rules) -> impl Iterator<Item = Range<usize>> + 'a {
-    let bytes = text.as_bytes();
-    let separators = bytes.iter().enumerate().filter(|(_, byte)| matches!(byte, b':' | b'='));
-    separators.filter_map(move |(at, separator)| {
-        let before = bytes.get(..at)?;
-        let gap = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'\\')).count();
-        let name_end = at - gap;
-        let length = before.get(..name_end)?.iter().rev().take_while(|byte| is_name_byte(**byte)).count();
-        let name = text.get(name_end - length..name_end)?;
-        if name.is_empty() || !rules.is_sensitive(name) {
-            return None;
-        }
-        let after = bytes.get(at + 1..)?;
-        let start = at + 1 + after.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        let value = value_of(bytes, start, *separator, name);
-        (!value.is_empty() && !bytes.get(value.start..)?.starts_with(REDACTED.as_bytes())).then_some(value)
-    })
-}
-
-fn value_of(bytes: &[u8], start: usize, separator: u8, name: &str) -> Range<usize> {
-    let rest = bytes.get(start..).unwrap_or_default();
-    let escapes = rest.iter().take_while(|byte| **byte == b'\\').count();
-    if let Some(quote) = rest.get(escapes).copied().filter(|byte| matches!(byte, b'"' | b'\'')) {
-        let from = start + escapes + 1;
-        let inner = bytes.get(from..).unwrap_or_default();
-        let mut backslashes = 0;
-        for (at, byte) in inner.iter().enumerate() {
-            if *byte == quote && backslashes <= escapes {
-                return from..from + at - backslashes;
-            }
-            backslashes = if *byte == b'\\' { backslashes + 1 } else { 0 };
-        }
-        return from..bytes.len();
-    }
-    let lower = name.to_ascii_lowercase();
-    let whole_line = separator == b':' && (lower.ends_with("authorization") || lower.ends_with("cookie"));
-    let ends = |byte: &u8| match byte {
-        b'\n' | b'\r' => true,
-        b' ' | b'\t' | b',' | b';' | b'&' | b'"' | b'\'' | b')' | b'}' | b']' | b'<' | b'#' => !whole_line,
-        _ => false,
-    };
-    start..start + rest.iter().position(ends).unwrap_or(rest.len())
-}
-
-/// `user:password` of `scheme://user:password@host`.
-fn address_passwords<'a>(text: &'a str, rules: &'a Rules) -> impl Iterator<Item = Range<usize>> + 'a {
-    let addresses = text.match_indices("://").filter(|_| rules.is_sensitive("password"));
-    addresses.filter_map(move |(at, mark)| {
+/// `user:password` of `scheme://user:password@host`, and a token alone before `@`.
+fn address_passwords(text: &str, secrets: &mut Vec<Range<usize>>) {
+    secrets.extend(text.match_indices("://").filter_map(|(at, mark)| {
         let start = at + mark.len();
         let rest = text.get(start..)?;
-        let end = rest.find(|character: char| {
-            character.is_whitespace() || matches!(character, '/' | '?' | '#' | '"' | '\'' | '<')
+        let end = rest.find(|letter: char| {
+            letter.is_whitespace() || matches!(letter, '"' | '\'' | '<' | '>' | '`' | '?' | '#' | '\\')
         });
-        let authority = rest.get(..end.unwrap_or(rest.len()))?;
-        let (user, _host) = authority.rsplit_once('@')?;
-        let (name, password) = user.split_once(':')?;
-        let from = start + name.len() + 1;
-        (!password.is_empty()).then_some(from..start + user.len())
-    })
+        let span = rest.get(..end.unwrap_or(rest.len()))?;
+        let authority = span.get(..span.find('/').unwrap_or(span.len()))?;
+        let port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        // A password may hold `/`; a port does not.
+        let has_password = authority.contains('@')
+            || authority.split_once(':').is_some_and(|(_, port_or_password)| !port(port_or_password));
+        // A password may hold `?` or `#` as well, where no other part can follow it.
+        let whole = rest.get(..rest.find(char::is_whitespace).unwrap_or(rest.len()))?;
+        let span = if has_password && !span.contains('@') { whole } else { span };
+        let (user, _host) = span.rsplit_once('@').filter(|_| has_password)?;
+        match user.split_once(':') {
+            Some((name, password)) => {
+                let from = start + name.len() + 1;
+                (!is_placeholder(password)).then_some(from..start + user.len())
+            }
+            None => (is_random(user) || (user.len() >= 20 && !user.contains(['.', '-', '/'])))
+                .then_some(start..start + user.len()),
+        }
+    }));
 }
 
 #[cfg(test)]

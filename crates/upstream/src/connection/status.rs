@@ -46,13 +46,7 @@ impl Status {
 
     /// Keeps these values out of what is told about the server's output.
     pub(super) fn hiding<'a>(mut self, values: impl Iterator<Item = &'a str>) -> Self {
-        // A value of several lines may be cut between them.
-        let lines = values.flat_map(str::lines).map(str::trim);
-        let mut secrets: Vec<String> =
-            lines.filter(|line| line.chars().count() >= SECRET_CHARACTERS).map(str::to_owned).collect();
-        // One may be a part of another.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        self.secrets = Secrets(secrets);
+        self.secrets = Secrets::of(values);
         self
     }
 
@@ -137,7 +131,7 @@ fn last_lines(text: &str) -> &str {
 }
 
 /// Values that nobody is to see, the longest first.
-struct Secrets(Vec<String>);
+pub(crate) struct Secrets(Vec<String>);
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,8 +140,19 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
+    /// The values of an environment that are long enough to be secrets.
+    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+        // A value of several lines may be cut between them.
+        let lines = values.flat_map(str::lines).map(str::trim);
+        let mut secrets: Vec<String> =
+            lines.filter(|line| line.chars().count() >= SECRET_CHARACTERS).map(str::to_owned).collect();
+        // One may be a part of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self(secrets)
+    }
+
     /// Hides them in a text, also the rest of one where the text is `cut` at its beginning.
-    fn hide(&self, mut text: String, cut: bool) -> String {
+    pub(crate) fn hide(&self, mut text: String, cut: bool) -> String {
         for secret in &self.0 {
             let rest = secret.char_indices().filter_map(|(place, _)| secret.get(place..));
             if cut && let Some(rest) = rest.filter(|rest| rest.len() > 1).find(|rest| text.starts_with(rest))

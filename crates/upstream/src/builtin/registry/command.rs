@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::endpoint::ANSWER_BYTES;
 use super::handler::{object, result_of, text_result};
 use super::interpreter::{Misplaced, misplaced};
-use crate::connection::{Process, Program};
+use crate::connection::{Process, Program, Secrets};
 
 /// How long the streams of a program are read once it has ended, with all that could be found of what it started.
 const STREAMS: Duration = Duration::from_millis(500);
@@ -185,11 +185,15 @@ impl CommandHandler {
             exit
         };
         let output = String::from_utf8_lossy(&output);
+        let is_cut = errors.len() >= STDERR;
         let errors =
             String::from_utf8_lossy(errors.get(errors.len().saturating_sub(STDERR)..).unwrap_or_default());
         if !is_good {
             let said = [errors.trim(), output.trim()].into_iter().find(|text| !text.is_empty());
+            // Before it is cut, because half a secret is not found any more.
+            let secrets = Secrets::of(self.env.values().map(String::as_str));
             let said = said.map_or_else(String::new, |said| {
+                let said = secrets.hide(said.to_owned(), is_cut);
                 format!(": {}", said.chars().take(SHOWN).collect::<String>())
             });
             return Err(format!("`{}`: {how}{said}", self.command));

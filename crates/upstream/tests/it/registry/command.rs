@@ -131,6 +131,12 @@ async fn how_a_program_ends_is_told() {
     let env = BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]);
     let placed = shell("printf '%s %s' \"$GREETING\" \"$PWD\"").in_environment(env, Some("/".into()));
     assert_eq!(outcome(placed).await, Ok(text("hello /")));
+    let env = BTreeMap::from([("API_TOKEN".to_owned(), "toolsecret123".to_owned())]);
+    let failing = shell("echo \"token=$API_TOKEN\" >&2; exit 3").in_environment(env, None);
+    assert_eq!(
+        outcome(failing).await,
+        Err("Error executing tool 'x': `sh`: it exited with status 3: token=***".to_owned())
+    );
 }
 
 fn lives(process: i32) -> bool {

@@ -1,0 +1,116 @@
+//! The files of the data directory: for their owner only, and out of the way when they are damaged.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+
+/// Beginnings of the names of files that a gateway keeps in its data directory.
+const OWN: &[&str] = &["calls.", "servers.json"];
+/// What others may do, which is nothing.
+const OTHERS: u32 = 0o077;
+
+/// Makes a directory for its owner only; one that exists stays as it is.
+pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Opens a file for writing, making it for its owner only.
+pub(crate) fn make_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// Takes the rights of others away from our files, and from the directory if nobody else keeps anything in it. `ours`
+/// is a file that we just made. Gives what could not be done, for people.
+pub(crate) fn protect(directory: &Path, ours: &File) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let Ok(us) = ours.metadata().map(|metadata| metadata.uid()) else { return warnings };
+    let mut is_shared = false;
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if !OWN.iter().any(|own| name.to_string_lossy().starts_with(own)) {
+            is_shared = true;
+            continue;
+        }
+        let path = entry.path();
+        // The metadata of a link is that of the link: what it leads to may be anything.
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        if metadata.is_file() {
+            warnings.extend(restrict(&path, &metadata, us, 0o600));
+        }
+    }
+    let Ok(metadata) = fs::metadata(directory) else { return warnings };
+    if is_shared && metadata.mode() & OTHERS != 0 {
+        warnings.push(format!(
+            "data directory `{}` can be entered by others and holds files that are not the gateway's, so its rights stay; \
+             choose a directory of its own",
+            directory.display()
+        ));
+    } else if !is_shared {
+        warnings.extend(restrict(directory, &metadata, us, 0o700));
+    }
+    warnings
+}
+
+fn restrict(path: &Path, metadata: &fs::Metadata, us: u32, mode: u32) -> Option<String> {
+    if metadata.mode() & OTHERS == 0 {
+        return None;
+    }
+    let problem = if metadata.uid() == us {
+        fs::set_permissions(path, Permissions::from_mode(mode)).err()?.to_string()
+    } else {
+        "it belongs to another user".to_owned()
+    };
+    Some(format!(
+        "`{}` can be read by others, and its rights could not be changed: {problem}",
+        path.display()
+    ))
+}
+
+/// Whether a database without a write-ahead log is shorter than its header says.
+pub(crate) fn is_truncated(path: &Path) -> bool {
+    let wal = fs::metadata(with_suffix(path, "-wal")).map_or(0, |metadata| metadata.len());
+    let Ok(length) = fs::metadata(path).map(|metadata| metadata.len()) else { return false };
+    let mut header = [0; 32];
+    let read = File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut header));
+    if wal > 0 || read.is_err() {
+        // Shorter than a header: an empty file is a new database.
+        return wal == 0 && length > 0 && length < 100;
+    }
+    let [.., p0, p1, _, _, _, _, _, _, _, _, _, _, _, _] = header;
+    let page = match u64::from(u16::from_be_bytes([p0, p1])) {
+        1 => 65_536,
+        size => size,
+    };
+    let [.., c0, c1, c2, c3] = header;
+    length < page * u64::from(u32::from_be_bytes([c0, c1, c2, c3]))
+}
+
+/// Moves a damaged database and what belongs to it out of the way; gives where it is now.
+pub(crate) fn move_aside(path: &Path, now: Timestamp) -> io::Result<PathBuf> {
+    let stamp = now.strftime("%Y%m%dT%H%M%SZ");
+    let free = |number: u32| {
+        let more = if number == 0 { String::new() } else { format!("-{number}") };
+        let target = with_suffix(path, &format!(".corrupt-{stamp}{more}"));
+        (!target.exists()).then_some(target)
+    };
+    let target = (0..1000).find_map(free).ok_or(io::ErrorKind::AlreadyExists)?;
+    fs::rename(path, &target)?;
+    for suffix in ["-wal", "-shm"] {
+        match fs::rename(with_suffix(path, suffix), with_suffix(&target, suffix)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(target)
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}

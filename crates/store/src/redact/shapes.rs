@@ -1,0 +1,200 @@
+//! Secrets that are known by their shape alone: tokens with a known beginning, private keys, addresses of webhooks.
+
+use std::{ops::Range, sync::LazyLock};
+
+use regex::Regex;
+
+use super::value::is_random;
+
+/// Beginnings of tokens that are recognised anywhere in a string.
+pub(super) const TOKEN_PREFIXES: &[&str] = &[
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "rk_test_",
+    "whsec_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "gldt-",
+    "glrt-",
+    "glcbt-",
+    "glptt-",
+    "gloas-",
+    "glsoat-",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "xoxe-",
+    "xoxe.",
+    "xoxr-",
+    "xoxs-",
+    "xoxc-",
+    "xoxd-",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "ya29.",
+    "GOCSPX-",
+    "SG.",
+    "dop_v1_",
+    "doo_v1_",
+    "dor_v1_",
+    "npm_",
+    "pypi-",
+    "hf_",
+    "shpat_",
+    "shpss_",
+    "shppa_",
+    "shpca_",
+    "sq0atp-",
+    "sq0csp-",
+    "lin_api_",
+    "secret_",
+    "ntn_",
+    "r8_",
+    "gsk_",
+    "pplx-",
+    "xai-",
+    "tvly-",
+    "nvapi-",
+    "AGE-SECRET-KEY-1",
+    "dckr_pat_",
+    "dp.pt.",
+    "dp.st.",
+    "dt0c01.",
+    "figd_",
+    "fo1_",
+    "fm2_",
+    "rubygems_",
+    "sntrys_",
+    "sntryu_",
+    "sbp_",
+    "sb_secret_",
+    "nfp_",
+    "NRAK-",
+    "PMAK-",
+    "phx_",
+    "hvs.",
+    "hvb.",
+    "ATATT3x",
+    "ATCTT3x",
+    "CCIPAT_",
+    "glc_",
+    "glsa_",
+    "ops_",
+    "LTAI",
+    "AKID",
+    "rzp_live_",
+    "rzp_test_",
+    "EAAC",
+    "dapi",
+    "eyJ",
+    "b3BlbnNzaC1rZXktdjE",
+    "key-",
+    "amzn.mws.",
+    "tskey-",
+    "v1.0-",
+    "sess-",
+    "waka_",
+    "cfut_",
+    "oy2",
+    "AAAAAAAAAAAAAAAAAAAAA",
+];
+
+/// Prefixes that are also words: the rest must look random.
+pub(super) const AMBIGUOUS: &[&str] = &[
+    "secret_", "key-", "dapi", "ops_", "sess-", "oy2", "AKID", "LTAI", "EAAC", "sk-", "v1.0-", "npm_",
+    "pypi-", "hf_", "SG.", "xai-", "fo1_", "r8_", "phx_",
+];
+
+/// Words without which none of the shapes below is in a text.
+pub(super) const HINTS: &[&str] = &[
+    "private key",
+    "private-lines",
+    "hooks.",
+    "webhook",
+    "1//0",
+    ":aa",
+    "-us",
+    "ls0tls1crud",
+    "$2",
+    "$6$",
+    "$5$",
+    "$1$",
+    "$apr1$",
+    "$argon2",
+    "$y$",
+    "jdbc:oracle",
+    "identified by",
+    ":5432:",
+    ":*:",
+    "masterauth",
+];
+
+struct Shape {
+    expression: Regex,
+    /// The group that holds the secret.
+    group: usize,
+}
+
+/// Each is written so that its time is linear; the library has no other.
+static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
+    [
+        // The body of a private key, also with `\n` instead of ends of lines, also without its end.
+        (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----((?s:.*?))(?:-----END|\z)", 1),
+        (r"(?i)private-lines: *\d+((?:\s+[A-Za-z0-9+/=]{16,})+)", 1),
+        // A private key in base64; a certificate or a public key begins otherwise.
+        (r"LS0tLS1CRUdJTi(B(?:[^DQ]|D[^R]|Q[^V])[A-Za-z0-9+/=]{16,})", 1),
+        (r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{8,})", 1),
+        (r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([A-Za-z0-9_-]{8,})", 1),
+        (r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{8,})", 1),
+        (r"hooks\.zapier\.com/hooks/catch/([A-Za-z0-9/_-]{6,})", 1),
+        (r"\b(1//0[A-Za-z0-9_-]{16,})", 1),
+        (r"\b\d{7,12}:(AA[A-Za-z0-9_-]{24,})", 1),
+        (r"\b([MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})", 1),
+        (r"\b([0-9a-f]{32}-us\d{1,2})\b", 1),
+        (r"\b(SK[0-9a-f]{32})\b", 1),
+        (r"\b(pat[A-Za-z0-9]{14}\.[0-9a-f]{32,})", 1),
+        (r"(\$(?:2[abxy]|1|5|6|y|apr1|argon2(?:id|i|d))\$[A-Za-z0-9./=,$+-]{16,})", 1),
+        (r"(?i)jdbc:oracle:\w+:[^/\s:@]+/([^@\s]+)@", 1),
+        (r#"(?i)identified by ["']([^"']+)["']"#, 1),
+    ]
+    .into_iter()
+    .filter_map(|(text, group)| Some(Shape { expression: Regex::new(text).ok()?, group }))
+    .collect()
+});
+
+/// Where the shapes are in a text.
+pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
+    for shape in &*SHAPES {
+        let found = shape.expression.captures_iter(text).filter_map(|found| found.get(shape.group));
+        secrets.extend(found.map(|found| found.range()).filter(|range| !range.is_empty()));
+    }
+}
+
+/// Whether the rest after a known beginning is that of a token.
+pub(super) fn is_token(prefix: &str, rest: &str) -> bool {
+    !AMBIGUOUS.contains(&prefix) || is_random(rest) || has_digits(rest)
+}
+
+fn has_digits(rest: &str) -> bool {
+    rest.bytes().filter(u8::is_ascii_digit).count() >= 2
+        && rest.split(['-', '_', '.']).any(|piece| piece.len() >= 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_can_be_read() {
+        assert_eq!(SHAPES.len(), 16);
+    }
+}

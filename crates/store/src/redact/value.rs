@@ -1,0 +1,476 @@
+//! Whether a text that stands where a secret would stand is one.
+
+use super::{
+    REDACTED,
+    words::{Kind, classify},
+};
+
+/// Words that stand where secrets stand and are none: states, types, schemes, and the words of sentences.
+const HARMLESS: &[&str] = &[
+    "true",
+    "false",
+    "yes",
+    "no",
+    "none",
+    "null",
+    "nil",
+    "undefined",
+    "required",
+    "optional",
+    "enabled",
+    "disabled",
+    "on",
+    "off",
+    "string",
+    "str",
+    "text",
+    "number",
+    "integer",
+    "int",
+    "boolean",
+    "bool",
+    "bytes",
+    "object",
+    "array",
+    "any",
+    "char",
+    "varchar",
+    "unknown",
+    "never",
+    "void",
+    "basic",
+    "bearer",
+    "digest",
+    "oauth",
+    "oauth2",
+    "jwt",
+    "saml",
+    "ldap",
+    "kerberos",
+    "ntlm",
+    "sso",
+    "oidc",
+    "mtls",
+    "iam",
+    "apikey",
+    "password",
+    "token",
+    "secret",
+    "key",
+    "default",
+    "anonymous",
+    "public",
+    "include",
+    "omit",
+    "same-origin",
+    "inherit",
+    "the",
+    "a",
+    "an",
+    "is",
+    "are",
+    "was",
+    "were",
+    "be",
+    "must",
+    "should",
+    "shall",
+    "can",
+    "cannot",
+    "may",
+    "will",
+    "not",
+    "and",
+    "or",
+    "to",
+    "for",
+    "of",
+    "in",
+    "at",
+    "by",
+    "with",
+    "from",
+    "as",
+    "if",
+    "it",
+    "its",
+    "your",
+    "my",
+    "our",
+    "their",
+    "this",
+    "that",
+    "these",
+    "please",
+    "choose",
+    "enter",
+    "use",
+    "see",
+    "incorrect",
+    "invalid",
+    "expired",
+    "missing",
+    "reset",
+    "changed",
+    "wrong",
+    "correct",
+    "weak",
+    "strong",
+    "short",
+    "long",
+    "empty",
+    "blank",
+    "field",
+    "fields",
+    "flag",
+    "option",
+    "argument",
+    "parameter",
+    "policy",
+    "stored",
+    "hashed",
+    "encrypted",
+    "ok",
+    "valid",
+    "new",
+    "old",
+    "same",
+    "only",
+    "always",
+    "too",
+    "now",
+    "here",
+    "there",
+    "has",
+    "have",
+    "had",
+    "does",
+    "do",
+    "also",
+    "then",
+    "when",
+    "where",
+    "which",
+    "what",
+    "how",
+    "why",
+    "up",
+    "out",
+    "set",
+    "unset",
+    "based",
+    "case",
+    "never",
+    "prompt",
+    "auto",
+    "env",
+    "file",
+    "hidden",
+    "redacted",
+    "filtered",
+    "masked",
+    "example",
+    "self",
+    "function",
+    "const",
+    "let",
+    "var",
+    "return",
+    "await",
+    "async",
+    "type",
+    "oauth1",
+    "api_key",
+    "all",
+    "safe",
+    "unique",
+    "sensitive",
+    "available",
+    "needed",
+    "supported",
+    "unchanged",
+    "minimum",
+    "maximum",
+    "between",
+    "session",
+];
+
+/// Words that only sentences have.
+const STOP_WORDS: &[&str] = &[
+    "the", "a", "an", "is", "are", "to", "you", "your", "and", "or", "must", "with", "for", "of", "in", "at",
+    "it", "that", "this", "be", "was", "not", "can", "will", "should", "has", "have", "from", "on", "we",
+    "they", "if", "when", "than", "least",
+];
+
+/// Whether a text is empty, a mask, a variable or a note in angle brackets: what documents have instead of a secret.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let value = value.trim();
+    let inner = value.trim_matches(|letter: char| matches!(letter, '"' | '\'' | '`' | ',' | ';' | '.' | ')'));
+    if inner.is_empty() || inner.contains(REDACTED) {
+        return true;
+    }
+    let bytes = inner.as_bytes();
+    let all = |check: fn(&u8) -> bool| bytes.iter().all(check);
+    let name = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
+    };
+    let variable = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+    };
+    all(|byte| matches!(byte, b'*' | b'#' | b'?' | b'|'))
+        || (bytes.len() >= 3 && all(|byte| matches!(byte, b'*' | b'x' | b'X' | b'.' | b'-' | b'_')))
+        || inner.chars().all(|letter| letter == '•' || letter == '…')
+        || (value.starts_with('<') && value.contains('>'))
+        || ["${", "$(", "{{", "%(", "#{", "%{", "<%", "$env:", "%s", "%d"]
+            .iter()
+            .any(|start| inner.starts_with(start))
+        || inner.strip_prefix('$').is_some_and(variable)
+        || inner.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')).is_some_and(variable)
+        || inner.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).is_some_and(name)
+        || (inner.starts_with('[')
+            && inner.ends_with(']')
+            && name(inner.get(1..inner.len() - 1).unwrap_or_default()))
+        || starts_with_your(inner)
+}
+
+fn starts_with_your(value: &str) -> bool {
+    let head = value.get(..5).unwrap_or(value);
+    head.eq_ignore_ascii_case("your-")
+        || head.eq_ignore_ascii_case("your_")
+        || head.eq_ignore_ascii_case("your ")
+}
+
+pub(super) fn is_harmless_word(value: &str) -> bool {
+    let word = value.trim_matches(|letter: char| !letter.is_alphanumeric());
+    word.len() <= 12 && HARMLESS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Whether sentences have such words: letters only, perhaps with an apostrophe or a hyphen.
+pub(super) fn is_plain_word(value: &str) -> bool {
+    let word =
+        value.trim_end_matches(|letter: char| matches!(letter, '.' | ',' | ';' | ':' | '!' | '?' | ')'));
+    let tail = word.chars().skip(1).all(|letter| letter.is_lowercase() || matches!(letter, '\'' | '-' | '’'));
+    let capitals = word.chars().all(char::is_uppercase);
+    word.chars().next().is_none_or(char::is_alphabetic) && (tail || capitals)
+}
+
+/// Whether a text looks like a password somebody made up: letters with digits or signs, or case that changes inside.
+pub(super) fn is_odd(value: &str) -> bool {
+    let value = value.trim_end_matches(|letter: char| matches!(letter, '.' | ',' | ';' | ':' | '?' | ')'));
+    if value.chars().count() < 4 || is_placeholder(value) || is_known_term(value) {
+        return false;
+    }
+    let letters = value.chars().any(char::is_alphabetic);
+    let digits = value.chars().any(|letter| letter.is_ascii_digit());
+    let signs = value
+        .chars()
+        .any(|letter| matches!(letter, '!' | '@' | '#' | '$' | '%' | '^' | '&' | '*' | '+' | '=' | '~'));
+    let turns =
+        value.chars().zip(value.chars().skip(1)).any(|(one, next)| one.is_lowercase() && next.is_uppercase());
+    (letters && (digits || turns)) || (signs && (letters || digits))
+}
+
+/// Names of formats and versions that have digits in them.
+fn is_known_term(value: &str) -> bool {
+    const TERMS: &[&str] = &[
+        "oauth2",
+        "oauth1",
+        "sha1",
+        "sha256",
+        "sha512",
+        "utf8",
+        "utf-8",
+        "base64",
+        "ipv4",
+        "ipv6",
+        "http2",
+        "md5",
+        "ed25519",
+        "x509",
+        "python3",
+        "pbkdf2",
+        "argon2",
+        "argon2id",
+        "rs256",
+        "hs256",
+        "es256",
+        "rfc6749",
+        "oauth2.0",
+        "bcrypt",
+        "aes256",
+        "aes-256",
+        "sha-256",
+        "base32",
+        "utf-16",
+        "saml2",
+        "tls1.3",
+        "javascript",
+        "typescript",
+        "github",
+        "gitlab",
+        "openid",
+    ];
+    let lower = value.to_ascii_lowercase();
+    let version = lower.strip_prefix('v').unwrap_or(&lower);
+    TERMS.contains(&lower.as_str())
+        || version.bytes().all(|byte| {
+            byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'/' | b':' | b'%' | b'x' | b't' | b'z')
+        })
+        || ["st", "nd", "rd", "th", "s", "ms", "kb", "mb", "gb", "h", "d"].iter().any(|unit| {
+            lower
+                .strip_suffix(unit)
+                .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+}
+
+/// Whether a text looks as if a machine had drawn it.
+pub(super) fn is_random(value: &str) -> bool {
+    let token = |byte: u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'+' | b'/' | b'=' | b'.' | b'~' | b'%')
+    };
+    if value.len() < 16 || !value.bytes().all(token) || value.contains("://") || is_placeholder(value) {
+        return false;
+    }
+    let longest =
+        value.split(['-', '_', '.', '/', '~', '%']).max_by_key(|piece| piece.len()).unwrap_or_default();
+    let digits = longest.bytes().filter(u8::is_ascii_digit).count();
+    let upper = longest.bytes().filter(u8::is_ascii_uppercase).count();
+    let lower = longest.bytes().filter(u8::is_ascii_lowercase).count();
+    longest.len() >= 12
+        && digits >= 2
+        && ((upper >= 2 && lower >= 2) || (upper + lower >= 4 && digits * 6 >= longest.len()))
+}
+
+/// How a value stands in a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setting<'a> {
+    pub(super) quoted: bool,
+    /// Whether name and value are a line of a file of settings.
+    pub(super) is_setting: bool,
+    /// Whether the name is in capitals, as variables of an environment are.
+    pub(super) is_variable: bool,
+    /// What follows the value on its line.
+    pub(super) rest: &'a str,
+}
+
+/// Whether the value of a name of this kind is a secret.
+pub(super) fn is_secret(kind: Kind, value: &str, setting: Setting<'_>) -> bool {
+    if is_placeholder(value) || is_harmless_word(value.trim_start_matches('&')) {
+        return false;
+    }
+    if !setting.quoted && !setting.is_variable && is_code(value, setting.rest) {
+        return false;
+    }
+    let goes_on = setting.rest.trim_start().starts_with(char::is_alphabetic) && setting.rest.starts_with(' ');
+    let is_prose = !setting.quoted && is_plain_word(value) && goes_on;
+    match kind {
+        Kind::Password => {
+            let in_pwd = value.starts_with('/') || value.starts_with("~/");
+            !in_pwd && (!is_prose || is_passphrase(value, setting.rest))
+        }
+        Kind::Secret | Kind::Token => {
+            if setting.quoted || setting.is_setting {
+                !is_prose
+            } else {
+                !is_prose && (!is_plain_word(value) || setting.is_variable)
+            }
+        }
+        Kind::Code => is_code_value(value),
+        Kind::Random => is_random(value),
+        Kind::Address => false,
+    }
+}
+
+/// Whether a value is one that a PIN or a one-time code has.
+pub(super) fn is_code_value(value: &str) -> bool {
+    let value = value.trim_end_matches(['.', ',', ';']);
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    (3..=64).contains(&value.len())
+        && !value.contains(' ')
+        && (digits >= 4
+            || (digits >= 3 && value.len() == digits)
+            || (digits >= 1 && is_odd(value) && value.len() >= 5))
+}
+
+/// Several words of no sentence.
+fn is_passphrase(first: &str, rest: &str) -> bool {
+    let words: Vec<&str> = std::iter::once(first).chain(rest.split_whitespace()).collect();
+    (3..=24).contains(&words.len())
+        && words
+            .iter()
+            .all(|word| word.chars().all(|letter| letter.is_lowercase()) && !STOP_WORDS.contains(word))
+}
+
+/// Whether a value that has no quotes is an expression of a program: a call, a member, another name.
+fn is_code(value: &str, rest: &str) -> bool {
+    let value = value.trim_start_matches(['&', '*', '(']).trim_end_matches([',', ';', ')']);
+    let name =
+        value.bytes().take_while(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.')).count();
+    let after = value.as_bytes().get(name).copied().or_else(|| rest.bytes().next());
+    let Some(identifier) = value.get(..name).filter(|text| !text.is_empty()) else { return false };
+    if matches!(after, Some(b'(' | b'[' | b'<')) {
+        return true;
+    }
+    let is_path = [
+        "self.",
+        "this.",
+        "os.",
+        "process.",
+        "config.",
+        "request.",
+        "settings.",
+        "env.",
+        "var.",
+        "secrets.",
+        "args.",
+        "params.",
+    ]
+    .iter()
+    .any(|start| identifier.starts_with(start));
+    name == value.len() && (is_path || classify(identifier).is_some_and(|kind| kind != Kind::Random))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_no_secrets() {
+        for text in [
+            "",
+            "***",
+            "<your key>",
+            "${TOKEN}",
+            "$TOKEN",
+            "{{ token }}",
+            "%TOKEN%",
+            "{token}",
+            "your-api-key",
+            "[redacted]",
+            "xxxx",
+        ] {
+            assert!(is_placeholder(text), "{text}");
+        }
+        for text in ["hunter2", "$ecret1", "a", "{x!}"] {
+            assert!(!is_placeholder(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn random_texts_are_told_from_names() {
+        for text in ["Zk39fJq0aLx81mNb", "9f86d081884c7d659a2feaa0c55ad015", "abCD12efGH34ijKL56"] {
+            assert!(is_random(text), "{text}");
+        }
+        for text in [
+            "user-profile-settings",
+            "photos/2024/img_0001.jpg",
+            "colour",
+            "2024-01-15T10:00:00Z",
+            "fn_add_a_to_b_and_c",
+        ] {
+            assert!(!is_random(text), "{text}");
+        }
+    }
+}

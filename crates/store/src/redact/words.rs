@@ -1,0 +1,697 @@
+//! Which names stand for secrets, by the words in them: `dbPassword`, `AWS_SECRET_ACCESS_KEY`, `api key`.
+
+/// What a name promises of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A password: whatever the value is.
+    Password,
+    /// A secret or a key of a service: whatever the value is.
+    Secret,
+    /// A token, a cookie or a header: text.
+    Token,
+    /// A PIN or a one-time code: digits.
+    Code,
+    /// Something that is a secret only if its value looks random: `key`, `signature`, `session`.
+    Random,
+    /// An address that may hold a password.
+    Address,
+}
+
+const PASSWORDS: &[&str] = &[
+    "password",
+    "passwords",
+    "passwd",
+    "passphrase",
+    "passphrases",
+    "pwd",
+    "pw",
+    "pass",
+    "passwort",
+    "kennwort",
+    "contraseña",
+    "contrasena",
+    "senha",
+    "wachtwoord",
+    "motdepasse",
+    "пароль",
+    "密码",
+    "密碼",
+    "パスワード",
+    "비밀번호",
+];
+const SECRETS: &[&str] = &[
+    "secret",
+    "secrets",
+    "credential",
+    "credentials",
+    "cred",
+    "creds",
+    "apikey",
+    "apikeys",
+    "psk",
+    "mnemonic",
+    "mnemonics",
+    "privatekey",
+    "secretkey",
+    "accesskey",
+    "clientsecret",
+    "requirepass",
+    "masterauth",
+];
+const TOKENS: &[&str] = &[
+    "token",
+    "jwt",
+    "bearer",
+    "cookie",
+    "cookies",
+    "authorization",
+    "auth",
+    "sid",
+    "sessid",
+    "phpsessid",
+    "jsessionid",
+    "sessionid",
+    "csrf",
+    "xsrf",
+    "authtoken",
+    "accesstoken",
+];
+const CODES: &[&str] = &["pin", "otp", "totp", "passcode", "cvv", "cvc", "cvv2", "mfa", "pincode"];
+const RANDOM: &[&str] = &["signature", "sig", "session", "hmac", "key", "webhook"];
+/// Words before `code` that make it one.
+const CODE_OWNERS: &[&str] = &[
+    "verification",
+    "security",
+    "auth",
+    "authorization",
+    "authentication",
+    "access",
+    "otp",
+    "mfa",
+    "2fa",
+    "totp",
+    "sms",
+    "time",
+    "login",
+    "pin",
+    "reset",
+    "unlock",
+    "door",
+    "gate",
+    "alarm",
+    "backup",
+    "recovery",
+    "device",
+];
+/// Words before `key` that make it a secret.
+const KEY_OWNERS: &[&str] = &[
+    "access",
+    "account",
+    "admin",
+    "aes",
+    "anthropic",
+    "api",
+    "app",
+    "application",
+    "auth",
+    "aws",
+    "azure",
+    "client",
+    "consumer",
+    "crypto",
+    "deploy",
+    "encryption",
+    "decryption",
+    "functions",
+    "gemini",
+    "gcp",
+    "github",
+    "google",
+    "hmac",
+    "jwt",
+    "license",
+    "maps",
+    "master",
+    "openai",
+    "private",
+    "priv",
+    "rsa",
+    "root",
+    "secret",
+    "sendgrid",
+    "server",
+    "service",
+    "session",
+    "shared",
+    "signing",
+    "ssh",
+    "storage",
+    "stripe",
+    "subscription",
+    "symmetric",
+    "tls",
+    "ssl",
+    "twilio",
+    "webhook",
+    "wallet",
+    "host",
+    "age",
+    "gpg",
+    "pgp",
+    "ed25519",
+    "openssh",
+    "manager",
+];
+/// Words before `tokens` that make them secrets; a plain `tokens` is a count or a text in pieces.
+const TOKEN_OWNERS: &[&str] =
+    &["access", "refresh", "api", "auth", "bearer", "session", "id", "oauth", "secret", "device"];
+/// Words before `token` that make it a cursor or a piece of text.
+const HARMLESS_TOKENS: &[&str] = &[
+    "page",
+    "next",
+    "continuation",
+    "sync",
+    "cursor",
+    "pagination",
+    "start",
+    "end",
+    "stop",
+    "eos",
+    "bos",
+    "pad",
+    "unk",
+    "mask",
+    "cls",
+    "sep",
+    "special",
+    "first",
+    "last",
+    "per",
+    "max",
+    "min",
+];
+/// Words after which nothing changes: `password_value`, `api_key_prod`, `password2`.
+const NEUTRAL: &[&str] = &[
+    "value",
+    "val",
+    "string",
+    "str",
+    "text",
+    "raw",
+    "plain",
+    "plaintext",
+    "cleartext",
+    "b64",
+    "base64",
+    "hex",
+    "encoded",
+    "encrypted",
+    "hash",
+    "old",
+    "new",
+    "current",
+    "previous",
+    "confirm",
+    "confirmation",
+    "repeat",
+    "again",
+    "prod",
+    "production",
+    "dev",
+    "staging",
+    "test",
+    "live",
+    "sandbox",
+    "local",
+    "primary",
+    "secondary",
+    "env",
+    "variable",
+    "data",
+    "pem",
+    "header",
+    "material",
+    "salt",
+    "main",
+    "default",
+];
+/// Words after which a name speaks about a secret, not for it: `token_count`, `secret_name`, `password_policy`.
+const ABOUT: &[&str] = &[
+    "count",
+    "counts",
+    "limit",
+    "limits",
+    "length",
+    "len",
+    "size",
+    "name",
+    "names",
+    "type",
+    "types",
+    "policy",
+    "policies",
+    "rate",
+    "rates",
+    "url",
+    "uri",
+    "endpoint",
+    "path",
+    "file",
+    "filename",
+    "dir",
+    "directory",
+    "expires",
+    "expiry",
+    "expiration",
+    "expired",
+    "expire",
+    "ttl",
+    "at",
+    "on",
+    "in",
+    "date",
+    "time",
+    "timestamp",
+    "age",
+    "field",
+    "fields",
+    "label",
+    "hint",
+    "placeholder",
+    "required",
+    "enabled",
+    "disabled",
+    "valid",
+    "validity",
+    "invalid",
+    "validation",
+    "validator",
+    "verified",
+    "usage",
+    "used",
+    "remaining",
+    "budget",
+    "per",
+    "format",
+    "strength",
+    "score",
+    "status",
+    "state",
+    "version",
+    "rotation",
+    "rotated",
+    "algorithm",
+    "alg",
+    "scheme",
+    "provider",
+    "method",
+    "methods",
+    "scope",
+    "scopes",
+    "manager",
+    "store",
+    "reset",
+    "change",
+    "changed",
+    "forgot",
+    "recovery",
+    "visible",
+    "hidden",
+    "show",
+    "bucket",
+    "window",
+    "index",
+    "position",
+    "pos",
+    "offset",
+    "id",
+    "ids",
+    "ref",
+    "reference",
+    "arn",
+    "uuid",
+    "by",
+    "cost",
+    "price",
+    "estimate",
+    "counter",
+    "stream",
+    "embedding",
+    "set",
+    "list",
+    "map",
+    "class",
+    "kind",
+    "issuer",
+    "audience",
+    "subject",
+    "owner",
+    "username",
+    "group",
+    "role",
+    "permissions",
+    "description",
+    "desc",
+    "title",
+    "help",
+    "message",
+    "error",
+    "errors",
+    "attempts",
+    "tries",
+    "retries",
+    "history",
+    "generator",
+    "prompt",
+    "input",
+    "form",
+    "page",
+    "screen",
+    "view",
+    "button",
+    "exists",
+    "present",
+    "configured",
+    "missing",
+    "stdin",
+    "fd",
+    "command",
+    "cmd",
+    "helper",
+    "source",
+    "mount",
+    "volume",
+    "engine",
+    "backend",
+    "santa",
+    "agent",
+    "level",
+    "entropy",
+    "similarity",
+    "cache",
+    "template",
+    "consent",
+    "banner",
+    "jar",
+    "bar",
+    "through",
+    "fail",
+    "ratio",
+    "percent",
+    "percentage",
+    "created",
+    "updated",
+    "last",
+    "first",
+    "domain",
+    "settings",
+    "options",
+    "config",
+    "spec",
+    "schema",
+    "filter",
+    "check",
+    "checks",
+    "test",
+    "tests",
+    "events",
+    "plugin",
+    "module",
+    "flow",
+    "callback",
+    "handler",
+    "middleware",
+    "required",
+    "regex",
+    "pattern",
+    "rules",
+    "rule",
+    "requirements",
+    "min",
+    "max",
+    "words",
+    "word",
+    "recipe",
+    "sharing",
+    "key",
+];
+/// Words whose end makes a longer word a secret: `dbpassword`, `authtoken`.
+const FUSED: &[(&str, Kind)] = &[
+    ("password", Kind::Password),
+    ("passwd", Kind::Password),
+    ("passphrase", Kind::Password),
+    ("pwd", Kind::Password),
+    ("passcode", Kind::Code),
+    ("apikey", Kind::Secret),
+    ("secretkey", Kind::Secret),
+    ("accesskey", Kind::Secret),
+    ("privatekey", Kind::Secret),
+    ("authkey", Kind::Secret),
+    ("secret", Kind::Secret),
+    ("credentials", Kind::Secret),
+    ("token", Kind::Token),
+    ("sessionid", Kind::Token),
+    ("sessid", Kind::Token),
+];
+/// Beginnings of words that end in `pass` and mean a password; `compass` and `bypass` do not.
+const PASS_OWNERS: &[&str] = &[
+    "db", "user", "my", "mysql", "pg", "root", "admin", "smtp", "mail", "ftp", "ssh", "login", "auth",
+    "redis", "ldap", "sudo", "key", "store", "proxy", "wifi",
+];
+
+/// What a name promises, if anything. Spaces in it mean that it was taken from a sentence.
+pub(super) fn classify(name: &str) -> Option<Kind> {
+    let words = words(name);
+    let words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
+    let neutral = |word: &&&str| NEUTRAL.contains(*word) || word.bytes().all(|byte| byte.is_ascii_digit());
+    let kept = words.len() - words.iter().rev().take_while(neutral).count();
+    let core = words.get(..kept).filter(|core| !core.is_empty()).unwrap_or(&words);
+    if let Some(kind) = at_end(core).or_else(|| at_end(&words)) {
+        return Some(kind);
+    }
+    // An identifier may say more after its noun: `GITHUB_TOKEN_RO`. A sentence does not name things that way.
+    if name.contains(' ') {
+        return None;
+    }
+    (1..core.len()).rev().find_map(|end| {
+        let kind = at_end(core.get(..end)?)?;
+        let strong = matches!(kind, Kind::Password | Kind::Secret | Kind::Token);
+        let about = core.get(end..)?.iter().any(|word| ABOUT.contains(word));
+        let short = matches!(
+            core.get(end - 1).copied(),
+            Some("pass" | "auth" | "cookie" | "cookies" | "pw" | "cred")
+        );
+        (strong && !about && !short).then_some(kind)
+    })
+}
+
+/// What the last words mean.
+fn at_end(words: &[&str]) -> Option<Kind> {
+    let (last, before) = words.split_last()?;
+    let owner = before.last().copied().unwrap_or_default();
+    if before.iter().any(|word| matches!(*word, "public" | "pub" | "no" | "without")) {
+        return None;
+    }
+    match *last {
+        "key" | "keys" if KEY_OWNERS.contains(&owner) => return Some(Kind::Secret),
+        "keys" => return None,
+        "token" if HARMLESS_TOKENS.contains(&owner) => return None,
+        "tokens" if TOKEN_OWNERS.contains(&owner) => return Some(Kind::Token),
+        "code" | "codes" if CODE_OWNERS.contains(&owner) => return Some(Kind::Code),
+        "phrase" if matches!(owner, "seed" | "recovery" | "backup" | "secret" | "pass") => {
+            return Some(Kind::Password);
+        }
+        "words" | "seed" if matches!(owner, "seed" | "recovery" | "wallet") => return Some(Kind::Password),
+        "word" if owner == "pass" => return Some(Kind::Password),
+        "id" if matches!(owner, "session" | "sess") => return Some(Kind::Token),
+        "id" if owner == "key" && before.iter().rev().nth(1) == Some(&"access") => return Some(Kind::Secret),
+        "dsn" => return Some(Kind::Address),
+        "string" | "str" | "url" | "uri"
+            if matches!(
+                owner,
+                "connection" | "conn" | "database" | "db" | "mongo" | "mongodb" | "redis" | "broker"
+            ) =>
+        {
+            return Some(Kind::Address);
+        }
+        "sas" if before.is_empty() => return Some(Kind::Token),
+        _ => {}
+    }
+    let is = |list: &[&str]| list.contains(last);
+    if is(PASSWORDS) {
+        return Some(Kind::Password);
+    }
+    if is(SECRETS) {
+        return Some(Kind::Secret);
+    }
+    if is(TOKENS) {
+        return Some(Kind::Token);
+    }
+    if is(CODES) {
+        return Some(Kind::Code);
+    }
+    if is(RANDOM) {
+        return Some(Kind::Random);
+    }
+    let fused = FUSED.iter().find(|(end, _)| last.len() > end.len() && last.ends_with(end));
+    if let Some((_, kind)) = fused {
+        return Some(*kind);
+    }
+    last.strip_suffix("pass").filter(|owner| PASS_OWNERS.contains(owner)).map(|_| Kind::Password)
+}
+
+/// The words of a name in lower case with a space between: case, digits, punctuation and escapes of addresses divide.
+fn words(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 8);
+    let mut previous = ' ';
+    let mut letters = name.chars().map(fold).peekable();
+    while let Some(letter) = letters.next() {
+        if letter == '%' && letters.peek().is_some_and(char::is_ascii_hexdigit) {
+            // `%5B`: a bracket in a form.
+            letters.next();
+            letters.next_if(char::is_ascii_hexdigit);
+            out.push(' ');
+            previous = ' ';
+            continue;
+        }
+        if !letter.is_alphanumeric() {
+            if !matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{feff}') {
+                out.push(' ');
+                previous = ' ';
+            }
+            continue;
+        }
+        let next_is_lower = letters.peek().is_some_and(|next| next.is_lowercase());
+        let divides = (letter.is_uppercase() && (previous.is_lowercase() || previous.is_ascii_digit()))
+            || (letter.is_uppercase() && previous.is_uppercase() && next_is_lower)
+            || (letter.is_ascii_digit() && previous.is_alphabetic() && letters.peek().is_none());
+        if divides {
+            out.push(' ');
+        }
+        out.extend(letter.to_lowercase());
+        previous = letter;
+    }
+    out
+}
+
+/// Full-width letters, digits and signs as the ordinary ones.
+pub(super) fn fold(letter: char) -> char {
+    match u32::from(letter) {
+        code @ 0xff01..=0xff5e => char::from_u32(code - 0xfee0).unwrap_or(letter),
+        0x3000 => ' ',
+        _ => letter,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_divided_by_case_and_punctuation() {
+        for (name, expected) in [
+            ("dbPassword", "db password"),
+            ("OPENAI_API_KEY", "openai api key"),
+            ("APIKey", "api key"),
+            ("api.key", "api key"),
+            ("password2", "password 2"),
+            ("ｐａｓｓｗｏｒｄ", "password"),
+            ("user%5Bpassword%5D", "user password "),
+        ] {
+            assert_eq!(words(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_secrets_are_known_by_their_words() {
+        for name in [
+            "password",
+            "PassWord",
+            "db_password",
+            "userPassword",
+            "OPENAI_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "github_token",
+            "jwt",
+            "bearer",
+            "auth",
+            "pass",
+            "passcode",
+            "pin",
+            "otp",
+            "apikey ",
+            "api.key",
+            "API-KEY",
+            "X-Api-Key",
+            "Set-Cookie",
+            "clientSecret",
+            "client_secret",
+            "private_key",
+            "credentials",
+            "authorization",
+            "session_id",
+            "connection_string",
+            "dsn",
+            "signature",
+            "dbpass",
+            "requirepass",
+            "authtoken",
+            "GITHUB_TOKEN_RO",
+            "password_for_bob",
+            "password2",
+            "api_key_prod",
+            "verification code",
+            "access_tokens",
+            "Ocp-Apim-Subscription-Key",
+            "AccountKey",
+            "seed_phrase",
+            "client-key-data",
+            "passwordHash",
+            "ｔｏｋｅｎ",
+        ] {
+            assert!(classify(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn harmless_neighbours_are_left_alone() {
+        for name in [
+            "max_tokens",
+            "token_count",
+            "tokens",
+            "pass_rate",
+            "author",
+            "passenger",
+            "pinned",
+            "keyboard",
+            "nextPageToken",
+            "next_page_token",
+            "public_key",
+            "secretary",
+            "session_name",
+            "password_policy",
+            "passwordLength",
+            "secret_name",
+            "token_type",
+            "authenticate",
+            "compass",
+            "keys",
+            "monkey",
+            "api_key_id_count",
+            "expires_in",
+            "code",
+            "status_code",
+            "Secret Santa",
+            "cookie recipe",
+            "tokenizer",
+            "id",
+            "user",
+            "key_count",
+            "total_tokens",
+            "ssh_public_key",
+            "passed",
+        ] {
+            assert_eq!(classify(name), None, "{name}");
+        }
+    }
+}
