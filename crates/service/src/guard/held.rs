@@ -1,21 +1,16 @@
 //! Answers that are held for callers until they have read them.
 
-use std::sync::Arc;
-
 use axum::body::{Body, HttpBody as _};
 use axum::response::{IntoResponse as _, Response};
 use gateway_upstream::{FREE_BYTES, ResultBudget};
 use http::StatusCode;
 
 use crate::errors::ApiError;
+use crate::owner::Owner;
 
 /// Counts a long answer among the results in flight, until it was written or its connection is gone. A caller who has not read
 /// what it got before gets no more.
-pub(super) async fn counted(
-    budget: &ResultBudget,
-    caller: Option<&Arc<str>>,
-    response: Response,
-) -> Response {
+pub(super) async fn counted(budget: &ResultBudget, caller: Option<&Owner>, response: Response) -> Response {
     let free = u64::try_from(FREE_BYTES).unwrap_or(u64::MAX);
     let Some(bytes) = response.body().size_hint().exact().filter(|bytes| *bytes > free) else {
         return response;
@@ -48,7 +43,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_caller_who_does_not_read_gets_no_more_but_others_do() {
         let budget = ResultBudget::new(600_000);
-        let (ann, bob): (Arc<str>, Arc<str>) = ("ann".into(), "bob".into());
+        let (ann, bob) = (Owner::caller("ann"), Owner::caller("bob"));
         let mut unread = Vec::new();
         for _ in 0..3 {
             let response = counted(&budget, Some(&ann), long()).await;

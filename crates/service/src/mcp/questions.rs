@@ -4,7 +4,7 @@
 //! and nothing in it can act on a terminal or change the order of what is read. What a server writes comes after its name:
 //! it cannot pass for another one. A sample is for a model, whose words stay as they are; the name is in `_meta` there.
 
-use gateway_protocol::{RawJson, RawObject, RpcError, method, printable, printable_lines};
+use gateway_protocol::{RawJson, RawObject, RpcError, method, printable, printable_lines, without_repeats};
 use gateway_upstream::UpstreamId;
 use serde::de::Error as _;
 use serde_json::value::RawValue;
@@ -36,34 +36,29 @@ pub(super) fn shown(
 /// A result with the requests in it as the caller is shown them. One without requests stays as it is.
 pub(super) fn attributed(server: &UpstreamId, result: &RawJson) -> Result<RawJson, serde_json::Error> {
     let mut members = RawObject::parse(result)?;
-    // Of a repeated member, callers read the last.
-    let Some((_, requests)) = members.members.iter().rfind(|(key, _)| key == REQUESTS) else {
-        return Ok(result.clone());
-    };
+    let Some(requests) = members.get(REQUESTS) else { return Ok(result.clone()) };
     let requests: Option<RawObject<'_>> = serde_json::from_str(requests.get())?;
     let mut named = RawObject::default();
-    for (key, request) in requests.unwrap_or_default().members {
-        named.set(&key, &request_of(server, &request)?)?;
+    for (key, request) in requests.unwrap_or_default().members() {
+        named.set(key, &request_of(server, request)?)?;
     }
     let named = named.to_raw()?;
-    members.members.retain(|(key, _)| key != REQUESTS);
     members.set(REQUESTS, &named)?;
     members.to_raw()
 }
 
 fn request_of(server: &UpstreamId, request: &RawValue) -> Result<RawJson, serde_json::Error> {
-    let members: RawObject<'_> = serde_json::from_str(request.get())?;
-    if members.members.iter().filter(|(key, _)| key == "method").count() > 1 {
-        return Err(serde_json::Error::custom("`method` stands there twice"));
-    }
     let mut value: Value = serde_json::from_str(request.get())?;
+    if !value.is_object() {
+        return Err(serde_json::Error::custom("a request of a server must be an object"));
+    }
     let asked = value.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
     match value.get_mut("params") {
         Some(params) if asked == method::ELICIT || asked == method::SAMPLE => {
             attribute(server, &asked, params);
             RawJson::of(&value)
         }
-        _ => RawJson::parse(request.get().to_owned()),
+        _ => Ok(without_repeats(&RawJson::parse(request.get().to_owned())?)),
     }
 }
 
@@ -160,7 +155,7 @@ mod tests {
         check(&format!(r#"{{"inputRequests":{{"a":{{}},"a":{request}}}}}"#), Some(&named));
         check(
             r#"{"inputRequests":{"a":{"method":"elicitation/create","method":"roots/list","params":{"message":"x"}}}}"#,
-            None,
+            Some(&json!({"inputRequests": {"a": {"method": "roots/list", "params": {"message": "x"}}}})),
         );
         check(r#"{"inputRequests":{"a":7}}"#, None);
         check(r#"{"content":[]}"#, Some(&json!({"content": []})));

@@ -107,11 +107,7 @@ impl Unanswered {
 }
 
 impl EventSink {
-    pub(super) fn new(
-        sender: mpsc::Sender<ServerEvent>,
-        refusals: Refusals,
-        results: ServerResults,
-    ) -> Self {
+    pub(super) fn new(sender: mpsc::Sender<ServerEvent>, refusals: Refusals, results: ServerResults) -> Self {
         let (missed, wake, open) = (AtomicU8::new(0), Notify::new(), Arc::default());
         Self { sender, missed, wake, open, refusals: Arc::new(refusals), results }
     }

@@ -253,7 +253,7 @@ pub(in crate::mcp) struct Sessions {
 struct Present {
     by_id: HashMap<Arc<str>, Arc<Session>>,
     /// How many each caller has.
-    held: HashMap<Option<Arc<str>>, usize>,
+    held: HashMap<Option<Owner>, usize>,
 }
 
 impl Present {
@@ -278,8 +278,8 @@ impl Present {
     }
 
     /// Takes out the session of a caller that was unused for longest.
-    fn evict(&mut self, caller: Option<&str>) -> Option<Arc<Session>> {
-        let own = self.by_id.values().filter(|session| session.caller.as_deref() == caller);
+    fn evict(&mut self, caller: Option<&Owner>) -> Option<Arc<Session>> {
+        let own = self.by_id.values().filter(|session| session.caller.as_ref() == caller);
         let oldest = own.min_by_key(|session| (session.is_attended(), session.used.load(Ordering::Relaxed)));
         let id = oldest.map(|session| Arc::clone(&session.id))?;
         self.remove(&id)
@@ -287,21 +287,17 @@ impl Present {
 
     /// Makes room for one more session of a caller: by one of its own, where it has any. A caller without one takes the place
     /// of the caller with the most.
-    fn make_room(
-        &mut self,
-        caller: Option<&Arc<str>>,
-        (most, share): (usize, usize),
-    ) -> Option<Arc<Session>> {
+    fn make_room(&mut self, caller: Option<&Owner>, (most, share): (usize, usize)) -> Option<Arc<Session>> {
         let own = self.held.get(&caller.cloned()).copied().unwrap_or_default();
         let share = if caller.is_some() { share } else { most };
         if own >= share || (own > 0 && self.by_id.len() >= most) {
-            return self.evict(caller.map(|caller| &**caller));
+            return self.evict(caller);
         }
         if self.by_id.len() < most {
             return None;
         }
         let largest = self.held.iter().max_by_key(|(_, count)| **count).map(|(caller, _)| caller.clone())?;
-        self.evict(largest.as_deref())
+        self.evict(largest.as_ref())
     }
 }
 
