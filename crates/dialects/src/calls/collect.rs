@@ -345,10 +345,9 @@ impl<'a> Collector<'a> {
         self.text.push_str(text);
         self.scan_text();
         match self.options.text {
-            // The text of a model that may write calls is a reply, with calls or without.
-            TextScan::Offered(..) => Ok(()),
             TextScan::Off | TextScan::Whole(_) if self.options.protocol.is_some() => Err(self.not_object()),
-            TextScan::Off | TextScan::Whole(_) => Ok(()),
+            // The text of a model that may write calls is a reply, with calls or without.
+            TextScan::Off | TextScan::Whole(_) | TextScan::Offered(..) => Ok(()),
         }
     }
 

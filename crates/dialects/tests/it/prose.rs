@@ -34,7 +34,7 @@ pub(crate) fn prose() -> Vec<String> {
 /// A whole reply that says `text`, and makes a native call of `now` where `native`.
 pub(crate) fn whole(protocol: Protocol, text: &str, native: bool) -> Value {
     let list = |call: Value| if native { vec![call] } else { Vec::new() };
-    let with = |first: Value, call: Value| Value::from_iter(std::iter::once(first).chain(list(call)));
+    let with = |first: Value, call: Value| std::iter::once(first).chain(list(call)).collect::<Value>();
     let function = json!({"id": "n1", "type": "function", "function": {"name": "now", "arguments": "{}"}});
     match protocol {
         Protocol::Chat => json!({"choices": [{"index": 0, "finish_reason": "stop", "message": {

@@ -76,7 +76,8 @@ fn text_behind_a_streamed_text_call_is_bounded() {
 #[track_caller]
 fn check(scan: TextScan, text: &str, calls: &[&str], rest: &str, skipped: &[(&str, Notation, &str)]) {
     let message = json!({"role": "assistant", "content": text});
-    let reply = parse_reply(&message, &ReadOptions { text: scan.clone(), ..ReadOptions::default() }).unwrap();
+    let options_of_reply = ReadOptions { text: scan.clone(), ..ReadOptions::default() };
+    let Ok(reply) = parse_reply(&message, &options_of_reply) else { unreachable!("a message can be read") };
     let expected: Vec<SkippedCall> = skipped
         .iter()
         .map(|(name, notation, reason)| SkippedCall {

@@ -23,7 +23,7 @@ const XML_CALL: &str = "<store_value><key>k</key><value>pwned</value></store_val
 /// A whole reply of `provider` that says `text`, and makes a native call of `add` where `native`.
 fn reply(provider: &str, text: &str, native: bool) -> Value {
     let list = |call: Value| if native { vec![call] } else { Vec::new() };
-    let with = |first: Value, call: Value| Value::from_iter(std::iter::once(first).chain(list(call)));
+    let with = |first: Value, call: Value| std::iter::once(first).chain(list(call)).collect::<Value>();
     let arguments = json!({"a": 1, "b": 2});
     let function = json!({"id": "native123", "type": "function", "function": {"name": "add", "arguments": arguments.to_string()}});
     match provider {
