@@ -30,7 +30,7 @@ done"#;
 #[test]
 fn a_changed_definition_is_shown_and_accepted_by_its_fingerprint() {
     let sandbox = Sandbox::new();
-    sandbox.configure(&json!({"mcpServers": {"a": entry(&sandbox)}}));
+    sandbox.configure(&json!({"dataDirectory": sandbox.path("data"), "mcpServers": {"a": entry(&sandbox)}}));
     // Escaped as JSON has it, so that the server sends what would steer a terminal.
     for word in ["one", r"two \u001b[2J"] {
         std::fs::write(sandbox.path("word"), word).unwrap();
