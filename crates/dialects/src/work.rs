@@ -33,15 +33,12 @@ impl Work {
         if self.left == usize::MAX {
             return Ok(());
         }
-        match self.left.checked_sub(units) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => {
-                self.left = 0;
-                Err(TooMuchWork)
-            }
+        if let Some(left) = self.left.checked_sub(units) {
+            self.left = left;
+            Ok(())
+        } else {
+            self.left = 0;
+            Err(TooMuchWork)
         }
     }
 }

@@ -45,14 +45,13 @@ impl CallResultView {
             return Self::default();
         }
         let rewritten;
-        let fields = match result.read::<Fields<'_>>() {
-            Ok(fields) => fields,
+        let fields = if let Ok(fields) = result.read::<Fields<'_>>() {
+            fields
+        } else {
             // The reader takes no repeated member; the result itself stays as it came.
-            Err(_) => {
-                rewritten = without_repeats(result);
-                let Ok(fields) = rewritten.read::<Fields<'_>>() else { return Self::default() };
-                fields
-            }
+            rewritten = without_repeats(result);
+            let Ok(fields) = rewritten.read::<Fields<'_>>() else { return Self::default() };
+            fields
         };
         let result_type = match fields.result_type.as_deref() {
             None | Some("complete") => ResultType::Complete,

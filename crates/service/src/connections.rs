@@ -87,12 +87,11 @@ impl Connections {
 
     /// Waits for room for one more. Where there is none, the oldest connection that is silent makes room.
     pub(crate) async fn room(self: &Arc<Self>) -> Option<Room> {
-        let permit = match Arc::clone(&self.room).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => {
-                self.evict_silent();
-                Arc::clone(&self.room).acquire_owned().await.ok()?
-            }
+        let permit = if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
+            permit
+        } else {
+            self.evict_silent();
+            Arc::clone(&self.room).acquire_owned().await.ok()?
         };
         Some(Room { connections: Arc::clone(self), permit })
     }

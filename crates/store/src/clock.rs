@@ -38,14 +38,13 @@ impl Clock {
         now: i64,
         instant: Instant,
     ) -> rusqlite::Result<i64> {
-        let before = match self.trusted {
-            Some(trusted) => trusted,
-            None => {
-                self.ahead = state(connection, "clock_ahead")?.unwrap_or(0);
-                match state(connection, "clock")? {
-                    Some(kept) => kept,
-                    None => newest(connection)?.unwrap_or(now),
-                }
+        let before = if let Some(trusted) = self.trusted {
+            trusted
+        } else {
+            self.ahead = state(connection, "clock_ahead")?.unwrap_or(0);
+            match state(connection, "clock")? {
+                Some(kept) => kept,
+                None => newest(connection)?.unwrap_or(now),
             }
         };
         let elapsed = micros(instant.saturating_duration_since(self.seen));

@@ -47,8 +47,12 @@ fn server(more: &[&str]) -> Value {
 fn fault(text: &str) -> Option<String> {
     let is_bad = |letter: char| match letter {
         '\n' | '\t' => false,
-        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{feff}' => true,
-        '\u{2060}'..='\u{206f}' => true,
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' => true,
         letter => letter.is_control(),
     };
     if let Some(letter) = text.chars().find(|letter| is_bad(*letter)) {

@@ -70,14 +70,11 @@ impl Spend {
 fn lists(left: &mut usize, omitted: &mut usize, bytes: impl FnOnce() -> usize) -> bool {
     // Once something was left out, the rest is too: the list ends at one place.
     let rest = if *omitted > 0 { None } else { left.checked_sub(bytes()) };
-    match rest {
-        Some(rest) => {
-            *left = rest;
-            true
-        }
-        None => {
-            *omitted += 1;
-            false
-        }
+    if let Some(rest) = rest {
+        *left = rest;
+        true
+    } else {
+        *omitted += 1;
+        false
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn rewritten(text: &[u8]) -> RawJson {
     let mut out = Vec::with_capacity(text.len());
     // Parts that are still to be written, the next one last. What an edit takes away is passed over with all edits in it, and
     // what it puts there stands in a part that another edit takes away, so nothing is written twice.
-    let mut parts = vec![0..text.len()];
+    let mut parts = Vec::from([std::ops::Range { start: 0, end: text.len() }]);
     while let Some(part) = parts.pop() {
         let next = edits.partition_point(|edit| edit.from.start < part.start);
         match edits.get(next).filter(|edit| edit.from.start < part.end) {

@@ -14,14 +14,12 @@ pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
         let length = match byte {
-            b'=' if bytes.get(at + 1) == Some(&b'>') => 2,
             b'=' if bytes.get(at + 1) == Some(&b'=') => continue,
             b'=' if at > 0 && matches!(bytes.get(at - 1), Some(b'<' | b'>')) => continue,
-            b'=' => 1,
-            b':' if bytes.get(at + 1) == Some(&b'=') => 2,
+            b'=' => 1 + usize::from(bytes.get(at + 1) == Some(&b'>')),
             b':' if bytes.get(at + 1) == Some(&b'/') && bytes.get(at + 2) == Some(&b'/') => continue,
             b':' if bytes.get(at + 1) == Some(&b':') => continue,
-            b':' => 1,
+            b':' => 1 + usize::from(bytes.get(at + 1) == Some(&b'=')),
             b'%' if bytes.get(at..at + 3).is_some_and(|code| code.eq_ignore_ascii_case(b"%3d")) => 3,
             b'\t' => 1,
             _ => continue,
@@ -90,7 +88,7 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
             prefix,
             "export" | "set" | "-" | "ENV" | "ARG" | "SET" | "-e" | "*" | "setx" | "#" | "//" | "\"" | "'"
         );
-    let is_setting = at_line_start && separator != b'\t';
+    let is_line = at_line_start && separator != b'\t';
     let variable_name = name.trim_start_matches('$');
     let is_variable = separator == b'='
         && !variable_name.is_empty()
@@ -110,10 +108,9 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
             .and_then(|quote| line.bytes().position(|byte| byte == quote))
             .map_or(line_end, |end| start + end);
         let value = text.get(start..end)?;
-        return (!is_placeholder(value)
-            && value.trim().len() > 1
-            && !(value.trim().contains(' ') && is_sentence(value)))
-        .then(|| vec![start..end]);
+        let is_prose = value.trim().contains(' ') && is_sentence(value);
+        return (!is_placeholder(value) && value.trim().len() > 1 && !is_prose)
+            .then(|| Vec::from([std::ops::Range { start, end }]));
     }
     if line.trim().is_empty() || is_block_mark(line.trim()) {
         return (separator == b':')
@@ -121,7 +118,7 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
             .flatten();
     }
     let (range, quoted) =
-        value_range(text, start, line_end, Style { is_setting, is_variable, is_query: in_query });
+        value_range(text, start, line_end, Style { is_line, is_variable, is_query: in_query });
     let mut value = text.get(range.clone())?;
     if value.is_empty() || value.starts_with(REDACTED) || value.starts_with("//") {
         return None;
@@ -139,7 +136,7 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
     let kind = kind?;
     let rest = text.get(range.end..line_end).unwrap_or_default();
     // A typed declaration: the value comes after the type.
-    if !quoted && is_setting && separator == b':' && rest.trim_start().starts_with('=') {
+    if !quoted && is_line && separator == b':' && rest.trim_start().starts_with('=') {
         return None;
     }
     if !quoted {
@@ -155,8 +152,8 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
         value.get(first.len()..).unwrap_or_default()
     };
     // `name=value` without spaces is a setting wherever it stands.
-    let is_setting = is_setting || in_query || (separator == b'=' && gap == 0 && start == at + 1);
-    is_secret(kind, first, Setting { quoted, is_setting, is_variable, rest }).then(|| vec![range])
+    let is_line = is_line || in_query || (separator == b'=' && gap == 0 && start == at + 1);
+    is_secret(kind, first, Setting { quoted, is_line, is_variable, rest }).then(|| vec![range])
 }
 
 /// Whether a header's name begins a sentence about it.
@@ -169,7 +166,7 @@ fn is_sentence(value: &str) -> bool {
 
 #[derive(Clone, Copy)]
 struct Style {
-    is_setting: bool,
+    is_line: bool,
     is_variable: bool,
     is_query: bool,
 }
@@ -197,9 +194,9 @@ fn value_range(text: &str, start: usize, line_end: usize, style: Style) -> (Rang
     let line = text.get(start..line_end).unwrap_or_default();
     let more = line.bytes().any(|byte| matches!(byte, b';' | b'&' | b',' | b'{' | b'"'))
         || line.matches([':', '=']).count() > 2;
-    if (style.is_setting || style.is_variable)
+    if (style.is_line || style.is_variable)
         && !style.is_query
-        && !(more && (style.is_setting || line.contains(';')))
+        && !(more && (style.is_line || line.contains(';')))
         && style_is_line(line, style)
     {
         let end = line.find(" #").or_else(|| line.find(" //")).unwrap_or(line.len());
@@ -209,8 +206,7 @@ fn value_range(text: &str, start: usize, line_end: usize, style: Style) -> (Rang
     let ends = |letter: char| {
         letter.is_whitespace()
             || match letter {
-                ';' | '&' | '"' | '\'' | ',' | '}' | ']' | '<' | '`' | '|' => true,
-                ')' => true,
+                ';' | '&' | '"' | '\'' | ',' | '}' | ']' | ')' | '<' | '`' | '|' => true,
                 '#' => style.is_query,
                 _ => false,
             }
@@ -229,7 +225,7 @@ fn value_range(text: &str, start: usize, line_end: usize, style: Style) -> (Rang
 
 /// Whether a setting goes to the end of its line: a few words and no sentence after another name.
 fn style_is_line(line: &str, style: Style) -> bool {
-    style.is_setting && line.split_whitespace().count() <= 12 && !line.contains("\\n")
+    style.is_line && line.split_whitespace().count() <= 12 && !line.contains("\\n")
 }
 
 fn quote_at(bytes: &[u8], start: usize) -> Option<(usize, u8, usize)> {
@@ -274,13 +270,13 @@ fn block_after(
             let item = content.strip_prefix("- ");
             let value = item.unwrap_or(content).trim_matches(['"', '\'']);
             let is_item = item.is_some() && indent(line) >= own;
-            let lone =
+            let is_lone =
                 indent(line) > own || super::value::is_odd(value) || (kind == Kind::Code && value.len() >= 4);
-            let setting = Setting { quoted: true, is_setting: true, is_variable: false, rest: "" };
+            let setting = Setting { quoted: true, is_line: true, is_variable: false, rest: "" };
             if value.contains(' ')
                 || value.contains(": ")
                 || value.ends_with(':')
-                || !(is_item || lone)
+                || !(is_item || is_lone)
                 || !is_secret(kind, value, setting)
             {
                 break;

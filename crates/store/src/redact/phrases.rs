@@ -15,9 +15,13 @@ const NOUN: &str = r"(?:password|passwd|requirepass|masterauth|passphrase|passco
 const VALUE: &str =
     r#"(?:"([^"\n]{1,400})"|'([^'\n]{1,400})'|`([^`\n]{1,400})`|“([^”\n]{1,400})”|([^\s"'`“]{1,400}))"#;
 
+fn compiled(text: impl AsRef<str>) -> Option<Regex> {
+    Regex::new(text.as_ref()).ok()
+}
+
 macro_rules! expression {
     ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&$text).ok());
+        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| compiled($text));
     };
 }
 
@@ -43,27 +47,30 @@ expression!(
 expression!(FLAG, format!(r"(?:^|[\s'\x22\[,(`])(-{{1,2}}[A-Za-z][A-Za-z0-9._-]*)[ \t]+{VALUE}"));
 expression!(
     USER,
-    r#"(?:^|[\s'"`])(?:-u|--user|--proxy-user|-U|--auth|-a|--basic-auth)(?:[ \t=]+|)["']?([^\s:"'@/-][^\s:"'/]{0,80}):([^\s"'`]+)"#.to_owned()
+    r#"(?:^|[\s'"`])(?:-u|--user|--proxy-user|-U|--auth|-a|--basic-auth)(?:[ \t=]+|)["']?([^\s:"'@/-][^\s:"'/]{0,80}):([^\s"'`]+)"#
 );
 // Programs whose short options take a password.
 expression!(
     SHORT,
-    r#"(?m)\b(?:(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump|7z|7za|rar|unrar)\b[^\n|;]*?\s-p|sshpass\s+-p\s*|(?:docker|podman|helm|nerdctl|crane|oras|az|skopeo|buildah)\b[^\n|;]*?\blogin\b[^\n|;]*?\s-p[ =]?\s*|(?:zip|unzip|sqlcmd|bcp|mosquitto_pub|mosquitto_sub)\b[^\n|;]*?\s-P\s*|redis-cli\b[^\n|;]*?\s-a\s+|(?:ldapsearch|ldapmodify|ldapadd|ldapwhoami)\b[^\n|;]*?\s-w\s*|(?:mongo|mongosh|mongodump)\b[^\n|;]*?\s-p\s*|(?:smbclient|rpcclient)\b[^\n|;]*?\s-U\s*[^\s%]+%|curl\b[^\n|;]*?\s(?:-b|--cookie)\s+|-passin\s+pass:|-passout\s+pass:)(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'-][^\s"']*))"#.to_owned()
+    r#"(?m)\b(?:(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump|7z|7za|rar|unrar)\b[^\n|;]*?\s-p|sshpass\s+-p\s*|(?:docker|podman|helm|nerdctl|crane|oras|az|skopeo|buildah)\b[^\n|;]*?\blogin\b[^\n|;]*?\s-p[ =]?\s*|(?:zip|unzip|sqlcmd|bcp|mosquitto_pub|mosquitto_sub)\b[^\n|;]*?\s-P\s*|redis-cli\b[^\n|;]*?\s-a\s+|(?:ldapsearch|ldapmodify|ldapadd|ldapwhoami)\b[^\n|;]*?\s-w\s*|(?:mongo|mongosh|mongodump)\b[^\n|;]*?\s-p\s*|(?:smbclient|rpcclient)\b[^\n|;]*?\s-U\s*[^\s%]+%|curl\b[^\n|;]*?\s(?:-b|--cookie)\s+|-passin\s+pass:|-passout\s+pass:)(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'-][^\s"']*))"#
 );
-expression!(NETRC, r"(?i)\b(?:login|machine|user|account)\s+[^\s|]+\s+password\s+([^\s|]+)".to_owned());
-expression!(PGPASS, r"(?m)^[^:\s]+:(?:\d{2,5}|\*):[^:\s]+:[^:\s]+:(\S+)$".to_owned());
-expression!(CREDENTIAL_PAIR, r"(?i)\b(?:credentials?|creds|log ?in|sign in|logged in|account|auth)\b[^\n:]{0,30}[: ]\s*[\w.@+-]{2,64}\s*(?:/|:|\|)\s*([^\s,;]{4,100})".to_owned());
+expression!(NETRC, r"(?i)\b(?:login|machine|user|account)\s+[^\s|]+\s+password\s+([^\s|]+)");
+expression!(PGPASS, r"(?m)^[^:\s]+:(?:\d{2,5}|\*):[^:\s]+:[^:\s]+:(\S+)$");
+expression!(
+    CREDENTIAL_PAIR,
+    r"(?i)\b(?:credentials?|creds|log ?in|sign in|logged in|account|auth)\b[^\n:]{0,30}[: ]\s*[\w.@+-]{2,64}\s*(?:/|:|\|)\s*([^\s,;]{4,100})"
+);
 // `<password>x</password>`, also with CDATA.
-expression!(ELEMENT, r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>\s*(?:<!\[CDATA\[)?([^<>\]]+)".to_owned());
+expression!(ELEMENT, r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>\s*(?:<!\[CDATA\[)?([^<>\]]+)");
 // `name: DB_PASSWORD` with `value: x`, in YAML, XML and notations like them.
 expression!(
     PAIR,
-    r#"(?i)(?:\b|["'\\])(?:name|key|header|field|variable|property)["'\\]*\s*(?:[:=]|=>)\s*["'\\]*([\w.-]+(?: [\w.-]+)?)["'\\]*[\s,;]{1,60}["'\\]*(?:value|val|default)["'\\]*\s*(?:[:=]|=>)\s*(?:\\*["']([^"'\\]+)|([^\s"'\\,;}]+))"#.to_owned()
+    r#"(?i)(?:\b|["'\\])(?:name|key|header|field|variable|property)["'\\]*\s*(?:[:=]|=>)\s*["'\\]*([\w.-]+(?: [\w.-]+)?)["'\\]*[\s,;]{1,60}["'\\]*(?:value|val|default)["'\\]*\s*(?:[:=]|=>)\s*(?:\\*["']([^"'\\]+)|([^\s"'\\,;}]+))"#
 );
 
 /// Finds the secrets of sentences and command lines.
 pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
-    let loose = Setting { quoted: false, is_setting: false, is_variable: false, rest: "" };
+    let loose = Setting { quoted: false, is_line: false, is_variable: false, rest: "" };
     each(
         &IS,
         text,
@@ -160,12 +167,10 @@ pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
             let is_address = password.as_str().starts_with("//");
             let needs_program = matches!(whole.as_str().trim_start().as_bytes(), [b'-', b'a' | b'U', ..]);
             let program = ["curl", "http", "wget", "xh "].iter().any(|word| line.contains(word));
-            (!other
-                && !is_address
-                && (program || !needs_program)
-                && !(numbers(user.as_str()) && numbers(password.as_str()))
-                && !is_placeholder(password.as_str()))
-            .then(|| password.range())
+            let is_port_pair = numbers(user.as_str()) && numbers(password.as_str());
+            let is_candidate = program || !needs_program;
+            (!other && !is_address && is_candidate && !is_port_pair && !is_placeholder(password.as_str()))
+                .then(|| password.range())
         },
         secrets,
     );
@@ -201,7 +206,7 @@ pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
             |found| {
                 let kind = classify(found.get(1)?.as_str())?;
                 let value = found.get(2)?;
-                let setting = Setting { quoted: true, is_setting: true, ..loose };
+                let setting = Setting { quoted: true, is_line: true, ..loose };
                 is_secret(kind, value.as_str().trim(), setting).then(|| value.range())
             },
             secrets,
@@ -213,7 +218,7 @@ pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
         |found| {
             let kind = classify(found.get(1)?.as_str())?;
             let value = found.get(2).or_else(|| found.get(3))?;
-            is_secret(kind, value.as_str(), Setting { quoted: true, is_setting: true, ..loose })
+            is_secret(kind, value.as_str(), Setting { quoted: true, is_line: true, ..loose })
                 .then(|| value.range())
         },
         secrets,

@@ -249,8 +249,7 @@ pub(super) fn is_harmless_word(value: &str) -> bool {
 
 /// Whether sentences have such words: letters only, perhaps with an apostrophe or a hyphen.
 pub(super) fn is_plain_word(value: &str) -> bool {
-    let word =
-        value.trim_end_matches(|letter: char| matches!(letter, '.' | ',' | ';' | ':' | '!' | '?' | ')'));
+    let word = value.trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
     let tail = word.chars().skip(1).all(|letter| letter.is_lowercase() || matches!(letter, '\'' | '-' | '’'));
     let capitals = word.chars().all(char::is_uppercase);
     word.chars().next().is_none_or(char::is_alphabetic) && (tail || capitals)
@@ -258,7 +257,7 @@ pub(super) fn is_plain_word(value: &str) -> bool {
 
 /// Whether a text looks like a password somebody made up: letters with digits or signs, or case that changes inside.
 pub(super) fn is_odd(value: &str) -> bool {
-    let value = value.trim_end_matches(|letter: char| matches!(letter, '.' | ',' | ';' | ':' | '?' | ')'));
+    let value = value.trim_end_matches(['.', ',', ';', ':', '?', ')']);
     if value.chars().count() < 4 || is_placeholder(value) || is_known_term(value) {
         return false;
     }
@@ -348,7 +347,7 @@ pub(super) fn is_random(value: &str) -> bool {
 pub(super) struct Setting<'a> {
     pub(super) quoted: bool,
     /// Whether name and value are a line of a file of settings.
-    pub(super) is_setting: bool,
+    pub(super) is_line: bool,
     /// Whether the name is in capitals, as variables of an environment are.
     pub(super) is_variable: bool,
     /// What follows the value on its line.
@@ -371,7 +370,7 @@ pub(super) fn is_secret(kind: Kind, value: &str, setting: Setting<'_>) -> bool {
             !in_pwd && (!is_prose || is_passphrase(value, setting.rest))
         }
         Kind::Secret | Kind::Token => {
-            if setting.quoted || setting.is_setting {
+            if setting.quoted || setting.is_line {
                 !is_prose
             } else {
                 !is_prose && (!is_plain_word(value) || setting.is_variable)
@@ -398,9 +397,7 @@ pub(super) fn is_code_value(value: &str) -> bool {
 fn is_passphrase(first: &str, rest: &str) -> bool {
     let words: Vec<&str> = std::iter::once(first).chain(rest.split_whitespace()).collect();
     (3..=24).contains(&words.len())
-        && words
-            .iter()
-            .all(|word| word.chars().all(|letter| letter.is_lowercase()) && !STOP_WORDS.contains(word))
+        && words.iter().all(|word| word.chars().all(char::is_lowercase) && !STOP_WORDS.contains(word))
 }
 
 /// Whether a value that has no quotes is an expression of a program: a call, a member, another name.

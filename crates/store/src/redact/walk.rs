@@ -235,8 +235,8 @@ impl<'a> Walk<'a> {
         let is_flag = self.rules.defaults && matches!(&**previous, "-u" | "--user" | "--proxy-user");
         let (user, password) = content.split_once(':').filter(|_| is_flag)?;
         let numbers = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        (!password.is_empty() && !(numbers(user) && numbers(password)))
-            .then_some(user.len() + 1..content.len())
+        let is_port_pair = numbers(user) && numbers(password);
+        (!password.is_empty() && !is_port_pair).then_some(user.len() + 1..content.len())
     }
 
     fn enter(&mut self, key: Cow<'a, str>, container: Container<'a>) {
@@ -305,9 +305,9 @@ fn is_secret(kind: Kind, content: &str) -> bool {
     }
     match kind {
         Kind::Password => {
-            !is_harmless_word(content)
-                && !content.starts_with("~/")
-                && !(content.starts_with('/') && content.matches('/').count() > 1)
+            let is_path =
+                content.starts_with("~/") || (content.starts_with('/') && content.matches('/').count() > 1);
+            !is_path && !is_harmless_word(content)
         }
         Kind::Secret | Kind::Token => !is_harmless_word(content),
         Kind::Code => is_code_value(content),

@@ -482,7 +482,7 @@ impl Owner {
         while let Some(line) = self.splitter.next_line() {
             match line {
                 Line::Whole(text) if text.len() <= FREE_BYTES => {
-                    self.router.accept(&text, &mut self.reactions)
+                    self.router.accept(&text, &mut self.reactions);
                 }
                 Line::Whole(text) => {
                     let text = self.router.events.results.count(text, self.reserved.take());

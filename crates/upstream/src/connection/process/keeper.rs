@@ -181,12 +181,9 @@ async fn watch(mut command: Command, control: &mut UnixStream) -> io::Result<()>
             _ = asked.recv() => Some(Order::Terminate),
             _ = interrupted.recv() => Some(Order::Terminate),
             _ = hung_up.recv() => Some(Order::Terminate),
-            read = control.read(&mut byte), if is_gateway_there => match read {
-                Ok(1..) => Order::from_byte(byte[0]),
-                Ok(0) | Err(_) => {
-                    is_gateway_there = false;
-                    Some(Order::Kill)
-                }
+            read = control.read(&mut byte), if is_gateway_there => if let Ok(1..) = read { Order::from_byte(byte[0]) } else {
+                is_gateway_there = false;
+                Some(Order::Kill)
             },
             () = sleep_until(next_look), if killing.is_some() => Some(Order::Kill),
         };

@@ -155,11 +155,11 @@ impl Process {
     pub(crate) async fn end(mut self, grace: Duration) {
         let _ = timeout(grace, self.exit()).await;
         #[cfg(target_os = "linux")]
-        if let Started::ByKeeper(kept) = &mut self.child {
-            if kept.end(grace, KILL_PATIENCE).await {
-                self.over = true;
-                return;
-            }
+        if let Started::ByKeeper(kept) = &mut self.child
+            && kept.end(grace, KILL_PATIENCE).await
+        {
+            self.over = true;
+            return;
         }
         // No keeper, or one that was ended by somebody else: what is left is looked for.
         for (signal, patience) in [(Signal::TERM, grace), (Signal::KILL, KILL_PATIENCE)] {
