@@ -16,7 +16,7 @@ fn holds(name: &str) {
 
 macro_rules! attacks {
     ($($test:ident: $name:literal,)*) => {
-        const TESTED: &[&str] = &[$($name),*];
+        pub(crate) const TESTED: &[&str] = &[$($name),*];
 
         $(
             #[test]

@@ -16,6 +16,7 @@ mod mcp;
 mod readme;
 mod repeated;
 mod sandbox;
+mod security;
 mod serve;
 mod serve_end;
 mod serve_reload;
