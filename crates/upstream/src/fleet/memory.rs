@@ -118,8 +118,8 @@ impl OfUpstream {
 }
 
 impl Memory {
-    /// Reads the file. One that cannot be read is moved aside; then all of `specs` are unverified.
-    pub(super) fn open(path: Option<&Path>, specs: &[UpstreamSpec]) -> Self {
+    /// Reads the file. One that cannot be read is moved aside; then every upstream that is [met](Self::meet) is unverified.
+    pub(super) fn open(path: Option<&Path>) -> Self {
         if let Some(path) = path
             && let Err(error) = file::prepare(path)
         {
@@ -132,27 +132,27 @@ impl Memory {
             (Err(_), None) => (None, None),
         };
         let state = State { kept: kept.unwrap_or_default(), dirty: BTreeSet::new() };
-        let is_lost = problem.is_some();
         if let Some(problem) = &problem {
             warn!(
                 problem,
                 "Memory of upstreams is lost. Servers that block changed definitions need somebody to accept theirs."
             );
         }
-        let memory = Self {
-            path: path.map(Path::to_owned),
-            state: Mutex::new(state),
-            writing: Mutex::default(),
-            problem,
-        };
-        if is_lost {
-            for spec in specs {
-                memory.change(spec, |kept| kept.unverified = true);
-            }
-            // The next start must not take the missing file for a first start.
-            memory.save();
+        Self { path: path.map(Path::to_owned), state: Mutex::new(state), writing: Mutex::default(), problem }
+    }
+
+    /// Takes note of configured upstreams. After a loss, those of which nothing is known are unverified, and the file says so:
+    /// the next start must not take the missing file for a first start.
+    pub(super) fn meet(&self, specs: &[UpstreamSpec]) {
+        if self.problem.is_none() {
+            return;
         }
-        memory
+        for spec in specs {
+            if !self.lock().kept.upstreams.contains_key(spec.id.as_str()) {
+                self.change(spec, |kept| kept.unverified = true);
+            }
+        }
+        self.save();
     }
 
     /// Where it is kept.

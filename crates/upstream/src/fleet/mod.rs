@@ -158,7 +158,7 @@ impl Fleet {
     ///
     /// Must be called inside a tokio runtime.
     pub fn start(specs: Vec<UpstreamSpec>, options: FleetOptions) -> Self {
-        let memory = Memory::open(options.memory.as_deref(), &specs);
+        let memory = Memory::open(options.memory.as_deref());
         let shared = Arc::new(Shared {
             rules: ArcSwap::from_pointee(options.catalogue.clone()),
             options,
@@ -326,6 +326,7 @@ impl Fleet {
 impl Shared {
     /// Makes the upstreams these. `rebuild` is held.
     fn apply_locked(self: &Arc<Self>, specs: Vec<UpstreamSpec>) {
+        self.memory.meet(&specs);
         let old = self.upstreams.load_full();
         let mut new = BTreeMap::new();
         let mut started = Vec::new();
