@@ -10,7 +10,7 @@ use std::{
 use jiff::Timestamp;
 
 /// Beginnings of the names of files that a gateway keeps in its data directory.
-const OWN: &[&str] = &["calls.", "servers.json"];
+const OWN: &[&str] = &["calls.", "servers."];
 /// What others may do, which is nothing.
 const OTHERS: u32 = 0o077;
 
