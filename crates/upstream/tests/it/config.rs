@@ -497,7 +497,6 @@ fn unknown_fields_are_warnings_with_the_nearest_name() {
 fn other_things_worth_a_look_are_warnings() {
     let cases = [
         (r#"{"servers": {"x": {"type": "sse", "url": "http://h"}}}"#, "the sse transport is deprecated"),
-        (r#"{"servers": {"x": {"command": "a", "command": "b"}}}"#, "servers.x.command: stands here twice"),
         (
             r#"{"servers": {"x": {"command": "a"}}, "groups": {"g": {"servers": ["nope"]}}}"#,
             r#"groups.g: no server is called "nope""#,

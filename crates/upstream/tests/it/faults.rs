@@ -86,8 +86,8 @@ async fn over_long_lines_fail_their_call_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_that_is_no_json_is_passed_over() {
-    strike(Fixture::stdio(), Fault::WrongJson, "timeout", 1).await;
+async fn a_broken_answer_fails_its_call_and_noise_is_ignored() {
+    strike(Fixture::stdio(), Fault::WrongJson, "malformed", 1).await;
     strike(Fixture::stdio(), Fault::StdoutNoise, "result", 1).await;
 }
 

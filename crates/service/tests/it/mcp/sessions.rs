@@ -80,6 +80,8 @@ async fn sessions_are_bounded_in_number_and_the_oldest_makes_room() {
     let (mut reply, _) = tokio::join!(first.post(&body, ""), written(&counter, "slow-started"));
     let _second = front.caller(Era::Legacy).await;
     let third = front.caller(Era::Legacy).await;
+    let over = reply.next().await.unwrap();
+    assert_eq!(over.value["error"]["code"], -32_603, "{}", over.text);
     assert!(reply.next().await.is_none(), "the call of the session that made room is over");
     written(&counter, "cancelled").await;
     assert_eq!(first.send("ping", json!({})).await.1.status, 404);
@@ -125,6 +127,8 @@ async fn ending_a_session_cancels_what_runs_for_it() {
             let (_, body) = caller.message("tools/call", slow);
             let (mut reply, _) = tokio::join!(caller.post(&body, ""), written(&counter, "slow-started"));
             assert_eq!(caller.bare("DELETE", "").await.status, 204, "{way:?} {era:?}");
+            let over = reply.next().await.unwrap();
+            assert_eq!(over.value["error"]["code"], -32_603, "{way:?} {era:?}: {}", over.text);
             assert!(reply.next().await.is_none(), "{way:?} {era:?}");
             written(&counter, "cancelled").await;
             assert_eq!(caller.send("ping", json!({})).await.1.status, 404, "{way:?} {era:?}");

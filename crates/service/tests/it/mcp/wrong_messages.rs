@@ -274,8 +274,11 @@ async fn foreign_hosts_and_origins_are_refused_everywhere() {
             assert_eq!(answer.header("mcp-session-id"), None);
         }
     }
+    // Another port of this machine is another origin: any program may serve a page there.
     let near = format!("host: localhost\r\norigin: http://localhost:3000\r\n{KINDS}");
-    assert_eq!(service.send("POST", "/mcp", &near, init).await.status, 200);
+    assert_eq!(service.send("POST", "/mcp", &near, init).await.status, 403);
+    let own = format!("host: localhost:8787\r\norigin: http://localhost:8787\r\n{KINDS}");
+    assert_eq!(service.send("POST", "/mcp", &own, init).await.status, 200);
     let events = "GET /mcp/events HTTP/1.1\r\nhost: localhost\r\n\r\n";
     assert_eq!(Reply::to(&service, events).await.status, 200);
 }
