@@ -67,9 +67,11 @@ fn raw_tools_are_as_they_came() {
     // Numbers that no value of ours can hold, in fields that nobody knows.
     let first = "{\"tools\":[{\"x-unknown\":{\"deep\":[1.50,1e400]},\"name\":\"add\",";
     assert!(run.stdout.starts_with(first), "{}", run.stdout);
-    // What cannot be translated is left out by name, and the rest of the list survives.
+    // What cannot be translated is left out by name, and the rest of the list survives: of the tool that has the unknown field
+    // twice, the last value counts, which can be read.
     let run = Sandbox::new().run(&ad_hoc(&["tools", "--to", "openai"], &words));
-    assert_eq!((run.status, run.stdout.as_str()), (1, "[]\n"));
+    let lossless = r#"[{"type":"function","function":{"name":"lossless","description":"Give a result that is easily damaged","parameters":{"type":"object","properties":{},"additionalProperties":false}}}]"#;
+    assert_eq!((run.status, run.stdout.trim_end()), (1, lossless));
     assert!(
         run.stderr.starts_with("left out `add`: its definition cannot be read: number out of range"),
         "{}",
