@@ -162,6 +162,30 @@ const KEY_OWNERS: &[&str] = &[
     "openssh",
     "manager",
 ];
+/// Words before `key` that make it an identifier, however random it looks.
+const PLAIN_KEYS: &[&str] = &[
+    "idempotency",
+    "partition",
+    "sort",
+    "primary",
+    "foreign",
+    "cache",
+    "routing",
+    "dedup",
+    "deduplication",
+    "row",
+    "group",
+    "object",
+    "lookup",
+    "index",
+    "shard",
+    "range",
+    "issue",
+    "project",
+    "file",
+    "s3",
+    "surrogate",
+];
 /// Words before `tokens` that make them secrets; a plain `tokens` is a count or a text in pieces.
 const TOKEN_OWNERS: &[&str] =
     &["access", "refresh", "api", "auth", "bearer", "session", "id", "oauth", "secret", "device"];
@@ -434,6 +458,14 @@ const ABOUT: &[&str] = &[
     "recipe",
     "sharing",
     "key",
+    "lifetime",
+    "lifespan",
+    "duration",
+    "timeout",
+    "interval",
+    "frequency",
+    "threshold",
+    "delay",
 ];
 /// Words whose end makes a longer word a secret: `dbpassword`, `authtoken`.
 const FUSED: &[(&str, Kind)] = &[
@@ -495,6 +527,7 @@ fn at_end(words: &[&str]) -> Option<Kind> {
     match *last {
         "key" | "keys" if KEY_OWNERS.contains(&owner) => return Some(Kind::Secret),
         "keys" => return None,
+        "key" if PLAIN_KEYS.contains(&owner) => return None,
         "token" if HARMLESS_TOKENS.contains(&owner) => return None,
         "tokens" if TOKEN_OWNERS.contains(&owner) => return Some(Kind::Token),
         "code" | "codes" if CODE_OWNERS.contains(&owner) => return Some(Kind::Code),
