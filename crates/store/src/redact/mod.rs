@@ -2,6 +2,7 @@
 
 mod assignments;
 mod cap;
+mod containers;
 mod needles;
 mod pairs;
 mod phrases;

@@ -385,14 +385,26 @@ pub(super) fn is_random(value: &str) -> bool {
     if value.len() < 16 || !value.bytes().all(token) || value.contains("://") || is_placeholder(value) {
         return false;
     }
-    let longest =
-        value.split(['-', '_', '.', '/', '~', '%']).max_by_key(|piece| piece.len()).unwrap_or_default();
+    let pieces = || value.split(['-', '_', '.', '/', '~', '%']);
+    // The alphabet for addresses has hyphens and underscores, which may divide a text into short pieces.
+    if value.len() >= 24 && pieces().filter(|piece| piece.len() >= 5 && is_drawn(piece)).count() >= 2 {
+        return true;
+    }
+    let longest = pieces().max_by_key(|piece| piece.len()).unwrap_or_default();
     let digits = longest.bytes().filter(u8::is_ascii_digit).count();
     let upper = longest.bytes().filter(u8::is_ascii_uppercase).count();
     let lower = longest.bytes().filter(u8::is_ascii_lowercase).count();
     longest.len() >= 12
         && digits >= 2
         && ((upper >= 2 && lower >= 2) || (upper + lower >= 4 && digits * 6 >= longest.len()))
+}
+
+/// Whether a short piece has digits between letters, and letters of both cases.
+fn is_drawn(piece: &str) -> bool {
+    let inner = piece.trim_matches(|letter: char| letter.is_ascii_digit());
+    inner.bytes().any(|byte| byte.is_ascii_digit())
+        && piece.bytes().any(|byte| byte.is_ascii_uppercase())
+        && piece.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
 /// How a value stands in a text.
@@ -444,8 +456,23 @@ pub(super) fn is_secret(kind: Kind, value: &str, setting: Setting<'_>) -> bool {
     }
 }
 
-/// Whether a value is one that a PIN or a one-time code has.
+/// Whether several words make a sentence.
+pub(super) fn is_sentence(value: &str) -> bool {
+    value.split_whitespace().count() >= 3
+        && value.split_whitespace().any(|word| STOP_WORDS.contains(&word.to_ascii_lowercase().as_str()))
+}
+
+/// Whether a value is one that a PIN or a one-time code has, or several of them.
 pub(super) fn is_code_value(value: &str) -> bool {
+    if value.contains(' ') && value.len() <= 256 {
+        let longest = value.split_whitespace().map(str::len).max().unwrap_or_default();
+        let digits = value.bytes().filter(u8::is_ascii_digit).count();
+        return longest <= 24
+            && digits >= 4
+            && value.split_whitespace().all(|piece| {
+                piece.bytes().any(|byte| byte.is_ascii_digit()) && (is_odd(piece) || piece.len() >= 2)
+            });
+    }
     let value = value.trim_end_matches(['.', ',', ';']);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     (3..=64).contains(&value.len())

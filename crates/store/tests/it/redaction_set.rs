@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::{filter, record, write};
 
 /// Findings of the set that are not recognised yet; the aim is none. A change that finds more lowers the number.
-const STILL_IN_CLEAR: usize = 80;
+const STILL_IN_CLEAR: usize = 51;
 /// Harmless rows that are touched; the aim is 2 % of them.
-const STILL_TOUCHED: usize = 4;
+const STILL_TOUCHED: usize = 2;
 
 #[derive(Deserialize)]
 struct Secret {
