@@ -81,6 +81,7 @@ const HINTS: &[&str] = &[
     "kty",
     "sensitive",
     "community",
+    "securestring",
 ];
 
 /// Schemes of an `Authorization` header.

@@ -3,9 +3,9 @@
 use std::{borrow::Cow, ops::Range};
 
 use super::{
-    REDACTED, assignments, is_json, phrases,
+    REDACTED, assignments, code, commands, is_json, markup, phrases,
     rules::{Rules, SCHEMES},
-    shapes,
+    shapes, tables,
     value::{is_harmless_word, is_placeholder, is_random},
     walk,
     words::fold,
@@ -34,6 +34,10 @@ pub(super) fn redact_nested(text: &str, rules: &Rules, depth: usize) -> Option<S
         address_passwords(text, &mut secrets);
         shapes::find(text, &mut secrets);
         phrases::find(text, &mut secrets);
+        commands::find(text, &mut secrets);
+        markup::find(text, &mut secrets);
+        code::find(text, &mut secrets);
+        tables::find(text, &mut secrets);
     }
     if secrets.is_empty() {
         return None;

@@ -483,7 +483,7 @@ pub(super) fn is_code_value(value: &str) -> bool {
 }
 
 /// Several words of no sentence.
-fn is_passphrase(first: &str, rest: &str) -> bool {
+pub(super) fn is_passphrase(first: &str, rest: &str) -> bool {
     let words: Vec<&str> = std::iter::once(first).chain(rest.split_whitespace()).collect();
     (3..=24).contains(&words.len())
         && words.iter().all(|word| word.chars().all(char::is_lowercase) && !STOP_WORDS.contains(word))
