@@ -6,7 +6,7 @@ use regex::{Captures, Regex};
 
 use super::{
     expressions::{self, Finder, Judge, compile},
-    value::{Setting, is_code_value, is_odd, is_random, is_secret},
+    value::{Setting, is_code_value, is_harmless_word, is_odd, is_placeholder, is_random, is_secret},
     words::{Kind, classify},
 };
 
@@ -31,6 +31,10 @@ fn table() -> Vec<(String, Judge)> {
             ),
             call,
         ),
+        // `auth=('eva', 'x')`, `HTTPBasicAuth('eva', 'x')`
+        (format!(r"(?i)(auth)(?:\s*=\s*\w*)?\(\s*(?:user\w*=)?{STRING}\s*,\s*(?:pass\w*=)?{STRING}"), login),
+        // `["password"]=> string(1) "x"`
+        (r#"["'](\w+)["']\]\s*=>\s*string\(\d+\)\s*"([^"\n]+)""#.to_owned(), call),
         // `setPassword("x")`, `with_token("x")`, `.password("x")`
         (format!(r"\b(?:set|with)_?([A-Z_a-z]\w*)\(\s*{STRING}\s*\)"), call),
         (
@@ -71,8 +75,13 @@ fn pair(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
     ((is_odd(value) || is_random(value)) && !is_call && classify(value).is_none()).then_some(range)
 }
 
+fn login(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
+    let value = found.get(3)?;
+    (!is_placeholder(value.as_str()) && !is_harmless_word(value.as_str())).then(|| value.range())
+}
+
 fn secure_string(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
-    found.get(2).filter(|value| !super::value::is_placeholder(value.as_str())).map(|value| value.range())
+    found.get(2).filter(|value| !is_placeholder(value.as_str())).map(|value| value.range())
 }
 
 /// What a name or a selector such as `#password` or `input[name=passwd]` means.

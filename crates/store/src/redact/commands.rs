@@ -30,6 +30,8 @@ const SHORT_OPTIONS: &[&str] = &[
     r"-passin\s+pass:",
     r"-passout\s+pass:",
     r"htpasswd\s+(?:-\w+\s+)*-\w*b\w*\s+(?:-\w+\s+)*(?:[^\s-]\S*\s+){1,2}",
+    r"net\s+use\b[^\n|;]*?\s/user:\S+\s+",
+    r"openssl\s+enc\b[^\n|;]*?\s-[kK]\s+",
     r"sqlplus\s+(?:-\w+\s+)*[^\s/@]+/",
 ];
 
@@ -39,7 +41,7 @@ fn table() -> Vec<(String, Judge)> {
         // `--password x`: a flag is no value of the flag before it.
         (
             format!(
-                r"(?:^|[\s'\x22\[,(`])(-{{1,2}}[A-Za-z][A-Za-z0-9._-]*)[ \t]+{}",
+                r"(?:^|[\s'\x22\[,(`])(-{{1,2}}[A-Za-z][A-Za-z0-9._-]*)[ \t]+(?:<<<\s*)?{}",
                 VALUE.replace(r"([^\s", r"([^-\s")
             ),
             flag,

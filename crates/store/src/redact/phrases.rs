@@ -27,7 +27,7 @@ const NOUNS: &[&str] = &[
     "(?:verification|security|access|login|one[- ]time|auth|authentication|2fa|mfa|door|unlock|backup|recovery)[ -]code",
     "credentials?|jwt|cookie|session id|client secret",
     "passwort|kennwort|(?:api|access)[ -]?schlüssel",
-    "mot de passe|clé api|contraseña|clave(?: de api)?|senha|wachtwoord|пароль|hasło|parola|heslo|salasana|lösenord",
+    "mot de passe|clé api|contraseña|clave(?: de api)?|senha|wachtwoord|пароль|hasło|parola|heslo|salasana|lösenord(?:et)?",
 ];
 /// What stands between the noun and the secret.
 const VERBS: &str = "is|was|are|will be|has been|set to|reset to|changed to|equals|reads|remains|should be|must be|being|is now|now is";
@@ -50,6 +50,9 @@ fn table() -> Vec<(String, Judge)> {
             format!(r"(?i)\b({noun}|[a-z0-9_]+_(?:password|token|secret|key|pass))(?:[ \t]*\|[ \t]*|[ \t]+){VALUE}"),
             beside,
         ),
+        // The same in languages that put other words, or nothing, between them.
+        (format!(r"(?i)\b(hasło)\s+to:?\s+{VALUE}"), beside),
+        (format!(r"(密码|密碼|パスワード|비밀번호)\s*(?:是|为|為|は|는|은)?\s*[:：]?\s*{VALUE}"), beside),
         // `changed the password to x`
         (
             format!(r"(?i)\b(?:chang|set|reset|updat|rotat)\w*\b[^.\n]{{0,40}}?\b({noun})\s+to\s+{VALUE}"),

@@ -82,6 +82,8 @@ const HINTS: &[&str] = &[
     "sensitive",
     "community",
     "securestring",
+    "openssl",
+    "/user:",
 ];
 
 /// Schemes of an `Authorization` header.

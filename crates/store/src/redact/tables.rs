@@ -63,7 +63,9 @@ fn heads(text: &str, line: &Range<usize>, divider: &str) -> Option<Vec<Option<Ki
             && name.starts_with(char::is_alphabetic)
             && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '_' | '-' | '.'))
     };
-    if names.len() < 2 || !names.iter().all(is_head) {
+    // `name, email, password` with more words in it is a sentence.
+    let is_prose = text.get(line.clone())?.contains(", ") && names.iter().any(|name| name.contains(' '));
+    if names.len() < 2 || is_prose || !names.iter().all(is_head) {
         return None;
     }
     let kinds: Vec<Option<Kind>> = names.into_iter().map(classify).collect();

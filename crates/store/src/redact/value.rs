@@ -206,7 +206,8 @@ const STOP_WORDS: &[&str] = &[
 pub(super) fn is_placeholder(value: &str) -> bool {
     let value = value.trim();
     let inner = value.trim_matches(|letter: char| matches!(letter, '"' | '\'' | '`' | ',' | ';' | '.' | ')'));
-    if inner.is_empty() || inner.contains(REDACTED) {
+    let is_bracket = |letter: char| matches!(letter, '(' | '[' | '{' | '<');
+    if inner.trim_start_matches(is_bracket).is_empty() || inner.contains(REDACTED) {
         return true;
     }
     if let Some(rest) = after_scheme(inner) {

@@ -37,6 +37,7 @@ const PASSWORDS: &[&str] = &[
     "heslo",
     "salasana",
     "losenord",
+    "losenordet",
     "jelszo",
     "sifre",
     "пароль",
