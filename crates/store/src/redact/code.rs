@@ -18,7 +18,7 @@ pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
 }
 
 /// A string of a program, whose content is a group.
-const STRING: &str = r#"[a-zA-Z@$]?["'`]([^"'`\n]{1,400})["'`]"#;
+const STRING: &str = r#"[a-zA-Z@$]?["'`]([^"'`\n]+)["'`]"#;
 
 fn table() -> Vec<(String, Judge)> {
     vec![

@@ -13,7 +13,8 @@ pub(super) struct Finder {
 }
 
 /// A value in quotes of any kind, or up to the next space: the five groups that [`value_of`] reads.
-pub(super) const VALUE: &str = r#"(?:"([^"\n]{1,400})"|'([^'\n]{1,400})'|`([^`\n]{1,400})`|[“«„]\s*([^”»“\n]{1,400})[”»“]|([^\s"'`“«„]{1,400}))"#;
+pub(super) const VALUE: &str =
+    r#"(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`|[“«„]\s*([^”»“\n]+)[”»“]|([^\s"'`“«„]+))"#;
 
 /// An expression that cannot be compiled is left out; a test of every table counts what is left.
 pub(super) fn compile(table: Vec<(String, Judge)>) -> Vec<Finder> {

@@ -22,7 +22,7 @@ pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
 /// What sentences call a secret.
 const NOUNS: &[&str] = &[
     "password|passwd|requirepass|masterauth|passphrase|passcode|pass ?word|pwd|pass",
-    "pin(?: code| number)?|otp|secret(?: key| access key)?|(?:[a-z0-9]+ )?token",
+    "pin(?: code| number)?|otp|secret(?: key| access key)?|(?:(?:page|next|sync|cursor|continuation|start|end|stop|first|last) )?token",
     "(?:api|access|private|secret|auth|encryption|license|signing|account)[ -]?key",
     "(?:verification|security|access|login|one[- ]time|auth|authentication|2fa|mfa|door|unlock|backup|recovery)[ -]code",
     "credentials?|jwt|cookie|session id|client secret",
