@@ -18,7 +18,11 @@ pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Vec<Range<usize>>) {
             b'=' if at > 0 && matches!(bytes.get(at - 1), Some(b'<' | b'>')) => continue,
             b'=' => 1 + usize::from(bytes.get(at + 1) == Some(&b'>')),
             b':' if bytes.get(at + 1) == Some(&b'/') && bytes.get(at + 2) == Some(&b'/') => continue,
-            b':' if bytes.get(at + 1) == Some(&b':') => continue,
+            // `name:: value` is base64 in LDIF.
+            b':' if bytes.get(at + 1) == Some(&b':') && bytes.get(at + 2) != Some(&b' ') => continue,
+            b':' if bytes.get(at + 1) == Some(&b':') => 2,
+            b'-' if bytes.get(at + 1) == Some(&b'>') => 2,
+            0xe2 if text.get(at..).is_some_and(|rest| rest.starts_with(['→', '⇒', '➜'])) => 3,
             b':' => 1 + usize::from(bytes.get(at + 1) == Some(&b'=')),
             b'%' if bytes.get(at..at + 3).is_some_and(|code| code.eq_ignore_ascii_case(b"%3d")) => 3,
             b'\t' => 1,
@@ -79,9 +83,13 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
         return None;
     }
     let separator = *bytes.get(at)?;
-    let start = at
-        + length
-        + bytes.get(at + length..)?.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    if separator == b':' && is_resource_name(text, at) {
+        return None;
+    }
+    // `**Name:** value` is Markdown.
+    let bold = if bytes.get(at + length..at + length + 2) == Some(b"**") { 2 } else { 0 };
+    let after = at + length + bold;
+    let start = after + bytes.get(after..)?.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let prefix = text.get(line_start..name_start)?.trim();
     let at_line_start = prefix.is_empty()
         || matches!(
@@ -117,6 +125,9 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
             .then(|| block_after(text, line_start, line_end, line.trim(), kind?))
             .flatten();
     }
+    if line.starts_with('[') {
+        return list_at(text, start, kind?);
+    }
     let (range, quoted) =
         value_range(text, start, line_end, Style { is_line, is_variable, is_query: in_query });
     let mut value = text.get(range.clone())?;
@@ -142,7 +153,8 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
     if !quoted {
         value = value.trim_end_matches(['.', ',']);
     }
-    if separator == b'\t' && !super::value::is_odd(value) {
+    let is_arrow = matches!(separator, b'-' | 0xe2);
+    if (separator == b'\t' || is_arrow) && !super::value::is_odd(value) {
         return None;
     }
     let first = if quoted { value } else { value.split(' ').next().unwrap_or(value) };
@@ -156,12 +168,38 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
     is_secret(kind, first, Setting { quoted, is_line, is_variable, rest }).then(|| vec![range])
 }
 
+/// Whether the colon at `at` stands in a name such as `arn:aws:secretsmanager:…:secret:prod/db`.
+fn is_resource_name(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let word =
+        before.rsplit(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '=' | ','));
+    word.into_iter().next().is_some_and(|word| word.starts_with("arn:") || word.starts_with("urn:"))
+}
+
 /// Whether a header's name begins a sentence about it.
 fn is_sentence(value: &str) -> bool {
     let words: Vec<&str> = value.split_whitespace().collect();
     words.len() >= 3
         && value.trim_start().starts_with(char::is_lowercase)
         && words.iter().all(|word| super::value::is_plain_word(word))
+}
+
+/// The strings of the list that begins at `start`.
+fn list_at(text: &str, start: usize, kind: Kind) -> Option<Vec<Range<usize>>> {
+    let list = text.get(start..)?;
+    let list = list.get(..list.find(']').unwrap_or(list.len()))?;
+    let setting = Setting { quoted: true, is_line: true, is_variable: false, rest: "" };
+    let mut at = start + 1;
+    let mut found = Vec::new();
+    for piece in list.get(1..)?.split([',', '\n']) {
+        let value = piece.trim_matches(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\''));
+        let from = at + piece.find(value).unwrap_or_default();
+        at += piece.len() + 1;
+        if is_secret(kind, value, setting) {
+            found.push(from..from + value.len());
+        }
+    }
+    Some(found)
 }
 
 #[derive(Clone, Copy)]
@@ -184,7 +222,12 @@ fn value_range(text: &str, start: usize, line_end: usize, style: Style) -> (Rang
         }
         let mut backslashes = 0;
         for (at, byte) in bytes.get(from..).unwrap_or_default().iter().enumerate() {
-            if *byte == quote && backslashes <= escapes {
+            // `'don'\''t'`: a quote inside a word of the shell.
+            let goes_on =
+                quote == b'\'' && bytes.get(from + at..).is_some_and(|rest| rest.starts_with(b"'\\''"));
+            let comes_from = at >= 2 && bytes.get(from + at - 2..from + at) == Some(b"'\\")
+                || at >= 3 && bytes.get(from + at - 3..from + at) == Some(b"'\\'");
+            if *byte == quote && backslashes <= escapes && !goes_on && !comes_from {
                 return (from..from + at - backslashes, true);
             }
             backslashes = if *byte == b'\\' { backslashes + 1 } else { 0 };
@@ -232,7 +275,7 @@ fn quote_at(bytes: &[u8], start: usize) -> Option<(usize, u8, usize)> {
     let rest = bytes.get(start..)?;
     let escapes = rest.iter().take_while(|byte| **byte == b'\\').count();
     let prefixed = usize::from(
-        escapes == 0 && matches!(rest, [b'r' | b'b' | b'f' | b'u' | b'@' | b'$', b'"' | b'\'', ..]),
+        escapes == 0 && matches!(rest, [b'r' | b'b' | b'f' | b'u' | b'N' | b'@' | b'$', b'"' | b'\'', ..]),
     );
     let at = escapes + prefixed;
     rest.get(at)

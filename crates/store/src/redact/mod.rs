@@ -2,11 +2,17 @@
 
 mod assignments;
 mod cap;
+mod code;
+mod commands;
+mod containers;
+mod expressions;
+mod markup;
 mod needles;
 mod pairs;
 mod phrases;
 mod rules;
 mod shapes;
+mod tables;
 mod text;
 mod value;
 mod walk;

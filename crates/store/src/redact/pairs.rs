@@ -2,7 +2,7 @@
 
 use super::{
     rules::Rules,
-    value::{is_code_value, is_odd, is_random},
+    value::{is_code_value, is_odd, is_random, is_sentence},
     walk::{string_end, unescape, value_end},
     words::{Kind, classify},
 };
@@ -32,39 +32,97 @@ const TYPES: &[&str] = &["string", "number", "integer", "object", "array", "bool
 /// How far into an object is looked for the name that says what its value is.
 const LOOK: usize = 4096;
 
-/// Whether a member of this name is the value of a pair.
+/// Members that say into what element of a page a text is typed.
+const ELEMENTS: &[&str] = &["selector", "element", "locator", "target", "field", "label", "placeholder"];
+/// Words of such elements that say nothing of what is typed.
+const ELEMENT_WORDS: &[&str] = &["field", "input", "box", "textbox", "textfield", "entry", "element"];
+
+/// Whether a member of this name is the value of a pair: `value`, `ParameterValue`.
 pub(super) fn is_value(key: &str) -> bool {
     VALUES.iter().any(|name| name.eq_ignore_ascii_case(key))
+        || without_end(key, "value").is_some_and(|start| is_listed(NAMES, start))
 }
 
-/// What the name of the object at `start` says about its value: `{"name": "PASSWORD", …}`.
-pub(super) fn kind_of_value(json: &str, start: usize, rules: &Rules) -> Option<Kind> {
-    members(json, start).find_map(|(key, value)| {
-        if key.eq_ignore_ascii_case("type") && value == "\"password\"" {
-            return Some(Kind::Password);
-        }
-        let is_name = NAMES.iter().any(|name| name.eq_ignore_ascii_case(&key));
-        (is_name && value.starts_with('"') && value.len() <= 128)
-            .then(|| rules.kind_of(&unescape(value)))
-            .flatten()
-    })
+/// Whether a member of this name is the name of a pair: `name`, `ParameterKey`.
+fn is_name(key: &str) -> bool {
+    is_listed(NAMES, key)
+        || without_end(key, "key")
+            .or_else(|| without_end(key, "name"))
+            .is_some_and(|start| is_listed(NAMES, start))
 }
 
-/// Whether the object at `start` describes a parameter instead of giving its value.
-pub(super) fn is_schema(json: &str, start: usize) -> bool {
+fn is_listed(list: &[&str], word: &str) -> bool {
+    list.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+fn without_end<'a>(text: &'a str, end: &str) -> Option<&'a str> {
+    let (start, tail) = text.split_at_checked(text.len().checked_sub(end.len())?)?;
+    tail.eq_ignore_ascii_case(end).then(|| start.trim_end_matches(['_', '-']))
+}
+
+/// What a member says about the value beside it: `"name": "PASSWORD"`, `"sensitive": true`.
+pub(super) fn kind_of_value(key: &str, value: &str, rules: &Rules) -> Option<Kind> {
+    let is_mark = match value {
+        "\"password\"" => key.eq_ignore_ascii_case("type"),
+        "true" => is_listed(&["sensitive", "secret", "is_secret", "isSecret", "secure", "masked"], key),
+        _ => false,
+    };
+    if is_mark {
+        return Some(Kind::Password);
+    }
+    (is_name(key) && value.starts_with('"') && value.len() <= 128)
+        .then(|| rules.kind_of(&unescape(value)))
+        .flatten()
+}
+
+/// What a member says about the text that is typed: `"selector": "#password"`, `"element": "Password field"`.
+pub(super) fn kind_of_typed(key: &str, value: &str, rules: &Rules) -> Option<Kind> {
+    if !is_listed(ELEMENTS, key) || !value.starts_with('"') || value.len() > 128 {
+        return None;
+    }
+    let name = unescape(value);
+    let mut name = name.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    while let Some(start) = ELEMENT_WORDS.iter().find_map(|word| without_end(name, word)) {
+        name = start.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    }
+    rules.kind_of(name)
+}
+
+/// Whether the object or array at `start` describes a parameter instead of giving its value: a schema, limits, or what
+/// is wrong with it.
+pub(super) fn is_description(json: &str, start: usize) -> bool {
+    if json.as_bytes().get(start) == Some(&b'[') {
+        let window = json.get(start..json.floor_char_boundary(start.saturating_add(LOOK)));
+        let mut texts = strings(window.unwrap_or_default()).map(unescape).peekable();
+        return texts.peek().is_some() && texts.all(|text| is_sentence(&text));
+    }
     let mut has_type = false;
+    let mut has_text = false;
     for (key, value) in members(json, start) {
         if is_value(&key) && !key.eq_ignore_ascii_case("default") {
             return false;
         }
         has_type |= &*key == "$ref"
             || (&*key == "type" && (value.starts_with('[') || TYPES.contains(&value.trim_matches('"'))));
+        has_text |= value.contains('"');
     }
-    has_type
+    has_type || !has_text
+}
+
+/// The strings of an array that has nothing else, with their quotes.
+pub(super) fn strings(array: &str) -> impl Iterator<Item = &str> {
+    let mut at = 1;
+    std::iter::from_fn(move || {
+        let rest = array.get(at..)?;
+        at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r', ',']).len();
+        let start = at;
+        (array.as_bytes().get(at) == Some(&b'"')).then(|| at = string_end(array, at))?;
+        array.get(start..at)
+    })
 }
 
 /// The first members of the object at `start`, with their values as they are.
-fn members(json: &str, start: usize) -> impl Iterator<Item = (std::borrow::Cow<'_, str>, &str)> {
+pub(super) fn members(json: &str, start: usize) -> impl Iterator<Item = (std::borrow::Cow<'_, str>, &str)> {
     let mut at = start + 1;
     let limit = start + LOOK;
     let is_gap = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':');

@@ -61,6 +61,29 @@ const HINTS: &[&str] = &[
     "curl",
     "smbclient",
     "login",
+    "ssw",
+    "ароль",
+    "clave",
+    "schl",
+    "has\u{142}o",
+    "parola",
+    "heslo",
+    "salasana",
+    "l\u{f6}senord",
+    "ldap",
+    "mysql",
+    "mariadb",
+    "7z",
+    "zip",
+    "rar ",
+    "sqlplus",
+    "sudo",
+    "kty",
+    "sensitive",
+    "community",
+    "securestring",
+    "openssl",
+    "/user:",
 ];
 
 /// Schemes of an `Authorization` header.
@@ -140,7 +163,9 @@ impl Rules {
 
     /// Whether a text may hold a secret at all.
     pub(super) fn may_hold_secret(&self, text: &str) -> bool {
-        self.always || self.hints.found_in(text) || (self.defaults && has_full_width(text))
+        self.always
+            || self.hints.found_in(text)
+            || (self.defaults && (has_look_alikes(text) || has_long_run(text)))
     }
 
     /// Whether a token begins with exactly this.
@@ -182,9 +207,31 @@ impl Path {
     }
 }
 
-/// Whether letters stand there that look like others: they are told by their first two bytes.
-fn has_full_width(text: &str) -> bool {
-    text.as_bytes().windows(2).any(|pair| matches!(pair, [0xef, 0xbc | 0xbd]))
+/// Whether letters stand there that look like others: full-width ones, known by their first two bytes, and Cyrillic ones
+/// beside Latin ones.
+fn has_look_alikes(text: &str) -> bool {
+    text.as_bytes().windows(2).any(|pair| match pair {
+        [0xef, 0xbc | 0xbd] => true,
+        [before, 0xd0 | 0xd1] => before.is_ascii_alphabetic(),
+        _ => false,
+    })
+}
+
+/// Tokens without a known beginning have at least this many characters.
+const LONG_RUN: usize = 32;
+
+/// Whether so many characters of a token stand beside each other. It looks at every 32nd byte of ordinary text only.
+fn has_long_run(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let in_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    let mut start = 0;
+    while let Some(window) = bytes.get(start..start + LONG_RUN) {
+        match window.iter().rposition(|byte| !in_token(byte)) {
+            Some(end) => start += end + 1,
+            None => return true,
+        }
+    }
+    false
 }
 
 /// The words that contain no other word of the list: a longer one is found by the shorter one in it.

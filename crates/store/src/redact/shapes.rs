@@ -106,12 +106,79 @@ pub(super) const TOKEN_PREFIXES: &[&str] = &[
     "cfut_",
     "oy2",
     "AAAAAAAAAAAAAAAAAAAAA",
+    "EAAA",
+    "sl.",
+    "pcsk_",
+    "lsv2_pt_",
+    "lsv2_sk_",
+    "pul-",
+    "pscale_tkn_",
+    "pscale_pw_",
+    "pscale_oauth_",
+    "CFPAT-",
+    "sgp_",
+    "squ_",
+    "sqp_",
+    "sqa_",
+    "bkua_",
+    "xkeysib-",
+    "xsmtpsib-",
+    "pat-na1-",
+    "pat-na2-",
+    "pat-eu1-",
+    "glagent-",
+    "glimt-",
+    "glft-",
+    "glffct-",
+    "GR1348941",
+    "ATBB",
+    "ATTA",
+    "BBDC-",
+    "lin_oauth_",
+    "figu_",
+    "rnd_",
+    "rpa_",
+    "jina_",
+    "tgp_v1_",
+    "e2b_",
+    "fc-",
+    "ls__",
+    "AVNS_",
+    "mdb_sa_sk_",
+    "napi_",
+    "HRKU-",
+    "NRII-",
+    "NRJS-",
+    "NRSP-",
+    "access-production-",
+    "access-sandbox-",
+    "access_token$production$",
+    "tfp_",
+    "dp.ct.",
+    "dp.sa.",
+    "dp.scim.",
+    "dp.audit.",
+    "hvr.",
+    "AKCp",
+    "dckr_oat_",
+    "duffel_live_",
+    "duffel_test_",
+    "EZAK",
+    "EZTK",
+    "rdme_",
+    "pnu_",
+    "shippo_live_",
+    "FLWSECK",
+    "shpua_",
+    "sk_sbox_",
 ];
 
 /// Prefixes that are also words: the rest must look random.
 pub(super) const AMBIGUOUS: &[&str] = &[
     "secret_", "key-", "dapi", "ops_", "sess-", "oy2", "AKID", "LTAI", "EAAC", "sk-", "v1.0-", "npm_",
-    "pypi-", "hf_", "SG.", "xai-", "fo1_", "r8_", "phx_",
+    "pypi-", "hf_", "SG.", "xai-", "fo1_", "r8_", "phx_", "EAAA", "sl.", "pul-", "sgp_", "squ_", "sqp_",
+    "sqa_", "rnd_", "rpa_", "jina_", "e2b_", "fc-", "ls__", "napi_", "tfp_", "pnu_", "ATBB", "ATTA", "AKCp",
+    "EZAK", "EZTK",
 ];
 
 /// Words without which none of the shapes below is in a text.
@@ -136,6 +203,7 @@ pub(super) const HINTS: &[&str] = &[
     ":5432:",
     ":*:",
     "masterauth",
+    "wifi:",
 ];
 
 struct Shape {
@@ -157,12 +225,17 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
         (r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{8,})", 1),
         (r"hooks\.zapier\.com/hooks/catch/([A-Za-z0-9/_-]{6,})", 1),
         (r"\b(1//0[A-Za-z0-9_-]{16,})", 1),
-        (r"\b\d{7,12}:(AA[A-Za-z0-9_-]{24,})", 1),
+        (r"(?:\b|/bot)\d{7,12}:(AA[A-Za-z0-9_-]{24,})", 1),
         (r"\b([MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})", 1),
         (r"\b([0-9a-f]{32}-us\d{1,2})\b", 1),
         (r"\b(SK[0-9a-f]{32})\b", 1),
         (r"\b(pat[A-Za-z0-9]{14}\.[0-9a-f]{32,})", 1),
         (r"(\$(?:2[abxy]|1|5|6|y|apr1|argon2(?:id|i|d))\$[A-Za-z0-9./=,$+-]{16,})", 1),
+        // Terraform Cloud, and secrets of Azure's directory.
+        (r"\b([A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_-]{40,})", 1),
+        (r"(?:^|[^A-Za-z0-9_.~-])([A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{28,40})", 1),
+        // The code that phones read to join a network.
+        (r"WIFI:[^\n]*?\bP:((?:\\.|[^;\\\n])+)", 1),
         (r"(?i)jdbc:oracle:\w+:[^/\s:@]+/([^@\s]+)@", 1),
         (r#"(?i)identified by ["']([^"']+)["']"#, 1),
     ]
@@ -195,6 +268,6 @@ mod tests {
 
     #[test]
     fn every_shape_can_be_read() {
-        assert_eq!(SHAPES.len(), 16);
+        assert_eq!(SHAPES.len(), 19);
     }
 }

@@ -3,10 +3,10 @@
 use std::{borrow::Cow, ops::Range};
 
 use super::{
-    REDACTED, assignments, is_json, phrases,
+    REDACTED, assignments, code, commands, is_json, markup, phrases,
     rules::{Rules, SCHEMES},
-    shapes,
-    value::{is_placeholder, is_random},
+    shapes, tables,
+    value::{is_harmless_word, is_placeholder, is_random},
     walk,
     words::fold,
 };
@@ -34,6 +34,10 @@ pub(super) fn redact_nested(text: &str, rules: &Rules, depth: usize) -> Option<S
         address_passwords(text, &mut secrets);
         shapes::find(text, &mut secrets);
         phrases::find(text, &mut secrets);
+        commands::find(text, &mut secrets);
+        markup::find(text, &mut secrets);
+        code::find(text, &mut secrets);
+        tables::find(text, &mut secrets);
     }
     if secrets.is_empty() {
         return None;
@@ -52,12 +56,26 @@ pub(super) fn redact_nested(text: &str, rules: &Rules, depth: usize) -> Option<S
     Some(out)
 }
 
-/// The text with full-width letters as ordinary ones.
+/// The text with full-width letters as ordinary ones, without the colours of terminals.
 fn folded(text: &str) -> Cow<'_, str> {
+    if text.contains("\u{1b}[") {
+        return Cow::Owned(folded(&without_colours(text)).into_owned());
+    }
     if text.chars().any(|letter| matches!(letter, '\u{ff01}'..='\u{ff5e}')) {
         return Cow::Owned(text.chars().map(fold).collect());
     }
     Cow::Borrowed(text)
+}
+
+fn without_colours(text: &str) -> String {
+    let mut pieces = text.split("\u{1b}[");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let rest = piece.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ';');
+        // One letter ends the sequence.
+        out.push_str(rest.strip_prefix(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(rest));
+    }
+    out
 }
 
 /// A token has at least this many characters after its prefix, so that words that begin alike are left alone.
@@ -141,7 +159,9 @@ fn address_passwords(text: &str, secrets: &mut Vec<Range<usize>>) {
         match user.split_once(':') {
             Some((name, password)) => {
                 let from = start + name.len() + 1;
-                (!is_placeholder(password)).then_some(from..start + user.len())
+                let is_form =
+                    matches!(name, "user" | "username" | "usr" | "login") && is_harmless_word(password);
+                (!is_placeholder(password) && !is_form).then_some(from..start + user.len())
             }
             None => (is_random(user) || (user.len() >= 20 && !user.contains(['.', '-', '/'])))
                 .then_some(start..start + user.len()),

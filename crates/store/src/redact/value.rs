@@ -206,8 +206,12 @@ const STOP_WORDS: &[&str] = &[
 pub(super) fn is_placeholder(value: &str) -> bool {
     let value = value.trim();
     let inner = value.trim_matches(|letter: char| matches!(letter, '"' | '\'' | '`' | ',' | ';' | '.' | ')'));
-    if inner.is_empty() || inner.contains(REDACTED) {
+    let is_bracket = |letter: char| matches!(letter, '(' | '[' | '{' | '<');
+    if inner.trim_start_matches(is_bracket).is_empty() || inner.contains(REDACTED) {
         return true;
+    }
+    if let Some(rest) = after_scheme(inner) {
+        return is_placeholder(rest);
     }
     let bytes = inner.as_bytes();
     let all = |check: fn(&u8) -> bool| bytes.iter().all(check);
@@ -233,6 +237,48 @@ pub(super) fn is_placeholder(value: &str) -> bool {
             && inner.ends_with(']')
             && name(inner.get(1..inner.len() - 1).unwrap_or_default()))
         || starts_with_your(inner)
+}
+
+/// What follows the scheme of an `Authorization` header.
+fn after_scheme(value: &str) -> Option<&str> {
+    let (scheme, rest) = value.split_once(' ')?;
+    ["bearer", "basic", "token", "digest"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+        .then_some(rest)
+}
+
+/// Whether a value and what follows it is an amount: `16 bytes`, `8 characters`.
+fn is_amount(value: &str, rest: &str) -> bool {
+    const UNITS: &[&str] = &[
+        "byte",
+        "character",
+        "char",
+        "digit",
+        "item",
+        "entry",
+        "entries",
+        "second",
+        "minute",
+        "hour",
+        "day",
+        "week",
+        "month",
+        "year",
+        "time",
+        "attempt",
+        "bit",
+        "word",
+        "letter",
+    ];
+    let (number, unit) = match value.split_once(' ') {
+        Some((number, unit)) => (number, unit),
+        None => (value, rest.split_whitespace().next().unwrap_or_default()),
+    };
+    let unit = unit.trim_end_matches(|letter: char| !letter.is_alphabetic());
+    number.len() <= 6
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && (UNITS.contains(&unit) || unit.strip_suffix('s').is_some_and(|unit| UNITS.contains(&unit)))
 }
 
 fn starts_with_your(value: &str) -> bool {
@@ -268,7 +314,15 @@ pub(super) fn is_odd(value: &str) -> bool {
         .any(|letter| matches!(letter, '!' | '@' | '#' | '$' | '%' | '^' | '&' | '*' | '+' | '=' | '~'));
     let turns =
         value.chars().zip(value.chars().skip(1)).any(|(one, next)| one.is_lowercase() && next.is_uppercase());
-    (letters && (digits || turns)) || (signs && (letters || digits))
+    (letters && (digits || turns || is_hyphenated(value))) || (signs && (letters || digits))
+}
+
+/// `blue-Door-Stamp`: capitals after hyphens, but not at the beginning, as no title and no name of a header has them.
+fn is_hyphenated(value: &str) -> bool {
+    let mut pieces = value.split('-');
+    let first = pieces.next().is_some_and(|piece| piece.starts_with(char::is_lowercase));
+    let capitals = pieces.filter(|piece| piece.starts_with(char::is_uppercase)).count();
+    first && capitals >= 2 && value.chars().all(|letter| letter.is_alphanumeric() || letter == '-')
 }
 
 /// Names of formats and versions that have digits in them.
@@ -332,14 +386,26 @@ pub(super) fn is_random(value: &str) -> bool {
     if value.len() < 16 || !value.bytes().all(token) || value.contains("://") || is_placeholder(value) {
         return false;
     }
-    let longest =
-        value.split(['-', '_', '.', '/', '~', '%']).max_by_key(|piece| piece.len()).unwrap_or_default();
+    let pieces = || value.split(['-', '_', '.', '/', '~', '%']);
+    // The alphabet for addresses has hyphens and underscores, which may divide a text into short pieces.
+    if value.len() >= 24 && pieces().filter(|piece| piece.len() >= 5 && is_drawn(piece)).count() >= 2 {
+        return true;
+    }
+    let longest = pieces().max_by_key(|piece| piece.len()).unwrap_or_default();
     let digits = longest.bytes().filter(u8::is_ascii_digit).count();
     let upper = longest.bytes().filter(u8::is_ascii_uppercase).count();
     let lower = longest.bytes().filter(u8::is_ascii_lowercase).count();
     longest.len() >= 12
         && digits >= 2
         && ((upper >= 2 && lower >= 2) || (upper + lower >= 4 && digits * 6 >= longest.len()))
+}
+
+/// Whether a short piece has digits between letters, and letters of both cases.
+fn is_drawn(piece: &str) -> bool {
+    let inner = piece.trim_matches(|letter: char| letter.is_ascii_digit());
+    inner.bytes().any(|byte| byte.is_ascii_digit())
+        && piece.bytes().any(|byte| byte.is_ascii_uppercase())
+        && piece.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
 /// How a value stands in a text.
@@ -356,7 +422,14 @@ pub(super) struct Setting<'a> {
 
 /// Whether the value of a name of this kind is a secret.
 pub(super) fn is_secret(kind: Kind, value: &str, setting: Setting<'_>) -> bool {
-    if is_placeholder(value) || is_harmless_word(value.trim_start_matches('&')) {
+    let phrase = kind == Kind::Password && !setting.quoted && is_passphrase(value, setting.rest);
+    if phrase && setting.is_line {
+        return true;
+    }
+    if is_placeholder(value)
+        || is_harmless_word(value.trim_start_matches('&'))
+        || is_amount(value, setting.rest)
+    {
         return false;
     }
     if !setting.quoted && !setting.is_variable && is_code(value, setting.rest) {
@@ -367,8 +440,10 @@ pub(super) fn is_secret(kind: Kind, value: &str, setting: Setting<'_>) -> bool {
     match kind {
         Kind::Password => {
             let in_pwd = value.starts_with('/') || value.starts_with("~/");
-            !in_pwd && (!is_prose || is_passphrase(value, setting.rest))
+            !in_pwd && (!is_prose || phrase)
         }
+        // A short number is an amount.
+        Kind::Token if value.len() < 6 && value.bytes().all(|byte| byte.is_ascii_digit()) => false,
         Kind::Secret | Kind::Token => {
             if setting.quoted || setting.is_line {
                 !is_prose
@@ -382,8 +457,23 @@ pub(super) fn is_secret(kind: Kind, value: &str, setting: Setting<'_>) -> bool {
     }
 }
 
-/// Whether a value is one that a PIN or a one-time code has.
+/// Whether several words make a sentence.
+pub(super) fn is_sentence(value: &str) -> bool {
+    value.split_whitespace().count() >= 3
+        && value.split_whitespace().any(|word| STOP_WORDS.contains(&word.to_ascii_lowercase().as_str()))
+}
+
+/// Whether a value is one that a PIN or a one-time code has, or several of them.
 pub(super) fn is_code_value(value: &str) -> bool {
+    if value.contains(' ') && value.len() <= 256 {
+        let longest = value.split_whitespace().map(str::len).max().unwrap_or_default();
+        let digits = value.bytes().filter(u8::is_ascii_digit).count();
+        return longest <= 24
+            && digits >= 4
+            && value.split_whitespace().all(|piece| {
+                piece.bytes().any(|byte| byte.is_ascii_digit()) && (is_odd(piece) || piece.len() >= 2)
+            });
+    }
     let value = value.trim_end_matches(['.', ',', ';']);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     (3..=64).contains(&value.len())
@@ -394,7 +484,7 @@ pub(super) fn is_code_value(value: &str) -> bool {
 }
 
 /// Several words of no sentence.
-fn is_passphrase(first: &str, rest: &str) -> bool {
+pub(super) fn is_passphrase(first: &str, rest: &str) -> bool {
     let words: Vec<&str> = std::iter::once(first).chain(rest.split_whitespace()).collect();
     (3..=24).contains(&words.len())
         && words.iter().all(|word| word.chars().all(char::is_lowercase) && !STOP_WORDS.contains(word))
@@ -403,8 +493,10 @@ fn is_passphrase(first: &str, rest: &str) -> bool {
 /// Whether a value that has no quotes is an expression of a program: a call, a member, another name.
 fn is_code(value: &str, rest: &str) -> bool {
     let value = value.trim_start_matches(['&', '*', '(']).trim_end_matches([',', ';', ')']);
-    let name =
-        value.bytes().take_while(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.')).count();
+    let name = value
+        .bytes()
+        .take_while(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b':'))
+        .count();
     let after = value.as_bytes().get(name).copied().or_else(|| rest.bytes().next());
     let Some(identifier) = value.get(..name).filter(|text| !text.is_empty()) else { return false };
     if matches!(after, Some(b'(' | b'[' | b'<')) {

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 
 use super::{
-    REDACTED, pairs,
+    REDACTED,
+    containers::{Array, Container, Object},
+    pairs,
     rules::{Path, Rules},
     text,
     value::{is_code_value, is_harmless_word, is_placeholder, is_random},
@@ -57,13 +59,6 @@ struct Walk<'a> {
     path: Vec<Cow<'a, str>>,
 }
 
-enum Container<'a> {
-    /// With what the members beside it say about a member called `value`.
-    Object { pair: Option<Kind> },
-    /// With the text of the element before, and whether the array is one of a list of pairs.
-    Array { next: usize, previous: Option<Cow<'a, str>>, first: Option<Cow<'a, str>>, is_pair: bool },
-}
-
 impl<'a> Walk<'a> {
     fn run(&mut self) {
         while let Some(byte) = self.byte() {
@@ -74,19 +69,19 @@ impl<'a> Walk<'a> {
                     self.open.pop();
                     self.path.pop();
                 }
-                (b'"', Some(Container::Object { .. })) => {
+                (b'"', Some(Container::Object(_))) => {
                     let key = self.key();
                     self.value(key);
                 }
-                (_, Some(Container::Array { next, .. })) => {
-                    let index = *next;
-                    *next += 1;
+                (_, Some(Container::Array(array))) => {
+                    let index = array.next;
+                    array.next += 1;
                     let key =
                         if self.paths.is_empty() { Cow::Borrowed("") } else { Cow::Owned(index.to_string()) };
                     self.value(key);
                 }
                 (_, None) => self.value(Cow::Borrowed("")),
-                (_, Some(Container::Object { .. })) => self.at += 1,
+                (_, Some(Container::Object(_))) => self.at += 1,
             }
         }
     }
@@ -113,41 +108,35 @@ impl<'a> Walk<'a> {
     /// Reads a value, or only its beginning if it is an object or array that must be looked into.
     fn value(&mut self, key: Cow<'a, str>) {
         let start = self.at;
-        let (in_object, pair) = match self.open.last() {
-            Some(Container::Object { pair }) => (true, *pair),
-            Some(Container::Array { .. }) | None => (false, None),
-        };
+        let in_object = matches!(self.open.last(), Some(Container::Object(_)));
         if (in_object && self.rules.is_configured(&key)) || self.is_listed(&key) {
             return self.take_out(start);
         }
-        let kind = if in_object {
-            pair.filter(|_| pairs::is_value(&key)).or_else(|| self.rules.kind_of(&key))
-        } else {
-            None
+        let kind = match self.open.last() {
+            Some(Container::Object(object)) => object.kind_of(&key, self.rules),
+            Some(Container::Array(array)) => array.kind_of_element(),
+            None => None,
         };
         match self.byte() {
             Some(b'{') => {
                 if kind.is_some_and(|kind| takes_containers(kind, &key))
-                    && !pairs::is_schema(self.json, start)
+                    && !pairs::is_description(self.json, start)
                     && !self.is_empty_at(start)
                 {
                     return self.take_out(start);
                 }
-                let pair = if self.rules.defaults {
-                    pairs::kind_of_value(self.json, start, self.rules)
-                } else {
-                    None
-                };
-                self.enter(key, Container::Object { pair });
+                let object = Object::new(self.json, start, self.rules, self.open.last(), &key);
+                self.enter(key, Container::Object(object));
             }
             Some(b'[') => {
                 if kind.is_some_and(|kind| takes_containers(kind, &key) || key.eq_ignore_ascii_case("auth"))
+                    && !pairs::is_description(self.json, start)
                     && !self.is_empty_at(start)
                 {
                     return self.take_out(start);
                 }
-                let is_pair = matches!(self.open.last(), Some(Container::Array { .. }));
-                self.enter(key, Container::Array { next: 0, previous: None, first: None, is_pair });
+                let array = Array::new(self.json, start, self.rules, &mut self.open, &key, kind);
+                self.enter(key, Container::Array(array));
             }
             Some(b'"') => {
                 self.at = string_end(self.json, start);
@@ -191,7 +180,7 @@ impl<'a> Walk<'a> {
     fn string(&mut self, start: usize, string: &'a str, key: &str, kind: Option<Kind>) {
         let content = unescape(string);
         let kind = kind.or_else(|| self.kind_of_element(&content));
-        if kind.is_some_and(|kind| is_secret(kind, &content)) {
+        if kind.is_some_and(|kind| is_secret(kind, &content)) || self.is_line_of_key(&content) {
             self.replace(start, &format!("\"{REDACTED}\""));
         } else if let Some(note) = self.blob_note(key, string) {
             self.replace(start, &note);
@@ -209,30 +198,40 @@ impl<'a> Walk<'a> {
 
     /// Remembers an element for the one after it.
     fn note_element(&mut self, content: Option<Cow<'a, str>>) {
-        if let Some(Container::Array { previous, first, .. }) = self.open.last_mut() {
-            if first.is_none() {
-                first.clone_from(&content);
+        if let Some(Container::Array(array)) = self.open.last_mut() {
+            if array.first.is_none() {
+                array.first.clone_from(&content);
             }
-            *previous = content;
+            array.previous = content;
         }
     }
 
     /// What the element before says about this one: `["--password", "x"]`, `[["PASSWORD", "x"]]`.
     fn kind_of_element(&self, content: &str) -> Option<Kind> {
-        let Some(Container::Array { previous: Some(previous), first, is_pair, next }) = self.open.last()
-        else {
-            return None;
-        };
+        let Some(Container::Array(array)) = self.open.last() else { return None };
+        let previous = array.previous.as_deref()?;
         if !self.rules.defaults || previous.len() > 64 {
             return None;
         }
-        pairs::kind_after(previous, first.as_deref(), content, *is_pair && *next == 2)
+        pairs::kind_after(previous, array.first.as_deref(), content, array.is_nested && array.next == 2)
+    }
+
+    /// Whether this element is a line of a private key whose first line was an element before.
+    fn is_line_of_key(&mut self, content: &str) -> bool {
+        let defaults = self.rules.defaults;
+        let Some(Container::Array(array)) = self.open.last_mut() else { return false };
+        if content.contains("-----") {
+            array.in_private_key = content.contains("-----BEGIN ") && content.contains("PRIVATE KEY");
+            return false;
+        }
+        defaults && array.in_private_key
     }
 
     /// The password of `["-u", "user:password"]`.
     fn password_of_user(&self, content: &str) -> Option<std::ops::Range<usize>> {
-        let Some(Container::Array { previous: Some(previous), .. }) = self.open.last() else { return None };
-        let is_flag = self.rules.defaults && matches!(&**previous, "-u" | "--user" | "--proxy-user");
+        let Some(Container::Array(array)) = self.open.last() else { return None };
+        let previous = array.previous.as_deref()?;
+        let is_flag = self.rules.defaults && matches!(previous, "-u" | "--user" | "--proxy-user");
         let (user, password) = content.split_once(':').filter(|_| is_flag)?;
         let numbers = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let is_port_pair = numbers(user) && numbers(password);

@@ -28,11 +28,18 @@ const PASSWORDS: &[&str] = &[
     "pass",
     "passwort",
     "kennwort",
-    "contraseña",
     "contrasena",
     "senha",
     "wachtwoord",
     "motdepasse",
+    "haslo",
+    "parola",
+    "heslo",
+    "salasana",
+    "losenord",
+    "losenordet",
+    "jelszo",
+    "sifre",
     "пароль",
     "密码",
     "密碼",
@@ -77,7 +84,7 @@ const TOKENS: &[&str] = &[
     "accesstoken",
 ];
 const CODES: &[&str] = &["pin", "otp", "totp", "passcode", "cvv", "cvc", "cvv2", "mfa", "pincode"];
-const RANDOM: &[&str] = &["signature", "sig", "session", "hmac", "key", "webhook"];
+const RANDOM: &[&str] = &["signature", "sig", "session", "hmac", "key", "webhook", "schlussel", "clave"];
 /// Words before `code` that make it one.
 const CODE_OWNERS: &[&str] = &[
     "verification",
@@ -161,6 +168,30 @@ const KEY_OWNERS: &[&str] = &[
     "ed25519",
     "openssh",
     "manager",
+];
+/// Words before `key` that make it an identifier, however random it looks.
+const PLAIN_KEYS: &[&str] = &[
+    "idempotency",
+    "partition",
+    "sort",
+    "primary",
+    "foreign",
+    "cache",
+    "routing",
+    "dedup",
+    "deduplication",
+    "row",
+    "group",
+    "object",
+    "lookup",
+    "index",
+    "shard",
+    "range",
+    "issue",
+    "project",
+    "file",
+    "s3",
+    "surrogate",
 ];
 /// Words before `tokens` that make them secrets; a plain `tokens` is a count or a text in pieces.
 const TOKEN_OWNERS: &[&str] =
@@ -434,6 +465,14 @@ const ABOUT: &[&str] = &[
     "recipe",
     "sharing",
     "key",
+    "lifetime",
+    "lifespan",
+    "duration",
+    "timeout",
+    "interval",
+    "frequency",
+    "threshold",
+    "delay",
 ];
 /// Words whose end makes a longer word a secret: `dbpassword`, `authtoken`.
 const FUSED: &[(&str, Kind)] = &[
@@ -493,8 +532,9 @@ fn at_end(words: &[&str]) -> Option<Kind> {
         return None;
     }
     match *last {
-        "key" | "keys" if KEY_OWNERS.contains(&owner) => return Some(Kind::Secret),
+        "key" | "keys" | "schlussel" if KEY_OWNERS.contains(&owner) => return Some(Kind::Secret),
         "keys" => return None,
+        "key" if PLAIN_KEYS.contains(&owner) => return None,
         "token" if HARMLESS_TOKENS.contains(&owner) => return None,
         "tokens" if TOKEN_OWNERS.contains(&owner) => return Some(Kind::Token),
         "code" | "codes" if CODE_OWNERS.contains(&owner) => return Some(Kind::Code),
@@ -502,6 +542,12 @@ fn at_end(words: &[&str]) -> Option<Kind> {
             return Some(Kind::Password);
         }
         "words" | "seed" if matches!(owner, "seed" | "recovery" | "wallet") => return Some(Kind::Password),
+        // `mot de passe`
+        "passe" if owner == "de" => return Some(Kind::Password),
+        // `clé API`, `clave de API`
+        "api" if before.iter().any(|word| matches!(*word, "cle" | "clave" | "chave" | "chiave")) => {
+            return Some(Kind::Secret);
+        }
         "word" if owner == "pass" => return Some(Kind::Password),
         "id" if matches!(owner, "session" | "sess") => return Some(Kind::Token),
         "id" if owner == "key" && before.iter().rev().nth(1) == Some(&"access") => return Some(Kind::Secret),
@@ -544,7 +590,10 @@ fn at_end(words: &[&str]) -> Option<Kind> {
 fn words(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 8);
     let mut previous = ' ';
-    let mut letters = name.chars().map(fold).peekable();
+    let is_mixed = name.chars().any(|letter| letter.is_ascii_alphabetic())
+        && name.chars().any(|letter| matches!(letter, 'а'..='я' | 'А'..='Я' | 'і'));
+    let plain = |letter: char| if is_mixed { without_look_alike(fold(letter)) } else { fold(letter) };
+    let mut letters = name.chars().map(plain).map(without_accent).peekable();
     while let Some(letter) = letters.next() {
         if letter == '%' && letters.peek().is_some_and(char::is_ascii_hexdigit) {
             // `%5B`: a bracket in a form.
@@ -572,6 +621,48 @@ fn words(name: &str) -> String {
         previous = letter;
     }
     out
+}
+
+/// Letters without their accents, in small words of other languages and in `Pässwörd`.
+fn without_accent(letter: char) -> char {
+    match letter {
+        'à'..='å' => 'a',
+        'À'..='Å' => 'A',
+        'ç' => 'c',
+        'è'..='ë' => 'e',
+        'È'..='Ë' => 'E',
+        'ì'..='ï' => 'i',
+        'ñ' => 'n',
+        'ò'..='ö' | 'ø' => 'o',
+        'Ò'..='Ö' | 'Ø' => 'O',
+        'ù'..='ü' => 'u',
+        'ł' => 'l',
+        'ş' => 's',
+        _ => letter,
+    }
+}
+
+/// The Latin letter that a Cyrillic one looks like.
+fn without_look_alike(letter: char) -> char {
+    match letter {
+        'а' => 'a',
+        'А' => 'A',
+        'е' => 'e',
+        'Е' => 'E',
+        'о' => 'o',
+        'О' => 'O',
+        'р' => 'p',
+        'Р' => 'P',
+        'с' => 'c',
+        'С' => 'C',
+        'у' => 'y',
+        'х' => 'x',
+        'К' => 'K',
+        'к' => 'k',
+        'Т' => 'T',
+        'і' => 'i',
+        _ => letter,
+    }
 }
 
 /// Full-width letters, digits and signs as the ordinary ones.

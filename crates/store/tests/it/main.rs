@@ -9,6 +9,7 @@ mod lifecycle;
 mod lines;
 mod redaction;
 mod redaction_set;
+mod redaction_texts;
 mod retention;
 mod safety;
 

@@ -6,11 +6,6 @@ use serde_json::Value;
 
 use crate::{filter, record, write};
 
-/// Findings of the set that are not recognised yet; the aim is none. A change that finds more lowers the number.
-const STILL_IN_CLEAR: usize = 123;
-/// Harmless rows that are touched; the aim is 2 % of them.
-const STILL_TOUCHED: usize = 16;
-
 #[derive(Deserialize)]
 struct Secret {
     shape: String,
@@ -51,7 +46,7 @@ fn stored(calls: Vec<CallRecord>) -> Vec<gateway_store::StoredRecord> {
 }
 
 #[test]
-fn no_more_secrets_of_the_set_are_stored_in_clear() {
+fn no_secret_of_the_set_is_stored_in_clear() {
     let mut leaks = Vec::new();
     let set: Vec<Secret> = read("secrets.json");
     for Secret { shape, document, secrets } in &set {
@@ -66,11 +61,11 @@ fn no_more_secrets_of_the_set_are_stored_in_clear() {
             }
         }
     }
-    assert!(leaks.len() <= STILL_IN_CLEAR, "{} of {} leak:\n{}", leaks.len(), set.len(), leaks.join("\n"));
+    assert!(leaks.is_empty(), "{} of {} leak:\n{}", leaks.len(), set.len(), leaks.join("\n"));
 }
 
 #[test]
-fn no_more_harmless_texts_of_the_set_are_touched() {
+fn harmless_texts_of_the_set_stay_as_they_are() {
     let set: Vec<Harmless> = read("harmless.json");
     let mut touched = Vec::new();
     for Harmless { document } in &set {
@@ -88,7 +83,7 @@ fn no_more_harmless_texts_of_the_set_are_touched() {
         }
     }
     assert!(
-        touched.len() <= STILL_TOUCHED,
+        touched.len() * 50 <= set.len(),
         "{} of {} touched:\n{}",
         touched.len(),
         set.len(),

@@ -1,0 +1,141 @@
+//! Secrets in source code: arguments of calls, typed declarations, statements of SQL.
+
+use std::{ops::Range, sync::LazyLock};
+
+use regex::{Captures, Regex};
+
+use super::{
+    expressions::{self, Finder, Judge, compile},
+    value::{Setting, is_code_value, is_harmless_word, is_odd, is_placeholder, is_random, is_secret},
+    words::{Kind, classify},
+};
+
+static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
+
+pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
+    expressions::find(&FINDERS, text, secrets);
+    inserted(text, secrets);
+}
+
+/// A string of a program, whose content is a group.
+const STRING: &str = r#"[a-zA-Z@$]?["'`]([^"'`\n]+)["'`]"#;
+
+fn table() -> Vec<(String, Judge)> {
+    vec![
+        // `('password', 'x')`: a pair, or the first arguments of a call.
+        (format!(r"\(\s*{STRING}\s*,\s*{STRING}\s*[,)]"), pair),
+        // `getByLabel('Password').fill('x')`, `find(By.ID, "password").send_keys("x")`
+        (
+            format!(
+                r"(?i)\((?:[\w.]+\s*,\s*)?{STRING}[^()\n]*\)\s*\.(?:fill|type|sendKeys|send_keys|setValue|set_value|pressSequentially|press_sequentially|setText)\(\s*{STRING}"
+            ),
+            call,
+        ),
+        // `auth=('eva', 'x')`, `HTTPBasicAuth('eva', 'x')`
+        (format!(r"(?i)(auth)(?:\s*=\s*\w*)?\(\s*(?:user\w*=)?{STRING}\s*,\s*(?:pass\w*=)?{STRING}"), login),
+        // `["password"]=> string(1) "x"`
+        (r#"["'](\w+)["']\]\s*=>\s*string\(\d+\)\s*"([^"\n]+)""#.to_owned(), call),
+        // `setPassword("x")`, `with_token("x")`, `.password("x")`
+        (format!(r"\b(?:set|with)_?([A-Z_a-z]\w*)\(\s*{STRING}\s*\)"), call),
+        (
+            format!(
+                r"(?i)\.(password|passphrase|secret|token|api_?key|client_?secret|bearer_?auth)\(\s*{STRING}\s*\)"
+            ),
+            pair,
+        ),
+        // `token: Some("x")`, `password = String::from("x")`
+        (
+            format!(
+                r"\b(\w+)\s*[:=]\s*(?:Some|Ok|Just|Secret|SecretStr|SecretString|String|str|bytes|Buffer|new \w+)(?:(?:::|\.)\w+)?\(\s*{STRING}"
+            ),
+            call,
+        ),
+        // `let client_secret: &str = "x"`
+        (format!(r"\b(\w+)\??\s*:\s*[&\w<>\[\], |?:.']{{1,40}}?\s*=\s*{STRING}"), call),
+        // PowerShell
+        (r#"(?i)()ConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\n]+)["']"#.to_owned(), secure_string),
+        // `SET PASSWORD FOR 'bob'@'localhost' = 'x'`
+        (r"(?i)\b(password)\s+for\s+[^\s=;]+\s*=\s*(?:password\()?'([^'\n]+)'".to_owned(), call),
+    ]
+}
+
+/// The value after a name, where the value is surely one.
+fn call(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
+    let kind = kind_of(found.get(1)?.as_str())?;
+    let value = found.get(2)?;
+    let setting = Setting { quoted: true, is_line: true, is_variable: false, rest: "" };
+    is_secret(kind, value.as_str(), setting).then(|| value.range())
+}
+
+/// The same where the value may be a label or a second name.
+fn pair(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
+    let range = call(found, text)?;
+    let value = text.get(range.clone())?;
+    let is_call = value.contains(['(', '{', ' ']) && !is_code_value(value);
+    ((is_odd(value) || is_random(value)) && !is_call && classify(value).is_none()).then_some(range)
+}
+
+fn login(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
+    let value = found.get(3)?;
+    (!is_placeholder(value.as_str()) && !is_harmless_word(value.as_str())).then(|| value.range())
+}
+
+fn secure_string(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
+    found.get(2).filter(|value| !is_placeholder(value.as_str())).map(|value| value.range())
+}
+
+/// What a name or a selector such as `#password` or `input[name=passwd]` means.
+fn kind_of(name: &str) -> Option<Kind> {
+    classify(name.trim_matches(|letter: char| !letter.is_alphanumeric()))
+        .filter(|kind| !matches!(kind, Kind::Address))
+}
+
+static INSERT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?is)\binto\s+[\w."`\[\]]+\s*\(([^()]*)\)\s*(?:output[^()]*)?values\s*\("#).ok()
+});
+
+/// The values of `INSERT INTO users (name, password) VALUES ('eva', 'x')`.
+fn inserted(text: &str, secrets: &mut Vec<Range<usize>>) {
+    let Some(insert) = &*INSERT else { return };
+    for found in insert.captures_iter(text) {
+        let (Some(whole), Some(columns)) = (found.get(0), found.get(1)) else { continue };
+        let kinds: Vec<Option<Kind>> =
+            columns.as_str().split(',').map(|column| kind_of(column.trim())).collect();
+        if kinds.iter().all(Option::is_none) {
+            continue;
+        }
+        let mut column = 0;
+        let mut quoted = None;
+        let setting = Setting { quoted: true, is_line: true, is_variable: false, rest: "" };
+        for (at, byte) in text.bytes().enumerate().skip(whole.end()) {
+            match (byte, quoted) {
+                (b'\'', None) => quoted = Some(at + 1),
+                (b'\'', Some(start)) => {
+                    quoted = None;
+                    let kind = kinds.get(column).copied().flatten();
+                    if let Some((kind, value)) = kind.zip(text.get(start..at))
+                        && is_secret(kind, value, setting)
+                    {
+                        secrets.push(start..at);
+                    }
+                }
+                (b',', None) => column += 1,
+                // The next row.
+                (b'(', None) => column = 0,
+                (b';', None) => break,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_expression_compiles() {
+        assert_eq!(FINDERS.len(), table().len());
+        assert!(INSERT.is_some());
+    }
+}

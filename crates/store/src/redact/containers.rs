@@ -1,0 +1,163 @@
+//! What the object or array around a value says about it, beside the value's own name.
+
+use std::{borrow::Cow, rc::Rc};
+
+use super::{
+    pairs::{self, members, strings},
+    rules::Rules,
+    value::is_odd,
+    walk::unescape,
+    words::Kind,
+};
+
+/// What the heads of a table's columns say about the cells below them.
+pub(super) type Columns = Rc<[Option<Kind>]>;
+
+/// An object or array that is being read.
+pub(super) enum Container<'a> {
+    Object(Object),
+    Array(Array<'a>),
+}
+
+#[derive(Default)]
+pub(super) struct Object {
+    /// What the members say about one called `value`.
+    value: Option<Kind>,
+    /// What the members say about the text that is typed into an element of a page.
+    typed: Option<Kind>,
+    /// What the name of the object says about its strings.
+    inside: Option<Kind>,
+    is_web_key: bool,
+    is_manifest: bool,
+    columns: Option<Columns>,
+}
+
+#[derive(Default)]
+pub(super) struct Array<'a> {
+    /// The index of the element after this one.
+    pub(super) next: usize,
+    /// The element before, if it is a string.
+    pub(super) previous: Option<Cow<'a, str>>,
+    pub(super) first: Option<Cow<'a, str>>,
+    /// Whether it is an element of another array, as the pairs of a list are.
+    pub(super) is_nested: bool,
+    /// Whether the lines of a private key are being read.
+    pub(super) in_private_key: bool,
+    inside: Option<Kind>,
+    /// For a row of a table.
+    row: Option<Columns>,
+    /// For a list of rows.
+    columns: Option<Columns>,
+}
+
+impl Object {
+    /// The object at `start` of the JSON text, which stands in `parent` under `key`.
+    pub(super) fn new(
+        json: &str,
+        start: usize,
+        rules: &Rules,
+        parent: Option<&Container<'_>>,
+        key: &str,
+    ) -> Self {
+        if !rules.defaults {
+            return Self::default();
+        }
+        let mut object = Self { inside: inside(parent, key), ..Self::default() };
+        for (name, value) in members(json, start) {
+            match &*name {
+                "kty" => object.is_web_key = true,
+                "kind" if value == "\"Secret\"" => object.is_manifest = true,
+                "columns" | "headers" | "header" | "fields" | "column_names" | "columnNames"
+                    if value.starts_with('[') =>
+                {
+                    object.columns = columns(value, rules);
+                }
+                _ => {}
+            }
+            object.value = object.value.or_else(|| pairs::kind_of_value(&name, value, rules));
+            object.typed = object.typed.or_else(|| pairs::kind_of_typed(&name, value, rules));
+        }
+        object
+    }
+
+    /// What is known about the member of this name.
+    pub(super) fn kind_of(&self, key: &str, rules: &Rules) -> Option<Kind> {
+        self.value
+            .filter(|_| pairs::is_value(key))
+            .or_else(|| self.typed.filter(|_| matches!(key, "text" | "value" | "keys")))
+            .or_else(|| rules.kind_of(key))
+            .or_else(|| {
+                let is_private = matches!(key, "d" | "k" | "p" | "q" | "dp" | "dq" | "qi");
+                (self.is_web_key && is_private).then_some(Kind::Secret)
+            })
+            .or(self.inside)
+    }
+}
+
+impl Array<'_> {
+    /// The array at `start` of the JSON text, which stands in the last of the `open` containers under `key`.
+    pub(super) fn new(
+        json: &str,
+        start: usize,
+        rules: &Rules,
+        open: &mut [Container<'_>],
+        key: &str,
+        kind: Option<Kind>,
+    ) -> Self {
+        if !rules.defaults {
+            return Self::default();
+        }
+        let mut array = Self {
+            inside: kind.filter(|kind| *kind == Kind::Code).or_else(|| inside(open.last(), key)),
+            ..Self::default()
+        };
+        match open.last_mut() {
+            Some(Container::Object(object))
+                if matches!(key, "rows" | "data" | "values" | "records" | "items") =>
+            {
+                array.columns.clone_from(&object.columns);
+            }
+            Some(Container::Array(rows)) => {
+                array.is_nested = true;
+                array.row.clone_from(&rows.columns);
+                if rows.next == 1 && rows.columns.is_none() {
+                    rows.columns = json.get(start..).and_then(|row| columns(row, rules)).filter(is_head);
+                }
+            }
+            Some(Container::Object(_)) | None => {}
+        }
+        array
+    }
+
+    /// What is known about the element that is being read.
+    pub(super) fn kind_of_element(&self) -> Option<Kind> {
+        let column = self.next.checked_sub(1);
+        let cell = self.row.as_ref().zip(column).and_then(|(row, column)| row.get(column).copied().flatten());
+        cell.or(self.inside)
+    }
+}
+
+/// What the name of a container says about the strings in it.
+fn inside(parent: Option<&Container<'_>>, key: &str) -> Option<Kind> {
+    if let Some(Container::Object(Object { is_manifest: true, .. })) = parent
+        && matches!(key, "data" | "stringData")
+    {
+        return Some(Kind::Password);
+    }
+    key.to_ascii_lowercase().ends_with("tokens").then_some(Kind::Random)
+}
+
+/// What the strings of an array say as heads of columns, if any of them names a secret.
+fn columns(array: &str, rules: &Rules) -> Option<Columns> {
+    let heads: Vec<Cow<'_, str>> = strings(array).map(unescape).collect();
+    if heads.iter().any(|head| head.len() > 64 || is_odd(head) || head.contains('@')) {
+        return None;
+    }
+    let kinds: Columns = heads.iter().map(|head| rules.kind_of(head)).collect();
+    kinds.iter().any(Option::is_some).then_some(kinds)
+}
+
+/// Whether a first row is the head of a table and not a name with its value.
+fn is_head(columns: &Columns) -> bool {
+    columns.len() > 2 || (columns.len() == 2 && columns.first().is_some_and(Option::is_none))
+}

@@ -1,0 +1,44 @@
+//! Regular expressions with a judge: the expression finds what may be a secret, the judge decides.
+
+use std::ops::Range;
+
+use regex::{Captures, Match, Regex};
+
+/// Says where the secret of a match is, if there is one. It gets the whole text too.
+pub(super) type Judge = fn(&Captures<'_>, &str) -> Option<Range<usize>>;
+
+pub(super) struct Finder {
+    expression: Regex,
+    judge: Judge,
+}
+
+/// A value in quotes of any kind, or up to the next space: the five groups that [`value_of`] reads.
+pub(super) const VALUE: &str =
+    r#"(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`|[“«„]\s*([^”»“\n]+)[”»“]|([^\s"'`“«„]+))"#;
+
+/// An expression that cannot be compiled is left out; a test of every table counts what is left.
+pub(super) fn compile(table: Vec<(String, Judge)>) -> Vec<Finder> {
+    table
+        .into_iter()
+        .filter_map(|(text, judge)| Some(Finder { expression: Regex::new(&text).ok()?, judge }))
+        .collect()
+}
+
+pub(super) fn find(finders: &[Finder], text: &str, secrets: &mut Vec<Range<usize>>) {
+    for Finder { expression, judge } in finders {
+        let found = expression.captures_iter(text).filter_map(|found| judge(&found, text));
+        secrets.extend(found.filter(|range| !range.is_empty()));
+    }
+}
+
+/// The value in one of the forms of [`VALUE`], and whether it has quotes.
+pub(super) fn value_of<'t>(found: &Captures<'t>, first: usize) -> Option<(Match<'t>, bool)> {
+    (first..first + 4)
+        .find_map(|group| found.get(group).map(|value| (value, true)))
+        .or_else(|| found.get(first + 4).map(|value| (value, false)))
+}
+
+/// The group that took part of several alternatives.
+pub(super) fn any_of<'t>(found: &Captures<'t>, groups: Range<usize>) -> Option<Match<'t>> {
+    groups.into_iter().find_map(|group| found.get(group))
+}
