@@ -17,12 +17,12 @@ use std::fmt::Write as _;
 /// assert_eq!(printable("a\u{1b}[2Jb\r\nc"), "a\\u{1b}[2Jb\\r\\nc");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
-    escaped(text, is_unsafe)
+    escaped(text, is_unsafe, escape)
 }
 
 /// Like [`printable`], for text of several lines: line feeds and tabs stay.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |character| !matches!(character, '\n' | '\t') && is_unsafe(character))
+    escaped(text, is_unsafe_in_lines, escape)
 }
 
 /// A JSON text with the same characters escaped inside its strings as JSON does (`\u001b`): the value stays the same.
@@ -34,43 +34,46 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
 /// assert_eq!(printable_json("{\"a\":\r\"\u{9b}\"}"), "{\"a\": \"\\u009b\"}");
 /// ```
 pub fn printable_json(text: &str) -> Cow<'_, str> {
-    let is_escaped = |character| !matches!(character, '\n' | '\t') && is_unsafe(character);
-    let Some(first) = text.find(is_escaped) else { return Cow::Borrowed(text) };
-    let (clean, rest) = text.split_at(first);
-    let mut out = String::with_capacity(text.len() + 16);
-    out.push_str(clean);
-    for character in rest.chars() {
-        match character {
-            _ if !is_escaped(character) => out.push(character),
-            // Strings never hold it raw.
-            '\r' => out.push(' '),
-            _ => {
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    // Writing to a `String` cannot fail.
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
+    escaped(text, is_unsafe_in_lines, |character, out| match character {
+        // Strings never hold it raw.
+        '\r' => out.push(' '),
+        _ => {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a `String` cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
             }
         }
-    }
-    Cow::Owned(out)
+    })
 }
 
-fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+/// `text` with the characters that `is_escaped` names replaced by what `escape` writes.
+fn escaped(
+    text: &str,
+    is_escaped: impl Fn(char) -> bool,
+    escape: impl Fn(char, &mut String),
+) -> Cow<'_, str> {
     let Some(first) = text.find(&is_escaped) else { return Cow::Borrowed(text) };
     let (clean, rest) = text.split_at(first);
     let mut out = String::with_capacity(text.len() + 16);
     out.push_str(clean);
     for character in rest.chars() {
-        match character {
-            _ if !is_escaped(character) => out.push(character),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            // Writing to a `String` cannot fail.
-            _ => drop(write!(out, "\\u{{{:x}}}", u32::from(character))),
-        }
+        if is_escaped(character) { escape(character, &mut out) } else { out.push(character) }
     }
     Cow::Owned(out)
+}
+
+fn escape(character: char, out: &mut String) {
+    match character {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        // Writing to a `String` cannot fail.
+        _ => drop(write!(out, "\\u{{{:x}}}", u32::from(character))),
+    }
+}
+
+fn is_unsafe_in_lines(character: char) -> bool {
+    !matches!(character, '\n' | '\t') && is_unsafe(character)
 }
 
 /// Whether a character acts on a terminal, changes the order of what is read, or cannot be seen at all.
