@@ -8,7 +8,7 @@ use gateway_service::Gateway;
 use gateway_upstream::{FileWatch, UpstreamId, UpstreamSpec, watch_files};
 use serde_json::json;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::announce::Voice;
 use crate::setup::{Problems, Setup};
@@ -22,39 +22,70 @@ pub(super) enum Changed {
     WatchPath(UpstreamId),
 }
 
-/// Tells of changed files.
+/// Reports changed files.
 #[derive(Debug)]
 pub(super) struct Watches {
+    watched: Vec<Watched>,
+    sender: mpsc::Sender<Changed>,
     changes: mpsc::Receiver<Changed>,
-    tasks: JoinSet<()>,
+}
+
+/// Files that mean the same change, and the task that waits for it.
+#[derive(Debug)]
+struct Watched {
+    paths: Vec<PathBuf>,
+    meaning: Changed,
+    _task: AbortOnDropHandle<()>,
 }
 
 impl Watches {
     /// Watches the files of a configuration and the paths of its servers.
     pub(super) fn new(setup: &Setup) -> Self {
         let (sender, changes) = mpsc::channel(16);
-        let mut watches = Self { changes, tasks: JoinSet::new() };
-        watches.add(&setup.files, Changed::Configuration, &sender);
-        for spec in setup.specs.iter().filter(|spec| !spec.disabled) {
-            watches.add(&spec.watch_paths, Changed::WatchPath(spec.id.clone()), &sender);
-        }
+        let mut watches = Self { watched: Vec::new(), sender, changes };
+        watches.replace(&wanted(setup));
         watches
     }
 
-    fn add(&mut self, paths: &[PathBuf], meaning: Changed, sender: &mpsc::Sender<Changed>) {
-        if paths.is_empty() {
-            return;
+    /// Watches what a configuration that was just read names.
+    pub(super) fn follow(&mut self, setup: &Setup) {
+        if self.replace(&wanted(setup)) {
+            // A file that was not watched while it was read may have changed since.
+            let _ = self.sender.try_send(Changed::Configuration);
         }
-        match watch_files(paths) {
-            Ok(watch) => {
-                self.tasks.spawn(tell(watch, meaning, sender.clone()));
+    }
+
+    /// Watches these paths; true if files of the configuration are new among them.
+    ///
+    /// Watches of the same paths stay, so that no change is missed between two of them.
+    fn replace(&mut self, wanted: &[(Vec<PathBuf>, Changed)]) -> bool {
+        self.watched.retain(|old| {
+            wanted.iter().any(|(paths, meaning)| (paths, meaning) == (&old.paths, &old.meaning))
+        });
+        let mut is_new = false;
+        for (paths, meaning) in wanted {
+            if paths.is_empty() || self.watched.iter().any(|old| old.meaning == *meaning) {
+                continue;
             }
-            Err(error) => {
-                let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-                let text = format!("warning: {} cannot be watched: {error}", names.join(", "));
-                let _ = writeln!(crate::terminal::errors(), "{text}; SIGHUP loads the configuration anew");
+            match watch_files(paths) {
+                Ok(watch) => {
+                    let task = tokio::spawn(report(watch, meaning.clone(), self.sender.clone()));
+                    self.watched.push(Watched {
+                        paths: paths.clone(),
+                        meaning: meaning.clone(),
+                        _task: AbortOnDropHandle::new(task),
+                    });
+                    is_new |= *meaning == Changed::Configuration;
+                }
+                Err(error) => {
+                    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+                    let text = format!("warning: {} cannot be watched: {error}", names.join(", "));
+                    let _ =
+                        writeln!(crate::terminal::errors(), "{text}; SIGHUP loads the configuration anew");
+                }
             }
         }
+        is_new
     }
 
     /// Waits for the next change; for ever where nothing is watched.
@@ -66,7 +97,14 @@ impl Watches {
     }
 }
 
-async fn tell(mut watch: FileWatch, meaning: Changed, sender: mpsc::Sender<Changed>) {
+/// The paths that a configuration wants to be watched, by what their change means.
+fn wanted(setup: &Setup) -> Vec<(Vec<PathBuf>, Changed)> {
+    let servers = setup.specs.iter().filter(|spec| !spec.disabled);
+    let paths = servers.map(|spec| (spec.watch_paths.clone(), Changed::WatchPath(spec.id.clone())));
+    std::iter::once((setup.files.clone(), Changed::Configuration)).chain(paths).collect()
+}
+
+async fn report(mut watch: FileWatch, meaning: Changed, sender: mpsc::Sender<Changed>) {
     while watch.changed().await.is_some() {
         if sender.send(meaning.clone()).await.is_err() {
             return;
@@ -160,8 +198,24 @@ mod tests {
     use super::*;
     use gateway_upstream::Endpoint;
 
+    #[tokio::test]
+    async fn a_change_during_a_reload_is_the_next_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.json");
+        std::fs::write(&file, "{}").unwrap();
+        let wanted = [(vec![file.clone()], Changed::Configuration)];
+        let (sender, changes) = mpsc::channel(16);
+        let mut watches = Watches { watched: Vec::new(), sender, changes };
+        assert!(watches.replace(&wanted));
+        // Written after the configuration was read and before it is followed.
+        std::fs::write(&file, "{ }").unwrap();
+        assert!(!watches.replace(&wanted));
+        let next = tokio::time::timeout(std::time::Duration::from_secs(30), watches.changed());
+        assert_eq!(next.await, Ok(Changed::Configuration));
+    }
+
     #[test]
-    fn only_what_changed_is_told() {
+    fn only_what_changed_is_reported() {
         let spec = |name: &str, required: bool| {
             let mut spec = UpstreamSpec::new(name, Endpoint::Demo);
             spec.required = required;

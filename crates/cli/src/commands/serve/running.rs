@@ -63,7 +63,7 @@ pub(super) async fn run(
             Changed::Configuration => match load() {
                 Ok(new) => {
                     take_over(&mut setup, new, running.gateway(), &voice);
-                    watches = Watches::new(&setup);
+                    watches.follow(&setup);
                 }
                 Err(problems) => keep(&problems, &voice),
             },
