@@ -1,7 +1,9 @@
 //! What a gateway reads of a result.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use serde::Deserialize;
 
 use crate::raw::RawJson;
@@ -41,7 +43,7 @@ impl CallResultView {
     pub fn of(result: &RawJson) -> Self {
         // Only these two names matter; a text without them needs no reading.
         let text = result.as_bytes();
-        if !contains(text, b"\"isError\"") && !contains(text, b"\"resultType\"") {
+        if NAMES.iter().all(|name| name.find(text).is_none()) {
             return Self::default();
         }
         let rewritten;
@@ -62,6 +64,6 @@ impl CallResultView {
     }
 }
 
-fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|window| window == word)
-}
+/// Finds the names of the two members.
+static NAMES: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| [Finder::new("\"isError\""), Finder::new("\"resultType\"")]);

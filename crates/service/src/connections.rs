@@ -23,10 +23,23 @@ const ANSWERED: u8 = 2;
 /// Somebody has shown a key, or where no keys are configured, has sent a request.
 const KNOWN: u8 = 3;
 
+/// Of so many connections, room for one is kept free: who comes next must not wait until another is closed.
+const SPARE: usize = 64;
+
+/// A connection that is silent only later makes room then; looked for so often.
+const SEARCH: Duration = Duration::from_millis(50);
+
+/// Most bytes that are written at once: the kernel takes them without a pause for others.
+const WRITE_BYTES: usize = 64 * 1024;
+
+/// After so many bytes in a row, other connections have their turn.
+const TURN_BYTES: usize = 4 * WRITE_BYTES;
+
 /// All connections.
 #[derive(Debug)]
 pub(crate) struct Connections {
     room: Arc<Semaphore>,
+    spare: usize,
     open: Mutex<Open>,
 }
 
@@ -35,6 +48,8 @@ struct Open {
     next: u64,
     /// In the order in which they came.
     links: BTreeMap<u64, Arc<Link>>,
+    /// Connections that make room and are not closed yet.
+    leaving: usize,
 }
 
 /// What is known about one connection.
@@ -82,31 +97,47 @@ impl Link {
 
 impl Connections {
     pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { room: Arc::new(Semaphore::new(most)), open: Mutex::default() })
+        let room = Arc::new(Semaphore::new(most));
+        Arc::new(Self { room, spare: most / SPARE, open: Mutex::default() })
     }
 
-    /// Waits for room for one more. Where there is none, the oldest connection that is silent makes room.
+    /// Waits for room for one more. Where there is little, the oldest connections that are silent make room.
     pub(crate) async fn room(self: &Arc<Self>) -> Option<Room> {
-        let permit = if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
-            permit
-        } else {
-            self.evict_silent();
-            Arc::clone(&self.room).acquire_owned().await.ok()?
-        };
-        Some(Room { connections: Arc::clone(self), permit })
+        loop {
+            self.evict_lacking();
+            let permit = match Arc::clone(&self.room).try_acquire_owned() {
+                Ok(permit) => permit,
+                Err(_) => match tokio::time::timeout(SEARCH, Arc::clone(&self.room).acquire_owned()).await {
+                    Ok(permit) => permit.ok()?,
+                    // Nobody was silent; somebody may be by now.
+                    Err(_) => continue,
+                },
+            };
+            return Some(Room { connections: Arc::clone(self), permit });
+        }
     }
 
-    /// Closes the oldest connection on which nobody has shown anything. Tells whether there was one.
-    pub(crate) fn evict_silent(&self) -> bool {
+    /// Closes as many silent connections as are lacking for some to be free.
+    fn evict_lacking(&self) {
+        let free = self.room.available_permits();
+        if free <= self.spare {
+            let leaving = self.lock().leaving;
+            self.evict_silent((self.spare + 1).saturating_sub(free + leaving));
+        }
+    }
+
+    /// Closes the oldest connections on which nobody has shown anything, at most so many. Gives how many there were.
+    pub(crate) fn evict_silent(&self, most: usize) -> usize {
         let mut open = self.lock();
-        let oldest = open.links.iter().find(|(_, link)| link.state.load(Ordering::Relaxed) == SILENT);
-        let Some(number) = oldest.map(|(number, _)| *number) else { return false };
-        let evicted = open.links.remove(&number);
+        let silent = open.links.iter().filter(|(_, link)| link.state.load(Ordering::Relaxed) == SILENT);
+        let oldest: Vec<u64> = silent.map(|(number, _)| *number).take(most).collect();
+        let evicted: Vec<_> = oldest.iter().filter_map(|number| open.links.remove(number)).collect();
+        open.leaving += evicted.len();
         drop(open);
-        if let Some(link) = evicted {
+        for link in &evicted {
             link.evicted.cancel();
         }
-        true
+        evicted.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -144,8 +175,10 @@ pub(crate) struct Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.room.connections.lock().links.remove(&self.number);
-        let _ = &self.room.permit;
+        let mut open = self.room.connections.lock();
+        if open.links.remove(&self.number).is_none() {
+            open.leaving = open.leaving.saturating_sub(1);
+        }
     }
 }
 
@@ -157,19 +190,37 @@ pub(crate) struct Wire<S = TcpStream> {
     patience: Duration,
     /// Runs while the caller reads nothing.
     blocked: Option<Pin<Box<Sleep>>>,
+    /// Bytes that were written in a row.
+    row: usize,
 }
 
 impl<S> Wire<S> {
     pub(crate) fn new(stream: S, link: Arc<Link>, patience: Duration) -> Self {
-        Self { stream, link, patience, blocked: None }
+        Self { stream, link, patience, blocked: None, row: 0 }
+    }
+
+    /// Lets others run after many bytes in a row.
+    fn turn(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.row < TURN_BYTES {
+            return Poll::Ready(());
+        }
+        self.row = 0;
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 
     /// Goes on after an attempt to write.
-    fn written<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if outcome.is_ready() {
+    fn written(
+        &mut self,
+        context: &mut Context<'_>,
+        outcome: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(written) = &outcome {
             self.blocked = None;
+            self.row += written.as_ref().map_or(0, |bytes| *bytes);
             return outcome;
         }
+        self.row = 0;
         let patience = self.patience;
         let blocked =
             self.blocked.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + patience)));
@@ -198,7 +249,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        ready!(self.turn(context));
+        let some = bytes.get(..WRITE_BYTES).unwrap_or(bytes);
+        let outcome = Pin::new(&mut self.stream).poll_write(context, some);
         self.written(context, outcome)
     }
 
@@ -207,7 +260,20 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
         context: &mut Context<'_>,
         buffers: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, buffers);
+        ready!(self.turn(context));
+        // A short head and its long body come together; the body is cut.
+        let outcome = match buffers {
+            [head, body, ..] if body.len() > WRITE_BYTES && head.len() <= WRITE_BYTES => {
+                let some = io::IoSlice::new(body.get(..WRITE_BYTES).unwrap_or(body));
+                let head = io::IoSlice::new(head);
+                Pin::new(&mut self.stream).poll_write_vectored(context, &[head, some])
+            }
+            [long, ..] if long.len() > WRITE_BYTES => {
+                let some = long.get(..WRITE_BYTES).unwrap_or(long);
+                Pin::new(&mut self.stream).poll_write(context, some)
+            }
+            _ => Pin::new(&mut self.stream).poll_write_vectored(context, buffers),
+        };
         self.written(context, outcome)
     }
 
@@ -226,6 +292,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use futures_util::FutureExt as _;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -250,12 +318,61 @@ mod tests {
         let third = waiting.await.unwrap().taken();
         second.link.begin();
         third.link.begin();
-        assert!(!connections.evict_silent(), "requests are being answered on the others");
+        assert_eq!(connections.evict_silent(1), 0, "requests are being answered on the others");
         third.link.end();
-        assert!(!connections.evict_silent(), "the answer may still be on its way");
+        assert_eq!(connections.evict_silent(1), 0, "the answer may still be on its way");
         third.link.waits();
-        assert!(connections.evict_silent(), "it has shown no key");
+        assert_eq!(connections.evict_silent(1), 1, "it has shown no key");
         assert!(third.link.evicted.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn room_is_made_before_it_is_needed() {
+        let connections = Connections::new(128);
+        let mut taken: Vec<Taken> = (0..126).map(|_| enter(&connections)).collect();
+        assert!(taken.iter().all(|taken| !taken.link.evicted.is_cancelled()), "two are kept free");
+        taken.push(enter(&connections));
+        taken.push(enter(&connections));
+        let evicted = taken.iter().take_while(|taken| taken.link.evicted.is_cancelled()).count();
+        assert_eq!(evicted, 2, "those that leave count as room");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_falls_silent_later_makes_room_too() {
+        let connections = Connections::new(1);
+        let only = enter(&connections);
+        only.link.begin();
+        let mut waiting = Box::pin(connections.room());
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        only.link.end();
+        only.link.waits();
+        let closes = async {
+            only.link.evicted().await;
+            drop(only);
+        };
+        assert!(tokio::join!(closes, waiting).1.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_long_answer_leaves_turns_to_others() {
+        let (theirs, ours) = tokio::io::duplex(16 << 20);
+        let mut wire = Wire::new(ours, Arc::default(), Duration::from_secs(5));
+        let body = vec![b'a'; 3 * TURN_BYTES];
+        let (mut sent, mut turns) = (0, 0);
+        while let Some(rest) = body.get(sent..).filter(|rest| !rest.is_empty()) {
+            let head = io::IoSlice::new(&rest[..1]);
+            let parts = [head, io::IoSlice::new(&rest[1..])];
+            match futures_util::poll!(pin!(wire.write_vectored(&parts))) {
+                Poll::Ready(written) => {
+                    let written = written.unwrap();
+                    assert!(written <= WRITE_BYTES + 1, "{written}");
+                    sent += written;
+                }
+                Poll::Pending => turns += 1,
+            }
+        }
+        assert_eq!((sent, turns), (body.len(), 2));
+        drop(theirs);
     }
 
     #[tokio::test(start_paused = true)]

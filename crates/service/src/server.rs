@@ -1,6 +1,7 @@
 //! Listening, and ending well.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -22,6 +23,9 @@ use crate::routes;
 
 /// Connections at once. For more, the oldest makes room on which nobody has shown a key or sent a request.
 const CONNECTIONS: usize = 8_192;
+
+/// Most connections that wait to be accepted; the system may allow fewer.
+const BACKLOG: u32 = 4_096;
 
 /// Most bytes of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
@@ -69,7 +73,7 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
         return Err(ServeError::Unprotected { address: wanted });
     }
     let failed = |cause| ServeError::Bind { address: wanted, cause };
-    let listener = TcpListener::bind(wanted).await.map_err(failed)?;
+    let listener = listen(wanted).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let stopping = CancellationToken::new();
     let router = routes::router(gateway.clone(), &stopping);
@@ -144,6 +148,15 @@ struct Serving {
     tasks: TaskTracker,
 }
 
+/// Listens. Many connections may wait to be accepted: one that finds no room there is tried again by its caller's system only
+/// after a second.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 async fn accept(listener: TcpListener, shared: Arc<Serving>) {
     let connections = Connections::new(CONNECTIONS);
     loop {
@@ -169,7 +182,7 @@ async fn accept(listener: TcpListener, shared: Arc<Serving>) {
             // Out of descriptors, or a connection that ended before it began: neither ends the service.
             Err(error) => {
                 drop(room);
-                connections.evict_silent();
+                connections.evict_silent(1);
                 tracing::warn!(%error, "Connection not accepted.");
                 tokio::time::sleep(PAUSE).await;
             }

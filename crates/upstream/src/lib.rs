@@ -10,6 +10,7 @@ pub mod config;
 mod connection;
 mod error;
 mod fleet;
+mod long_work;
 mod results;
 mod spec;
 

@@ -31,6 +31,15 @@ pub struct Programs {
     pub attack: PathBuf,
 }
 
+/// Where the servers' files are: not beside the configuration, because the gateway watches that folder.
+const SERVERS: &str = "servers";
+
+/// Starts a program so that it runs only where nothing else wants to.
+///
+/// The lowest priority alone is not enough: the kernel lets even such a program finish its time slice, which delays everybody
+/// else by milliseconds.
+pub(crate) const IN_BACKGROUND: [&str; 6] = ["chrt", "--idle", "0", "nice", "-n", "19"];
+
 /// A directory for one attack.
 pub(crate) struct Arena {
     programs: Programs,
@@ -58,6 +67,7 @@ impl Arena {
     pub(crate) fn new(programs: &Programs) -> Result<Self, Problem> {
         let folder = tempfile::Builder::new().prefix("gateway-attack-").tempdir()?;
         std::fs::create_dir(folder.path().join("home"))?;
+        std::fs::create_dir(folder.path().join(SERVERS))?;
         Ok(Self { programs: programs.clone(), folder })
     }
 
@@ -67,9 +77,9 @@ impl Arena {
 
     /// A hostile server with these definitions, sent as they are.
     pub(crate) fn server(&self, name: &str, tools: &str) -> Result<Hostile, Problem> {
-        let files = HostileServer::new(self.folder.path(), name);
+        let folder = self.path(SERVERS);
+        let files = HostileServer::new(&folder, name);
         std::fs::write(files.file("tools"), tools)?;
-        let folder = self.folder.path().to_owned();
         Ok(Hostile { name: name.to_owned(), files, folder, program: self.programs.attack.clone() })
     }
 
@@ -124,7 +134,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        for pid in recorded_pids(self.folder.path()) {
+        for pid in recorded_pids(&self.path(SERVERS)) {
             end_if_ours(pid);
         }
     }
@@ -145,10 +155,12 @@ impl Hostile {
             "protocol": "legacy"})
     }
 
-    /// Its entry, as a program of the lowest priority.
-    pub(crate) fn nice_entry(&self) -> Value {
-        json!({"command": "nice", "args": ["-n", "19", self.program, "server", self.folder, self.name],
-            "connect": "eager", "protocol": "legacy"})
+    /// Its entry, as a program that runs in the background.
+    pub(crate) fn background_entry(&self) -> Value {
+        let [command, arguments @ ..] = IN_BACKGROUND;
+        let mut arguments: Vec<Value> = arguments.into_iter().map(Value::from).collect();
+        arguments.extend([json!(self.program), "server".into(), json!(self.folder), json!(self.name)]);
+        json!({"command": command, "args": arguments, "connect": "eager", "protocol": "legacy"})
     }
 
     /// Its entry, with more members.

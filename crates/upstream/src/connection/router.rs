@@ -17,6 +17,7 @@ use super::call::{CallKind, Progress, progress_token};
 use super::events::{EventSink, Reaction};
 use super::status::Status;
 use crate::error::CallError;
+use crate::long_work;
 use crate::spec::UpstreamId;
 
 /// Somebody who waits for an answer.
@@ -102,7 +103,7 @@ impl Router {
         if text.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        match parse_message(text.clone()) {
+        match long_work::reading(text.len(), || parse_message(text.clone())) {
             Ok(Incoming::Response(response)) => self.response(response, text),
             Ok(Incoming::Notification(notification)) => self.notification(notification),
             Ok(Incoming::Request(request)) => reactions.push(self.events.request(request, None)),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::arena::{Arena, Gateway, Programs, Running};
+use super::arena::{Arena, Gateway, IN_BACKGROUND, Programs, Running};
 use super::attacks::MEMORY;
 use super::caller::call_body;
 use super::problem::{Attempt as _, Problem};
@@ -156,11 +156,12 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
     let quiet = times(gateway.port, &|done| done >= flood.calls);
     for name in LISTINGS {
         // Read with the next listing, which the flood asks for.
-        std::fs::write(arena.path(&format!("{name}.listing")), name)?;
+        arena.server(name, "[]")?.write("listing", name)?;
     }
-    let mut noise = Command::new("nice");
+    let [command, arguments @ ..] = IN_BACKGROUND;
+    let mut noise = Command::new(command);
     let seconds = flood.duration.as_secs().max(1);
-    noise.args(["-n", "19"]).arg(&programs.attack).arg("flood");
+    noise.args(arguments).arg(&programs.attack).arg("flood");
     noise.args([gateway.port.to_string(), SILENT.to_string(), seconds.to_string()]);
     let mut noise = Running::start(noise)?;
     let over = AtomicBool::new(false);
@@ -203,10 +204,10 @@ fn configuration(arena: &Arena) -> Result<Value, Problem> {
         ("flood_requests", "flood_requests"),
     ];
     for (name, tools) in floods {
-        servers.insert(name.to_owned(), arena.server(name, &tool(tools))?.nice_entry());
+        servers.insert(name.to_owned(), arena.server(name, &tool(tools))?.background_entry());
     }
     for name in LISTINGS {
-        servers.insert(name.to_owned(), arena.server(name, "[]")?.nice_entry());
+        servers.insert(name.to_owned(), arena.server(name, "[]")?.background_entry());
     }
     Ok(json!({"mcpServers": servers, "timeouts": {"list": "1s"}}))
 }
