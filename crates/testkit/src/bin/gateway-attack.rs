@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use gateway_testkit::hostile::{
     ATTACKS, Attack, Cost, Flood, HostileServer, Programs, Stray, end_all, is_interrupted, measure_flood,
-    run_flood, run_stray,
+    run_busy, run_flood, run_stray,
 };
 use tokio::runtime::Builder;
 
@@ -52,6 +52,9 @@ enum Role {
     /// The flooding callers
     #[command(hide = true)]
     Flood { port: u16, sockets: usize, seconds: u64 },
+    /// A program that only takes processor time
+    #[command(hide = true)]
+    Busy { seconds: u64 },
 }
 
 fn main() -> ExitCode {
@@ -65,6 +68,10 @@ fn main() -> ExitCode {
         Some(Role::Stray { what }) => run_stray(*what).map(|()| true).map_err(|error| error.to_string()),
         Some(Role::Flood { port, sockets, seconds }) => {
             run_flood(*port, *sockets, *seconds);
+            Ok(true)
+        }
+        Some(Role::Busy { seconds }) => {
+            run_busy(*seconds);
             Ok(true)
         }
         None => watch_interrupts().and_then(|()| attack(&arguments)),

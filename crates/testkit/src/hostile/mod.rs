@@ -15,7 +15,7 @@ mod started;
 
 pub use arena::Programs;
 pub use attacks::ATTACKS;
-pub use flood::{Flood, Limits, Measured, Times, measure_flood, run_flood};
+pub use flood::{Flood, Limits, Measured, Times, measure_flood, run_busy, run_flood};
 pub use problem::Problem;
 pub use server::{HostileServer, Stray, run_stray};
 pub use started::{end_all, is_interrupted};

@@ -15,13 +15,16 @@ use super::attacks::MEMORY;
 use super::caller::call_body;
 use super::problem::{Attempt as _, Problem};
 use kept::Kept;
-pub use noise::run_flood;
+pub use noise::{run_busy, run_flood};
 
 /// Connections over which other calls are made at once.
 const AT_ONCE: usize = 4;
 
 /// Silent connections of the flood.
 const SILENT: usize = 9_000;
+
+/// Flooding programs: the callers and five servers.
+const FLOODING: usize = 6;
 
 /// Servers whose listings never end, named after their kind.
 const LISTINGS: [&str; 2] = ["cursors", "pages"];
@@ -40,7 +43,7 @@ pub struct Flood {
 pub struct Limits {
     /// Most resident bytes.
     pub memory: u64,
-    /// How many times the quiet p99 other calls may take.
+    /// How many times the p99 beside busy programs other calls may take.
     pub ratio: f64,
     /// Slowest answer of `/health`.
     pub health: Duration,
@@ -70,6 +73,8 @@ pub struct Times {
 pub struct Measured {
     /// Before the floods.
     pub quiet: Times,
+    /// Beside as many programs that take processor time and do nothing to the gateway: what the system's scheduler adds.
+    pub busy: Times,
     /// During the floods.
     pub flooded: Times,
     /// How often `/health` was asked.
@@ -83,22 +88,25 @@ pub struct Measured {
 }
 
 impl Measured {
-    fn ratio(&self) -> f64 {
-        self.flooded.p99.as_secs_f64() / self.quiet.p99.as_secs_f64().max(1e-6)
+    /// The p99 under floods, as a multiple of another.
+    fn ratio(&self, other: Times) -> f64 {
+        self.flooded.p99.as_secs_f64() / other.p99.as_secs_f64().max(1e-6)
     }
 
-    fn rows(&self) -> [(&'static str, String, Option<bool>); 8] {
+    fn rows(&self) -> [(&'static str, String, Option<bool>); 10] {
         let micros = |time: Duration| format!("{} µs", time.as_micros());
         let limits = self.limits;
         [
             ("quiet p50", micros(self.quiet.p50), None),
             ("quiet p99", micros(self.quiet.p99), None),
+            ("busy p99", micros(self.busy.p99), None),
             ("flooded p50", micros(self.flooded.p50), None),
             ("flooded p99", micros(self.flooded.p99), None),
+            ("p99 / quiet", format!("{:.2}", self.ratio(self.quiet)), None),
             (
-                "p99 ratio",
-                format!("{:.2} (at most {:.1})", self.ratio(), limits.ratio),
-                Some(self.ratio() <= limits.ratio),
+                "p99 / busy",
+                format!("{:.2} (at most {:.1})", self.ratio(self.busy), limits.ratio),
+                Some(self.ratio(self.busy) <= limits.ratio),
             ),
             (
                 "failed calls",
@@ -154,14 +162,13 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
     // The first calls warm the gateway up.
     times(gateway.port, &|done| done >= flood.calls / 4);
     let quiet = times(gateway.port, &|done| done >= flood.calls);
+    let busy = beside_busy(programs, &gateway, flood.duration / 2)?;
     for name in LISTINGS {
         // Read with the next listing, which the flood asks for.
         arena.server(name, "[]")?.write("listing", name)?;
     }
-    let [command, arguments @ ..] = IN_BACKGROUND;
-    let mut noise = Command::new(command);
     let seconds = flood.duration.as_secs().max(1);
-    noise.args(arguments).arg(&programs.attack).arg("flood");
+    let mut noise = in_background(programs, "flood");
     noise.args([gateway.port.to_string(), SILENT.to_string(), seconds.to_string()]);
     let mut noise = Running::start(noise)?;
     let over = AtomicBool::new(false);
@@ -184,12 +191,36 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
     let slowest = u64::try_from(slowest.into_inner()).unwrap_or(u64::MAX);
     Ok(Measured {
         quiet,
+        busy,
         flooded,
         asked: asked.into_inner(),
         slowest: Duration::from_micros(slowest),
         peak: gateway.peak(),
         limits: Limits::default(),
     })
+}
+
+/// Measures calls beside as many busy programs as there are flooding ones.
+fn beside_busy(programs: &Programs, gateway: &Gateway, duration: Duration) -> Result<Times, Problem> {
+    let until = Instant::now() + duration;
+    let mut running = Vec::new();
+    for _ in 0..FLOODING {
+        let mut busy = in_background(programs, "busy");
+        busy.arg(duration.as_secs().max(1).to_string());
+        running.push(Running::start(busy)?);
+    }
+    let times = times(gateway.port, &|_| Instant::now() >= until);
+    for mut busy in running {
+        busy.wait(Duration::from_secs(90)).attempting("ending the busy programs")?;
+    }
+    Ok(times)
+}
+
+fn in_background(programs: &Programs, role: &str) -> Command {
+    let [program, arguments @ ..] = IN_BACKGROUND;
+    let mut command = Command::new(program);
+    command.args(arguments).arg(&programs.attack).arg(role);
+    command
 }
 
 /// One good server, and one for each flood; these run with the lowest priority.

@@ -38,6 +38,14 @@ pub fn run_flood(port: u16, sockets: usize, seconds: u64) {
     });
 }
 
+/// Takes processor time for a while.
+pub fn run_busy(seconds: u64) {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
+}
+
 fn repeat(until: Instant, work: impl Fn()) {
     while Instant::now() < until {
         let begin = Instant::now();
