@@ -6,6 +6,8 @@ use anyhow::Result;
 use gateway_protocol::printable;
 use serde::Serialize;
 
+use crate::terminal;
+
 /// Writes `value`, keeping I/O errors recognisable.
 pub(crate) fn write_json(writer: &mut impl Write, value: &impl Serialize) -> Result<()> {
     serde_json::to_writer(writer, value).map_err(recognisable)
@@ -59,7 +61,7 @@ impl Paint {
             Tone::Bad => "31",
             Tone::Faint => "2",
         };
-        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        terminal::coloured(code, text)
     }
 }
 

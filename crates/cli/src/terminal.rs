@@ -6,15 +6,23 @@
 //! through [`gateway_protocol::printable`] before.
 
 use std::borrow::Cow;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{BufWriter, LineWriter, Stderr, Stdout, Write};
+use std::sync::LazyLock;
 
 use gateway_protocol::{printable_json, printable_lines};
 
 /// How much is escaped at once.
 const CHUNK: usize = 1 << 16;
 
-/// The codes that [`crate::output::Paint`] writes.
-const COLOURS: [&str; 6] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m"];
+/// Marks the codes of our own colours. Nobody who writes a text knows it, so no text can colour itself.
+static MARK: LazyLock<String> = LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one(0_u8)));
+
+/// `text` between a colour's code and the end of colours, for [`output`] and [`errors`] only.
+pub(crate) fn coloured(code: &str, text: &str) -> String {
+    let mark = MARK.as_str();
+    format!("\u{1b}{mark}{code}m{text}\u{1b}{mark}0m")
+}
 
 /// Standard output.
 pub(crate) fn output(form: Form) -> BufWriter<Escaping<Stdout>> {
@@ -114,12 +122,19 @@ fn escape_text(text: &str) -> String {
     while let Some(next) = rest.find('\u{1b}') {
         let (before, behind) = rest.split_at(next);
         escaped.push_str(&printable_lines(before));
-        let colour = COLOURS.into_iter().find(|code| behind.starts_with(code)).unwrap_or_default();
-        escaped.push_str(colour);
-        if colour.is_empty() {
-            escaped.push_str("\\u{1b}");
-        }
-        rest = behind.get(colour.len().max(1)..).unwrap_or_default();
+        let behind = behind.strip_prefix('\u{1b}').unwrap_or_default();
+        rest = match behind.strip_prefix(MARK.as_str()).and_then(|code| code.split_once('m')) {
+            Some((code, rest)) => {
+                escaped.push_str("\u{1b}[");
+                escaped.push_str(code);
+                escaped.push('m');
+                rest
+            }
+            None => {
+                escaped.push_str("\\u{1b}");
+                behind
+            }
+        };
     }
     escaped.push_str(&printable_lines(rest));
     escaped
@@ -146,7 +161,7 @@ mod tests {
     fn people_see_what_acts_on_terminals_and_our_own_colours() {
         check(Form::Text, "gr\u{f6}\u{df}e 1\n\tx", "gr\u{f6}\u{df}e 1\n\tx");
         check(Form::Text, "a\u{1b}]0;x\u{7}b\rc\u{9b}2J", "a\\u{1b}]0;x\\u{7}b\\rc\\u{9b}2J");
-        check(Form::Text, "\u{1b}[31mbad\u{1b}[0m \u{1b}[5m", "\u{1b}[31mbad\u{1b}[0m \\u{1b}[5m");
+        check(Form::Text, &coloured("31", "bad \u{1b}[2m"), "\u{1b}[31mbad \\u{1b}[2m\u{1b}[0m");
         check(Form::Text, "x\u{202e}y", "x\\u{202e}y");
     }
 

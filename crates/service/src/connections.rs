@@ -113,7 +113,7 @@ impl Connections {
                     Err(_) => continue,
                 },
             };
-            return Some(Room { connections: Arc::clone(self), permit });
+            return Some(Room { connections: Arc::clone(self), _permit: permit });
         }
     }
 
@@ -149,7 +149,7 @@ impl Connections {
 #[derive(Debug)]
 pub(crate) struct Room {
     connections: Arc<Connections>,
-    permit: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Room {

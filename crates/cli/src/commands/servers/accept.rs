@@ -1,7 +1,7 @@
 //! `servers accept`: accepts changed definitions through the data directory.
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
@@ -11,6 +11,7 @@ use gateway_upstream::{AcceptFileError, Withheld, accept_in_file, withheld_finge
 
 use crate::Outcome;
 use crate::setup::{ConfigFlags, Overrides};
+use crate::terminal::{self, Form};
 
 /// Show the tools of a server that are blocked because their definitions changed, or accept them.
 #[derive(Debug, Args)]
@@ -43,7 +44,7 @@ impl Accept {
         };
         match accept_in_file(&path, &self.name, fingerprint) {
             Ok(tools) => {
-                let mut stdout = std::io::stdout().lock();
+                let mut stdout = terminal::output(Form::Text);
                 for tool in tools {
                     writeln!(
                         stdout,
@@ -52,10 +53,11 @@ impl Accept {
                         printable(&self.name)
                     )?;
                 }
+                stdout.flush()?;
                 Ok(Outcome::Good)
             }
             Err(error @ (AcceptFileError::Nothing { .. } | AcceptFileError::Stale { .. })) => {
-                writeln!(std::io::stderr(), "error: {}", printable(&error.to_string()))?;
+                writeln!(terminal::errors(), "error: {}", printable(&error.to_string()))?;
                 Ok(Outcome::Findings)
             }
             Err(error) => Err(error.into()),
@@ -64,7 +66,7 @@ impl Accept {
 
     /// Texts of the server are shown without what would steer a terminal.
     fn show(&self, withheld: &BTreeMap<String, Withheld>) -> Result<Outcome> {
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        let mut stdout = terminal::output(Form::Text);
         for one in withheld.values() {
             writeln!(stdout, "{}", printable(&one.change))?;
             writeln!(stdout, "  fingerprint: {}", printable(one.shown_fingerprint()))?;
