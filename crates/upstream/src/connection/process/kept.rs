@@ -16,10 +16,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::keeper::{MODE, Order, REPORT_BYTES, Report};
-use super::{Program, Streams, prepare};
-
-/// Our own executable, also when its file was replaced meanwhile.
-pub(super) const EXECUTABLE: &str = "/proc/self/exe";
+use super::{Program, Streams, executable, prepare};
 
 /// What process lists show for a keeper.
 const NAME: &str = "mcp-tool-gateway";
@@ -49,7 +46,7 @@ impl Kept {
         drop((stdin, stdout, stderr));
         ours.set_nonblocking(true)?;
         let control = UnixStream::from_std(ours)?;
-        let mut command = Command::new(EXECUTABLE);
+        let mut command = Command::new(executable::to_start());
         command
             .arg0(NAME)
             .arg(MODE)

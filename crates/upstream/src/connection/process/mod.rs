@@ -1,6 +1,8 @@
 //! A child process and everything that it starts.
 
 #[cfg(target_os = "linux")]
+mod executable;
+#[cfg(target_os = "linux")]
 mod keeper;
 #[cfg(target_os = "linux")]
 mod kept;
@@ -52,7 +54,7 @@ pub fn run_as_keeper() -> Option<ExitCode> {
 /// is missing, programs are started directly.
 pub fn enable_keepers() {
     #[cfg(target_os = "linux")]
-    if std::path::Path::new(kept::EXECUTABLE).exists() {
+    if executable::remember() {
         // What loses its keeper becomes ours. Where that is impossible, it is looked for by its mark.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         KEEPERS.store(true, Ordering::Relaxed);
