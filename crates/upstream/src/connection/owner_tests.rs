@@ -1,13 +1,19 @@
 //! The owner task against a peer in memory.
 
+use gateway_protocol::{RawJson, method};
 use tokio::io::{AsyncBufReadExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::connection::call::{AsksProgress, CallKind, Deadline};
+use crate::connection::call::{AsksProgress, Call, CallKind, Deadline, Leaving};
+use crate::connection::channel::{StreamChannel, channel};
 use crate::connection::events::EventSink;
 use crate::connection::refusals::Refusals;
+use crate::connection::status::Status;
+use crate::error::CallError;
 use crate::results::{ResultBudget, ServerResults};
+use crate::spec::UpstreamId;
 
 const LIMIT: usize = 10_000;
 
