@@ -252,6 +252,28 @@ async fn batches_are_understood() {
 }
 
 #[tokio::test]
+async fn in_a_batch_the_last_of_repeated_members_counts() {
+    let mut peer = Peer::start();
+    let (first, second) = (peer.begin().await, peer.begin().await);
+    peer.send(&format!(
+        "[{{\"jsonrpc\":\"2.0\",\"id\":{second},\"i\\u0064\":{first},\"result\":{{\"of\":0}},\"result\":{{\"of\":1}}}},\
+         {{\"jsonrpc\":\"2.0\",\"id\":{second},\"error\":{{\"code\":1,\"message\":\"a\",\"message\":\"b\"}}}}]\n"
+    ))
+    .await;
+    let outcomes = [peer.outcome().await, peer.outcome().await];
+    let results: Vec<&str> = outcomes.iter().flatten().map(RawJson::as_str).collect();
+    assert_eq!(results, ["{\"of\":1}"]);
+    let messages: Vec<&str> = outcomes
+        .iter()
+        .filter_map(|outcome| match outcome {
+            Err(CallError::Refused { error, .. }) => Some(error.message.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(messages, ["b"]);
+}
+
+#[tokio::test]
 async fn an_error_without_an_id_belongs_to_the_only_call() {
     let mut peer = Peer::start();
     peer.begin().await;
