@@ -60,29 +60,35 @@ async fn no_group_gives_a_reserved_name_to_another_server() {
         ToolGroup { servers: texts(servers), tools: texts(tools), ..ToolGroup::default() }
     };
     options.catalogue.groups.insert("by-server".to_owned(), group(&["registry"], &[]));
+    options.catalogue.groups.insert("by-servers".to_owned(), group(&["registry", "demo"], &[]));
     options.catalogue.groups.insert("by-name".to_owned(), group(&[], &["files__*", "demo__*"]));
     options.catalogue.groups.insert("by-new-name".to_owned(), group(&[], &["registry__files__add"]));
     let mut files = UpstreamSpec::new("files", Endpoint::Demo);
     files.disabled = true;
     let servers = vec![files, UpstreamSpec::new("demo", Endpoint::Demo)];
     let service = Service::with_fleet(servers, options, |_| {}).await;
-    for (path, has_tool) in [
-        ("/mcp/by-server", true),
-        ("/mcp/registry", true),
-        ("/mcp/by-name", false),
-        ("/mcp/by-new-name", true),
-        ("/mcp", true),
+    // Whether the tool is there under its new name, and under the one that is reserved. An endpoint of one server names it, and
+    // has its own names.
+    let (own, renamed, absent) = ([true, true], [true, false], [false, false]);
+    for (path, runs) in [
+        ("/mcp/by-server", own),
+        ("/mcp/registry", own),
+        ("/mcp/by-servers", renamed),
+        ("/mcp/by-new-name", renamed),
+        ("/mcp", renamed),
+        ("/mcp/by-name", absent),
+        ("/mcp/demo", absent),
     ] {
         for era in ERAS {
             let caller = Caller::open(&service, era, path, "").await;
             let listed = caller.ask("tools/list", json!({})).await.text;
             let names = ["\"registry__files__add\"", "\"files__add\""].map(|name| listed.contains(name));
-            assert_eq!(names, [has_tool, false], "{path} {era:?}: {listed}");
+            assert_eq!(names, [runs == renamed, runs == own], "{path} {era:?}: {listed}");
             let call = async |name: &str| {
                 caller.once("tools/call", json!({"name": name, "arguments": {}})).await.text.contains("taken")
             };
             let ran = [call("registry__files__add").await, call("files__add").await];
-            assert_eq!(ran, [has_tool, false], "{path} {era:?}");
+            assert_eq!(ran, runs, "{path} {era:?}");
         }
     }
 }
