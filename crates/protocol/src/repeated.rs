@@ -7,14 +7,16 @@
 
 mod name;
 mod rewrite;
+mod wide;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 use serde::de::IgnoredAny;
 
-use self::name::unescaped;
+use self::name::{compare, unescaped};
 use self::rewrite::rewritten;
 use crate::printable::printable;
 use crate::raw::RawJson;
@@ -63,10 +65,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 ///
 /// A text that is no JSON has no members: whoever reads it finds out.
 pub fn find_repeated(text: &[u8]) -> Option<Repeated> {
-    let (open, name) = each_object(text, |object| match object.first_repeat() {
-        Some(name) => ControlFlow::Break((object.open, name)),
-        None => ControlFlow::Continue(()),
-    })?;
+    let (open, name) = first_repeated(text)?;
     report(text, open, name)
 }
 
@@ -74,16 +73,10 @@ pub fn find_repeated(text: &[u8]) -> Option<Repeated> {
 /// shared, if it is so already.
 #[must_use]
 pub fn without_repeats(text: &RawJson) -> RawJson {
-    let bytes = text.as_bytes();
-    if each_object(bytes, |object| match object.first_repeat() {
-        Some(_) => ControlFlow::Break(()),
-        None => ControlFlow::Continue(()),
-    })
-    .is_none()
-    {
-        return text.clone();
+    match first_repeated(text.as_bytes()) {
+        None => text.clone(),
+        Some(_) => rewritten(text.as_bytes()),
     }
-    rewritten(bytes)
 }
 
 /// For each entry, the index of the last one of the same name if it is the first of that name, else `None`; `None`
@@ -130,32 +123,36 @@ struct Name {
 struct Object<'a> {
     text: &'a [u8],
     names: &'a [Name],
-    /// Where its braces are.
+    /// Where its opening brace is.
     open: usize,
-    close: usize,
     /// Whether names may have escapes.
     escaped: bool,
 }
 
-/// Visits every object with more than one member, inner ones first.
-fn each_object<B>(text: &[u8], mut visit: impl FnMut(&Object<'_>) -> ControlFlow<B>) -> Option<B> {
-    match scan(text, &mut [Name::default(); 24], &mut visit) {
+/// The first object with a repeated member, in the order in which objects end: its opening brace and the name.
+fn first_repeated(text: &[u8]) -> Option<(usize, Name)> {
+    match scan(text, &mut [Name::default(); 24], &mut first_repeat) {
         Scan::Over => None,
         Scan::Found(found) => Some(found),
-        Scan::Full => each_of_many(text, visit),
+        Scan::Full => first_repeated_of_more(text),
     }
 }
 
 /// The same for texts with more names than most. Starting again costs little, as there is room for many more each time.
 #[cold]
-fn each_of_many<B>(text: &[u8], mut visit: impl FnMut(&Object<'_>) -> ControlFlow<B>) -> Option<B> {
-    let mut room = 512;
-    loop {
-        match scan(text, &mut vec![Name::default(); room], &mut visit) {
-            Scan::Over => return None,
-            Scan::Found(found) => return Some(found),
-            Scan::Full => room *= 8,
-        }
+fn first_repeated_of_more(text: &[u8]) -> Option<(usize, Name)> {
+    match scan(text, &mut vec![Name::default(); 512], &mut first_repeat) {
+        Scan::Over => None,
+        Scan::Found(found) => Some(found),
+        Scan::Full => wide::first_repeated(text),
+    }
+}
+
+#[inline]
+fn first_repeat(object: &Object<'_>) -> ControlFlow<(usize, Name)> {
+    match object.first_repeat() {
+        Some(name) => ControlFlow::Break((object.open, name)),
+        None => ControlFlow::Continue(()),
     }
 }
 
@@ -203,8 +200,7 @@ fn scan<B>(
                     return Scan::Over;
                 };
                 if own.len() > 1 {
-                    let object =
-                        Object { text, names: own, open: marker.start, close: at - 1, escaped: escapes != 0 };
+                    let object = Object { text, names: own, open: marker.start, escaped: escapes != 0 };
                     if let ControlFlow::Break(found) = visit(&object) {
                         return Scan::Found(found);
                     }
@@ -242,40 +238,18 @@ impl<'a> Object<'a> {
 
     #[cold]
     fn first_repeat_of_many(&self) -> Option<Name> {
-        let names = self.unescaped();
-        let mut order: Vec<(&[u8], usize)> =
-            names.iter().enumerate().map(|(index, name)| (name.as_ref(), index)).collect();
-        order.sort_unstable();
+        let mut order = self.names.to_vec();
+        let by_name = |one: &Name, other: &Name| compare(self.raw(*one), self.raw(*other));
+        order.sort_unstable_by(|one, other| by_name(one, other).then(one.start.cmp(&other.start)));
         let repeats = order.windows(2).filter_map(|pair| match pair {
-            [(one, _), (other, index)] if one == other => Some(*index),
+            [one, other] if by_name(one, other) == Ordering::Equal => Some(*other),
             _ => None,
         });
-        self.names.get(repeats.min()?).copied()
+        repeats.min_by_key(|name| name.start)
     }
 
     fn raw(&self, name: Name) -> &'a [u8] {
         self.text.get(name.start..name.end).unwrap_or_default()
-    }
-
-    fn unescaped(&self) -> Vec<Cow<'a, [u8]>> {
-        self.names.iter().map(|name| unescaped(self.raw(*name))).collect()
-    }
-
-    /// The member from the comma before it to the comma or the brace after it. Not for the first one, which has no comma.
-    fn member(&self, index: usize) -> Range<usize> {
-        self.comma_before(index)..self.comma_before(index + 1)
-    }
-
-    fn value(&self, index: usize) -> Range<usize> {
-        let colon = self.names.get(index).map_or(self.close, |name| skip_space(self.text, name.end + 1));
-        colon + 1..self.comma_before(index + 1)
-    }
-
-    /// The comma before a member, or the closing brace where there is no such member.
-    fn comma_before(&self, index: usize) -> usize {
-        let Some(name) = self.names.get(index) else { return self.close };
-        let before = self.text.get(..name.start.saturating_sub(1)).unwrap_or_default();
-        before.trim_ascii_end().len().saturating_sub(1)
     }
 }
 

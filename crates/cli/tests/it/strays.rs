@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gateway_testkit::{children_of, eventually_blocking, is_alive};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 use serde_json::{Value, json};
 
 use crate::sandbox::{DEADLINE, Gateway, Sandbox};
@@ -148,6 +148,73 @@ fn a_killed_keeper_leaves_nothing() {
     gone(&all);
     let is_reaped = || all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists());
     eventually_blocking(DEADLINE, "no zombie", is_reaped).unwrap();
+}
+
+#[track_caller]
+fn stop(pid: u32) {
+    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::STOP).unwrap();
+}
+
+/// Waits until not even zombies are left.
+#[track_caller]
+fn reaped(pids: &[u32]) {
+    gone(pids);
+    let is_reaped = || pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+    eventually_blocking(DEADLINE, "no zombie", is_reaped).unwrap();
+}
+
+/// The keeper and everything below it.
+fn kept(gateway: &Gateway) -> Vec<u32> {
+    let keeper = children_of(gateway.running.pid());
+    keeper.iter().copied().chain(keeper.iter().flat_map(|keeper| children_of(*keeper))).collect()
+}
+
+#[test]
+fn a_stopped_keeper_ends_with_its_server() {
+    let sandbox = Sandbox::new();
+    let (mut gateway, stray) = with_stray(&sandbox, DEAF);
+    let all = kept(&gateway);
+    assert!(all.len() == 3 && all.contains(&stray), "{all:?}");
+    stop(all[0]);
+    sandbox.configure(&json!({"mcpServers": {"demo": {"type": "builtin", "connect": "eager"}}}));
+    gateway.line("demo: ");
+    reaped(&all);
+    assert_eq!(gateway.stop().0, Some(0));
+}
+
+/// As a program can do that wants to outlive the gateway.
+const STOPS_ITS_KEEPER: &str = "
+import signal, threading
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def again():
+    while True: os.kill(os.getppid(), signal.SIGSTOP)
+threading.Thread(target=again, daemon=True).start()
+while True: signal.pause()
+";
+
+#[test]
+fn a_keeper_that_is_stopped_again_and_again_is_killed_with_everything_below_it() {
+    let sandbox = Sandbox::new();
+    let (mut gateway, _) = with_stray(&sandbox, STOPS_ITS_KEEPER);
+    let all = kept(&gateway);
+    assert_eq!(all.len(), 3);
+    sandbox.configure(&json!({"mcpServers": {"demo": {"type": "builtin", "connect": "eager"}}}));
+    gateway.line("demo: ");
+    reaped(&all);
+    assert_eq!(gateway.stop().0, Some(0));
+}
+
+#[test]
+fn a_killed_gateway_leaves_nothing_below_a_stopped_keeper() {
+    let sandbox = Sandbox::new();
+    // As in a container whose first process is in the session of the gateway. Otherwise the kernel continues what is stopped
+    // there, because its process group becomes an orphan.
+    set_child_subreaper(Some(getpid())).unwrap();
+    let (gateway, _) = with_stray(&sandbox, DEAF);
+    let all = kept(&gateway);
+    stop(all[0]);
+    gateway.running.signal(Signal::KILL);
+    gone(&all);
 }
 
 #[test]

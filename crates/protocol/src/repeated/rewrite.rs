@@ -1,71 +1,97 @@
 //! Rewriting a text so that every member stands once.
 
-use std::ops::{ControlFlow, Range};
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
 
-use super::{Name, Object, Scan, last_of_each, scan};
+use super::wide::{Members, Position, comma_before, each_object, is_short};
+use super::{skip_space, string_end};
 use crate::raw::RawJson;
 
-/// A part of the text, and the part that takes its place.
-struct Edit {
-    from: Range<usize>,
-    to: Range<usize>,
+/// A member that is repeated.
+#[derive(Clone, Copy)]
+pub(super) struct Edit<P> {
+    /// The opening quote of its name.
+    name: P,
+    /// Where it ends.
+    end: P,
+    /// The name whose value it gets; its own if it is removed.
+    by: P,
 }
 
 /// The text with every member once; some are repeated.
 #[cold]
 pub(super) fn rewritten(text: &[u8]) -> RawJson {
-    let mut edits: Vec<Edit> = Vec::new();
-    let mut room = 512;
-    loop {
-        let names = &mut vec![Name::default(); room];
-        let scanned = scan(text, names, &mut |object| {
-            note_edits(object, &mut edits);
-            ControlFlow::Continue(())
-        });
-        match scanned {
-            Scan::Over | Scan::Found(()) => break,
-            Scan::Full => {
-                room *= 8;
-                edits.clear();
-            }
+    let out =
+        if is_short(text) { apply(text, &edits::<u32>(text)) } else { apply(text, &edits::<usize>(text)) };
+    RawJson::trusted(out.into())
+}
+
+/// What makes every member stand once, in the order of the text.
+pub(super) fn edits<P: Position>(text: &[u8]) -> Vec<Edit<P>> {
+    let mut edits: Vec<Edit<P>> = Vec::new();
+    each_object(text, |members: &mut Members<'_, P>| {
+        note_edits(members, &mut edits);
+        ControlFlow::<()>::Continue(())
+    });
+    edits.sort_unstable_by_key(|edit| edit.name);
+    edits
+}
+
+/// Adds what makes every member of an object stand once.
+fn note_edits<P: Position>(members: &mut Members<'_, P>, edits: &mut Vec<Edit<P>>) {
+    members.sort_by_name();
+    let first = edits.len();
+    for equal in members.names.chunk_by(|one, other| members.compare(*one, *other) == Ordering::Equal) {
+        let [kept, gone @ .., last] = equal else { continue };
+        if edits.capacity() < edits.len() + equal.len() {
+            // By less than doubling: this list may be as long as the text.
+            edits.reserve_exact(equal.len().max(edits.len() / 4));
         }
+        // Where they end is known when the names are in the order of the text again.
+        edits.push(Edit { name: *kept, end: *kept, by: *last });
+        edits.extend(gone.iter().chain([last]).map(|name| Edit { name: *name, end: *name, by: *name }));
     }
-    edits.sort_unstable_by_key(|edit| edit.from.start);
+    if edits.len() == first {
+        return;
+    }
+    members.sort_by_position();
+    let new = edits.get_mut(first..).unwrap_or_default();
+    new.sort_unstable_by_key(|edit| edit.name);
+    for edit in new {
+        edit.end = P::new(members.end_of(edit.name)).unwrap_or(edit.end);
+    }
+}
+
+/// Writes the text with the edits.
+fn apply<P: Position>(text: &[u8], edits: &[Edit<P>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     // Parts that are still to be written, the next one last. What an edit takes away is passed over with all edits in it, and
     // what it puts there stands in a part that another edit takes away, so nothing is written twice.
     let mut parts = Vec::from([std::ops::Range { start: 0, end: text.len() }]);
     while let Some(part) = parts.pop() {
-        let next = edits.partition_point(|edit| edit.from.start < part.start);
-        match edits.get(next).filter(|edit| edit.from.start < part.end) {
+        let next = edits.partition_point(|edit| edit.name.at() < part.start);
+        match edits.get(next).filter(|edit| edit.name.at() < part.end) {
             None => out.extend_from_slice(text.get(part).unwrap_or_default()),
             Some(edit) => {
-                out.extend_from_slice(text.get(part.start..edit.from.start).unwrap_or_default());
-                parts.push(edit.from.end..part.end);
-                parts.push(edit.to.clone());
-            }
-        }
-    }
-    RawJson::trusted(out.into())
-}
-
-/// Adds what makes every member of an object stand once.
-fn note_edits(object: &Object<'_>, edits: &mut Vec<Edit>) {
-    let Some(last) = last_of_each(&object.unescaped(), |name| name) else { return };
-    for (index, last) in last.into_iter().enumerate() {
-        match last {
-            Some(last) if last == index => {}
-            Some(last) => edits.push(Edit { from: object.value(index), to: object.value(last) }),
-            None => {
-                let gone = object.member(index);
-                match edits.last_mut() {
-                    // A long row of repeats is one edit.
-                    Some(edit) if edit.to.is_empty() && edit.from.end == gone.start => {
-                        edit.from.end = gone.end;
-                    }
-                    _ => edits.push(Edit { from: gone, to: 0..0 }),
+                parts.push(edit.end.at()..part.end);
+                let is_kept = edit.by != edit.name;
+                let until =
+                    if is_kept { value_of(text, edit.name.at()) } else { comma_before(text, edit.name.at()) };
+                out.extend_from_slice(text.get(part.start..until).unwrap_or_default());
+                if is_kept
+                    && let Ok(by) = edits.binary_search_by_key(&edit.by, |other| other.name)
+                    && let Some(by) = edits.get(by)
+                {
+                    parts.push(value_of(text, by.name.at())..by.end.at());
                 }
             }
         }
     }
+    out
+}
+
+/// Where the value of a name begins.
+fn value_of(text: &[u8], quote: usize) -> usize {
+    let end = string_end(text, quote + 1, &mut 0);
+    skip_space(text, end + 1) + 1
 }

@@ -57,7 +57,7 @@ pub(crate) async fn accept(
             return ApiError::bad_request(message).into_response();
         }
     };
-    match fleet.accept_definitions(&name, &fingerprint) {
+    match fleet.accept_definitions(&name, &fingerprint).await {
         Ok(()) => {
             tracing::info!(server = name, fingerprint, "Changed definitions accepted.");
             answer(&gateway, &name, Ok(()))

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use gateway_service::{Secret, serve_stdio};
 use gateway_testkit::{Fixture, eventually};
-use gateway_upstream::{Endpoint, OnDefinitionChange, ProtocolChoice, UpstreamSpec};
+use gateway_upstream::{CatalogueRules, Endpoint, OnDefinitionChange, ProtocolChoice, UpstreamSpec};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::client::Service;
-use crate::mcp::wire::{Caller, ERAS, PATIENCE};
+use crate::mcp::old_clients::OldClient;
+use crate::mcp::wire::{Caller, ERAS, Front, PATIENCE};
 use crate::turns::fixture;
 
 /// A server whose tool `echo` takes anything, with one parameter filled in and one hidden.
@@ -255,5 +256,86 @@ async fn a_second_name_makes_no_second_function() {
             assert!(list.matches(&format!("\"{name}\"")).count() >= 1, "{name}: {list}");
         }
         assert_eq!(list.matches("\"name\":\"ok\"").count(), 0, "{list}");
+    }
+}
+
+/// One good message and three with a repeated member.
+fn batch() -> String {
+    let call = |id: &str, arguments: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{arguments}}}}}"#
+        )
+    };
+    let messages = [
+        call("1", r#"{"tenant":"b"}"#),
+        call("2", r#"{"tenant":"b","\u0074enant":"b"}"#),
+        r#"{"jsonrpc":"2.0","id":3,"method":"ping","method":"tools/list"}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":4,"id":5,"method":"ping"}"#.to_owned(),
+    ];
+    format!("[{}]", messages.join(","))
+}
+
+/// The good one ran, the others are refused, each for its member.
+#[track_caller]
+fn check_batch(answers: &Value) {
+    let answers = answers.as_array().unwrap();
+    let of = |id: u64| answers.iter().find(|answer| answer["id"] == id);
+    let ran = of(1).unwrap_or_else(|| panic!("{answers:?}"));
+    assert_eq!(ran["result"]["structuredContent"], json!({"tenant": "a"}), "{ran}");
+    let refused: Vec<_> = answers.iter().filter(|answer| answer["id"] != 1).collect();
+    assert_eq!(refused.len(), 3, "{answers:?}");
+    for (answer, member) in refused.iter().zip(["tenant", "method", "id"]) {
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains(&format!("\"{member}\" is repeated in")), "{answer}");
+        assert_eq!(answer["error"]["code"], -32600, "{answer}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_member_in_a_batch_refuses_that_message() {
+    let service = with_tenant().await;
+    let batch = batch();
+    let hello = json!({
+        "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}
+    });
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
+    let session = service.post("/mcp", &hello).await.header("mcp-session-id").unwrap().to_owned();
+    let headers = format!(
+        "content-type: application/json\r\naccept: application/json, text/event-stream\r\nmcp-session-id: {session}\r\n"
+    );
+    let answer = service.send("POST", "/mcp", &headers, &batch).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    check_batch(&answer.json());
+}
+
+/// Clients of 2024-11-05 are answered on their stream of events.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_member_is_refused_on_a_stream_of_events() {
+    let mut spec = fixture("up", &Fixture::stdio());
+    let Value::Object(injected) = json!({"tenant": "a"}) else { panic!() };
+    spec.tools.injected = [("echo".to_owned(), injected)].into();
+    let front = Front::of_specs(vec![(spec, None)], CatalogueRules::default(), |_| {}).await;
+    for path in ["/mcp", "/mcp/up"] {
+        let client = OldClient::open(&front, path).await;
+        let call = |id: u64, arguments: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{arguments}}}}}"#
+            )
+        };
+        let answer = front.service.post(&client.address, &call(7, r#"{"tenant":"b","tenant":"b"}"#)).await;
+        assert!(answer.body.contains("\\\"tenant\\\" is repeated in"), "{} {}", answer.status, answer.body);
+        let answer = front.service.post(&client.address, &call(8, r#"{"tenant":"b"}"#)).await;
+        assert_eq!(answer.status, 202, "{}", answer.body);
+        let mut stream = client.stream;
+        let heard = loop {
+            let next = stream.next().await.unwrap().value;
+            if next["id"] == 8 || next["id"] == 7 {
+                break next;
+            }
+        };
+        assert_eq!(
+            (&heard["id"], &heard["result"]["structuredContent"]),
+            (&json!(8), &json!({"tenant": "a"}))
+        );
     }
 }

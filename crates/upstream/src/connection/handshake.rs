@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::call::{Call, CallKind, Deadline, Leaving};
-use super::owner::StreamChannel;
+use super::channel::StreamChannel;
 use crate::error::{CallError, ConnectError};
 use crate::spec::ProtocolChoice;
 

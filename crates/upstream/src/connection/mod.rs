@@ -6,6 +6,7 @@
 
 mod asking;
 mod call;
+mod channel;
 mod events;
 mod handshake;
 mod http;
@@ -35,11 +36,11 @@ use tokio_util::sync::CancellationToken;
 pub use self::asking::{Asker, Question, QuestionOrigin};
 pub(crate) use self::asking::{Heirs, LINGER};
 use self::call::{AsksProgress, Call, CallKind, Deadline, Leaving, Slots};
+use self::channel::StreamChannel;
 use self::events::EventSink;
 use self::handshake::{Identity, Introduction, Opening};
 use self::http::HttpChannel;
 use self::local::LocalChannel;
-use self::owner::StreamChannel;
 pub(crate) use self::process::{Process, Program};
 pub use self::process::{enable_keepers, run_as_keeper};
 use self::refusals::Refusals;

@@ -1,28 +1,21 @@
 //! The one task that owns a connection over two byte streams: the requests in flight, the reading and the writing.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use gateway_protocol::{Line, LineSplitter, RawJson, method, write_notification};
+use gateway_protocol::{Line, LineSplitter};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::call::{Call, Leaving};
+use super::channel::{Inbox, Left, Outgoing, refuse_rest};
 use super::events::Reaction;
-use super::router::{Router, Waiting};
-use super::status::Status;
-use crate::error::CallError;
+use super::router::Router;
 use crate::results::{FREE_BYTES, PATIENCE, Reservation, needed};
-use crate::spec::UpstreamId;
 
-/// Requests that wait for the owner at most; more callers wait at the channel.
-const QUEUE: usize = 256;
 /// Requests that the owner takes at once.
 const BATCH: usize = 64;
 /// With so many bytes to write, no further requests are taken; and beyond them, so many bytes of answers to the server.
@@ -38,161 +31,8 @@ const WORDS_PATIENCE: Duration = Duration::from_millis(100);
 const SKIPPED_UNKNOWN: u64 = 4;
 const SKIPPED_KNOWN: u64 = 16;
 
-/// The callers' side of a connection whose messages share one stream.
-#[derive(Debug)]
-pub(super) struct StreamChannel {
-    upstream: UpstreamId,
-    status: Arc<Status>,
-    next_id: AtomicU64,
-    outgoing: mpsc::Sender<Outgoing>,
-    /// Without a bound of its own: each entry belongs to a request that went through `outgoing`, and the owner empties
-    /// both.
-    left: mpsc::UnboundedSender<Left>,
-}
-
-/// The owner's side.
-#[derive(Debug)]
-pub(super) struct Inbox {
-    pub(super) outgoing: mpsc::Receiver<Outgoing>,
-    pub(super) left: mpsc::UnboundedReceiver<Left>,
-}
-
-/// A message of ours.
-#[derive(Debug)]
-pub(super) struct Outgoing {
-    /// Without its line end.
-    pub(super) message: Vec<u8>,
-    pub(super) request: Option<(u64, Waiting)>,
-    /// Told when a notification has been sent.
-    pub(super) sent: Option<oneshot::Sender<()>>,
-}
-
 /// As long as no more requests wait for an answer, each is written at once.
 const FEW: usize = 3;
-
-/// Somebody stopped waiting.
-#[derive(Debug)]
-pub(super) struct Left {
-    pub(super) id: u64,
-    reason: &'static str,
-    leaving: Leaving,
-}
-
-impl Left {
-    /// The notification for the server, if it is to be told.
-    pub(super) fn message(&self) -> Option<Vec<u8>> {
-        (self.leaving == Leaving::Cancels).then(|| cancelled(self.id, self.reason))
-    }
-}
-
-/// `notifications/cancelled`.
-pub(super) fn cancelled(id: u64, reason: &'static str) -> Vec<u8> {
-    let (id, reason) = (id.to_string(), format!("\"{reason}\""));
-    let mut message = Vec::with_capacity(128);
-    let params = [("requestId", id.as_bytes()), ("reason", reason.as_bytes())];
-    write_notification(&mut message, method::CANCELLED, &params, &[]);
-    message
-}
-
-pub(super) const TIMED_OUT: &str = "no answer in time";
-pub(super) const CALLER_LEFT: &str = "the caller went away";
-
-/// The two ends of a channel.
-pub(super) fn channel(upstream: &UpstreamId, status: &Arc<Status>) -> (StreamChannel, Inbox) {
-    let (outgoing, outgoing_receiver) = mpsc::channel(QUEUE);
-    let (left, left_receiver) = mpsc::unbounded_channel();
-    let channel = StreamChannel {
-        upstream: upstream.clone(),
-        status: Arc::clone(status),
-        next_id: AtomicU64::new(1),
-        outgoing,
-        left,
-    };
-    (channel, Inbox { outgoing: outgoing_receiver, left: left_receiver })
-}
-
-impl StreamChannel {
-    /// Sends a request and waits for its answer. Dropping the future tells the server.
-    pub(super) async fn exchange(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut message = Vec::with_capacity(call.size_hint());
-        call.write(&mut message, id);
-        let (answer, receiver) = oneshot::channel();
-        let owner = call.deadline.asker.as_ref().map(|asker| Arc::clone(asker.owner()));
-        let waiting = Waiting { answer, progress: call.deadline.progress.clone(), kind: call.kind, owner };
-        self.send(Outgoing { message, request: Some((id, waiting)), sent: None }, call).await?;
-        let mut guard = LeaveGuard { channel: self, id, leaving: Some(call.leaving), reason: CALLER_LEFT };
-        match call.deadline.wait(receiver).await {
-            Ok(Ok(outcome)) => {
-                guard.leaving = None;
-                outcome
-            }
-            // The owner was ended by force.
-            Ok(Err(_)) => {
-                guard.leaving = None;
-                Err(CallError::Lost { upstream: self.upstream.clone(), reason: self.reason() })
-            }
-            Err(waited) => {
-                guard.reason = TIMED_OUT;
-                Err(CallError::Timeout { upstream: self.upstream.clone(), waited })
-            }
-        }
-    }
-
-    /// Sends a notification and waits until it has been sent.
-    pub(super) async fn notify(&self, call: &Call<'_>) -> Result<(), CallError> {
-        let mut message = Vec::new();
-        write_notification(&mut message, call.method, call.params, call.meta);
-        let (sent, receiver) = oneshot::channel();
-        self.send(Outgoing { message, request: None, sent: Some(sent) }, call).await?;
-        match call.deadline.wait(receiver).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(self.unreachable()),
-            Err(waited) => Err(CallError::Timeout { upstream: self.upstream.clone(), waited }),
-        }
-    }
-
-    async fn send(&self, outgoing: Outgoing, call: &Call<'_>) -> Result<(), CallError> {
-        let outgoing = match self.outgoing.try_send(outgoing) {
-            Ok(()) => return Ok(()),
-            Err(TrySendError::Closed(_)) => return Err(self.unreachable()),
-            Err(TrySendError::Full(outgoing)) => outgoing,
-        };
-        match call.deadline.wait(self.outgoing.send(outgoing)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(self.unreachable()),
-            Err(_) => Err(CallError::Unreachable {
-                upstream: self.upstream.clone(),
-                reason: "it does not take requests".to_owned(),
-            }),
-        }
-    }
-
-    fn unreachable(&self) -> CallError {
-        CallError::Unreachable { upstream: self.upstream.clone(), reason: self.reason() }
-    }
-
-    fn reason(&self) -> String {
-        self.status.reason().map_or_else(|| "the connection is gone".to_owned(), |reason| reason.to_string())
-    }
-}
-
-/// Tells the owner when the caller stops waiting.
-struct LeaveGuard<'a> {
-    channel: &'a StreamChannel,
-    id: u64,
-    leaving: Option<Leaving>,
-    reason: &'static str,
-}
-
-impl Drop for LeaveGuard<'_> {
-    fn drop(&mut self) {
-        if let Some(leaving) = self.leaving {
-            // A closed channel means that the connection is over, and with it the request.
-            let _ = self.channel.left.send(Left { id: self.id, reason: self.reason, leaving });
-        }
-    }
-}
 
 /// Runs a connection until it ends: `stop` is asked for, a stream ends, or `exit` tells that the process is over.
 /// Everybody who waits is answered before it returns.
@@ -239,17 +79,6 @@ pub(super) async fn run<R, W, X>(
     status.end(&reason);
     owner.router.lose_all(owner.written, &reason);
     refuse_rest(inbox, &owner.router.upstream, &reason).await;
-}
-
-/// Answers those whose requests were never taken.
-pub(super) async fn refuse_rest(mut inbox: Inbox, upstream: &UpstreamId, reason: &str) {
-    inbox.outgoing.close();
-    while let Some(outgoing) = inbox.outgoing.recv().await {
-        if let Some((_, waiting)) = outgoing.request {
-            let error = CallError::Unreachable { upstream: upstream.clone(), reason: reason.to_owned() };
-            let _ = waiting.answer.send(Err(error));
-        }
-    }
 }
 
 enum Ending {

@@ -1,13 +1,19 @@
 //! The owner task against a peer in memory.
 
+use gateway_protocol::{RawJson, method};
 use tokio::io::{AsyncBufReadExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::connection::call::{AsksProgress, CallKind, Deadline};
+use crate::connection::call::{AsksProgress, Call, CallKind, Deadline, Leaving};
+use crate::connection::channel::{StreamChannel, channel};
 use crate::connection::events::EventSink;
 use crate::connection::refusals::Refusals;
+use crate::connection::status::Status;
+use crate::error::CallError;
 use crate::results::{ResultBudget, ServerResults};
+use crate::spec::UpstreamId;
 
 const LIMIT: usize = 10_000;
 
@@ -243,6 +249,28 @@ async fn batches_are_understood() {
     .await;
     assert!(peer.outcome().await.is_ok());
     assert!(peer.outcome().await.is_ok());
+}
+
+#[tokio::test]
+async fn in_a_batch_the_last_of_repeated_members_counts() {
+    let mut peer = Peer::start();
+    let (first, second) = (peer.begin().await, peer.begin().await);
+    peer.send(&format!(
+        "[{{\"jsonrpc\":\"2.0\",\"id\":{second},\"i\\u0064\":{first},\"result\":{{\"of\":0}},\"result\":{{\"of\":1}}}},\
+         {{\"jsonrpc\":\"2.0\",\"id\":{second},\"error\":{{\"code\":1,\"message\":\"a\",\"message\":\"b\"}}}}]\n"
+    ))
+    .await;
+    let outcomes = [peer.outcome().await, peer.outcome().await];
+    let results: Vec<&str> = outcomes.iter().flatten().map(RawJson::as_str).collect();
+    assert_eq!(results, ["{\"of\":1}"]);
+    let messages: Vec<&str> = outcomes
+        .iter()
+        .filter_map(|outcome| match outcome {
+            Err(CallError::Refused { error, .. }) => Some(error.message.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(messages, ["b"]);
 }
 
 #[tokio::test]

@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::channel::{self, Inbox};
 use super::events::{EventSink, Reaction};
 use super::handshake::{self, Introduction};
 use super::http::client::{self, HttpClient, Kind, SendError};
-use super::owner::{self, Inbox};
 use super::router::Router;
 use super::status::Status;
 use super::tasks::Tasks;
@@ -56,7 +56,7 @@ pub(super) async fn open(
     let endpoint = timeout_at(until, endpoint(&client, &mut stream)).await.map_err(late)??;
     let tasks = Tasks::new();
     let status = Arc::new(Status::new(spec.limits.stderr_bytes, None));
-    let (channel, inbox) = owner::channel(&spec.id, &status);
+    let (channel, inbox) = channel::channel(&spec.id, &status);
     let router =
         Router::new(spec.id.clone(), spec.limits.message_bytes, Arc::clone(events), Arc::clone(&status));
     let carrier = Carrier { client, endpoint, router, longest_answer: spec.timeouts.call_maximum };
@@ -162,7 +162,7 @@ impl Carrier {
         self.router.status.end(&reason);
         // What was handed to HTTP may have arrived.
         self.router.lose_all(u64::MAX - 1, &reason);
-        owner::refuse_rest(inbox, &self.router.upstream, &reason).await;
+        channel::refuse_rest(inbox, &self.router.upstream, &reason).await;
     }
 
     async fn work(

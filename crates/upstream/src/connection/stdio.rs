@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
+use super::channel::{self, StreamChannel};
 use super::events::EventSink;
-use super::owner::{self, StreamChannel};
+use super::owner;
 use super::process::{Process, Program};
 use super::router::Router;
 use super::status::Status;
@@ -23,7 +24,7 @@ pub(super) async fn start(
     let (mut process, streams) = Process::spawn(program).await?;
     let status = Status::new(spec.limits.stderr_bytes, process.id());
     let status = Arc::new(status.hiding(program.env.values().map(String::as_str)));
-    let (channel, inbox) = owner::channel(&spec.id, &status);
+    let (channel, inbox) = channel::channel(&spec.id, &status);
     let router =
         Router::new(spec.id.clone(), spec.limits.message_bytes, Arc::clone(events), Arc::clone(&status));
     let stop = tasks.stop().clone();

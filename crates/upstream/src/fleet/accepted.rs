@@ -52,7 +52,7 @@ pub(super) fn watch(shared: &Arc<Shared>) {
     let (own, stop) = (Arc::clone(shared), shared.stop.clone());
     shared.tasks.spawn(async move {
         while let Some(Some(())) = stop.run_until_cancelled(changes.changed()).await {
-            own.take_accepted();
+            own.take_accepted().await;
         }
     });
 }

@@ -7,11 +7,14 @@ mod file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use gateway_protocol::{Era, RawJson, is_modern};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tokio::task::{JoinError, spawn_blocking};
+use tokio::time::timeout;
 use tracing::warn;
 
 use crate::spec::{Endpoint, UpstreamSpec};
@@ -21,13 +24,18 @@ pub use file::{AcceptFileError, accept_in_file, withheld_in_file};
 /// Bytes of a withheld definition that are kept for review.
 const REVIEWED_BYTES: usize = 64 << 10;
 
+/// How long anybody waits for the file. Longer than for its lock, whose error says more.
+const FILE_PATIENCE: Duration = Duration::from_secs(10);
+
 /// The memory; shared by all supervisors.
 #[derive(Debug)]
 pub(super) struct Memory {
     path: Option<PathBuf>,
     state: Mutex<State>,
-    /// Held while the file is written, so that a newer text never makes room for an older one.
-    writing: Mutex<()>,
+    /// Held while the file is written, so that a newer text never makes room for an older one; and while it is read. A disk
+    /// that does not answer holds up one thread each, not one for each listing.
+    writing: Arc<tokio::sync::Mutex<()>>,
+    reading: Arc<tokio::sync::Mutex<()>>,
     problem: Option<String>,
 }
 
@@ -92,6 +100,15 @@ pub fn withheld_fingerprint(withheld: &BTreeMap<String, Withheld>) -> String {
     fingerprint_of_all(withheld.iter().map(|(tool, one)| (tool.as_str(), one.fingerprint.as_str())))
 }
 
+/// What is known of an upstream's tools.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The fingerprints by tool; none where this upstream never listed a tool.
+    pub(super) fingerprints: BTreeMap<String, String>,
+    /// Nobody knows any more what its tools were.
+    pub(super) unverified: bool,
+}
+
 /// What one listing showed.
 #[derive(Debug)]
 pub(super) struct Listed {
@@ -138,21 +155,27 @@ impl Memory {
                 "Memory of upstreams is lost. Servers that block changed definitions need somebody to accept theirs."
             );
         }
-        Self { path: path.map(Path::to_owned), state: Mutex::new(state), writing: Mutex::default(), problem }
+        Self {
+            path: path.map(Path::to_owned),
+            state: Mutex::new(state),
+            writing: Arc::default(),
+            reading: Arc::default(),
+            problem,
+        }
     }
 
     /// Takes note of configured upstreams. After a loss, those of which nothing is known are unverified, and the file says so:
-    /// the next start must not take the missing file for a first start.
-    pub(super) fn meet(&self, specs: &[UpstreamSpec]) {
+    /// the next start must not take the missing file for a first start. Whether there is something to write.
+    pub(super) fn meet(&self, specs: &[UpstreamSpec]) -> bool {
         if self.problem.is_none() {
-            return;
+            return false;
         }
         for spec in specs {
             if !self.lock().kept.upstreams.contains_key(spec.id.as_str()) {
                 self.change(spec, |kept| kept.unverified = true);
             }
         }
-        self.save();
+        !self.lock().dirty.is_empty()
     }
 
     /// Where it is kept.
@@ -174,15 +197,8 @@ impl Memory {
         self.change(spec, |kept| kept.version = era.map(|era| era.version().to_owned()));
     }
 
-    /// The fingerprints by tool; absent where this upstream was never listed.
-    pub(super) fn fingerprints(&self, spec: &UpstreamSpec) -> Option<BTreeMap<String, String>> {
-        let fingerprints = self.with(spec, |kept| kept.fingerprints.clone());
-        (!fingerprints.is_empty()).then_some(fingerprints)
-    }
-
-    /// Whether nobody knows any more what its tools were.
-    pub(super) fn is_unverified(&self, spec: &UpstreamSpec) -> bool {
-        self.with(spec, |kept| kept.unverified)
+    pub(super) fn known(&self, spec: &UpstreamSpec) -> Known {
+        self.with(spec, |kept| Known { fingerprints: kept.fingerprints.clone(), unverified: kept.unverified })
     }
 
     pub(super) fn set_listed(&self, spec: &UpstreamSpec, listed: Listed) {
@@ -202,16 +218,47 @@ impl Memory {
         });
     }
 
-    /// Takes over what somebody accepted in the file.
-    pub(super) fn reload(&self) {
-        let Some(Ok(Some(disk))) = self.path.as_deref().map(file::read) else { return };
-        adopt(&mut self.lock(), &disk);
+    /// Takes over what somebody accepted in the file. What cannot be read in time accepts nothing.
+    pub(super) async fn reload(&self) {
+        let Some(path) = self.path.clone() else { return };
+        if let Some(Ok(Some(disk))) = self.with_file(&self.reading, move || file::read(&path)).await {
+            adopt(&mut self.lock(), &disk);
+        }
     }
 
-    /// Writes what changed. The file is replaced as a whole, so a crash leaves the old or the new one.
-    pub(super) fn save(&self) {
+    /// Writes what changed, on a thread for work that blocks. Dropped meanwhile, it is written all the same.
+    pub(super) async fn save(self: &Arc<Self>) {
+        let memory = Arc::clone(self);
+        if self.path.is_some() {
+            self.with_file(&self.writing, move || memory.write()).await;
+        }
+    }
+
+    /// Works on the file while nobody else does the same work. `None` if it takes too long.
+    async fn with_file<T: Send + 'static>(
+        &self,
+        turn: &Arc<tokio::sync::Mutex<()>>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let done = async {
+            let turn = Arc::clone(turn).lock_owned().await;
+            let work = move || {
+                let _turn = turn;
+                work()
+            };
+            spawn_blocking(work).await
+        };
+        let outcome: Result<Result<T, JoinError>, _> = timeout(FILE_PATIENCE, done).await;
+        if outcome.is_err() {
+            let path = self.path.as_deref().unwrap_or(Path::new("")).display();
+            warn!(%path, waited = ?FILE_PATIENCE, "Memory of upstreams is not readable or writable in time; is its disk there?");
+        }
+        outcome.ok()?.ok()
+    }
+
+    /// Writes what changed. The file is replaced as a whole, so a crash leaves the old or the new one. Blocks.
+    pub(super) fn write(&self) {
         let Some(path) = &self.path else { return };
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let dirty = std::mem::take(&mut self.lock().dirty);
         if dirty.is_empty() {
             return;
@@ -317,4 +364,28 @@ fn endpoint_key(spec: &UpstreamSpec) -> String {
     let (half, _) = digest.split_at(16);
     let number = half.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
     format!("{number:032x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever opens a FIFO waits for the other end.
+    #[tokio::test]
+    async fn a_file_that_does_not_answer_holds_up_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("servers.json");
+        let memory = Memory::open(Some(&path));
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+        let (release, told) = std::sync::mpsc::channel();
+        // It answers when it is told to, or when nothing happens any more.
+        let writer = std::thread::spawn(move || {
+            let is_told = told.recv_timeout(FILE_PATIENCE / 2).is_ok();
+            std::fs::write(path, "{}").unwrap();
+            is_told
+        });
+        tokio::join!(memory.reload(), async { release.send(()).unwrap() });
+        assert!(writer.join().unwrap(), "the file was waited for");
+    }
 }

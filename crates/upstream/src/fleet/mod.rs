@@ -3,8 +3,11 @@
 mod accepted;
 mod askers;
 mod call;
+mod definitions;
 mod health;
 mod listing;
+#[cfg(test)]
+mod log_lines;
 mod memory;
 mod missing;
 mod offers;
@@ -138,7 +141,7 @@ struct Shared {
     catalogue: ArcSwap<Catalogue>,
     version: AtomicU64,
     events: broadcast::Sender<FleetEvent>,
-    memory: Memory,
+    memory: Arc<Memory>,
     renamed: renamed::Logged,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -158,7 +161,11 @@ impl Fleet {
     ///
     /// Must be called inside a tokio runtime.
     pub fn start(specs: Vec<UpstreamSpec>, options: FleetOptions) -> Self {
-        let memory = Memory::open(options.memory.as_deref());
+        // Before anything runs, so these wait for the file. Afterwards nothing that a call needs does.
+        let memory = Arc::new(Memory::open(options.memory.as_deref()));
+        if memory.meet(&specs) {
+            memory.write();
+        }
         let shared = Arc::new(Shared {
             rules: ArcSwap::from_pointee(options.catalogue.clone()),
             options,
@@ -293,9 +300,13 @@ impl Fleet {
 
     /// Accepts definitions that changed: that of the tool with this fingerprint, or all of them where it is
     /// [the one for all](UpstreamHealth::changes_fingerprint). They are no longer reported or blocked.
-    pub fn accept_definitions(&self, id: &str, fingerprint: &str) -> Result<(), AcceptError> {
+    ///
+    /// Waits until that is written to the file, if there is one; dropped meanwhile, it is accepted all the same.
+    pub async fn accept_definitions(&self, id: &str, fingerprint: &str) -> Result<(), AcceptError> {
         let upstream = self.upstream(id).map_err(|_| AcceptError::UnknownUpstream { name: id.to_owned() })?;
-        self.shared.accept(&upstream, fingerprint)
+        self.shared.accept(&upstream, fingerprint)?;
+        self.shared.memory.save().await;
+        Ok(())
     }
 
     /// What became of a file with what was remembered of upstreams, where it could not be read.
@@ -311,7 +322,7 @@ impl Fleet {
         self.shared.stop.cancel();
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
-        self.shared.memory.save();
+        self.shared.memory.save().await;
     }
 
     fn upstream(&self, id: &str) -> Result<Arc<Upstream>, CallError> {
@@ -326,7 +337,9 @@ impl Fleet {
 impl Shared {
     /// Makes the upstreams these. `rebuild` is held.
     fn apply_locked(self: &Arc<Self>, specs: Vec<UpstreamSpec>) {
-        self.memory.meet(&specs);
+        if self.memory.meet(&specs) {
+            self.save_soon();
+        }
         let old = self.upstreams.load_full();
         let mut new = BTreeMap::new();
         let mut started = Vec::new();
@@ -422,7 +435,6 @@ impl Shared {
             return Err(AcceptError::Stale { upstream, fingerprint, pending: notices.len() });
         }
         self.memory.accept(&upstream.spec, accepted.clone());
-        self.memory.save();
         self.release(upstream, &accepted);
         Ok(())
     }
@@ -443,14 +455,20 @@ impl Shared {
     }
 
     /// Takes over what was accepted in the file.
-    fn take_accepted(&self) {
-        self.memory.reload();
+    async fn take_accepted(&self) {
+        self.memory.reload().await;
         for upstream in self.upstreams.load().values() {
             if upstream.notices().iter().any(|notice| notice.blocked) {
-                let accepted = self.memory.fingerprints(&upstream.spec).unwrap_or_default();
+                let accepted = self.memory.known(&upstream.spec).fingerprints;
                 self.release(upstream, &accepted);
             }
         }
+    }
+
+    /// Writes what is remembered without waiting for the file. [`Fleet::shutdown`] waits for it.
+    fn save_soon(&self) {
+        let memory = Arc::clone(&self.memory);
+        self.tasks.spawn_on(async move { memory.save().await }, &self.runtime);
     }
 
     fn drain(&self) -> Duration {

@@ -1,27 +1,24 @@
 //! Keeps one upstream alive: connects, lists, notices its end, comes back.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use gateway_protocol::{ListKind, RawJson, method};
+use gateway_protocol::{ListKind, method};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tracing::{info, warn};
 
-use super::health::{DefinitionNotice, UpstreamState};
+use super::health::UpstreamState;
 use super::listing::{ListError, Listing, list};
-use super::memory::{Listed, Withheld};
 use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, ListingState, Upstream};
 use super::{FleetEvent, Shared};
-use crate::catalogue::{DefinitionChange, DefinitionChangeKind, changed_definitions, fingerprints_of};
 use crate::connection::{ConnectOptions, Connection, ServerEvent};
 use crate::error::ConnectError;
-use crate::spec::{Endpoint, OnDefinitionChange};
+use crate::spec::Endpoint;
 
 /// How many notifications of a server may wait.
 const SERVER_EVENTS: usize = 256;
@@ -212,7 +209,7 @@ impl Supervisor {
                 self.state(UpstreamState::Idle, None);
             }
         }
-        self.shared.memory.save();
+        self.shared.save_soon();
     }
 
     /// Calls in flight finish on the old connection while the new one is opened.
@@ -268,7 +265,7 @@ impl Supervisor {
                         Ok(read) => {
                             (list_failures, list_not_before) = (0, None);
                             let ttl = read.ttl;
-                            self.take_list(read);
+                            self.take_list(read).await;
                             // A change that was announced meanwhile comes first.
                             list_at = list_at.or_else(|| ttl.map(|ttl| Instant::now() + ttl.max(SHORTEST_TTL)));
                         }
@@ -347,7 +344,7 @@ impl Supervisor {
         }
     }
 
-    fn take_list(&self, read: Listing) {
+    async fn take_list(&self, read: Listing) {
         let upstream = &self.upstream;
         if upstream.spec.endpoint == Endpoint::Registry {
             // It may have changed since; and whoever replaces a tool there means to.
@@ -357,73 +354,13 @@ impl Supervisor {
         }
         let count = read.entries.len();
         // First, so that nobody ever sees a definition that is blocked.
-        self.compare_definitions(&fingerprints_of(&upstream.spec, &read.entries), &read.entries);
+        self.shared.compare_definitions(upstream, &read.entries).await;
         upstream.set_tools(read.entries);
         upstream.set_reason(None);
         self.shared.rebuild();
         upstream.listing.send_replace(ListingState::Known);
-        self.shared.memory.save();
+        self.shared.save_soon();
         self.shared.tell(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools: count });
-    }
-
-    /// Compares the definitions with what was known of them. New tools are taken as they are; changed ones are told.
-    fn compare_definitions(&self, now: &BTreeMap<String, String>, entries: &[RawJson]) {
-        let (upstream, spec, memory) = (&self.upstream, &self.upstream.spec, &self.shared.memory);
-        // Somebody may have accepted it while nobody looked.
-        memory.reload();
-        let blocked = spec.tools.on_definition_change == OnDefinitionChange::Block;
-        let unverified = blocked && memory.is_unverified(spec);
-        let known = memory.fingerprints(spec);
-        if known.is_none() && !unverified {
-            let (fingerprints, withheld) = (now.clone(), BTreeMap::new());
-            memory.set_listed(spec, Listed { fingerprints, withheld, unverified: false });
-            return;
-        }
-        let mut remembered = known.unwrap_or_default();
-        let mut found = Vec::new();
-        for DefinitionChange { tool, kind } in changed_definitions(&remembered, now) {
-            let kind = match kind {
-                DefinitionChangeKind::Added if unverified => DefinitionChangeKind::Unverified,
-                kind @ DefinitionChangeKind::Changed { .. } => kind,
-                DefinitionChangeKind::Added
-                | DefinitionChangeKind::Removed
-                | DefinitionChangeKind::Unverified => continue,
-            };
-            let fingerprint = now.get(&tool).cloned().unwrap_or_default();
-            found.push(DefinitionNotice { change: DefinitionChange { tool, kind }, blocked, fingerprint });
-        }
-        let is_withheld = |tool: &str| blocked && found.iter().any(|notice| notice.change.tool == tool);
-        // A blocked tool stays blocked over restarts, until somebody accepts its definition.
-        let taken = now.iter().filter(|(tool, _)| !is_withheld(tool));
-        remembered.extend(taken.map(|(tool, fingerprint)| (tool.clone(), fingerprint.clone())));
-        let withheld: BTreeMap<String, Withheld> = found
-            .iter()
-            .filter(|notice| notice.blocked)
-            .map(|notice| {
-                let definition = entries.iter().find(|entry| is_named(entry, &notice.change.tool));
-                let change = notice.change.to_string();
-                (notice.change.tool.clone(), Withheld::new(&notice.fingerprint, change, definition))
-            })
-            .collect();
-        let unverified = unverified && !withheld.is_empty();
-        memory.set_listed(spec, Listed { fingerprints: remembered, withheld, unverified });
-        let mut notices = upstream.notices();
-        let fresh: Vec<DefinitionNotice> =
-            found.iter().filter(|notice| !notices.contains(notice)).cloned().collect();
-        for notice in &fresh {
-            let fingerprint = notice.shown_fingerprint();
-            warn!(upstream = %spec.id, change = %notice.change, blocked, fingerprint, "Tool definition changed.");
-        }
-        // What was blocked and is as it was again, or gone, blocks nothing any more.
-        notices.retain(|notice| {
-            let is_found = |tool: &str| found.iter().any(|other| other.change.tool == tool);
-            !notice.blocked && !is_found(&notice.change.tool)
-        });
-        notices.extend(found);
-        upstream.set_notices(notices);
-        if !fresh.is_empty() {
-            self.shared.tell(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh });
-        }
     }
 
     async fn finish(&self) {
@@ -476,14 +413,6 @@ fn read_list(
 ) -> impl Future<Output = Result<Listing, ListError>> + Send + use<> {
     let (timeouts, limits) = (spec.timeouts.clone(), spec.limits.clone());
     async move { list(&connection, ListKind::Tools, &timeouts, &limits).await }
-}
-
-fn is_named(definition: &RawJson, name: &str) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        name: String,
-    }
-    definition.read::<Named>().is_ok_and(|named| named.name == name)
 }
 
 /// Waits for a moment, or for ever.

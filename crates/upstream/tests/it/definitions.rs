@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gateway_testkit::eventually;
 use gateway_upstream::{
-    AcceptError, AcceptFileError, CallError, Fleet, FleetOptions, OnDefinitionChange, UpstreamId,
+    AcceptError, AcceptFileError, CallError, Fleet, FleetEvent, FleetOptions, OnDefinitionChange, UpstreamId,
     UpstreamSpec, accept_in_file, withheld_in_file,
 };
 
@@ -34,7 +34,13 @@ impl Bench {
 
     /// The description of the tool from now on.
     fn define(&self, description: &str) {
-        let text = format!(r#"{{"tools":[{{"name":"t","description":"{description}"}},{{"name":"u"}}]}}"#);
+        let tools = format!(r#"{{"name":"t","description":"{description}"}},{{"name":"u"}}"#);
+        self.define_tools(&tools);
+    }
+
+    /// The whole list from now on.
+    fn define_tools(&self, tools: &str) {
+        let text = format!(r#"{{"tools":[{tools}]}}"#);
         // At once: the server may read it at any time.
         std::fs::write(self.path("draft"), text).unwrap();
         std::fs::rename(self.path("draft"), self.path("list")).unwrap();
@@ -56,6 +62,14 @@ impl Bench {
         let fleet = Fleet::start(vec![spec], options);
         fleet.listed(&[UpstreamId::new("up")], PATIENCE).await;
         fleet
+    }
+
+    /// Reads the list of now.
+    async fn list_again(&self, fleet: &Fleet) {
+        let mut events = fleet.events();
+        fleet.refresh("up").unwrap();
+        let listed = async { while !matches!(events.recv().await.unwrap(), FleetEvent::Listed { .. }) {} };
+        tokio::time::timeout(PATIENCE, listed).await.unwrap();
     }
 
     async fn refresh(&self, fleet: &Fleet, description: &str) {
@@ -84,6 +98,10 @@ fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
+fn lost(tool: &str) -> String {
+    format!("tool `{tool}` cannot be compared: its earlier definition is lost")
+}
+
 const CHANGED: &str = "tool `t` changed its description";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,7 +112,7 @@ async fn only_the_definition_that_was_reviewed_is_accepted() {
     assert_eq!(blocked(&fleet), [CHANGED]);
     let reviewed = fingerprint(&fleet);
     bench.refresh(&fleet, "three").await;
-    let error = fleet.accept_definitions("up", &reviewed).unwrap_err();
+    let error = fleet.accept_definitions("up", &reviewed).await.unwrap_err();
     let expected =
         AcceptError::Stale { upstream: UpstreamId::new("up"), fingerprint: reviewed.clone(), pending: 1 };
     assert_eq!(error, expected);
@@ -102,7 +120,7 @@ async fn only_the_definition_that_was_reviewed_is_accepted() {
     assert!(matches!(outcome, Err(CallError::Blocked { .. })), "{outcome:?}");
     let of_now = fingerprint(&fleet);
     assert_ne!(of_now, reviewed);
-    fleet.accept_definitions("up", &of_now).unwrap();
+    fleet.accept_definitions("up", &of_now).await.unwrap();
     assert_eq!(blocked(&fleet), Vec::<String>::new());
     call(&fleet, "up", "t", "{}").await.unwrap();
     // What is as it was again blocks nothing.
@@ -159,7 +177,6 @@ async fn a_truncated_memory_withholds_tools_where_changes_are_blocked() {
         for is_first in [true, false] {
             let fleet = bench.start().await;
             assert_eq!(fleet.memory_problem().is_some(), is_first);
-            let lost = |tool| format!("tool `{tool}` cannot be compared: its earlier definition is lost");
             assert_eq!(blocked(&fleet), [lost("t"), lost("u")]);
             assert_eq!(fleet.catalogue().listed().count(), 0);
             let outcome = call(&fleet, "up", "t", "{}").await;
@@ -168,7 +185,7 @@ async fn a_truncated_memory_withholds_tools_where_changes_are_blocked() {
         }
         let fleet = bench.start().await;
         let all = fleet.health_of("up").unwrap().changes_fingerprint().unwrap();
-        fleet.accept_definitions("up", &all).unwrap();
+        fleet.accept_definitions("up", &all).await.unwrap();
         assert_eq!(fleet.catalogue().listed().count(), 2);
         fleet.shutdown(PATIENCE).await;
         let fleet = bench.start().await;
@@ -180,6 +197,35 @@ async fn a_truncated_memory_withholds_tools_where_changes_are_blocked() {
         entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("servers.json.corrupt-")
     });
     assert_eq!(aside.count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_damaged_memory_an_empty_list_releases_nothing() {
+    let bench = Bench::new();
+    bench.start().await.shutdown(PATIENCE).await;
+    std::fs::write(bench.memory(), "{").unwrap();
+    bench.define_tools("");
+    let fleet = bench.start().await;
+    assert_eq!(blocked(&fleet), Vec::<String>::new());
+    bench.define("two");
+    bench.list_again(&fleet).await;
+    assert_eq!(blocked(&fleet), [lost("t"), lost("u")]);
+    // Neither does a list without what waits.
+    bench.define_tools("");
+    bench.list_again(&fleet).await;
+    assert_eq!(blocked(&fleet), Vec::<String>::new());
+    fleet.shutdown(PATIENCE).await;
+    bench.define("three");
+    let fleet = bench.start().await;
+    assert_eq!(blocked(&fleet), [lost("t"), lost("u")]);
+    assert_eq!(fleet.catalogue().listed().count(), 0);
+    // Only an acceptance does: what is new after it is taken as it is.
+    let all = fleet.health_of("up").unwrap().changes_fingerprint().unwrap();
+    fleet.accept_definitions("up", &all).await.unwrap();
+    bench.define_tools(r#"{"name":"t","description":"three"},{"name":"v"}"#);
+    bench.list_again(&fleet).await;
+    assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (Vec::new(), 2));
+    fleet.shutdown(PATIENCE).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -196,6 +242,29 @@ async fn a_truncated_memory_is_begun_anew_where_changes_are_only_reported() {
     assert!(fleet.memory_problem().is_some());
     assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (Vec::new(), 2));
     fleet.shutdown(PATIENCE).await;
+}
+
+/// On one thread, so that a file that is waited for there would hold up everything.
+#[tokio::test]
+async fn no_call_waits_for_a_lock_that_another_process_keeps() {
+    let bench = Bench::new();
+    bench.start().await.shutdown(PATIENCE).await;
+    let lock = std::fs::File::open(bench.memory().with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    // It lets go when it is told to, or when nothing happens any more.
+    let (release, told) = std::sync::mpsc::channel();
+    let holder = std::thread::spawn(move || {
+        let is_told = told.recv_timeout(PATIENCE).is_ok();
+        drop(lock);
+        is_told
+    });
+    bench.define_tools(r#"{"name":"t","description":"one"},{"name":"u"},{"name":"v"}"#);
+    let fleet = bench.start().await;
+    call(&fleet, "up", "v", "{}").await.unwrap();
+    release.send(()).unwrap();
+    assert!(holder.join().unwrap(), "the lock was waited for");
+    fleet.shutdown(PATIENCE).await;
+    assert!(std::fs::read_to_string(bench.memory()).unwrap().contains("\"v\""), "it is written afterwards");
 }
 
 #[tokio::test(flavor = "multi_thread")]

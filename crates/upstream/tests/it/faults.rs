@@ -229,7 +229,7 @@ async fn a_changed_definition_is_told_and_blocked_where_that_is_wanted() {
         assert_eq!((notice.change.tool.as_str(), notice.blocked), ("add", blocked));
         let outcome = call(&fleet, "bad", "add", r#"{"a":1,"b":2}"#).await;
         assert_eq!(matches!(outcome, Err(CallError::Blocked { .. })), blocked, "{outcome:?}");
-        fleet.accept_definitions("bad", notice.shown_fingerprint()).unwrap();
+        fleet.accept_definitions("bad", notice.shown_fingerprint()).await.unwrap();
         call(&fleet, "bad", "add", r#"{"a":1,"b":2}"#).await.unwrap();
         fleet.shutdown(PATIENCE).await;
     }

@@ -8,6 +8,7 @@ use gateway_upstream::{
 };
 
 use crate::fleet::{PATIENCE, quick, stdio};
+use crate::scripted::scripted;
 
 /// One that is never there, and one with a single tool that takes over for it.
 fn specs() -> [UpstreamSpec; 2] {
@@ -60,5 +61,42 @@ async fn nothing_is_lent_where_no_call_would_be_taken_over() {
     fleet.listed(&[], PATIENCE).await;
     let catalogue = fleet.catalogue();
     assert_eq!((catalogue.tools().len(), catalogue.tools_of("main").count()), (1, 0));
+    fleet.shutdown(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lent_tools_take_no_reserved_name() {
+    let [main, _] = specs();
+    let mut files = UpstreamSpec::new("files", Endpoint::Demo);
+    files.disabled = true;
+    let back = scripted("back", r#"answer '{"tools":[{"name":"files__t"},{"name":"main__t"}]}'"#);
+    let fleet = Fleet::start(vec![files, main, back], FleetOptions::default());
+    fleet.listed(&[UpstreamId::new("main"), UpstreamId::new("back")], PATIENCE).await;
+    let catalogue = fleet.catalogue();
+    let rows: Vec<_> = catalogue
+        .tools()
+        .iter()
+        .map(|tool| {
+            let given = tool.listed.then_some(tool.public_name.as_str());
+            (
+                tool.server.as_str(),
+                tool.name.as_str(),
+                given,
+                tool.reserved_for.as_ref().map(UpstreamId::as_str),
+            )
+        })
+        .collect();
+    let expected = [
+        ("back", "files__t", Some("back__files__t"), Some("files")),
+        ("back", "main__t", Some("back__main__t"), Some("main")),
+        ("main", "files__t", Some("main__files__t"), Some("files")),
+        // Whoever takes over for `main` may use its names, for its tools.
+        ("main", "main__t", Some("main__t"), None),
+    ];
+    assert_eq!(rows, expected);
+    let whose = |name| catalogue.resolve(None, name).map(|tool| (tool.server.as_str(), tool.name.as_str()));
+    assert!(whose("files__t").is_err(), "{:?}", whose("files__t"));
+    assert_eq!(whose("main__files__t").unwrap(), ("main", "files__t"));
+    assert_eq!(whose("back__files__t").unwrap(), ("back", "files__t"));
     fleet.shutdown(PATIENCE).await;
 }

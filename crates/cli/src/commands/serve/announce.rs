@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use crate::output::counted;
 use crate::terminal::{Form, output};
 
+/// Changed definitions of one listing that get a line each.
+const SHOWN_CHANGES: usize = 10;
+
 /// Says things, in plain lines or as JSON. Clones share one voice.
 #[derive(Clone, Debug)]
 pub(super) struct Voice {
@@ -95,7 +98,7 @@ impl Voice {
                 }
             }
             FleetEvent::DefinitionsChanged { upstream, notices } => {
-                for notice in notices {
+                for notice in notices.iter().take(SHOWN_CHANGES) {
                     let blocked = if notice.blocked { ", so it is blocked until it is accepted" } else { "" };
                     let plain = format!("{upstream}: {}{blocked}", notice.change);
                     let value = json!({
@@ -103,6 +106,14 @@ impl Voice {
                         "change": notice.change.to_string(), "blocked": notice.blocked,
                     });
                     self.say(&plain, &value);
+                }
+                let more = notices.len().saturating_sub(SHOWN_CHANGES);
+                if more > 0 {
+                    let plain = format!("{upstream}: {} changed too", counted(more, "definition"));
+                    self.say(
+                        &plain,
+                        &json!({"event": "definitions", "server": upstream.as_str(), "more": more}),
+                    );
                 }
             }
             // Notifications are for callers, and what is new in the fleet is not known here yet.

@@ -7,7 +7,7 @@ mod faces;
 mod followup;
 mod manners;
 mod matrix;
-mod old_clients;
+pub(crate) mod old_clients;
 mod own_resources;
 mod pipe;
 mod questions;

@@ -16,14 +16,15 @@ use std::time::Duration;
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
+    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper,
+    set_parent_process_death_signal, wait,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
-use super::table::descendants;
+use super::table::{descendants, kill_below};
 
 /// The first argument of our executable in this mode; no command has such a name.
 pub(super) const MODE: &str = "__keep";
@@ -33,9 +34,6 @@ const AGAIN: Duration = Duration::from_millis(10);
 
 /// How long the keeper tries to end what cannot be ended, for example because it runs as another user.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How often new processes are looked for while the known ones are stopped.
-const STOP_LOOKS: usize = 5;
 
 /// What the gateway orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +116,8 @@ pub(super) fn run() -> Option<ExitCode> {
 
 fn keep(program: OsString, arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let control = StdStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // One that is stopped when the gateway ends could end nothing. Where this is impossible, only that is lost.
+    let _ = set_parent_process_death_signal(Some(Signal::CONT));
     let [stdin, stdout, stderr] = receive_streams(&control)?;
     // Before anything is started, so that nothing escapes.
     set_child_subreaper(Some(getpid()))?;
@@ -244,19 +244,9 @@ fn send(server: Pid, signal: Signal) {
     }
 }
 
-/// Kills everything below us. What is stopped first starts nothing more meanwhile.
+/// Kills everything below us.
 fn kill_all(server: Pid) {
-    let mut stopped: Vec<Pid> = Vec::new();
-    for _ in 0..STOP_LOOKS {
-        let Some(mut new) = descendants(getpid()) else { break };
-        new.retain(|pid| !stopped.contains(pid));
-        if new.is_empty() {
-            break;
-        }
-        for pid in &new {
-            let _ = kill_process(*pid, Signal::STOP);
-        }
-        stopped.append(&mut new);
+    if kill_below(getpid()).is_none() {
+        let _ = kill_process_group(server, Signal::KILL);
     }
-    send(server, Signal::KILL);
 }

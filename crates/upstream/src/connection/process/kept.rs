@@ -9,14 +9,15 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::keeper::{MODE, Order, REPORT_BYTES, Report};
-use super::{Program, Streams, executable, prepare};
+use super::table::{is_stopped, kill_below};
+use super::{Program, Streams, executable, prepare, reaper};
 
 /// What process lists show for a keeper.
 const NAME: &str = "mcp-tool-gateway";
@@ -56,7 +57,7 @@ impl Kept {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         prepare(&mut command, program, mark);
-        let keeper = command.spawn()?;
+        let keeper = reaper::spawn(&mut command)?;
         drop(command);
         let streams = Streams {
             stdin: ChildStdin::from_std(OwnedFd::from(to_program).into())?,
@@ -111,18 +112,43 @@ impl Kept {
     }
 
     /// Ends the program and everything that it started: asks for it, and kills what is left after `grace`. Whether the
-    /// keeper did its work; if not, somebody ended it, and processes may be left.
+    /// keeper did its work; if not, it was killed, and processes may be left.
     pub(super) async fn end(&mut self, grace: Duration, patience: Duration) -> bool {
         for (order, patience) in [(Order::Terminate, grace), (Order::Kill, patience)] {
             // A keeper that is gone needs no order: nothing is left below it, or it was killed.
             let _ = self.control.try_write(&[order.to_byte()]);
+            self.signal(Signal::CONT);
             // It stays as long as anything is left below it.
             if let Ok(ended) = timeout(patience, self.keeper.wait()).await {
                 return ended.is_ok_and(|status| status.success());
             }
         }
-        // It goes on without us.
-        true
+        // Somebody stops it again and again, or something below it cannot be killed.
+        if let Some(keeper) = self.pid() {
+            // Its number is its own until it is waited for.
+            let _ = tokio::task::spawn_blocking(move || kill_with_all(keeper)).await;
+        }
+        let _ = timeout(patience, self.keeper.wait()).await;
+        false
+    }
+
+    /// Kills a keeper that can do nothing, with everything below it. Whether that was necessary.
+    pub(super) fn end_stopped(&mut self) -> bool {
+        let stopped = self.pid().filter(|keeper| is_stopped(*keeper));
+        if let Some(keeper) = stopped {
+            kill_with_all(keeper);
+        }
+        stopped.is_some()
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        self.keeper.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(keeper) = self.pid() {
+            let _ = kill_process(keeper, signal);
+        }
     }
 
     /// Whether the keeper does its work, or has done it.
@@ -133,6 +159,20 @@ impl Kept {
             Err(_) => false,
         }
     }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Some(keeper) = self.pid() {
+            reaper::forget(keeper);
+        }
+    }
+}
+
+/// Kills a keeper and everything below it. What it leaves becomes ours.
+fn kill_with_all(keeper: Pid) {
+    let _ = kill_below(keeper);
+    let _ = kill_process(keeper, Signal::KILL);
 }
 
 fn send_streams(control: &StdStream, streams: &[std::os::fd::BorrowedFd<'_>]) -> io::Result<()> {

@@ -6,6 +6,8 @@ mod executable;
 mod keeper;
 #[cfg(target_os = "linux")]
 mod kept;
+#[cfg(target_os = "linux")]
+mod reaper;
 mod table;
 
 use std::collections::BTreeMap;
@@ -171,13 +173,10 @@ impl Process {
             }
             self.signal(signal, &strays);
             self.wait_until_gone(patience).await;
-            #[cfg(target_os = "linux")]
-            if self.is_kept() {
-                // Those that became our children are nobody else's to wait for.
-                for stray in strays {
-                    let _ = rustix::process::waitpid(Some(stray), rustix::process::WaitOptions::NOHANG);
-                }
-            }
+        }
+        #[cfg(target_os = "linux")]
+        if self.is_kept() {
+            let _ = tokio::task::spawn_blocking(reaper::reap).await;
         }
         self.over = true;
     }
@@ -223,13 +222,7 @@ impl Process {
     }
 
     fn signal(&self, signal: Signal, strays: &[Pid]) {
-        // What is gone meanwhile needs no signal.
-        if let Some(root) = self.root {
-            let _ = kill_process_group(root, signal);
-        }
-        for stray in strays {
-            let _ = kill_process(*stray, signal);
-        }
+        signal_all(self.root, signal, strays);
     }
 }
 
@@ -239,13 +232,43 @@ impl Drop for Process {
             return;
         }
         #[cfg(target_os = "linux")]
-        if let Started::ByKeeper(kept) = &mut self.child
-            && kept.is_alive()
-        {
-            // It ends everything as soon as the control socket is closed.
+        if let Started::ByKeeper(kept) = &mut self.child {
+            if kept.is_alive() && !kept.end_stopped() {
+                // It ends everything as soon as the control socket is closed.
+                return;
+            }
+            let (root, mark) = (self.root, self.mark.clone());
+            // At once as far as possible: this process may end now. What is dead must be waited for, but not here.
+            signal_all(root, Signal::KILL, &strays(root, &mark, true));
+            let _ = std::thread::Builder::new().spawn(move || finish_off(root, &mark));
             return;
         }
         self.signal(Signal::KILL, &strays(self.root, &self.mark, self.is_kept()));
+    }
+}
+
+/// Kills what lost its keeper until nothing of it is left, not even a zombie.
+#[cfg(target_os = "linux")]
+fn finish_off(root: Option<Pid>, mark: &str) {
+    let until = std::time::Instant::now() + KILL_PATIENCE;
+    loop {
+        let left = strays(root, mark, true);
+        reaper::reap();
+        if left.is_empty() || std::time::Instant::now() >= until {
+            return;
+        }
+        signal_all(root, Signal::KILL, &left);
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn signal_all(root: Option<Pid>, signal: Signal, strays: &[Pid]) {
+    // What is gone meanwhile needs no signal.
+    if let Some(root) = root {
+        let _ = kill_process_group(root, signal);
+    }
+    for stray in strays {
+        let _ = kill_process(*stray, signal);
     }
 }
 

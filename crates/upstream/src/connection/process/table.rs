@@ -5,6 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process_group};
+#[cfg(target_os = "linux")]
+use rustix::process::{Signal, kill_process};
 
 /// A variable in the environment of a program. Whatever the program starts has it too, also what leaves the process
 /// group or loses its parent, so that it can be found without a keeper.
@@ -19,6 +21,10 @@ const EXEC_PAUSE: Duration = Duration::from_millis(5);
 
 /// More than nearly all environments have.
 const ENVIRONMENT_BYTES: usize = 64 << 10;
+
+/// How often new processes are looked for while the known ones are stopped.
+#[cfg(target_os = "linux")]
+const STOP_LOOKS: usize = 5;
 
 /// One line of the process table.
 struct Entry {
@@ -67,6 +73,45 @@ pub(super) fn descendants(root: Pid) -> Option<Vec<Pid>> {
     Some(found.into_iter().skip(1).filter_map(Pid::from_raw).collect())
 }
 
+/// Kills everything below a process. What is stopped first starts nothing more meanwhile. `None` where there is no process
+/// table.
+#[cfg(target_os = "linux")]
+pub(super) fn kill_below(root: Pid) -> Option<()> {
+    let mut stopped: Vec<Pid> = Vec::new();
+    for _ in 0..STOP_LOOKS {
+        let mut new = descendants(root)?;
+        new.retain(|pid| !stopped.contains(pid));
+        if new.is_empty() {
+            break;
+        }
+        // What is gone meanwhile needs no signal.
+        for pid in &new {
+            let _ = kill_process(*pid, Signal::STOP);
+        }
+        stopped.append(&mut new);
+    }
+    for pid in descendants(root)? {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    Some(())
+}
+
+/// The children of ours that ended and that nobody has waited for.
+#[cfg(target_os = "linux")]
+pub(super) fn zombies() -> Vec<Pid> {
+    let us = rustix::process::getpid().as_raw_pid();
+    let ended = |(state, entry): (State, Entry)| {
+        (state == State::Ended && entry.parent == us).then(|| Pid::from_raw(entry.pid)).flatten()
+    };
+    numbers().into_iter().flatten().filter_map(look).filter_map(ended).collect()
+}
+
+/// Whether a process is stopped, so that it can do nothing.
+#[cfg(target_os = "linux")]
+pub(super) fn is_stopped(pid: Pid) -> bool {
+    look(pid.as_raw_pid()).is_some_and(|(state, _)| state == State::Stopped)
+}
+
 /// The living children of ours that run another executable, with all their descendants. We start only keepers, which run
 /// our own, so these lost their keeper.
 #[cfg(target_os = "linux")]
@@ -84,9 +129,13 @@ pub(super) fn adopted() -> Vec<Pid> {
 }
 
 fn entries() -> Option<Vec<Entry>> {
+    let living = |(state, entry)| (state != State::Ended).then_some(entry);
+    Some(numbers()?.filter_map(look).filter_map(living).collect())
+}
+
+fn numbers() -> Option<impl Iterator<Item = i32>> {
     let directory = std::fs::read_dir("/proc").ok()?;
-    let pids = directory.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    Some(pids.filter_map(living).collect())
+    Some(directory.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()))
 }
 
 /// Adds the children of what was found, until there are no more.
@@ -103,15 +152,28 @@ fn add_children(found: &mut Vec<i32>, mut entries: Vec<Entry>) {
     }
 }
 
-fn living(pid: i32) -> Option<Entry> {
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Living,
+    Stopped,
+    /// A zombie.
+    Ended,
+}
+
+fn look(pid: i32) -> Option<(State, Entry)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in parentheses and may have any letters.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
+    let state = match fields.next()? {
+        "Z" | "X" => State::Ended,
+        "T" | "t" => State::Stopped,
+        _ => State::Living,
+    };
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(Entry { pid, parent, group })
+    Some((state, Entry { pid, parent, group }))
 }
 
 /// The environment of a process, read at once as far as it goes: between two readings it may be another's, or none.

@@ -1,17 +1,23 @@
 //! The file that the memory is kept in.
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::{Kept, Withheld, accepted_by};
 
 /// Only the user of the gateway reads and writes it.
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
+
+/// How long another process may hold the lock. A change takes milliseconds.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often the lock is tried: it cannot be waited for with a deadline.
+const LOCK_LOOK: Duration = Duration::from_millis(10);
 
 /// Why a definition could not be accepted in the file.
 #[derive(Debug, thiserror::Error)]
@@ -117,9 +123,12 @@ pub(super) fn set_aside(path: &Path, error: &io::Error) -> String {
 
 /// Changes the content under the lock that all processes share.
 pub(super) fn change<T>(path: &Path, change: impl FnOnce(&mut Kept) -> T) -> io::Result<T> {
+    change_within(path, LOCK_PATIENCE, change)
+}
+
+fn change_within<T>(path: &Path, patience: Duration, change: impl FnOnce(&mut Kept) -> T) -> io::Result<T> {
     let folder = make_folder(path)?;
-    let lock = create(&path.with_extension("lock"), OpenOptions::new().write(true).truncate(false))?;
-    lock.lock()?;
+    let _lock = lock(&path.with_extension("lock"), patience)?;
     // Unlocked when it is dropped. What cannot be read any more is replaced by what this process knows.
     let mut kept = read(path).unwrap_or_default().unwrap_or_default();
     let outcome = change(&mut kept);
@@ -134,6 +143,25 @@ pub(super) fn change<T>(path: &Path, change: impl FnOnce(&mut Kept) -> T) -> io:
     Ok(outcome)
 }
 
+fn lock(path: &Path, patience: Duration) -> io::Result<File> {
+    let file = create(path, OpenOptions::new().write(true).truncate(false))?;
+    let until = Instant::now() + patience;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_LOOK),
+            Err(TryLockError::WouldBlock) => {
+                let path = path.display();
+                let what = format!(
+                    "another process has held the lock `{path}` for {patience:?}; end that process, or try again"
+                );
+                return Err(io::Error::new(ErrorKind::TimedOut, what));
+            }
+        }
+    }
+}
+
 /// Opens a file that only its owner may read, also where it is there with other permissions.
 fn create(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let file = options.create(true).mode(FILE_MODE).open(path)?;
@@ -141,4 +169,24 @@ fn create(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         file.set_permissions(Permissions::from_mode(FILE_MODE))?;
     }
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_another_process_keeps_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("servers.json");
+        let held = lock(&path.with_extension("lock"), Duration::ZERO).unwrap();
+        let error = change_within(&path, Duration::ZERO, |_| ()).unwrap_err();
+        let expected = format!(
+            "another process has held the lock `{}` for 0ns; end that process, or try again",
+            path.with_extension("lock").display()
+        );
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::TimedOut, expected));
+        drop(held);
+        change_within(&path, Duration::ZERO, |_| ()).unwrap();
+    }
 }

@@ -6,6 +6,7 @@ mod fixture;
 mod http;
 mod http_peer;
 mod peer;
+mod repeated;
 mod sse;
 mod stdio;
 mod tree;
