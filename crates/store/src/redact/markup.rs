@@ -6,13 +6,14 @@ use regex::Captures;
 
 use super::{
     expressions::{self, Finder, Judge, any_of, compile},
+    secrets::Secrets,
     value::{Setting, is_secret},
     words::classify,
 };
 
-static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
+pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
 
-pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
+pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
     manifest(text, secrets);
 }
@@ -66,7 +67,7 @@ fn named(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
 }
 
 /// The values of a Kubernetes secret in YAML, whatever their names are.
-fn manifest(text: &str, secrets: &mut Vec<Range<usize>>) {
+fn manifest(text: &str, secrets: &mut Secrets) {
     if !text.lines().any(|line| line.trim_end() == "kind: Secret") {
         return;
     }

@@ -6,11 +6,15 @@ mod code;
 mod commands;
 mod containers;
 mod expressions;
+#[cfg(test)]
+mod linear_tests;
 mod markup;
 mod needles;
+mod nesting;
 mod pairs;
 mod phrases;
 mod rules;
+mod secrets;
 mod shapes;
 mod tables;
 mod text;

@@ -6,6 +6,7 @@ use regex::Captures;
 
 use super::{
     expressions::{self, Finder, Judge, VALUE, compile, value_of},
+    secrets::Secrets,
     value::{
         Setting, is_code_value, is_harmless_word, is_odd, is_passphrase, is_placeholder, is_plain_word,
         is_random, is_secret,
@@ -13,9 +14,9 @@ use super::{
     words::{Kind, classify},
 };
 
-static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
+pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
 
-pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
+pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
 }
 

@@ -57,6 +57,8 @@ const HINTS: &[&str] = &[
     "\"pw",
     "_pw",
     " pw",
+    "pw=",
+    "pw:",
     "redis",
     "curl",
     "smbclient",

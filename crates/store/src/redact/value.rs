@@ -205,13 +205,11 @@ const STOP_WORDS: &[&str] = &[
 /// Whether a text is empty, a mask, a variable or a note in angle brackets: what documents have instead of a secret.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let value = value.trim();
-    let inner = value.trim_matches(|letter: char| matches!(letter, '"' | '\'' | '`' | ',' | ';' | '.' | ')'));
+    let inner = value.trim_matches(is_quote_or_end);
+    let (value, inner) = without_schemes(value, inner);
     let is_bracket = |letter: char| matches!(letter, '(' | '[' | '{' | '<');
     if inner.trim_start_matches(is_bracket).is_empty() || inner.contains(REDACTED) {
         return true;
-    }
-    if let Some(rest) = after_scheme(inner) {
-        return is_placeholder(rest);
     }
     let bytes = inner.as_bytes();
     let all = |check: fn(&u8) -> bool| bytes.iter().all(check);
@@ -237,6 +235,20 @@ pub(super) fn is_placeholder(value: &str) -> bool {
             && inner.ends_with(']')
             && name(inner.get(1..inner.len() - 1).unwrap_or_default()))
         || starts_with_your(inner)
+}
+
+/// A value and the same without quotes, both without the schemes of an `Authorization` header before them.
+fn without_schemes<'a>(value: &'a str, inner: &'a str) -> (&'a str, &'a str) {
+    let (mut value, mut inner) = (value, inner);
+    while let Some(rest) = after_scheme(inner) {
+        value = rest.trim();
+        inner = value.trim_matches(is_quote_or_end);
+    }
+    (value, inner)
+}
+
+fn is_quote_or_end(letter: char) -> bool {
+    matches!(letter, '"' | '\'' | '`' | ',' | ';' | '.' | ')')
 }
 
 /// What follows the scheme of an `Authorization` header.
@@ -485,9 +497,9 @@ pub(super) fn is_code_value(value: &str) -> bool {
 
 /// Several words of no sentence.
 pub(super) fn is_passphrase(first: &str, rest: &str) -> bool {
-    let words: Vec<&str> = std::iter::once(first).chain(rest.split_whitespace()).collect();
-    (3..=24).contains(&words.len())
-        && words.iter().all(|word| word.chars().all(char::is_lowercase) && !STOP_WORDS.contains(word))
+    let words = || std::iter::once(first).chain(rest.split_whitespace()).take(25);
+    words().all(|word| word.chars().all(char::is_lowercase) && !STOP_WORDS.contains(&word))
+        && (3..=24).contains(&words().count())
 }
 
 /// Whether a value that has no quotes is an expression of a program: a call, a member, another name.

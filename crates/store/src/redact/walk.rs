@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::{
     REDACTED,
     containers::{Array, Container, Object},
+    nesting::Ends,
     pairs,
     rules::{Path, Rules},
     text,
@@ -26,6 +27,7 @@ pub(super) fn redact(json: &str, rules: &Rules, paths: &[&Path]) -> Option<Strin
 pub(super) fn redact_nested(json: &str, rules: &Rules, paths: &[&Path], depth: usize) -> Option<String> {
     let mut walk = Walk {
         json,
+        ends: Ends::of(json),
         rules,
         paths,
         depth,
@@ -47,6 +49,7 @@ pub(super) const SHORTEST_BLOB: usize = 256;
 
 struct Walk<'a> {
     json: &'a str,
+    ends: Ends,
     rules: &'a Rules,
     paths: &'a [&'a Path],
     depth: usize,
@@ -120,17 +123,17 @@ impl<'a> Walk<'a> {
         match self.byte() {
             Some(b'{') => {
                 if kind.is_some_and(|kind| takes_containers(kind, &key))
-                    && !pairs::is_description(self.json, start)
+                    && !pairs::is_description(self.json, start, &self.ends)
                     && !self.is_empty_at(start)
                 {
                     return self.take_out(start);
                 }
-                let object = Object::new(self.json, start, self.rules, self.open.last(), &key);
+                let object = Object::new(self.json, start, &self.ends, self.rules, self.open.last(), &key);
                 self.enter(key, Container::Object(object));
             }
             Some(b'[') => {
                 if kind.is_some_and(|kind| takes_containers(kind, &key) || key.eq_ignore_ascii_case("auth"))
-                    && !pairs::is_description(self.json, start)
+                    && !pairs::is_description(self.json, start, &self.ends)
                     && !self.is_empty_at(start)
                 {
                     return self.take_out(start);

@@ -498,8 +498,13 @@ const PASS_OWNERS: &[&str] = &[
     "redis", "ldap", "sudo", "key", "store", "proxy", "wifi",
 ];
 
+/// A longer name is judged by its last bytes.
+pub(super) const LONGEST_NAME: usize = 128;
+
 /// What a name promises, if anything. Spaces in it mean that it was taken from a sentence.
 pub(super) fn classify(name: &str) -> Option<Kind> {
+    let from = name.ceil_char_boundary(name.len().saturating_sub(LONGEST_NAME));
+    let name = name.get(from..).unwrap_or_default();
     let words = words(name);
     let words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
     let neutral = |word: &&&str| NEUTRAL.contains(*word) || word.bytes().all(|byte| byte.is_ascii_digit());
