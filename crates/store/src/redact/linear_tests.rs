@@ -263,7 +263,8 @@ impl Steps {
         // The automaton knows ends of words in ASCII only.
         let text = expression.as_str().replace(r"\b", r"(?-u:\b)").replace(r"\B", r"(?-u:\B)");
         let dfa = DFA::builder().configure(DFA::config().cache_capacity(64 << 20)).build(&text).unwrap();
-        Self { name: text, cache: dfa.create_cache(), dfa, expression: expression.clone() }
+        let expression = regex::Regex::new(&text).unwrap();
+        Self { name: text, cache: dfa.create_cache(), dfa, expression }
     }
 
     fn count(&mut self, text: &str) -> usize {
@@ -298,7 +299,34 @@ fn samples() -> Vec<String> {
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/redaction/secrets.json");
     let set: Vec<Secret> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    set.into_iter().filter_map(|secret| secret.document.as_str().map(str::to_owned)).collect()
+    let mut texts: Vec<String> = [
+        "Private-Lines: 1\nAAAAB3NzaC1yc2EAAA",
+        "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0t",
+        "webhook.office.com/webhookb2/1234abcd",
+        "hooks.zapier.com/hooks/catch/1234abcd",
+        "has\u{142}o to kiwi7",
+        "kiwi7 is my password",
+        "mongo -p kiwi7",
+        "-passin pass:kiwi7",
+        "-passout pass:kiwi7",
+        "net use /user:eva kiwi7",
+        "openssl enc -k kiwi7",
+        "auth=('eva', 'kiwi7')",
+        "'pw']=> string(5) \"kiwi7\"",
+        ".password('kiwi7')",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let mut open: Vec<serde_json::Value> = set.into_iter().map(|secret| secret.document).collect();
+    while let Some(value) = open.pop() {
+        match value {
+            serde_json::Value::String(text) => texts.push(text),
+            serde_json::Value::Array(items) => open.extend(items),
+            serde_json::Value::Object(members) => open.extend(members.into_iter().map(|(_, value)| value)),
+            _ => {}
+        }
+    }
+    texts
 }
 
 #[test]
@@ -306,6 +334,7 @@ fn no_expression_reads_a_text_again_and_again() {
     let finders: [&[Finder]; 5] =
         [&shapes::FINDERS, &phrases::FINDERS, &commands::FINDERS, &markup::FINDERS, &code::FINDERS];
     let samples = samples();
+    let mut problems = Vec::new();
     for finder in finders.into_iter().flatten() {
         let mut steps = Steps::new(&finder.expression);
         let mut matches: Vec<&str> = samples
@@ -317,6 +346,9 @@ fn no_expression_reads_a_text_again_and_again() {
         matches.sort_by_key(|found| (found.len(), *found));
         matches.dedup();
         matches.truncate(3);
+        if matches.is_empty() {
+            problems.push(format!("no sample for {}", steps.name));
+        }
         // A search that lives on after the beginning of a match must not begin anew after every whole one.
         let mut units: Vec<String> = ATOMS.iter().map(|atom| (*atom).to_owned()).collect();
         for (index, whole) in matches.iter().enumerate() {
@@ -333,7 +365,11 @@ fn no_expression_reads_a_text_again_and_again() {
         }
         for unit in units {
             let (short, long) = (steps.count(&repeated(&unit, 512)), steps.count(&repeated(&unit, 2048)));
-            assert!(long <= 6 * short + 512, "{unit:?}: {short} became {long} for {}", steps.name);
+            if long > 6 * short + 512 {
+                problems.push(format!("{unit:?}: {short} became {long} for {}", steps.name));
+                break;
+            }
         }
     }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
