@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    REDACTED, assignments, code, commands, is_json, markup, phrases,
+    Form, REDACTED, assignments, code, commands, markup, phrases,
     rules::{Rules, SCHEMES},
     secrets::Secrets,
     shapes, tables,
@@ -24,9 +24,20 @@ pub(super) fn redact(text: &str, rules: &Rules) -> Option<String> {
 const DEEPEST_NESTED_JSON: usize = 6;
 
 pub(super) fn redact_nested(text: &str, rules: &Rules, depth: usize) -> Option<String> {
-    if depth < DEEPEST_NESTED_JSON && text.trim_start().starts_with(['{', '[', '"']) && is_json(text) {
-        return walk::redact_nested(text, rules, &[], depth + 1);
+    let mut walked = None;
+    if depth < DEEPEST_NESTED_JSON && text.trim_start().starts_with(['{', '[', '"']) {
+        match Form::of(text) {
+            Form::Json => return walk::redact_nested(text, rules, &[], depth + 1),
+            // Its last string may be cut as well, so that it is searched as a text too.
+            Form::CutJson => walked = walk::redact_nested(text, rules, &[], depth + 1),
+            Form::Other => {}
+        }
     }
+    search(walked.as_deref().unwrap_or(text), rules).or(walked)
+}
+
+/// The text without the secrets that are known by what stands around them, or nothing if there are none.
+fn search(text: &str, rules: &Rules) -> Option<String> {
     let folded = folded(text);
     let text = &*folded;
     let mut found = Secrets::new(text);

@@ -322,14 +322,22 @@ pub(super) fn is_base64(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_'))
 }
 
-/// The content of a JSON string that still has its quotes.
+/// The content of a JSON string that still has its quotes. The last string of a text that is cut may lack its end.
 pub(super) fn unescape(string: &str) -> Cow<'_, str> {
-    if string.contains('\\')
-        && let Ok(text) = serde_json::from_str::<String>(string)
-    {
-        return Cow::Owned(text);
+    if string.contains('\\') {
+        // The cut may be in an escape too, which is at most six bytes long.
+        let last = string.rfind('\\').filter(|at| string.len() - at <= 6);
+        let closed = |end: usize| string.get(..end).map(|begun| format!("{begun}\""));
+        let text = serde_json::from_str(string)
+            .ok()
+            .or_else(|| serde_json::from_str(&closed(string.len())?).ok())
+            .or_else(|| serde_json::from_str(&closed(last?)?).ok());
+        if let Some(text) = text {
+            return Cow::Owned(text);
+        }
     }
-    Cow::Borrowed(string.get(1..string.len().saturating_sub(1)).unwrap_or_default())
+    let content = string.strip_prefix('"').unwrap_or(string);
+    Cow::Borrowed(content.strip_suffix('"').unwrap_or(content))
 }
 
 /// The place after the string that starts at `start`.

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use crate::redact::{Redaction, is_json};
+use crate::redact::{Form, Redaction};
 
 fn rules() -> Rules {
     let redaction = Redaction {
@@ -20,7 +20,7 @@ fn rules() -> Rules {
 
 #[track_caller]
 fn check(tool: (&str, &str), json: &str, expected: &str) {
-    assert!(is_json(json), "{json}");
+    assert_eq!(Form::of(json), Form::Json, "{json}");
     let rules = rules();
     let paths = rules.paths_of(tool.0, tool.1);
     let clean = redact(json, &rules, &paths);
