@@ -269,7 +269,10 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
         i64::from(filter.status == Some(CallStatus::Error)),
     ))?;
 
-    let conditions = Conditions::of(filter);
+    let mut conditions = Conditions::of(filter);
+    if let Some(LogOwner::Named(_)) = filter.owner {
+        conditions.add("id > ?", [schema::owned_after(&transaction)?]);
+    }
     let ran_on = if schema::knows_who_ran(&transaction)? { "ran_on" } else { "NULL" };
     let mut calls = transaction.prepare(&format!(
         "SELECT id, started, duration, failed, server, tool, provider, caller, correlation, transport, code, error, \
