@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::{
     REDACTED,
+    placeholders::is_placeholder,
     rules::Rules,
     secrets::{Secrets, work},
-    value::{Setting, is_placeholder, is_random, is_secret},
+    value::{Setting, is_random, is_secret},
     words::{Kind, LONGEST_NAME},
 };
 

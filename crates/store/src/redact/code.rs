@@ -6,8 +6,9 @@ use regex::{Captures, Regex};
 
 use super::{
     expressions::{self, Finder, Judge, compile},
+    placeholders::{is_harmless_word, is_placeholder},
     secrets::Secrets,
-    value::{Setting, is_code_value, is_harmless_word, is_odd, is_placeholder, is_random, is_secret},
+    value::{Setting, is_code_value, is_odd, is_random, is_secret},
     words::{Kind, classify},
 };
 

@@ -6,8 +6,9 @@ use regex::Captures;
 
 use super::{
     expressions::{self, Finder, Judge, VALUE, any_of, compile, value_of},
+    placeholders::{is_harmless_word, is_placeholder},
     secrets::Secrets,
-    value::{is_code_value, is_harmless_word, is_odd, is_placeholder, is_random},
+    value::{is_code_value, is_odd, is_random},
     words::{Kind, classify},
 };
 

@@ -6,8 +6,8 @@ use regex_automata::{
 };
 
 use super::{
-    Redaction, code, commands, expressions::Finder, markup, phrases, rules::Rules, secrets::work, shapes,
-    text, walk,
+    Redaction, code, commands, expressions::Finder, hints::Hint, markup, phrases, rules::Rules,
+    secrets::work, shapes, text, walk,
 };
 
 fn rules() -> Rules {
@@ -156,7 +156,7 @@ fn check(name: &str, rules: &Rules, make: Make<'_>) {
     let work = |length: usize| {
         let text = make(length);
         work::take();
-        let _ = text::redact_nested(&text, rules, 0);
+        let _ = text::redact_nested(&text, rules, Hint::ALL, 0);
         let _ = walk::redact_nested(&text, rules, &[], 0);
         work::take()
     };

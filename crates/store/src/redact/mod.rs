@@ -5,7 +5,9 @@ mod cap;
 mod code;
 mod commands;
 mod containers;
+mod dictionary;
 mod expressions;
+mod hints;
 #[cfg(test)]
 mod linear_tests;
 mod markup;
@@ -13,6 +15,7 @@ mod needles;
 mod nesting;
 mod pairs;
 mod phrases;
+mod placeholders;
 mod rules;
 mod secrets;
 mod shapes;

@@ -6,11 +6,9 @@ use regex::Captures;
 
 use super::{
     expressions::{self, Finder, Judge, VALUE, compile, value_of},
+    placeholders::{is_harmless_word, is_placeholder},
     secrets::Secrets,
-    value::{
-        Setting, is_code_value, is_harmless_word, is_odd, is_passphrase, is_placeholder, is_plain_word,
-        is_random, is_secret,
-    },
+    value::{Setting, is_code_value, is_odd, is_passphrase, is_plain_word, is_random, is_secret},
     words::{Kind, classify},
 };
 

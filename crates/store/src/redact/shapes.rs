@@ -185,31 +185,6 @@ pub(super) const AMBIGUOUS: &[&str] = &[
     "EZAK", "EZTK",
 ];
 
-/// Words without which none of the shapes below is in a text.
-pub(super) const HINTS: &[&str] = &[
-    "private key",
-    "private-lines",
-    "hooks.",
-    "webhook",
-    "1//0",
-    ":aa",
-    "-us",
-    "ls0tls1crud",
-    "$2",
-    "$6$",
-    "$5$",
-    "$1$",
-    "$apr1$",
-    "$argon2",
-    "$y$",
-    "jdbc:oracle",
-    "identified by",
-    ":5432:",
-    ":*:",
-    "masterauth",
-    "wifi:",
-];
-
 pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
 
 /// Where the shapes are in a text.

@@ -3,27 +3,33 @@
 use std::borrow::Cow;
 
 use super::{
-    Form, REDACTED, assignments, code, commands, markup, phrases,
+    Form, REDACTED, assignments, code, commands,
+    hints::Hint,
+    markup,
+    needles::begins_word,
+    phrases,
+    placeholders::{is_harmless_word, is_placeholder},
     rules::{Rules, SCHEMES},
     secrets::Secrets,
     shapes, tables,
-    value::{is_harmless_word, is_placeholder, is_random},
+    value::is_random,
     walk,
     words::fold,
 };
 
 /// The text without its secrets, or nothing if there are none.
 pub(super) fn redact(text: &str, rules: &Rules) -> Option<String> {
-    if !rules.may_hold_secret(text) {
-        return None;
-    }
-    redact_nested(text, rules, 0)
+    redact_nested(text, rules, rules.hints_in(text), 0)
 }
 
 /// Tools like to answer with JSON inside a string, which may hold JSON inside a string again.
 const DEEPEST_NESTED_JSON: usize = 6;
 
-pub(super) fn redact_nested(text: &str, rules: &Rules, depth: usize) -> Option<String> {
+/// The same for a text with such hints, at this depth of JSON in strings.
+pub(super) fn redact_nested(text: &str, rules: &Rules, hints: Hint, depth: usize) -> Option<String> {
+    if hints.is_none() {
+        return None;
+    }
     let mut walked = None;
     if depth < DEEPEST_NESTED_JSON && text.trim_start().starts_with(['{', '[', '"']) {
         match Form::of(text) {
@@ -33,24 +39,37 @@ pub(super) fn redact_nested(text: &str, rules: &Rules, depth: usize) -> Option<S
             Form::Other => {}
         }
     }
-    search(walked.as_deref().unwrap_or(text), rules).or(walked)
+    search(walked.as_deref().unwrap_or(text), rules, hints).or(walked)
 }
 
 /// The text without the secrets that are known by what stands around them, or nothing if there are none.
-fn search(text: &str, rules: &Rules) -> Option<String> {
+fn search(text: &str, rules: &Rules, hints: Hint) -> Option<String> {
     let folded = folded(text);
     let text = &*folded;
     let mut found = Secrets::new(text);
-    tokens(text, rules, &mut found);
-    assignments::find(text, rules, &mut found);
+    let may_have = |hint: Hint| hints.contains(hint);
+    if may_have(Hint::TOKENS) {
+        tokens(text, rules, &mut found);
+    }
+    if may_have(Hint::NAMES) {
+        assignments::find(text, rules, &mut found);
+    }
     if rules.defaults {
-        address_passwords(text, &mut found);
-        shapes::find(text, &mut found);
-        phrases::find(text, &mut found);
-        commands::find(text, &mut found);
-        markup::find(text, &mut found);
-        code::find(text, &mut found);
-        tables::find(text, &mut found);
+        if may_have(Hint::ADDRESSES) {
+            address_passwords(text, &mut found);
+        }
+        if may_have(Hint::SHAPES) {
+            shapes::find(text, &mut found);
+        }
+        if may_have(Hint::NAMES) || may_have(Hint::COMMANDS) {
+            commands::find(text, &mut found);
+        }
+        if may_have(Hint::NAMES) {
+            phrases::find(text, &mut found);
+            markup::find(text, &mut found);
+            code::find(text, &mut found);
+            tables::find(text, &mut found);
+        }
     }
     let mut secrets = found.ranges;
     if secrets.is_empty() {
@@ -108,13 +127,8 @@ fn tokens(text: &str, rules: &Rules, secrets: &mut Secrets) {
     // Several prefixes can stand in one run of characters, which is measured once.
     let mut run = 0..0;
     for (start, length) in rules.tokens.positions(text) {
-        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied();
-        // `\n` in a text that is still escaped is the end of a line too.
-        let escaped = matches!(before, Some(b'n' | b't' | b'r'))
-            && start.checked_sub(2).and_then(|before| bytes.get(before)) == Some(&b'\\');
-        let boundary = escaped || before.is_none_or(|byte| !byte.is_ascii_alphanumeric());
         let secret = start + length;
-        let (Some(prefix), true) = (text.get(start..secret), boundary) else { continue };
+        let (Some(prefix), true) = (text.get(start..secret), begins_word(bytes, start)) else { continue };
         let scheme = SCHEMES.iter().position(|scheme| prefix.eq_ignore_ascii_case(scheme));
         if scheme.is_none() && !rules.is_token_prefix(prefix) {
             continue;

@@ -8,9 +8,10 @@ use super::{
     containers::{Array, Container, Object},
     nesting::Ends,
     pairs,
+    placeholders::{is_harmless_word, is_placeholder},
     rules::{Path, Rules},
     text,
-    value::{is_code_value, is_harmless_word, is_placeholder, is_random},
+    value::{is_code_value, is_random},
     words::Kind,
 };
 
@@ -191,8 +192,8 @@ impl<'a> Walk<'a> {
             let (head, tail) = (content.get(..range.start), content.get(range.end..));
             let clean = format!("{}{REDACTED}{}", head.unwrap_or_default(), tail.unwrap_or_default());
             self.replace(start, &serde_json::Value::from(clean).to_string());
-        } else if self.rules.may_hold_secret(string)
-            && let Some(clean) = text::redact_nested(&content, self.rules, self.depth)
+        } else if let Some(clean) =
+            text::redact_nested(&content, self.rules, self.rules.hints_in(string), self.depth)
         {
             self.replace(start, &serde_json::Value::from(clean).to_string());
         }

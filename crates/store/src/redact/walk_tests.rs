@@ -49,6 +49,10 @@ fn secrets_inside_strings_and_nested_json_are_taken_out() {
         (r#"{"header":"Bearer xyz"}"#, r#"{"header":"Bearer [redacted]"}"#),
         (r#""token=abc""#, r#""token=[redacted]""#),
         (
+            r#"{"a":"postgres:\/\/bob:s3cret@db\/x","b":"pw=hunter2"}"#,
+            r#"{"a":"postgres://bob:[redacted]@db/x","b":"pw=[redacted]"}"#,
+        ),
+        (
             r#"{"content":[{"type":"text","text":"{\"password\":\"hunter2\",\"n\":1}"}]}"#,
             r#"{"content":[{"type":"text","text":"{\"password\":\"[redacted]\",\"n\":1}"}]}"#,
         ),
