@@ -91,8 +91,6 @@ pub(super) const HINTS: &[(Hint, &[&str])] = &[
             "haslo",
             "senord",
             "sas=",
-            "sas:",
-            "\"sas",
             "schl",
             "has\u{142}o",
             "parola",
