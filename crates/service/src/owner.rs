@@ -74,7 +74,7 @@ impl fmt::Display for Owner {
 
 /// The name of a key's owner where the configuration gives none, from the SHA-256 of the key. Another key has another
 /// name, so that it finds nothing that belonged to its predecessor.
-pub(crate) fn name_of_key(hash: &[u8; 32]) -> String {
+pub(crate) fn name_of_hash(hash: &[u8; 32]) -> String {
     let digest = Sha256::new().chain_update(DOMAIN).chain_update(hash).finalize();
     let mut name = UNNAMED.to_owned();
     for byte in digest.iter().take(DIGITS / 2) {

@@ -51,13 +51,16 @@ impl Clock {
         self.seen = instant;
         let expected = before.saturating_add(elapsed);
         let is_ahead = now > expected.saturating_add(PATIENCE);
+        let was_ahead = self.ahead > 0;
         self.ahead = if is_ahead { self.ahead.saturating_add(elapsed) } else { 0 };
         let trusted = if is_ahead && self.ahead < PATIENCE { expected } else { now };
         if trusted == now {
             self.ahead = 0;
         }
         self.trusted = Some(trusted);
-        if trusted.saturating_sub(self.kept).saturating_abs() >= KEPT {
+        // How long it is ahead is kept at once: it adds up over starts that are close to each other.
+        let is_due = trusted.saturating_sub(self.kept).saturating_abs() >= KEPT;
+        if is_due || is_ahead || was_ahead {
             set_state(connection, "clock", trusted)?;
             set_state(connection, "clock_ahead", self.ahead)?;
             self.kept = trusted;

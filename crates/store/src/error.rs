@@ -109,14 +109,7 @@ impl StoreError {
 }
 
 fn is_damage(cause: &rusqlite::Error) -> bool {
-    match cause.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => true,
-        // A database without our tables.
-        Some(ErrorCode::Unknown) => {
-            cause.to_string().contains("no such") || cause.to_string().contains("already exists")
-        }
-        _ => false,
-    }
+    matches!(cause.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
 }
 
 /// A record that was not taken, with the record itself, so that nothing is lost silently.

@@ -19,8 +19,16 @@ pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Whether something else than a file stands there: a directory, a pipe, a device. Opening a pipe would wait for a reader.
+pub(crate) fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
+}
+
 /// Opens a file for writing, making it for its owner only.
 pub(crate) fn make_file(path: &Path) -> io::Result<File> {
+    if is_special(path) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file; move it away"));
+    }
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 

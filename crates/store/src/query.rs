@@ -49,6 +49,8 @@ pub struct Filter {
     pub before: Option<i64>,
     /// The most entries on a page.
     pub limit: usize,
+    /// About the most bytes of a page (default: 16 MiB); it ends before an entry that would go over it, but has one.
+    pub max_bytes: usize,
 }
 
 impl Default for Filter {
@@ -67,6 +69,7 @@ impl Default for Filter {
             after: None,
             before: None,
             limit: 100,
+            max_bytes: 16 << 20,
         }
     }
 }
@@ -266,7 +269,10 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
         i64::from(filter.status == Some(CallStatus::Error)),
     ))?;
 
-    let conditions = Conditions::of(filter);
+    let mut conditions = Conditions::of(filter);
+    if let Some(LogOwner::Named(_)) = filter.owner {
+        conditions.add("id > ?", [schema::owned_after(&transaction)?]);
+    }
     let ran_on = if schema::knows_who_ran(&transaction)? { "ran_on" } else { "NULL" };
     let mut calls = transaction.prepare(&format!(
         "SELECT id, started, duration, failed, server, tool, provider, caller, correlation, transport, code, error, \
@@ -274,9 +280,12 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
         conditions.sql
     ))?;
     let mut entries = Vec::new();
+    let mut room = filter.max_bytes;
+    let mut is_full = false;
     // One more than asked for tells whether there are more.
     let wanted = filter.limit.saturating_add(1);
     while entries.len() < wanted
+        && !is_full
         && let Some(block) = blocks.next()?
     {
         let first: i64 = block.get(0)?;
@@ -292,15 +301,35 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
             .chain([Value::from(i64::try_from(wanted - entries.len()).unwrap_or(i64::MAX))]);
         let mut rows = calls.query(params_from_iter(values))?;
         while let Some(row) = rows.next()? {
-            entries.push(read_entry(row)?);
+            let entry = read_entry(row)?;
+            let size = size(&entry.call);
+            if size > room && !entries.is_empty() {
+                is_full = true;
+                break;
+            }
+            room = room.saturating_sub(size);
+            entries.push(entry);
         }
     }
-    let more = entries.len() > filter.limit;
+    let more = is_full || entries.len() > filter.limit;
     entries.truncate(filter.limit);
     if filter.after.is_none() {
         entries.reverse();
     }
     Ok(Page { entries, more, last_id })
+}
+
+/// About the bytes of an entry in an answer.
+fn size(call: &CallRecord) -> usize {
+    /// The names of the members, the times and the ids.
+    const FRAME: usize = 256;
+    let outcome = match &call.outcome {
+        Outcome::Result(result) => result.len(),
+        Outcome::Error { message, result, .. } => {
+            message.len() + result.as_ref().map_or(0, bytes::Bytes::len)
+        }
+    };
+    FRAME + call.input.len() + outcome + call.server.len() + call.tool.len() + call.correlation_id.len()
 }
 
 fn read_entry(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {

@@ -277,6 +277,30 @@ mod tests {
         assert_eq!(second.time(&connection, far, start + hour).unwrap(), 3_600_000_000);
     }
 
+    #[test]
+    fn a_clock_that_is_ahead_is_remembered_at_once() {
+        let connection = schema_of_memory();
+        let start = Instant::now();
+        let minutes = |count: u64| Duration::from_mins(count);
+        let far = 40 * 24 * 3600 * 1_000_000;
+        let kept = || {
+            let state = |name| crate::schema::state(&connection, name).unwrap();
+            (state("clock"), state("clock_ahead"))
+        };
+        crate::schema::set_state(&connection, "clock", 0).unwrap();
+        let mut first = Clock::new(start);
+        first.time(&connection, 0, start).unwrap();
+        first.time(&connection, far, start + minutes(1)).unwrap();
+        first.time(&connection, far, start + minutes(4)).unwrap();
+        assert_eq!(kept(), (Some(240_000_000), Some(240_000_000)));
+        // The next start goes on counting, and forgets it when the clock is right again.
+        let mut second = Clock::new(start);
+        second.time(&connection, far, start + minutes(2)).unwrap();
+        assert_eq!(kept(), (Some(360_000_000), Some(360_000_000)));
+        second.time(&connection, 400_000_000, start + minutes(3)).unwrap();
+        assert_eq!(kept(), (Some(400_000_000), Some(0)));
+    }
+
     fn schema_of_memory() -> Connection {
         crate::schema::open(None).unwrap().connection
     }

@@ -47,10 +47,44 @@ const MIGRATIONS: &[&str] = &[
     "ALTER TABLE calls ADD COLUMN ran_on TEXT;",
 ];
 
+/// The tables of the first version and their columns; later versions add to them.
+const TABLES: &[(&str, &[&str])] = &[
+    (
+        "calls",
+        &[
+            "id",
+            "started",
+            "duration",
+            "failed",
+            "server",
+            "tool",
+            "provider",
+            "caller",
+            "correlation",
+            "transport",
+            "code",
+            "error",
+            "input",
+            "result",
+        ],
+    ),
+    ("blocks", &["first", "last", "entries", "failures", "oldest", "newest", "bloom"]),
+    ("state", &["name", "value"]),
+];
+
 /// Whether entries say who ran them. A file of the first version that is only read is not brought up to date.
 pub(crate) fn knows_who_ran(connection: &Connection) -> rusqlite::Result<bool> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(version >= 2)
+}
+
+/// The newest entry of a program that gave an admin and a caller of one name the same owner. Whose such entries are
+/// cannot be known.
+const OWNED_AFTER: &str = "owned_after";
+
+/// The entry after which owners are known.
+pub(crate) fn owned_after(connection: &Connection) -> rusqlite::Result<i64> {
+    Ok(state(connection, OWNED_AFTER)?.unwrap_or(i64::MAX))
 }
 
 /// How the program that had this log before ended.
@@ -147,7 +181,7 @@ pub(crate) fn open(directory: Option<&Path>) -> Result<Database, StoreError> {
     let path = directory.join(FILE_NAME);
     let warnings = files::protect(directory, &lock);
     let open_file = || {
-        if path.is_dir() || files::is_truncated(&path) {
+        if files::is_special(&path) || files::is_truncated(&path) {
             return Err(StoreError::Damaged { path: path.clone() });
         }
         // Made here, so that its rights are ours; SQLite gives the files beside it the same.
@@ -193,6 +227,7 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         .map_err(StoreError::database("setting the busy timeout"))?;
     let found = version(&connection).map_err(|error| error.at(path))?;
     check_version(found, MIGRATIONS).map_err(|error| error.at(path))?;
+    check_tables(&connection, path).map_err(|error| error.at(path))?;
     Ok(connection)
 }
 
@@ -204,6 +239,7 @@ pub(crate) fn mark_closed(connection: &Connection) -> rusqlite::Result<()> {
 fn prepare(connection: Connection, path: Option<PathBuf>) -> Result<Database, StoreError> {
     let setup = StoreError::database("setting up");
     configure(&connection).map_err(setup)?;
+    check_tables(&connection, path.as_deref().unwrap_or(Path::new("")))?;
     migrate(&connection, MIGRATIONS)?;
     let opened = (|| {
         let was_open: Option<i64> = connection
@@ -215,6 +251,9 @@ fn prepare(connection: Connection, path: Option<PathBuf>) -> Result<Database, St
             set_state(&connection, "clock", Timestamp::now().as_microsecond())?;
         }
         let block = Block::current(&connection)?;
+        if state(&connection, OWNED_AFTER)?.is_none() {
+            set_state(&connection, OWNED_AFTER, block.last())?;
+        }
         let entries =
             connection.query_row("SELECT coalesce(sum(entries), 0) FROM blocks", [], |row| row.get(0))?;
         let previous = match was_open {
@@ -255,6 +294,28 @@ fn check_version(found: i64, migrations: &[&str]) -> Result<usize, StoreError> {
         found,
         known,
     })
+}
+
+/// Refuses a database with other tables than ours, whatever made it.
+fn check_tables(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let is_new = version(connection)? == 0;
+    for (table, columns) in TABLES {
+        let found = columns_of(connection, table).map_err(StoreError::database("reading its tables"))?;
+        let is_ours = if is_new {
+            found.is_empty()
+        } else {
+            columns.iter().all(|column| found.iter().any(|found| found == column))
+        };
+        if !is_ours {
+            return Err(StoreError::Damaged { path: path.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+fn columns_of(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?)")?;
+    statement.query_map([table], |row| row.get(0))?.collect()
 }
 
 fn migrate(connection: &Connection, migrations: &[&str]) -> Result<(), StoreError> {
@@ -330,6 +391,63 @@ mod tests {
         drop(open(Some(directory.path())).unwrap());
         assert_eq!(read(), before);
         assert_eq!(version(&open_reader(&path).unwrap()).unwrap(), 2);
+    }
+
+    #[test]
+    fn entries_from_before_admins_had_names_of_their_own_are_no_callers() {
+        let directory = tempfile::tempdir().unwrap();
+        let open_log = || crate::CallLog::open(directory.path(), &crate::Options::default()).unwrap();
+        let call = || {
+            let mut call = crate::testing::record("demo", "add");
+            call.caller = Some("ann".into());
+            call
+        };
+        let log = open_log();
+        log.record(call()).unwrap();
+        log.close(Duration::from_secs(30)).unwrap();
+        drop(log);
+        let older = Connection::open(directory.path().join(FILE_NAME)).unwrap();
+        older.execute("DELETE FROM state WHERE name = ?", [OWNED_AFTER]).unwrap();
+        drop(older);
+        for _ in 0..2 {
+            let log = open_log();
+            log.record(call()).unwrap();
+            log.flush(Duration::from_secs(30)).unwrap();
+        }
+        let log = open_log();
+        let ids = |owner: Option<crate::LogOwner>| {
+            let mut filter = crate::Filter::default();
+            filter.owner = owner;
+            log.query(&filter).unwrap().entries.iter().map(|entry| entry.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(Some(crate::LogOwner::Named("ann".into()))), [2, 3]);
+        assert_eq!(ids(None), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_database_with_other_tables_is_damaged() {
+        for sql in [
+            "CREATE TABLE calls (x INTEGER);",
+            "CREATE TABLE state (name TEXT, value INTEGER); PRAGMA user_version = 1;",
+            "CREATE TABLE calls (id INTEGER PRIMARY KEY); PRAGMA user_version = 2;",
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join(FILE_NAME);
+            Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+            assert!(
+                matches!(open_reader(&path), Err(StoreError::Damaged { .. })) || sql.contains("(x"),
+                "{sql}"
+            );
+            let database = open(Some(directory.path())).unwrap();
+            assert!(database.opened.moved_aside.is_some(), "{sql}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_statement_is_no_damage() {
+        let connection = Connection::open_in_memory().unwrap();
+        let cause = connection.prepare("SELECT x FROM nowhere").unwrap_err();
+        assert!(!StoreError::database("reading entries")(cause).is_damage());
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) fn is_broken_hash(key: &str) -> bool {
 
 /// The name of a key's owner where the configuration gives none: the same for a key and for its hash.
 pub(crate) fn name_of_key(key: &str) -> String {
-    owner::name_of_key(&hash_of(key))
+    owner::name_of_hash(&hash_of(key))
 }
 
 /// The keys that are configured.

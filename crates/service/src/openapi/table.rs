@@ -211,7 +211,7 @@ pub(crate) static ROUTES: &[Route] = &[
         path: "/logs",
         tag: "Operations",
         summary: "Read the call log",
-        description: "Entries stand oldest first; of more than `limit` the newest are given. `Link` with `rel=\"next\"` leads to \
+        description: "Entries stand oldest first; of more than `limit`, or of more than about 16 MB, the newest are given. `Link` with `rel=\"next\"` leads to \
                       the next page where there may be one. With `follow=true` the answer is a stream of server-sent events that first \
                       gives the entries that fit and then every new one; `Last-Event-ID` resumes it. Where keys are configured, a caller sees \
                       its own calls; admins and the owners in `log.readers` see all, and the logs of servers.",

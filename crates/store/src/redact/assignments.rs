@@ -4,15 +4,24 @@ use std::ops::Range;
 
 use super::{
     REDACTED,
+    placeholders::is_placeholder,
     rules::Rules,
-    value::{Setting, is_placeholder, is_random, is_secret},
-    words::Kind,
+    secrets::{Secrets, work},
+    value::{Setting, is_random, is_secret},
+    words::{Kind, LONGEST_NAME},
 };
 
 /// Values after `name=`, `name:`, `name =>`, `"name": "…"`.
-pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Vec<Range<usize>>) {
+pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Secrets) {
     let bytes = text.as_bytes();
+    let mut line = Line::first(text);
+    // Where the word begins that is being read.
+    let mut word = 0;
     for (at, byte) in bytes.iter().enumerate() {
+        let begins = word;
+        if matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'=' | b',') {
+            word = at + 1;
+        }
         let length = match byte {
             b'=' if bytes.get(at + 1) == Some(&b'=') => continue,
             b'=' if at > 0 && matches!(bytes.get(at - 1), Some(b'<' | b'>')) => continue,
@@ -28,124 +37,261 @@ pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Vec<Range<usize>>) {
             b'\t' => 1,
             _ => continue,
         };
-        if let Some(secret) = value_at(text, at, length, rules) {
-            secrets.extend(secret);
+        let Some(name) = Name::before(text, at, rules) else { continue };
+        if *byte == b':' && is_resource_name(text, begins) {
+            continue;
+        }
+        line.advance(text, at);
+        let (found, looked) = value_at(text, Separator { at, length, name }, &line, secrets.hidden());
+        if !secrets.may_go_on(looked, at + length) {
+            return;
+        }
+        for range in found {
+            secrets.push(range);
         }
     }
 }
 
+/// A line of the text, measured once for all separators in it.
+#[derive(Debug, Default)]
+struct Line {
+    start: usize,
+    /// Where its first character stands that is no space.
+    content: usize,
+    /// The end of the line, or the next carriage return.
+    end: usize,
+    /// The end without the spaces before it.
+    trimmed: usize,
+    /// Where the last sign stands that ends a value.
+    last_end: Option<usize>,
+    last_semicolon: Option<usize>,
+    last_ampersand: Option<usize>,
+    /// Where the last colons and equals signs stand, the third from the end first.
+    last_separators: [Option<usize>; 3],
+}
+
+impl Line {
+    fn first(text: &str) -> Self {
+        let mut line = Self::default();
+        line.measure(text, 0, 0);
+        line
+    }
+
+    /// Goes on to the line of the separator at `at`.
+    fn advance(&mut self, text: &str, at: usize) {
+        while self.end <= at && self.end < text.len() {
+            let from = self.end + 1;
+            let start = if text.as_bytes().get(self.end) == Some(&b'\n') { from } else { self.start };
+            self.measure(text, start, from);
+        }
+    }
+
+    /// Reads what follows `from`, which is in the line that begins at `start`.
+    fn measure(&mut self, text: &str, start: usize, from: usize) {
+        let rest = text.get(from..).unwrap_or_default();
+        let length = memchr::memchr2(b'\n', b'\r', rest.as_bytes()).unwrap_or(rest.len());
+        let piece = rest.get(..length).unwrap_or_default();
+        work::count(length);
+        let content = from + (length - piece.trim_start().len());
+        // A carriage return does not begin a line: what stood before it stays its beginning.
+        let is_begun = start < from && self.content < self.end;
+        *self = Self {
+            start,
+            content: if is_begun { self.content } else { content },
+            end: from + length,
+            trimmed: from + piece.trim_end().len(),
+            ..Self::default()
+        };
+        for (at, byte) in piece.bytes().enumerate() {
+            let at = Some(from + at);
+            match byte {
+                b';' => (self.last_end, self.last_semicolon) = (at, at),
+                b'&' => (self.last_end, self.last_ampersand) = (at, at),
+                b',' | b'{' | b'"' => self.last_end = at,
+                b':' | b'=' => {
+                    let [_, second, third] = self.last_separators;
+                    self.last_separators = [second, third, at];
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether more settings than one may stand after `start`.
+    fn has_more(&self, start: usize) -> bool {
+        let [third, ..] = self.last_separators;
+        self.last_end.max(third) >= Some(start)
+    }
+}
+
 const MOST_WORDS: usize = 4;
+/// The most spaces and quotes between a name and its separator.
+const LONGEST_GAP: usize = 64;
+/// How far after a value is looked at for the words that make it a sentence or a passphrase.
+const LONGEST_REST: usize = 512;
 
 fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'%' | b'$') || byte >= 0x80
 }
 
-/// The secret after the separator at `at`, if there is one.
-fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<Range<usize>>> {
-    let bytes = text.as_bytes();
-    let gap_byte = |byte: &&u8| {
-        matches!(byte, b' ' | b'"' | b'\'' | b'\\' | b']' | b')' | b'?' | b'!' | b'`' | b'*' | b'=')
-    };
-    let gap = bytes.get(..at)?.iter().rev().take_while(gap_byte).count();
-    let name_end = at - gap;
-    let own = bytes.get(..name_end)?.iter().rev().take_while(|byte| is_name_byte(**byte)).count();
-    if own == 0 {
-        return None;
-    }
-    let name_start = ceil_boundary(text, name_end - own);
-    let name = text.get(name_start..name_end)?;
-    // `Access Key: x`: words before, on the same line.
-    let line_start = text.get(..name_start)?.rfind('\n').map_or(0, |end| end + 1);
-    let mut phrase_start = name_start;
-    for _ in 1..MOST_WORDS {
-        let Some(word_end) =
-            phrase_start.checked_sub(1).filter(|end| *end > line_start && bytes.get(*end) == Some(&b' '))
-        else {
-            break;
+/// A name before a separator that may have a secret as its value.
+struct Name<'a> {
+    text: &'a str,
+    start: usize,
+    /// The bytes between the name and the separator.
+    gap: usize,
+    kind: Option<Kind>,
+    is_configured: bool,
+    /// The byte before the name and the words before it.
+    before: Option<u8>,
+    in_query: bool,
+    /// Whether it names a secret in a query only.
+    is_weak: bool,
+}
+
+impl<'a> Name<'a> {
+    fn before(text: &'a str, at: usize, rules: &Rules) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let gap_byte = |byte: &&u8| {
+            matches!(byte, b' ' | b'"' | b'\'' | b'\\' | b']' | b')' | b'?' | b'!' | b'`' | b'*' | b'=')
         };
-        let word = bytes.get(..word_end)?.iter().rev().take_while(|byte| is_name_byte(**byte)).count();
-        if word == 0 {
-            break;
+        let before = bytes.get(at.saturating_sub(LONGEST_GAP)..at)?;
+        let gap = before.iter().rev().take_while(gap_byte).count();
+        let end = at - gap;
+        let own = name_length(bytes, end);
+        work::count(gap + own);
+        if own == 0 {
+            return None;
         }
-        phrase_start = ceil_boundary(text, word_end - word);
+        let start = text.ceil_char_boundary(end - own);
+        let name = text.get(start..end)?;
+        // `Access Key: x`: words before, on the same line.
+        let mut phrase_start = start;
+        for _ in 1..MOST_WORDS {
+            let Some(word_end) = phrase_start.checked_sub(1).filter(|end| bytes.get(*end) == Some(&b' '))
+            else {
+                break;
+            };
+            let word = name_length(bytes, word_end);
+            work::count(word);
+            if word == 0 {
+                break;
+            }
+            phrase_start = text.ceil_char_boundary(word_end - word);
+        }
+        let phrase = text.get(phrase_start..end)?;
+        let kind = rules.kind_of(name).or_else(|| rules.kind_of(phrase));
+        let is_configured = rules.is_configured(name);
+        let byte_before = |at: usize| at.checked_sub(1).and_then(|at| bytes.get(at)).copied();
+        let in_query = matches!(byte_before(start), Some(b'?' | b'&'));
+        let is_weak = in_query
+            && rules.defaults
+            && ["key", "sig", "code", "signature", "auth", "pass", "pw"]
+                .iter()
+                .any(|weak| name.eq_ignore_ascii_case(weak));
+        let before = byte_before(phrase_start);
+        (kind.is_some() || is_configured || is_weak).then_some(Self {
+            text: name,
+            start,
+            gap,
+            kind,
+            is_configured,
+            before,
+            in_query,
+            is_weak,
+        })
     }
-    let phrase = text.get(phrase_start..name_end)?;
-    let configured = rules.is_configured(name);
-    let kind = if rules.defaults { rules.kind_of(name).or_else(|| rules.kind_of(phrase)) } else { None };
-    let before = phrase_start.checked_sub(1).and_then(|before| bytes.get(before)).copied();
-    let in_query = matches!(name_start.checked_sub(1).and_then(|at| bytes.get(at)), Some(b'?' | b'&'));
-    let weak_in_query = in_query
-        && rules.defaults
-        && ["key", "sig", "code", "signature", "auth", "pass", "pw"]
-            .iter()
-            .any(|weak| name.eq_ignore_ascii_case(weak));
-    if kind.is_none() && !configured && !weak_in_query {
-        return None;
-    }
+}
+
+/// How many bytes of a name stand before `end`; a longer name is known by its end.
+fn name_length(bytes: &[u8], end: usize) -> usize {
+    let before = bytes.get(end.saturating_sub(LONGEST_NAME)..end).unwrap_or_default();
+    before.iter().rev().take_while(|byte| is_name_byte(**byte)).count()
+}
+
+/// What stands between a name and its value.
+struct Separator<'a> {
+    at: usize,
+    length: usize,
+    name: Name<'a>,
+}
+
+/// The secrets after a separator, and how many bytes were looked at to find them.
+///
+/// What stands before `hidden` is a secret already.
+fn value_at(text: &str, separator: Separator<'_>, line: &Line, hidden: usize) -> (Vec<Range<usize>>, usize) {
+    let mut looked = 0;
+    let found = secrets_at(text, separator, line, hidden, &mut looked);
+    (found.unwrap_or_default(), looked)
+}
+
+fn secrets_at(
+    text: &str,
+    Separator { at, length, name }: Separator<'_>,
+    line: &Line,
+    hidden: usize,
+    looked: &mut usize,
+) -> Option<Vec<Range<usize>>> {
+    let bytes = text.as_bytes();
     let separator = *bytes.get(at)?;
-    if separator == b':' && is_resource_name(text, at) {
-        return None;
-    }
     // `**Name:** value` is Markdown.
     let bold = if bytes.get(at + length..at + length + 2) == Some(b"**") { 2 } else { 0 };
     let after = at + length + bold;
     let start = after + bytes.get(after..)?.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    let prefix = text.get(line_start..name_start)?.trim();
-    let at_line_start = prefix.is_empty()
-        || matches!(
-            prefix,
-            "export" | "set" | "-" | "ENV" | "ARG" | "SET" | "-e" | "*" | "setx" | "#" | "//" | "\"" | "'"
-        );
-    let is_line = at_line_start && separator != b'\t';
-    let variable_name = name.trim_start_matches('$');
+    let trimmed = text.get(start..line.trimmed.max(start))?.trim_start();
+    let is_below = trimmed.is_empty() || is_block_mark(trimmed);
+    let is_quoted = quote_at(bytes, start).is_some();
+    // No other value goes beyond its line.
+    if line.end <= hidden && !is_below && !is_quoted && bytes.get(start) != Some(&b'[') {
+        return None;
+    }
+    let is_line = separator != b'\t' && is_at_line_start(text, line, name.start);
+    let variable_name = name.text.trim_start_matches('$');
     let is_variable = separator == b'='
         && !variable_name.is_empty()
         && variable_name
             .bytes()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'%'));
-    let line_end = text.get(start..)?.find(['\n', '\r']).map_or(text.len(), |end| start + end);
-    let line = text.get(start..line_end)?;
-    let lower = name.to_ascii_lowercase();
+    let lower = name.text.to_ascii_lowercase();
     // A header holds its value to the end of its line, or of the quotes around it.
-    if separator == b':'
-        && (lower.ends_with("authorization") || lower.ends_with("cookie"))
-        && quote_at(bytes, start).is_none()
-    {
-        let quote = before.filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+    if separator == b':' && (lower.ends_with("authorization") || lower.ends_with("cookie")) && !is_quoted {
+        let rest = text.get(start..line.end)?;
+        *looked += rest.len();
+        let quote = name.before.filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
         let end = quote
-            .and_then(|quote| line.bytes().position(|byte| byte == quote))
-            .map_or(line_end, |end| start + end);
+            .and_then(|quote| rest.bytes().position(|byte| byte == quote))
+            .map_or(line.end, |end| start + end);
         let value = text.get(start..end)?;
         let is_prose = value.trim().contains(' ') && is_sentence(value);
         return (!is_placeholder(value) && value.trim().len() > 1 && !is_prose)
             .then(|| Vec::from([std::ops::Range { start, end }]));
     }
-    if line.trim().is_empty() || is_block_mark(line.trim()) {
-        return (separator == b':')
-            .then(|| block_after(text, line_start, line_end, line.trim(), kind?))
-            .flatten();
+    if is_below {
+        return (separator == b':').then(|| block_after(text, line, trimmed, name.kind?, looked)).flatten();
     }
-    if line.starts_with('[') {
-        return list_at(text, start, kind?);
+    if bytes.get(start) == Some(&b'[') {
+        return list_at(text, start, name.kind?, looked);
     }
     let (range, quoted) =
-        value_range(text, start, line_end, Style { is_line, is_variable, is_query: in_query });
+        value_range(text, start, line, Style { is_line, is_variable, is_query: name.in_query });
+    *looked += range.end.saturating_sub(start);
     let mut value = text.get(range.clone())?;
     if value.is_empty() || value.starts_with(REDACTED) || value.starts_with("//") {
         return None;
     }
-    if configured {
+    if name.is_configured {
         return Some(vec![range]);
     }
-    if weak_in_query
+    if name.is_weak
         && (is_random(value)
             || lower.starts_with("sig")
             || (value.len() >= 8 && value.bytes().any(|byte| byte.is_ascii_digit())))
     {
         return Some(vec![range]);
     }
-    let kind = kind?;
-    let rest = text.get(range.end..line_end).unwrap_or_default();
+    let kind = name.kind?;
+    let rest_end = text.floor_char_boundary(line.end.min(range.end + LONGEST_REST));
+    let rest = text.get(range.end..rest_end).unwrap_or_default();
     // A typed declaration: the value comes after the type.
     if !quoted && is_line && separator == b':' && rest.trim_start().starts_with('=') {
         return None;
@@ -164,16 +310,23 @@ fn value_at(text: &str, at: usize, length: usize, rules: &Rules) -> Option<Vec<R
         value.get(first.len()..).unwrap_or_default()
     };
     // `name=value` without spaces is a setting wherever it stands.
-    let is_line = is_line || in_query || (separator == b'=' && gap == 0 && start == at + 1);
+    let is_line = is_line || name.in_query || (separator == b'=' && name.gap == 0 && start == at + 1);
     is_secret(kind, first, Setting { quoted, is_line, is_variable, rest }).then(|| vec![range])
 }
 
-/// Whether the colon at `at` stands in a name such as `arn:aws:secretsmanager:…:secret:prod/db`.
-fn is_resource_name(text: &str, at: usize) -> bool {
-    let before = text.get(..at).unwrap_or_default();
-    let word =
-        before.rsplit(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '=' | ','));
-    word.into_iter().next().is_some_and(|word| word.starts_with("arn:") || word.starts_with("urn:"))
+/// Whether a name is the first of its line, but for a mark or a command before it.
+fn is_at_line_start(text: &str, line: &Line, name_start: usize) -> bool {
+    const BEFORE: &[&str] =
+        &["", "export", "set", "-", "ENV", "ARG", "SET", "-e", "*", "setx", "#", "//", "\"", "'"];
+    let content = line.content.min(name_start);
+    // Longer than any of them, with some spaces.
+    name_start - content <= 16
+        && text.get(content..name_start).is_some_and(|prefix| BEFORE.contains(&prefix.trim_end()))
+}
+
+/// Whether the word that begins at `start` is a name such as `arn:aws:secretsmanager:…:secret:prod/db`.
+fn is_resource_name(text: &str, start: usize) -> bool {
+    text.get(start..).is_some_and(|word| word.starts_with("arn:") || word.starts_with("urn:"))
 }
 
 /// Whether a header's name begins a sentence about it.
@@ -185,9 +338,10 @@ fn is_sentence(value: &str) -> bool {
 }
 
 /// The strings of the list that begins at `start`.
-fn list_at(text: &str, start: usize, kind: Kind) -> Option<Vec<Range<usize>>> {
+fn list_at(text: &str, start: usize, kind: Kind, looked: &mut usize) -> Option<Vec<Range<usize>>> {
     let list = text.get(start..)?;
     let list = list.get(..list.find(']').unwrap_or(list.len()))?;
+    *looked += list.len();
     let setting = Setting { quoted: true, is_line: true, is_variable: false, rest: "" };
     let mut at = start + 1;
     let mut found = Vec::new();
@@ -210,7 +364,7 @@ struct Style {
 }
 
 /// Where the value is that begins at `start`, without its quotes, and whether it has some.
-fn value_range(text: &str, start: usize, line_end: usize, style: Style) -> (Range<usize>, bool) {
+fn value_range(text: &str, start: usize, line: &Line, style: Style) -> (Range<usize>, bool) {
     let bytes = text.as_bytes();
     if let Some((from, quote, escapes)) = quote_at(bytes, start) {
         let triple = bytes.get(from..from + 2).is_some_and(|next| next == [quote, quote]);
@@ -234,12 +388,13 @@ fn value_range(text: &str, start: usize, line_end: usize, style: Style) -> (Rang
         }
         return (from..text.len(), true);
     }
-    let line = text.get(start..line_end).unwrap_or_default();
-    let more = line.bytes().any(|byte| matches!(byte, b';' | b'&' | b',' | b'{' | b'"'))
-        || line.matches([':', '=']).count() > 2;
+    let more = line.has_more(start);
+    let has_semicolon = line.last_semicolon >= Some(start);
+    let has_ampersand = line.last_ampersand >= Some(start);
+    let line = text.get(start..line.end).unwrap_or_default();
     if (style.is_line || style.is_variable)
         && !style.is_query
-        && !(more && (style.is_line || line.contains(';')))
+        && !(more && (style.is_line || has_semicolon))
         && style_is_line(line, style)
     {
         let end = line.find(" #").or_else(|| line.find(" //")).unwrap_or(line.len());
@@ -256,7 +411,7 @@ fn value_range(text: &str, start: usize, line_end: usize, style: Style) -> (Rang
     };
     let mut end = line.find(ends).unwrap_or(line.len());
     // A variable's value may hold signs that end others, up to the next space.
-    if style.is_variable && !line.contains(';') && !line.contains('&') {
+    if style.is_variable && !has_semicolon && !has_ampersand {
         end = line.find([' ', '\t', '"', '\'']).unwrap_or(line.len());
     }
     // Escaped ends of lines in a text that is still escaped.
@@ -268,7 +423,7 @@ fn value_range(text: &str, start: usize, line_end: usize, style: Style) -> (Rang
 
 /// Whether a setting goes to the end of its line: a few words and no sentence after another name.
 fn style_is_line(line: &str, style: Style) -> bool {
-    style.is_line && line.split_whitespace().count() <= 12 && !line.contains("\\n")
+    style.is_line && line.split_whitespace().nth(12).is_none() && !line.contains("\\n")
 }
 
 fn quote_at(bytes: &[u8], start: usize) -> Option<(usize, u8, usize)> {
@@ -291,19 +446,20 @@ fn is_block_mark(text: &str) -> bool {
 /// What stands below a name without a value: a block of YAML, a list, or one line.
 fn block_after(
     text: &str,
-    line_start: usize,
-    line_end: usize,
+    line: &Line,
     mark: &str,
     kind: Kind,
+    looked: &mut usize,
 ) -> Option<Vec<Range<usize>>> {
     let indent = |line: &str| line.len() - line.trim_start().len();
-    let own = indent(text.get(line_start..line_end)?);
+    let own = line.content - line.start;
     let mut found = Vec::new();
-    let mut at = line_end;
+    let mut at = line.end;
     while let Some(next) = text.get(at..).and_then(|rest| rest.find('\n')).map(|end| at + end + 1) {
         let end = text.get(next..)?.find('\n').map_or(text.len(), |end| next + end);
         let line = text.get(next..end)?;
         let content = line.trim();
+        *looked += end - at;
         at = end;
         if content.is_empty() {
             continue;
@@ -336,11 +492,4 @@ fn block_after(
         found.push(from..from + content.len());
     }
     (!found.is_empty()).then_some(found)
-}
-
-fn ceil_boundary(text: &str, mut at: usize) -> usize {
-    while at < text.len() && !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }

@@ -6,13 +6,15 @@ use regex::{Captures, Regex};
 
 use super::{
     expressions::{self, Finder, Judge, compile},
-    value::{Setting, is_code_value, is_harmless_word, is_odd, is_placeholder, is_random, is_secret},
+    placeholders::{is_harmless_word, is_placeholder},
+    secrets::Secrets,
+    value::{Setting, is_code_value, is_odd, is_random, is_secret},
     words::{Kind, classify},
 };
 
-static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
+pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
 
-pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
+pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
     inserted(text, secrets);
 }
@@ -95,19 +97,22 @@ static INSERT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The values of `INSERT INTO users (name, password) VALUES ('eva', 'x')`.
-fn inserted(text: &str, secrets: &mut Vec<Range<usize>>) {
+fn inserted(text: &str, secrets: &mut Secrets) {
     let Some(insert) = &*INSERT else { return };
-    for found in insert.captures_iter(text) {
+    let setting = Setting { quoted: true, is_line: true, is_variable: false, rest: "" };
+    let mut statements = insert.captures_iter(text).peekable();
+    while let Some(found) = statements.next() {
         let (Some(whole), Some(columns)) = (found.get(0), found.get(1)) else { continue };
         let kinds: Vec<Option<Kind>> =
             columns.as_str().split(',').map(|column| kind_of(column.trim())).collect();
         if kinds.iter().all(Option::is_none) {
             continue;
         }
+        let next = statements.peek().and_then(|next| next.get(0)).map_or(text.len(), |next| next.start());
         let mut column = 0;
         let mut quoted = None;
-        let setting = Setting { quoted: true, is_line: true, is_variable: false, rest: "" };
-        for (at, byte) in text.bytes().enumerate().skip(whole.end()) {
+        let mut at = whole.end();
+        while let Some(byte) = text.as_bytes().get(at).filter(|_| at < next || quoted.is_some()) {
             match (byte, quoted) {
                 (b'\'', None) => quoted = Some(at + 1),
                 (b'\'', Some(start)) => {
@@ -125,6 +130,10 @@ fn inserted(text: &str, secrets: &mut Vec<Range<usize>>) {
                 (b';', None) => break,
                 _ => {}
             }
+            at += 1;
+        }
+        if !secrets.may_go_on(at - whole.end(), at) {
+            return;
         }
     }
 }

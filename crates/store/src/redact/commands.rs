@@ -6,13 +6,15 @@ use regex::Captures;
 
 use super::{
     expressions::{self, Finder, Judge, VALUE, any_of, compile, value_of},
-    value::{is_code_value, is_harmless_word, is_odd, is_placeholder, is_random},
+    placeholders::{is_harmless_word, is_placeholder},
+    secrets::Secrets,
+    value::{is_code_value, is_odd, is_random},
     words::{Kind, classify},
 };
 
-static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
+pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
 
-pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
+pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
 }
 
@@ -27,16 +29,28 @@ const SHORT_OPTIONS: &[&str] = &[
     r"(?:mongo|mongosh|mongodump|mongorestore)\b[^\n|;]*?\s-p\s*",
     r"(?:smbclient|rpcclient)\b[^\n|;]*?\s-U\s*[^\s%]+%",
     r"curl\b[^\n|;]*?\s(?:-b|--cookie)\s+",
-    r"-passin\s+pass:",
-    r"-passout\s+pass:",
+    r"passin\s+pass:",
+    r"passout\s+pass:",
     r"htpasswd\s+(?:-\w+\s+)*-\w*b\w*\s+(?:-\w+\s+)*(?:[^\s-]\S*\s+){1,2}",
     r"net\s+use\b[^\n|;]*?\s/user:\S+\s+",
     r"openssl\s+enc\b[^\n|;]*?\s-[kK]\s+",
     r"sqlplus\s+(?:-\w+\s+)*[^\s/@]+/",
 ];
 
+/// How far before an option is looked for its program.
+const LOOK_BEHIND: usize = 256;
+
 fn table() -> Vec<(String, Judge)> {
-    let short = SHORT_OPTIONS.join("|");
+    // An expression for each: in one for all, a program without its option would be looked for to the end of the line
+    // again after every match of another.
+    let short = SHORT_OPTIONS.iter().map(|option| {
+        let text = format!(r#"(?m)(?:\b|\B-)(?:{option})(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'@-][^\s"'@]*))"#);
+        (text, given as Judge)
+    });
+    short.chain(others()).collect()
+}
+
+fn others() -> Vec<(String, Judge)> {
     vec![
         // `--password x`: a flag is no value of the flag before it.
         (
@@ -51,7 +65,6 @@ fn table() -> Vec<(String, Judge)> {
                 .to_owned(),
             user,
         ),
-        (format!(r#"(?m)(?:\b|\B-)(?:{short})(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'@-][^\s"'@]*))"#), given),
         // What is piped into a program that reads a password.
         (
             r#"\b(?:echo|printf)\s+(?:-\w+\s+)*(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|]+))\s*\|\s*(?:sudo\s+(?:-\w+\s+)*-\w*S|[^\n|]*--password-stdin|[^\n|]*\bchpasswd|[^\n|]*\bpasswd\b|[^\n|]*--passphrase-fd)"#
@@ -93,7 +106,8 @@ fn flag(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
 /// The password of `-u user:password`, if the program is not one whose `-u` means something else.
 fn user(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
     let (whole, user, password) = (found.get(0)?, found.get(1)?, found.get(2)?);
-    let before = text.get(..whole.start()).unwrap_or_default();
+    let from = text.ceil_char_boundary(whole.start().saturating_sub(LOOK_BEHIND));
+    let before = text.get(from..whole.start()).unwrap_or_default();
     let line = before.rsplit('\n').next().unwrap_or_default();
     let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
     let is_other =

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, rc::Rc};
 
 use super::{
+    nesting::Ends,
     pairs::{self, members, strings},
     rules::Rules,
     value::is_odd,
@@ -55,6 +56,7 @@ impl Object {
     pub(super) fn new(
         json: &str,
         start: usize,
+        ends: &Ends,
         rules: &Rules,
         parent: Option<&Container<'_>>,
         key: &str,
@@ -63,7 +65,7 @@ impl Object {
             return Self::default();
         }
         let mut object = Self { inside: inside(parent, key), ..Self::default() };
-        for (name, value) in members(json, start) {
+        for (name, value) in members(json, start, ends) {
             match &*name {
                 "kty" => object.is_web_key = true,
                 "kind" if value == "\"Secret\"" => object.is_manifest = true,

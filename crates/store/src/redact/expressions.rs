@@ -4,17 +4,20 @@ use std::ops::Range;
 
 use regex::{Captures, Match, Regex};
 
+use super::secrets::Secrets;
+
 /// Says where the secret of a match is, if there is one. It gets the whole text too.
 pub(super) type Judge = fn(&Captures<'_>, &str) -> Option<Range<usize>>;
 
 pub(super) struct Finder {
-    expression: Regex,
+    pub(super) expression: Regex,
     judge: Judge,
 }
 
-/// A value in quotes of any kind, or up to the next space: the five groups that [`value_of`] reads.
+/// A value in quotes of any kind, or up to the next space: the five groups that [`value_of`] reads. A quote that is
+/// never closed ends at the next one of its kind, so that no match is looked for to the end of the text again and again.
 pub(super) const VALUE: &str =
-    r#"(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`|[“«„]\s*([^”»“\n]+)[”»“]|([^\s"'`“«„]+))"#;
+    r#"(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`|[“«„]\s*([^”»“«„\n]+)[”»“]|([^\s"'`“«„]+))"#;
 
 /// An expression that cannot be compiled is left out; a test of every table counts what is left.
 pub(super) fn compile(table: Vec<(String, Judge)>) -> Vec<Finder> {
@@ -24,10 +27,10 @@ pub(super) fn compile(table: Vec<(String, Judge)>) -> Vec<Finder> {
         .collect()
 }
 
-pub(super) fn find(finders: &[Finder], text: &str, secrets: &mut Vec<Range<usize>>) {
+pub(super) fn find(finders: &[Finder], text: &str, secrets: &mut Secrets) {
     for Finder { expression, judge } in finders {
         let found = expression.captures_iter(text).filter_map(|found| judge(&found, text));
-        secrets.extend(found.filter(|range| !range.is_empty()));
+        secrets.ranges.extend(found.filter(|range| !range.is_empty()));
     }
 }
 

@@ -6,13 +6,14 @@ use regex::Captures;
 
 use super::{
     expressions::{self, Finder, Judge, any_of, compile},
-    value::{Setting, is_secret},
+    secrets::Secrets,
+    value::{Setting, is_odd, is_random, is_secret},
     words::classify,
 };
 
-static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
+pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
 
-pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
+pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
     manifest(text, secrets);
 }
@@ -21,6 +22,8 @@ fn table() -> Vec<(String, Judge)> {
     vec![
         // `<password>x</password>`
         (r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>([^<>]+)</".to_owned(), named),
+        // The same without its end: to the end of the line, or the next element.
+        (r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>([^<>\r\n]+)".to_owned(), unclosed),
         // The same with CDATA, where the value may hold any sign.
         (r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>\s*<!\[CDATA\[((?s:.*?))\]\]>".to_owned(), named),
         // `<Password><Value>x</Value>`
@@ -65,8 +68,21 @@ fn named(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
     is_secret(kind, value.as_str().trim(), setting).then(|| value.range())
 }
 
+/// What follows `<password>`, unless that stands for a value, as in `login <user> <password> [options]`.
+fn unclosed(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
+    let range = named(found, text)?;
+    let value = text.get(range.clone())?;
+    let content = value.trim_start_matches(['"', '\'', '`']);
+    let goes_on = content.starts_with(|letter: char| {
+        letter.is_whitespace() || (letter.is_ascii_punctuation() && !matches!(letter, '$' | '#' | '!' | '*'))
+    });
+    let first = content.split_whitespace().next().unwrap_or_default();
+    let is_prose = first.len() < content.trim_end().len() && !is_odd(first) && !is_random(first);
+    (!goes_on && !is_prose).then_some(range)
+}
+
 /// The values of a Kubernetes secret in YAML, whatever their names are.
-fn manifest(text: &str, secrets: &mut Vec<Range<usize>>) {
+fn manifest(text: &str, secrets: &mut Secrets) {
     if !text.lines().any(|line| line.trim_end() == "kind: Secret") {
         return;
     }

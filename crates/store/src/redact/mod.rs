@@ -5,12 +5,19 @@ mod cap;
 mod code;
 mod commands;
 mod containers;
+mod dictionary;
 mod expressions;
+mod hints;
+#[cfg(test)]
+mod linear_tests;
 mod markup;
 mod needles;
+mod nesting;
 mod pairs;
 mod phrases;
+mod placeholders;
 mod rules;
+mod secrets;
 mod shapes;
 mod tables;
 mod text;
@@ -179,7 +186,8 @@ impl Cleaner {
             return;
         }
         let original = shortened.unwrap_or(json.len());
-        if let Some(text) = std::str::from_utf8(json).ok().filter(|text| shortened.is_some() || is_json(text))
+        if let Some(text) =
+            std::str::from_utf8(json).ok().filter(|text| shortened.is_some() || Form::of(text) == Form::Json)
         {
             if let Some(clean) = walk::redact(text, &self.rules, paths) {
                 *json = Bytes::from(clean);
@@ -208,6 +216,21 @@ fn without_margin(text: &str) -> &str {
     text.get(..text.floor_char_boundary(text.len().saturating_sub(cap::MARGIN))).unwrap_or_default()
 }
 
-pub(crate) fn is_json(text: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(text).is_ok()
+/// Whether a text is JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Json,
+    /// The beginning of a JSON text.
+    CutJson,
+    Other,
+}
+
+impl Form {
+    fn of(text: &str) -> Self {
+        match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(_) => Self::Json,
+            Err(error) if error.is_eof() => Self::CutJson,
+            Err(_) => Self::Other,
+        }
+    }
 }

@@ -1,7 +1,11 @@
 //! Names and values that stand beside each other in JSON: `{"name": "PASSWORD", "value": "x"}`, `["--token", "x"]`.
 
+use std::borrow::Cow;
+
 use super::{
+    nesting::Ends,
     rules::Rules,
+    secrets::work,
     value::{is_code_value, is_odd, is_random, is_sentence},
     walk::{string_end, unescape, value_end},
     words::{Kind, classify},
@@ -90,7 +94,7 @@ pub(super) fn kind_of_typed(key: &str, value: &str, rules: &Rules) -> Option<Kin
 
 /// Whether the object or array at `start` describes a parameter instead of giving its value: a schema, limits, or what
 /// is wrong with it.
-pub(super) fn is_description(json: &str, start: usize) -> bool {
+pub(super) fn is_description(json: &str, start: usize, ends: &Ends) -> bool {
     if json.as_bytes().get(start) == Some(&b'[') {
         let window = json.get(start..json.floor_char_boundary(start.saturating_add(LOOK)));
         let mut texts = strings(window.unwrap_or_default()).map(unescape).peekable();
@@ -98,7 +102,7 @@ pub(super) fn is_description(json: &str, start: usize) -> bool {
     }
     let mut has_type = false;
     let mut has_text = false;
-    for (key, value) in members(json, start) {
+    for (key, value) in members(json, start, ends) {
         if is_value(&key) && !key.eq_ignore_ascii_case("default") {
             return false;
         }
@@ -122,7 +126,11 @@ pub(super) fn strings(array: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The first members of the object at `start`, with their values as they are.
-pub(super) fn members(json: &str, start: usize) -> impl Iterator<Item = (std::borrow::Cow<'_, str>, &str)> {
+pub(super) fn members<'a>(
+    json: &'a str,
+    start: usize,
+    ends: &Ends,
+) -> impl Iterator<Item = (Cow<'a, str>, &'a str)> {
     let mut at = start + 1;
     let limit = start + LOOK;
     let is_gap = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':');
@@ -137,17 +145,21 @@ pub(super) fn members(json: &str, start: usize) -> impl Iterator<Item = (std::bo
         let key_end = string_end(json, at);
         let key = unescape(json.get(at..key_end)?);
         let value = skip(key_end);
-        // A long value is not read to its end: what is after it is not looked at.
-        let window = json.get(..json.floor_char_boundary(value.saturating_add(LOOK))).unwrap_or(json);
-        at = value_end(window, value);
+        let container = ends.of_container(value);
+        at = container.unwrap_or_else(|| value_end(json, value));
+        work::count(if container.is_some() { value - key_end } else { at - key_end } + key.len());
         Some((key, json.get(value..at)?))
     })
 }
 
+/// The first element of a longer command line is no path of a program.
+const LONGEST_PROGRAM: usize = 256;
+
 /// What an element of an array says about the one after it.
 pub(super) fn kind_after(previous: &str, first: Option<&str>, content: &str, is_pair: bool) -> Option<Kind> {
     if let Some(flag) = previous.strip_prefix('-') {
-        let program = first.unwrap_or_default().rsplit('/').next().unwrap_or_default();
+        let program = first.filter(|path| path.len() <= LONGEST_PROGRAM).unwrap_or_default();
+        let program = program.rsplit('/').next().unwrap_or_default();
         let short = match flag {
             "p" => matches!(program, "sshpass" | "docker" | "podman" | "helm" | "mongo" | "mongosh"),
             "P" => matches!(program, "zip" | "unzip" | "sqlcmd" | "mosquitto_pub" | "mosquitto_sub"),

@@ -6,16 +6,15 @@ use regex::Captures;
 
 use super::{
     expressions::{self, Finder, Judge, VALUE, compile, value_of},
-    value::{
-        Setting, is_code_value, is_harmless_word, is_odd, is_passphrase, is_placeholder, is_plain_word,
-        is_random, is_secret,
-    },
+    placeholders::{is_harmless_word, is_placeholder},
+    secrets::Secrets,
+    value::{Setting, is_code_value, is_odd, is_passphrase, is_plain_word, is_random, is_secret},
     words::{Kind, classify},
 };
 
-static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
+pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
 
-pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
+pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
 }
 

@@ -4,87 +4,12 @@ use std::collections::HashSet;
 
 use super::{
     Redaction,
+    hints::{self, HINTS, Hint},
     needles::Needles,
     shapes,
     words::{Kind, classify},
 };
 use crate::{error::StoreError, pattern};
-
-/// Words of which one must be in a text that holds a secret; a needle finds all words that contain it.
-const HINTS: &[&str] = &[
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-    "auth",
-    "bearer",
-    "jwt",
-    "cookie",
-    "sess",
-    "cred",
-    "sig",
-    "pin",
-    "otp",
-    "://",
-    "-u",
-    "dsn",
-    "cvv",
-    "cvc",
-    "mnemonic",
-    "code",
-    "hmac",
-    "webhook",
-    "psk",
-    "phrase",
-    "sid",
-    "conn",
-    "kennwort",
-    "contrase",
-    "senha",
-    "wachtwoord",
-    "\\u00",
-    "\\uff",
-    "пароль",
-    "密码",
-    "密碼",
-    "パスワード",
-    "비밀번호",
-    "--user",
-    "xsrf",
-    "csrf",
-    "seed",
-    "\"pw",
-    "_pw",
-    " pw",
-    "redis",
-    "curl",
-    "smbclient",
-    "login",
-    "ssw",
-    "ароль",
-    "clave",
-    "schl",
-    "has\u{142}o",
-    "parola",
-    "heslo",
-    "salasana",
-    "l\u{f6}senord",
-    "ldap",
-    "mysql",
-    "mariadb",
-    "7z",
-    "zip",
-    "rar ",
-    "sqlplus",
-    "sudo",
-    "kty",
-    "sensitive",
-    "community",
-    "securestring",
-    "openssl",
-    "/user:",
-];
 
 /// Schemes of an `Authorization` header.
 pub(super) const SCHEMES: &[&str] = &["bearer ", "basic "];
@@ -121,12 +46,15 @@ impl Rules {
         let prefixes = if redaction.defaults { shapes::TOKEN_PREFIXES } else { &[] };
         let schemes = if redaction.defaults { SCHEMES } else { &[] };
 
-        let mut hints: Vec<String> = defaults.iter().map(|word| (*word).to_owned()).collect();
+        let mut hints: Vec<(String, Hint)> = defaults
+            .iter()
+            .flat_map(|(hint, words)| words.iter().map(|word| ((*word).to_owned(), *hint)))
+            .collect();
         let mut always = false;
         let patterns: Vec<String> = redaction.keys.iter().map(|key| key.to_ascii_lowercase()).collect();
         for key in &patterns {
             match key.split('*').max_by_key(|piece| piece.len()).filter(|piece| !piece.is_empty()) {
-                Some(piece) => hints.push(piece.to_owned()),
+                Some(piece) => hints.push((piece.to_owned(), Hint::NAMES)),
                 None => always = true,
             }
         }
@@ -136,14 +64,12 @@ impl Rules {
             .copied()
             .chain(redaction.token_prefixes.iter().map(String::as_str))
             .collect();
-        hints.extend(tokens.iter().map(|token| (*token).to_owned()));
-        if redaction.defaults {
-            hints.extend(shapes::HINTS.iter().map(|word| (*word).to_owned()));
-        } else if !patterns.is_empty() {
-            hints.push("\\u00".to_owned());
+        hints.extend(tokens.iter().map(|token| ((*token).to_owned(), Hint::TOKENS)));
+        if !redaction.defaults && !patterns.is_empty() {
+            hints.push(("\\u00".to_owned(), Hint::NAMES));
         }
         Ok(Self {
-            hints: Needles::new(shortest(&mut hints)),
+            hints: Needles::with_hints(shortest(&mut hints)),
             prefixes: tokens.iter().map(|token| (*token).to_owned()).collect(),
             tokens: Needles::new(tokens),
             blobs: redaction.blobs.then(|| Needles::new(["\"data\"", "\"blob\"", ";base64,"])),
@@ -163,9 +89,16 @@ impl Rules {
 
     /// Whether a text may hold a secret at all.
     pub(super) fn may_hold_secret(&self, text: &str) -> bool {
-        self.always
-            || self.hints.found_in(text)
-            || (self.defaults && (has_look_alikes(text) || has_long_run(text)))
+        self.always || self.hints.found_in(text) || (self.defaults && !hints::of_letters(text).is_none())
+    }
+
+    /// Which secrets a text may hold.
+    pub(super) fn hints_in(&self, text: &str) -> Hint {
+        if self.always {
+            return Hint::ALL;
+        }
+        let words = self.hints.hints_in(text);
+        if self.defaults { words.and(hints::of_letters(text)) } else { words }
     }
 
     /// Whether a token begins with exactly this.
@@ -207,43 +140,27 @@ impl Path {
     }
 }
 
-/// Whether letters stand there that look like others: full-width ones, known by their first two bytes, and Cyrillic ones
-/// beside Latin ones.
-fn has_look_alikes(text: &str) -> bool {
-    text.as_bytes().windows(2).any(|pair| match pair {
-        [0xef, 0xbc | 0xbd] => true,
-        [before, 0xd0 | 0xd1] => before.is_ascii_alphabetic(),
-        _ => false,
-    })
-}
-
-/// Tokens without a known beginning have at least this many characters.
-const LONG_RUN: usize = 32;
-
-/// Whether so many characters of a token stand beside each other. It looks at every 32nd byte of ordinary text only.
-fn has_long_run(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let in_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    let mut start = 0;
-    while let Some(window) = bytes.get(start..start + LONG_RUN) {
-        match window.iter().rposition(|byte| !in_token(byte)) {
-            Some(end) => start += end + 1,
-            None => return true,
-        }
-    }
-    false
-}
-
-/// The words that contain no other word of the list: a longer one is found by the shorter one in it.
-fn shortest(words: &mut Vec<String>) -> impl Iterator<Item = &str> {
-    for word in words.iter_mut() {
+/// The words that contain no other word of the list which says as much: a longer one is found by the shorter one in it.
+fn shortest(words: &mut Vec<(String, Hint)>) -> impl Iterator<Item = (&str, Hint)> {
+    for (word, _) in words.iter_mut() {
         word.make_ascii_lowercase();
     }
-    words.sort_by_key(String::len);
-    words.dedup();
-    words.iter().enumerate().filter_map(|(index, word)| {
+    words.sort_by(|(one, _), (other, _)| (one.len(), one).cmp(&(other.len(), other)));
+    words.dedup_by(|(word, hint), (kept, all)| {
+        let is_same = word == kept;
+        if is_same {
+            *all = all.and(*hint);
+        }
+        is_same
+    });
+    words.iter().enumerate().filter_map(|(index, (word, hint))| {
         let shorter = words.get(..index).unwrap_or_default();
-        (!shorter.iter().any(|other| word.contains(other.as_str()))).then_some(word.as_str())
+        // The beginning of a token is found at the beginning of a word only.
+        let holds = |other: &str| {
+            if *hint == Hint::TOKENS { word.starts_with(other) } else { word.contains(other) }
+        };
+        let is_found = shorter.iter().any(|(other, all)| holds(other) && all.contains(*hint));
+        (!is_found).then_some((word.as_str(), *hint))
     })
 }
 

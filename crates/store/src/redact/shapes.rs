@@ -2,9 +2,13 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use regex::Regex;
+use regex::Captures;
 
-use super::value::is_random;
+use super::{
+    expressions::{self, Finder, Judge, compile},
+    secrets::Secrets,
+    value::is_random,
+};
 
 /// Beginnings of tokens that are recognised anywhere in a string.
 pub(super) const TOKEN_PREFIXES: &[&str] = &[
@@ -181,75 +185,44 @@ pub(super) const AMBIGUOUS: &[&str] = &[
     "EZAK", "EZTK",
 ];
 
-/// Words without which none of the shapes below is in a text.
-pub(super) const HINTS: &[&str] = &[
-    "private key",
-    "private-lines",
-    "hooks.",
-    "webhook",
-    "1//0",
-    ":aa",
-    "-us",
-    "ls0tls1crud",
-    "$2",
-    "$6$",
-    "$5$",
-    "$1$",
-    "$apr1$",
-    "$argon2",
-    "$y$",
-    "jdbc:oracle",
-    "identified by",
-    ":5432:",
-    ":*:",
-    "masterauth",
-    "wifi:",
-];
-
-struct Shape {
-    expression: Regex,
-    /// The group that holds the secret.
-    group: usize,
-}
-
-/// Each is written so that its time is linear; the library has no other.
-static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
-    [
-        // The body of a private key, also with `\n` instead of ends of lines, also without its end.
-        (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----((?s:.*?))(?:-----END|\z)", 1),
-        (r"(?i)private-lines: *\d+((?:\s+[A-Za-z0-9+/=]{16,})+)", 1),
-        // A private key in base64; a certificate or a public key begins otherwise.
-        (r"LS0tLS1CRUdJTi(B(?:[^DQ]|D[^R]|Q[^V])[A-Za-z0-9+/=]{16,})", 1),
-        (r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{8,})", 1),
-        (r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([A-Za-z0-9_-]{8,})", 1),
-        (r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{8,})", 1),
-        (r"hooks\.zapier\.com/hooks/catch/([A-Za-z0-9/_-]{6,})", 1),
-        (r"\b(1//0[A-Za-z0-9_-]{16,})", 1),
-        (r"(?:\b|/bot)\d{7,12}:(AA[A-Za-z0-9_-]{24,})", 1),
-        (r"\b([MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})", 1),
-        (r"\b([0-9a-f]{32}-us\d{1,2})\b", 1),
-        (r"\b(SK[0-9a-f]{32})\b", 1),
-        (r"\b(pat[A-Za-z0-9]{14}\.[0-9a-f]{32,})", 1),
-        (r"(\$(?:2[abxy]|1|5|6|y|apr1|argon2(?:id|i|d))\$[A-Za-z0-9./=,$+-]{16,})", 1),
-        // Terraform Cloud, and secrets of Azure's directory.
-        (r"\b([A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_-]{40,})", 1),
-        (r"(?:^|[^A-Za-z0-9_.~-])([A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{28,40})", 1),
-        // The code that phones read to join a network.
-        (r"WIFI:[^\n]*?\bP:((?:\\.|[^;\\\n])+)", 1),
-        (r"(?i)jdbc:oracle:\w+:[^/\s:@]+/([^@\s]+)@", 1),
-        (r#"(?i)identified by ["']([^"']+)["']"#, 1),
-    ]
-    .into_iter()
-    .filter_map(|(text, group)| Some(Shape { expression: Regex::new(text).ok()?, group }))
-    .collect()
-});
+pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
 
 /// Where the shapes are in a text.
-pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
-    for shape in &*SHAPES {
-        let found = shape.expression.captures_iter(text).filter_map(|found| found.get(shape.group));
-        secrets.extend(found.map(|found| found.range()).filter(|range| !range.is_empty()));
-    }
+pub(super) fn find(text: &str, secrets: &mut Secrets) {
+    expressions::find(&FINDERS, text, secrets);
+}
+
+fn table() -> Vec<(String, Judge)> {
+    vec![
+        // The body of a private key, also with `\n` instead of ends of lines, also without its end.
+        (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----((?s:.*?))(?:-----END|\z)".to_owned(), body),
+        (r"(?i)private-lines: *\d+((?:\s+[A-Za-z0-9+/=]{16,})+)".to_owned(), body),
+        // A private key in base64; a certificate or a public key begins otherwise.
+        (r"LS0tLS1CRUdJTi(B(?:[^DQ]|D[^R]|Q[^V])[A-Za-z0-9+/=]{16,})".to_owned(), body),
+        (r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{8,})".to_owned(), body),
+        (r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([A-Za-z0-9_-]{8,})".to_owned(), body),
+        (r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{8,})".to_owned(), body),
+        (r"hooks\.zapier\.com/hooks/catch/([A-Za-z0-9/_-]{6,})".to_owned(), body),
+        (r"\b(1//0[A-Za-z0-9_-]{16,})".to_owned(), body),
+        (r"(?:\b|/bot)\d{7,12}:(AA[A-Za-z0-9_-]{24,})".to_owned(), body),
+        (r"\b([MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})".to_owned(), body),
+        (r"\b([0-9a-f]{32}-us\d{1,2})\b".to_owned(), body),
+        (r"\b(SK[0-9a-f]{32})\b".to_owned(), body),
+        (r"\b(pat[A-Za-z0-9]{14}\.[0-9a-f]{32,})".to_owned(), body),
+        (r"(\$(?:2[abxy]|1|5|6|y|apr1|argon2(?:id|i|d))\$[A-Za-z0-9./=,$+-]{16,})".to_owned(), body),
+        // Terraform Cloud, and secrets of Azure's directory.
+        (r"\b([A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_-]{40,})".to_owned(), body),
+        (r"(?:^|[^A-Za-z0-9_.~-])([A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{28,40})".to_owned(), body),
+        // The code that phones read to join a network.
+        (r"WIFI:[^\n]*?\bP:((?:\\.|[^;\\\n])+)".to_owned(), body),
+        (r"(?i)jdbc:oracle:\w+:[^/\s:@]+/([^@\s]+)@".to_owned(), body),
+        (r#"(?i)identified by ["']([^"']+)["']"#.to_owned(), body),
+    ]
+}
+
+/// What the first group holds.
+fn body(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
+    found.get(1).map(|body| body.range())
 }
 
 /// Whether the rest after a known beginning is that of a token.
@@ -267,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shape_can_be_read() {
-        assert_eq!(SHAPES.len(), 19);
+    fn every_expression_compiles() {
+        assert_eq!(FINDERS.len(), table().len());
     }
 }

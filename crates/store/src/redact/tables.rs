@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    secrets::{Secrets, work},
     value::{Setting, is_odd, is_random, is_secret},
     words::{Kind, classify},
 };
@@ -11,31 +12,40 @@ use super::{
 const DIVIDERS: &[&str] = &[",", ";", "\t", "|", "  "];
 /// A longer cell is no head of a column.
 const LONGEST_HEAD: usize = 40;
+/// A row can be the head of a further table too; so many heads are kept, the first and the newest ones.
+const MOST_HEADS: usize = 4;
+
+type Heads = Vec<Option<Kind>>;
 
 /// Finds the cells below heads that name secrets.
-pub(super) fn find(text: &str, secrets: &mut Vec<Range<usize>>) {
-    let mut lines = Vec::new();
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        lines.push(at..at + line.trim_end_matches(['\n', '\r']).len());
-        at += line.len();
-    }
-    for (index, head) in lines.iter().enumerate() {
-        let below = lines.get(index + 1..).unwrap_or_default();
-        if below.is_empty() {
-            break;
-        }
-        for divider in DIVIDERS {
-            let Some(heads) = heads(text, head, divider) else { continue };
-            for row in below.iter().filter(|row| !is_rule(text.get(Range::clone(row)).unwrap_or_default())) {
-                let cells = cells(text, row, divider);
-                if cells.len() != heads.len() {
-                    break;
+pub(super) fn find(text: &str, secrets: &mut Secrets) {
+    for divider in DIVIDERS {
+        let mut above: Vec<Heads> = Vec::new();
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            let row = at..at + line.trim_end_matches(['\n', '\r']).len();
+            at += line.len();
+            let content = text.get(row.clone()).unwrap_or_default();
+            if is_rule(content) {
+                continue;
+            }
+            let is_row = content.contains(divider);
+            if above.is_empty() && !is_row {
+                continue;
+            }
+            let cells = cells(text, &row, divider);
+            work::count(row.len() * (above.len() + 1));
+            above.retain(|heads| heads.len() == cells.len());
+            for heads in &above {
+                let named = heads.iter().zip(&cells).filter_map(|(kind, cell)| Some(((*kind)?, cell)));
+                let found = named.filter(|(kind, cell)| is_secret_cell(*kind, text, cell));
+                secrets.ranges.extend(found.map(|(_, cell)| cell.clone()));
+            }
+            if let Some(heads) = heads(text, content, &cells).filter(|_| is_row) {
+                if above.len() == MOST_HEADS {
+                    above.remove(1);
                 }
-                let named = heads.iter().zip(cells).filter_map(|(kind, cell)| Some(((*kind)?, cell)));
-                secrets.extend(
-                    named.filter(|(kind, cell)| is_secret_cell(*kind, text, cell)).map(|(_, cell)| cell),
-                );
+                above.push(heads);
             }
         }
     }
@@ -51,12 +61,9 @@ fn is_secret_cell(kind: Kind, text: &str, cell: &Range<usize>) -> bool {
 }
 
 /// What the cells of a line mean as heads of columns, if they can be that and one of them names a secret.
-fn heads(text: &str, line: &Range<usize>, divider: &str) -> Option<Vec<Option<Kind>>> {
-    if !text.get(line.clone())?.contains(divider) {
-        return None;
-    }
-    let cells = cells(text, line, divider);
-    let names: Vec<&str> = cells.into_iter().map(|cell| text.get(cell).unwrap_or_default()).collect();
+fn heads(text: &str, line: &str, cells: &[Range<usize>]) -> Option<Heads> {
+    let names: Vec<&str> =
+        cells.iter().map(|cell| text.get(Range::clone(cell)).unwrap_or_default()).collect();
     let is_head = |name: &&str| {
         name.len() <= LONGEST_HEAD
             && name.split(' ').count() <= 3
@@ -64,11 +71,11 @@ fn heads(text: &str, line: &Range<usize>, divider: &str) -> Option<Vec<Option<Ki
             && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '_' | '-' | '.'))
     };
     // `name, email, password` with more words in it is a sentence.
-    let is_prose = text.get(line.clone())?.contains(", ") && names.iter().any(|name| name.contains(' '));
+    let is_prose = line.contains(", ") && names.iter().any(|name| name.contains(' '));
     if names.len() < 2 || is_prose || !names.iter().all(is_head) {
         return None;
     }
-    let kinds: Vec<Option<Kind>> = names.into_iter().map(classify).collect();
+    let kinds: Heads = names.into_iter().map(classify).collect();
     kinds.iter().any(Option::is_some).then_some(kinds)
 }
 

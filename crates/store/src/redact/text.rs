@@ -1,44 +1,81 @@
 //! Secrets inside strings: tokens known by how they begin, values of sensitive names, passwords in addresses.
 
-use std::{borrow::Cow, ops::Range};
+use std::borrow::Cow;
 
 use super::{
-    REDACTED, assignments, code, commands, is_json, markup, phrases,
+    Form, REDACTED, assignments, code, commands,
+    hints::Hint,
+    markup,
+    needles::begins_word,
+    phrases,
+    placeholders::{is_harmless_word, is_placeholder},
     rules::{Rules, SCHEMES},
+    secrets::Secrets,
     shapes, tables,
-    value::{is_harmless_word, is_placeholder, is_random},
+    value::is_random,
     walk,
     words::fold,
 };
 
 /// The text without its secrets, or nothing if there are none.
 pub(super) fn redact(text: &str, rules: &Rules) -> Option<String> {
+    // Most texts hold none, which is found out at less cost than which secrets a text may hold.
     if !rules.may_hold_secret(text) {
         return None;
     }
-    redact_nested(text, rules, 0)
+    redact_nested(text, rules, rules.hints_in(text), 0)
 }
 
 /// Tools like to answer with JSON inside a string, which may hold JSON inside a string again.
 const DEEPEST_NESTED_JSON: usize = 6;
 
-pub(super) fn redact_nested(text: &str, rules: &Rules, depth: usize) -> Option<String> {
-    if depth < DEEPEST_NESTED_JSON && text.trim_start().starts_with(['{', '[', '"']) && is_json(text) {
-        return walk::redact_nested(text, rules, &[], depth + 1);
+/// The same for a text with such hints, at this depth of JSON in strings.
+pub(super) fn redact_nested(text: &str, rules: &Rules, hints: Hint, depth: usize) -> Option<String> {
+    if hints.is_none() {
+        return None;
     }
+    let mut walked = None;
+    if depth < DEEPEST_NESTED_JSON && text.trim_start().starts_with(['{', '[', '"']) {
+        match Form::of(text) {
+            Form::Json => return walk::redact_nested(text, rules, &[], depth + 1),
+            // Its last string may be cut as well, so that it is searched as a text too.
+            Form::CutJson => walked = walk::redact_nested(text, rules, &[], depth + 1),
+            Form::Other => {}
+        }
+    }
+    search(walked.as_deref().unwrap_or(text), rules, hints).or(walked)
+}
+
+/// The text without the secrets that are known by what stands around them, or nothing if there are none.
+fn search(text: &str, rules: &Rules, hints: Hint) -> Option<String> {
     let folded = folded(text);
     let text = &*folded;
-    let mut secrets: Vec<Range<usize>> = tokens(text, rules).collect();
-    assignments::find(text, rules, &mut secrets);
-    if rules.defaults {
-        address_passwords(text, &mut secrets);
-        shapes::find(text, &mut secrets);
-        phrases::find(text, &mut secrets);
-        commands::find(text, &mut secrets);
-        markup::find(text, &mut secrets);
-        code::find(text, &mut secrets);
-        tables::find(text, &mut secrets);
+    let mut found = Secrets::new(text);
+    let may_have = |hint: Hint| hints.contains(hint);
+    if may_have(Hint::TOKENS) {
+        tokens(text, rules, &mut found);
     }
+    if may_have(Hint::NAMES) {
+        assignments::find(text, rules, &mut found);
+    }
+    if rules.defaults {
+        if may_have(Hint::ADDRESSES) {
+            address_passwords(text, &mut found);
+        }
+        if may_have(Hint::SHAPES) {
+            shapes::find(text, &mut found);
+        }
+        if may_have(Hint::NAMES) || may_have(Hint::COMMANDS) {
+            commands::find(text, &mut found);
+        }
+        if may_have(Hint::NAMES) {
+            phrases::find(text, &mut found);
+            markup::find(text, &mut found);
+            code::find(text, &mut found);
+            tables::find(text, &mut found);
+        }
+    }
+    let mut secrets = found.ranges;
     if secrets.is_empty() {
         return None;
     }
@@ -58,22 +95,28 @@ pub(super) fn redact_nested(text: &str, rules: &Rules, depth: usize) -> Option<S
 
 /// The text with full-width letters as ordinary ones, without the colours of terminals.
 fn folded(text: &str) -> Cow<'_, str> {
-    if text.contains("\u{1b}[") {
-        return Cow::Owned(folded(&without_colours(text)).into_owned());
+    let plain = if text.contains(COLOUR) { Cow::Owned(without_colours(text)) } else { Cow::Borrowed(text) };
+    if plain.chars().any(|letter| matches!(letter, '\u{ff01}'..='\u{ff5e}')) {
+        return Cow::Owned(plain.chars().map(fold).collect());
     }
-    if text.chars().any(|letter| matches!(letter, '\u{ff01}'..='\u{ff5e}')) {
-        return Cow::Owned(text.chars().map(fold).collect());
-    }
-    Cow::Borrowed(text)
+    plain
 }
 
+/// What a colour of a terminal begins with.
+const COLOUR: &str = "\u{1b}[";
+
+/// One pass, in which what is left by one sequence can be the beginning of the next.
 fn without_colours(text: &str) -> String {
-    let mut pieces = text.split("\u{1b}[");
-    let mut out = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let rest = piece.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ';');
-        // One letter ends the sequence.
-        out.push_str(rest.strip_prefix(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(rest));
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        out.push(letter);
+        if letter == '[' && out.ends_with(COLOUR) {
+            out.truncate(out.len() - COLOUR.len());
+            while letters.next_if(|letter| letter.is_ascii_digit() || *letter == ';').is_some() {}
+            // One letter ends the sequence.
+            letters.next_if(char::is_ascii_alphabetic);
+        }
     }
     out
 }
@@ -83,31 +126,42 @@ const SHORTEST_TOKEN: usize = 12;
 /// The same after `Bearer ` within a text; a text that is nothing else may have a token of any length.
 const SHORTEST_BEARER: usize = 8;
 
-fn tokens<'a>(text: &'a str, rules: &'a Rules) -> impl Iterator<Item = Range<usize>> + 'a {
+fn tokens(text: &str, rules: &Rules, secrets: &mut Secrets) {
     let bytes = text.as_bytes();
-    rules.tokens.positions(text).filter_map(move |(start, length)| {
-        let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied();
-        // `\n` in a text that is still escaped is the end of a line too.
-        let escaped = matches!(before, Some(b'n' | b't' | b'r'))
-            && start.checked_sub(2).and_then(|before| bytes.get(before)) == Some(&b'\\');
-        let boundary = escaped || before.is_none_or(|byte| !byte.is_ascii_alphanumeric());
+    // Several prefixes can stand in one run of characters, which is measured once.
+    let mut run = 0..0;
+    for (start, length) in rules.tokens.positions(text) {
         let secret = start + length;
-        let end = secret + bytes.get(secret..)?.iter().take_while(|byte| is_token_byte(**byte)).count();
-        let prefix = text.get(start..secret)?;
-        let rest = text.get(secret..end)?;
+        let (Some(prefix), true) = (text.get(start..secret), begins_word(bytes, start)) else { continue };
         let scheme = SCHEMES.iter().position(|scheme| prefix.eq_ignore_ascii_case(scheme));
+        if scheme.is_none() && !rules.is_token_prefix(prefix) {
+            continue;
+        }
+        if !run.contains(&secret) {
+            let rest = bytes.get(secret..).unwrap_or_default();
+            run = secret..secret + rest.iter().take_while(|byte| is_token_byte(**byte)).count();
+            if !secrets.may_go_on(run.len(), start) {
+                return;
+            }
+        }
+        let end = run.end;
+        let rest = text.get(secret..end).unwrap_or_default();
+        if !secrets.may_go_on(rest.len(), start) {
+            return;
+        }
         let taken = match scheme {
             Some(_) if start == 0 && end == text.len() => !rest.is_empty(),
             Some(0) => rest.len() >= SHORTEST_BEARER && rest.bytes().any(|byte| !byte.is_ascii_lowercase()),
             Some(_) => rest.len() >= SHORTEST_BEARER && is_basic(rest),
             None => {
-                rules.is_token_prefix(prefix)
-                    && rest.len() >= SHORTEST_TOKEN
+                rest.len() >= SHORTEST_TOKEN
                     && (!rules.is_default_prefix(prefix) || shapes::is_token(prefix, rest))
             }
         };
-        (boundary && taken).then_some(secret..end)
-    })
+        if taken {
+            secrets.push(secret..end);
+        }
+    }
 }
 
 /// Whether a text is base64 of letters with a colon between them, or long enough to be a token of another kind.
@@ -138,35 +192,76 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'+' | b'/' | b'=' | b'%')
 }
 
+/// A part of a text in which several addresses may stand, with its last `@`.
+#[derive(Default)]
+struct Span {
+    end: usize,
+    last_at: Option<usize>,
+}
+
+impl Span {
+    /// The span from `start` to the first character that ends it. A span that was found for an earlier address holds
+    /// for all addresses in it.
+    fn update(&mut self, text: &str, start: usize, ends: fn(char) -> bool) -> usize {
+        if start < self.end {
+            return 0;
+        }
+        let rest = text.get(start..).unwrap_or_default();
+        let length = rest.find(ends).unwrap_or(rest.len());
+        let last_at = rest.get(..length).and_then(|span| span.rfind('@')).map(|at| start + at);
+        *self = Self { end: start + length, last_at };
+        length
+    }
+
+    fn at_after(&self, start: usize) -> Option<usize> {
+        self.last_at.filter(|at| *at >= start)
+    }
+}
+
 /// `user:password` of `scheme://user:password@host`, and a token alone before `@`.
-fn address_passwords(text: &str, secrets: &mut Vec<Range<usize>>) {
-    secrets.extend(text.match_indices("://").filter_map(|(at, mark)| {
+fn address_passwords(text: &str, secrets: &mut Secrets) {
+    let ends_address = |letter: char| {
+        letter.is_whitespace() || matches!(letter, '"' | '\'' | '<' | '>' | '`' | '?' | '#' | '\\')
+    };
+    let (mut address, mut word) = (Span::default(), Span::default());
+    let mut hidden = 0;
+    for (at, mark) in text.match_indices("://") {
         let start = at + mark.len();
-        let rest = text.get(start..)?;
-        let end = rest.find(|letter: char| {
-            letter.is_whitespace() || matches!(letter, '"' | '\'' | '<' | '>' | '`' | '?' | '#' | '\\')
-        });
-        let span = rest.get(..end.unwrap_or(rest.len()))?;
-        let authority = span.get(..span.find('/').unwrap_or(span.len()))?;
+        if start < hidden {
+            continue;
+        }
+        let looked =
+            address.update(text, start, ends_address) + word.update(text, start, char::is_whitespace);
+        let span = text.get(start..address.end).unwrap_or_default();
+        let authority = span.get(..span.find('/').unwrap_or(span.len())).unwrap_or_default();
+        if !secrets.may_go_on(looked + authority.len(), start) {
+            return;
+        }
         let port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         // A password may hold `/`; a port does not.
         let has_password = authority.contains('@')
             || authority.split_once(':').is_some_and(|(_, port_or_password)| !port(port_or_password));
         // A password may hold `?` or `#` as well, where no other part can follow it.
-        let whole = rest.get(..rest.find(char::is_whitespace).unwrap_or(rest.len()))?;
-        let span = if has_password && !span.contains('@') { whole } else { span };
-        let (user, _host) = span.rsplit_once('@').filter(|_| has_password)?;
-        match user.split_once(':') {
+        let end = address.at_after(start).or_else(|| word.at_after(start));
+        let Some(end) = end.filter(|_| has_password) else { continue };
+        let user = text.get(start..end).unwrap_or_default();
+        if !secrets.may_go_on(user.len(), start) {
+            return;
+        }
+        let secret = match user.split_once(':') {
             Some((name, password)) => {
-                let from = start + name.len() + 1;
                 let is_form =
                     matches!(name, "user" | "username" | "usr" | "login") && is_harmless_word(password);
-                (!is_placeholder(password) && !is_form).then_some(from..start + user.len())
+                (!is_placeholder(password) && !is_form).then_some(start + name.len() + 1..end)
             }
             None => (is_random(user) || (user.len() >= 20 && !user.contains(['.', '-', '/'])))
-                .then_some(start..start + user.len()),
+                .then_some(start..end),
+        };
+        if let Some(secret) = secret {
+            hidden = secret.end;
+            secrets.push(secret);
         }
-    }));
+    }
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@ use std::borrow::Cow;
 use super::{
     REDACTED,
     containers::{Array, Container, Object},
+    nesting::Ends,
     pairs,
+    placeholders::{is_harmless_word, is_placeholder},
     rules::{Path, Rules},
     text,
-    value::{is_code_value, is_harmless_word, is_placeholder, is_random},
+    value::{is_code_value, is_random},
     words::Kind,
 };
 
@@ -26,6 +28,7 @@ pub(super) fn redact(json: &str, rules: &Rules, paths: &[&Path]) -> Option<Strin
 pub(super) fn redact_nested(json: &str, rules: &Rules, paths: &[&Path], depth: usize) -> Option<String> {
     let mut walk = Walk {
         json,
+        ends: Ends::of(json),
         rules,
         paths,
         depth,
@@ -47,6 +50,7 @@ pub(super) const SHORTEST_BLOB: usize = 256;
 
 struct Walk<'a> {
     json: &'a str,
+    ends: Ends,
     rules: &'a Rules,
     paths: &'a [&'a Path],
     depth: usize,
@@ -120,17 +124,17 @@ impl<'a> Walk<'a> {
         match self.byte() {
             Some(b'{') => {
                 if kind.is_some_and(|kind| takes_containers(kind, &key))
-                    && !pairs::is_description(self.json, start)
+                    && !pairs::is_description(self.json, start, &self.ends)
                     && !self.is_empty_at(start)
                 {
                     return self.take_out(start);
                 }
-                let object = Object::new(self.json, start, self.rules, self.open.last(), &key);
+                let object = Object::new(self.json, start, &self.ends, self.rules, self.open.last(), &key);
                 self.enter(key, Container::Object(object));
             }
             Some(b'[') => {
                 if kind.is_some_and(|kind| takes_containers(kind, &key) || key.eq_ignore_ascii_case("auth"))
-                    && !pairs::is_description(self.json, start)
+                    && !pairs::is_description(self.json, start, &self.ends)
                     && !self.is_empty_at(start)
                 {
                     return self.take_out(start);
@@ -188,8 +192,8 @@ impl<'a> Walk<'a> {
             let (head, tail) = (content.get(..range.start), content.get(range.end..));
             let clean = format!("{}{REDACTED}{}", head.unwrap_or_default(), tail.unwrap_or_default());
             self.replace(start, &serde_json::Value::from(clean).to_string());
-        } else if self.rules.may_hold_secret(string)
-            && let Some(clean) = text::redact_nested(&content, self.rules, self.depth)
+        } else if let Some(clean) =
+            text::redact_nested(&content, self.rules, self.rules.hints_in(string), self.depth)
         {
             self.replace(start, &serde_json::Value::from(clean).to_string());
         }
@@ -319,14 +323,22 @@ pub(super) fn is_base64(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_'))
 }
 
-/// The content of a JSON string that still has its quotes.
+/// The content of a JSON string that still has its quotes. The last string of a text that is cut may lack its end.
 pub(super) fn unescape(string: &str) -> Cow<'_, str> {
-    if string.contains('\\')
-        && let Ok(text) = serde_json::from_str::<String>(string)
-    {
-        return Cow::Owned(text);
+    if string.contains('\\') {
+        // The cut may be in an escape too, which is at most six bytes long.
+        let last = string.rfind('\\').filter(|at| string.len() - at <= 6);
+        let closed = |end: usize| string.get(..end).map(|begun| format!("{begun}\""));
+        let text = serde_json::from_str(string)
+            .ok()
+            .or_else(|| serde_json::from_str(&closed(string.len())?).ok())
+            .or_else(|| serde_json::from_str(&closed(last?)?).ok());
+        if let Some(text) = text {
+            return Cow::Owned(text);
+        }
     }
-    Cow::Borrowed(string.get(1..string.len().saturating_sub(1)).unwrap_or_default())
+    let content = string.strip_prefix('"').unwrap_or(string);
+    Cow::Borrowed(content.strip_suffix('"').unwrap_or(content))
 }
 
 /// The place after the string that starts at `start`.

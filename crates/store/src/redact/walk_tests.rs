@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use crate::redact::{Redaction, is_json};
+use crate::redact::{Form, Redaction};
 
 fn rules() -> Rules {
     let redaction = Redaction {
@@ -20,7 +20,7 @@ fn rules() -> Rules {
 
 #[track_caller]
 fn check(tool: (&str, &str), json: &str, expected: &str) {
-    assert!(is_json(json), "{json}");
+    assert_eq!(Form::of(json), Form::Json, "{json}");
     let rules = rules();
     let paths = rules.paths_of(tool.0, tool.1);
     let clean = redact(json, &rules, &paths);
@@ -48,6 +48,10 @@ fn secrets_inside_strings_and_nested_json_are_taken_out() {
     for (json, expected) in [
         (r#"{"header":"Bearer xyz"}"#, r#"{"header":"Bearer [redacted]"}"#),
         (r#""token=abc""#, r#""token=[redacted]""#),
+        (
+            r#"{"a":"postgres:\/\/bob:s3cret@db\/x","b":"pw=hunter2"}"#,
+            r#"{"a":"postgres://bob:[redacted]@db/x","b":"pw=[redacted]"}"#,
+        ),
         (
             r#"{"content":[{"type":"text","text":"{\"password\":\"hunter2\",\"n\":1}"}]}"#,
             r#"{"content":[{"type":"text","text":"{\"password\":\"[redacted]\",\"n\":1}"}]}"#,

@@ -62,7 +62,9 @@ fn a_killed_process_loses_at_most_the_last_moment() {
         let log = CallLog::open(directory.path(), &Options::default()).unwrap();
         assert_eq!(log.opened().previous, PreviousRun::Unclean, "round {round}");
         assert!(log.opened().notice().unwrap().contains("may be missing"));
-        let page = log.query(&filter(|f| (f.after, f.limit) = (Some(total), usize::MAX))).unwrap();
+        let page = log
+            .query(&filter(|f| (f.after, f.limit, f.max_bytes) = (Some(total), usize::MAX, usize::MAX)))
+            .unwrap();
         let numbers: Vec<String> =
             page.entries.iter().map(|entry| entry.call.correlation_id.to_string()).collect();
         let expected: Vec<String> = (total..log.last_id()).map(|number| format!("c-{number}")).collect();

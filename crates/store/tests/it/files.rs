@@ -148,3 +148,88 @@ fn who_reads_a_damaged_database_learns_its_path() {
         )
     );
 }
+
+/// The files of a log that was not closed: entries stand in the write-ahead log only.
+fn unclosed() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let log = CallLog::open(directory.path(), &Options::default()).unwrap();
+    write(&log, (0..50).map(record));
+    let copy = tempfile::tempdir().unwrap();
+    for name in [FILE_NAME, "calls.db-wal"] {
+        fs::copy(directory.path().join(name), copy.path().join(name)).unwrap();
+    }
+    copy
+}
+
+#[test]
+fn a_damaged_write_ahead_log_costs_what_it_held_and_no_more() {
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 5] = [
+        ("header", |bytes| bytes[..32].fill(0xa5)),
+        ("garbage", |bytes| bytes.fill(0xa5)),
+        ("middle", |bytes| {
+            let half = bytes.len() / 2;
+            bytes[half..half + 100].fill(0xa5);
+        }),
+        ("cut", |bytes| bytes.truncate(bytes.len() / 2 + 7)),
+        ("short", |bytes| bytes.truncate(11)),
+    ];
+    for (name, damage) in damages {
+        let directory = unclosed();
+        let path = directory.path().join("calls.db-wal");
+        let mut bytes = fs::read(&path).unwrap();
+        damage(&mut bytes);
+        fs::write(&path, bytes).unwrap();
+        let log = CallLog::open(directory.path(), &Options::default()).unwrap();
+        let kept = ids(&log, &Filter::default());
+        let first = i64::try_from(kept.len()).unwrap();
+        assert_eq!(kept, (1..=first).collect::<Vec<_>>(), "{name}");
+        assert!(first < 50, "{name}: {first}");
+        write(&log, [record(1)]);
+        assert_eq!(ids(&log, &Filter::default()).len(), kept.len() + 1, "{name}");
+    }
+    // Without damage everything is there.
+    let directory = unclosed();
+    let log = CallLog::open(directory.path(), &Options::default()).unwrap();
+    assert_eq!(ids(&log, &Filter::default()).len(), 50);
+}
+
+#[test]
+fn a_locked_database_is_named_and_stays() {
+    let directory = filled();
+    let path = directory.path().join(FILE_NAME);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = CallLog::open(directory.path(), &Options::default()).unwrap_err();
+    assert!(matches!(error, StoreError::File { .. }), "{error:?}");
+    assert_eq!(error.to_string(), format!("call log `{}`, setting up", path.display()));
+    other.execute_batch("ROLLBACK").unwrap();
+    drop(other);
+    let log = CallLog::open(directory.path(), &Options::default()).unwrap();
+    assert_eq!((log.opened().entries, log.opened().moved_aside.clone()), (3000, None));
+}
+
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let pipe = |path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+        assert!(made.success());
+    };
+    // In the place of the database it is moved aside, as a directory is.
+    let directory = tempfile::tempdir().unwrap();
+    pipe(&directory.path().join(FILE_NAME));
+    let log = CallLog::open(directory.path(), &Options::default()).unwrap();
+    assert!(log.opened().moved_aside.is_some());
+    drop(log);
+    // In the place of another file it is named.
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("calls.lock");
+    pipe(&path);
+    let error = CallLog::open(directory.path(), &Options::default()).unwrap_err();
+    assert!(matches!(&error, StoreError::Directory { path: named, .. } if *named == path), "{error:?}");
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("calls.db-wal")).unwrap();
+    let error = CallLog::open(directory.path(), &Options::default()).unwrap_err();
+    let path = directory.path().join(FILE_NAME);
+    assert!(matches!(&error, StoreError::File { path: named, .. } if *named == path), "{error:?}");
+}

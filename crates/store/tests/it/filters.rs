@@ -216,3 +216,38 @@ fn pages_in_both_directions_cover_everything_once() {
     }
     assert_eq!(backwards, (1..=2500).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_page_ends_at_its_bytes_and_the_next_goes_on() {
+    let log = CallLog::in_memory(&Options::default()).unwrap();
+    let text = "x".repeat(1000);
+    write(
+        &log,
+        (1..=10).map(|second| {
+            let mut call = record(second);
+            call.input = format!("\"{text}\"").into();
+            call
+        }),
+    );
+    // Three entries of about 1,280 bytes fit.
+    let pages = |after: Option<i64>, max_bytes: usize| {
+        let mut pages = Vec::new();
+        let mut filter = filter(|f: &mut Filter| (f.after, f.max_bytes) = (after, max_bytes));
+        loop {
+            let page = log.query(&filter).unwrap();
+            pages.push(page.entries.iter().map(|entry| entry.id).collect::<Vec<_>>());
+            if !page.more {
+                return pages;
+            }
+            match filter.after {
+                Some(_) => filter.after = Some(page.next_after(&filter)),
+                None => filter.before = page.entries.first().map(|entry| entry.id),
+            }
+        }
+    };
+    assert_eq!(pages(None, 4000), [vec![8, 9, 10], vec![5, 6, 7], vec![2, 3, 4], vec![1]]);
+    assert_eq!(pages(Some(0), 4000), [vec![1, 2, 3], vec![4, 5, 6], vec![7, 8, 9], vec![10]]);
+    // An entry that is larger than a page comes alone.
+    assert_eq!(pages(Some(7), 1), [vec![8], vec![9], vec![10]]);
+    assert_eq!(pages(None, 16 << 20), [(1..=10).collect::<Vec<_>>()]);
+}

@@ -8,6 +8,7 @@ mod follow;
 mod lifecycle;
 mod lines;
 mod redaction;
+mod redaction_cut;
 mod redaction_set;
 mod redaction_texts;
 mod retention;

@@ -1,0 +1,262 @@
+//! What is looked for in a text at all, by the words in it: most texts need no search, and most others a part of it.
+
+/// Which searches a text needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hint(u8);
+
+impl Hint {
+    /// Names of secrets: settings, sentences, markup, code, tables and command lines.
+    pub(super) const NAMES: Self = Self(1);
+    /// Programs and protocols that are given secrets without a name.
+    pub(super) const COMMANDS: Self = Self(2);
+    /// Beginnings of tokens.
+    pub(super) const TOKENS: Self = Self(4);
+    /// Addresses, which may hold a password.
+    pub(super) const ADDRESSES: Self = Self(8);
+    /// Secrets that are known by their shape alone.
+    pub(super) const SHAPES: Self = Self(16);
+    /// Members of JSON that say something of others; plain text needs no search for them.
+    pub(super) const MEMBERS: Self = Self(32);
+    pub(super) const ALL: Self = Self(63);
+
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub(super) const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Words of which one must be in a text that holds such a secret; a needle finds all words that contain it.
+pub(super) const HINTS: &[(Hint, &[&str])] = &[
+    (
+        Hint::NAMES,
+        &[
+            "pass",
+            "pwd",
+            "secret",
+            "token",
+            "key",
+            "auth",
+            "bearer",
+            "jwt",
+            "cookie",
+            "sess",
+            "cred",
+            "sig",
+            "pin",
+            "otp",
+            "mfa",
+            "cvv",
+            "cvc",
+            "mnemonic",
+            "code",
+            "hmac",
+            "webhook",
+            "psk",
+            "phrase",
+            "sid",
+            "kennwort",
+            "contrase",
+            "senha",
+            "wachtwoord",
+            "пароль",
+            "密码",
+            "密碼",
+            "パスワード",
+            "비밀번호",
+            "xsrf",
+            "csrf",
+            "seed",
+            "\"pw",
+            "_pw",
+            " pw",
+            "pw=",
+            "pw:",
+            "login",
+            "ssw",
+            "ароль",
+            "clave",
+            "cl\u{e9}",
+            "cle ",
+            "chave",
+            "chiave",
+            "ifre",
+            "jelsz",
+            "haslo",
+            "senord",
+            "sas=",
+            "schl",
+            "has\u{142}o",
+            "parola",
+            "heslo",
+            "salasana",
+            "securestring",
+            "masterauth",
+        ],
+    ),
+    (
+        Hint::COMMANDS,
+        &[
+            "-u",
+            "--user",
+            "redis",
+            "curl",
+            "smbclient",
+            "ldap",
+            "mysql",
+            "mariadb",
+            "7z",
+            "zip",
+            "rar ",
+            "sqlplus",
+            "sudo",
+            "community",
+            "openssl",
+            "/user:",
+            ":5432:",
+            ":*:",
+        ],
+    ),
+    // Slashes may be escaped in JSON.
+    (Hint::ADDRESSES, &["://", ":\\/\\/"]),
+    // Any letter may be.
+    (Hint::ALL, &["\\u00", "\\uff"]),
+    (
+        Hint::SHAPES,
+        &[
+            "private key",
+            "private-lines",
+            "hooks.",
+            "webhook",
+            "1//0",
+            "1\\/\\/0",
+            ":aa",
+            "-us",
+            "ls0tls1crud",
+            "$2",
+            "$6$",
+            "$5$",
+            "$1$",
+            "$apr1$",
+            "$argon2",
+            "$y$",
+            "jdbc:oracle",
+            "identified by",
+            "wifi:",
+        ],
+    ),
+    (Hint::MEMBERS, &["dsn", "conn", "kty", "sensitive"]),
+];
+
+/// What the letters and the long words of a text say about it.
+pub(super) fn of_letters(text: &str) -> Hint {
+    // What is changed before the search, may hide any word from this look.
+    if (!text.is_ascii() && has_look_alikes(text)) || text.contains('\u{1b}') {
+        return Hint::ALL;
+    }
+    if has_shape(text) { Hint::SHAPES } else { Hint::default() }
+}
+
+/// Whether letters stand there that look like others: full-width ones, known by their first two bytes, and Cyrillic ones
+/// beside Latin ones.
+fn has_look_alikes(text: &str) -> bool {
+    text.as_bytes().windows(2).any(|pair| match pair {
+        [0xef, 0xbc | 0xbd] => true,
+        [before, 0xd0 | 0xd1] => before.is_ascii_alphabetic(),
+        _ => false,
+    })
+}
+
+/// Tokens without a known beginning have at least this many characters.
+const LONG_RUN: usize = 32;
+
+fn in_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~')
+}
+
+/// Whether a run of characters stands there that has the shape of a token. It looks at every 32nd byte of ordinary text
+/// only; identifiers, hashes and base64 are long runs too, and are known by what no token lacks.
+fn has_shape(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut start = 0;
+    while let Some(window) = bytes.get(start..start + LONG_RUN) {
+        if let Some(end) = window.iter().rposition(|byte| !in_token(*byte)) {
+            start += end + 1;
+            continue;
+        }
+        let rest = bytes.get(start..).unwrap_or_default();
+        let run = rest.get(..rest.iter().take_while(|byte| in_token(**byte)).count()).unwrap_or_default();
+        if is_shape(run) {
+            return true;
+        }
+        start += run.len();
+    }
+    false
+}
+
+/// Whether a run can be one of the shapes that have no word of their own.
+fn is_shape(run: &[u8]) -> bool {
+    // Secrets of Azure's directory.
+    if run.windows(2).any(|pair| pair == b"Q~") {
+        return true;
+    }
+    // `SK` and a hash.
+    let is_hash = |bytes: &[u8]| bytes.len() == 32 && bytes.iter().all(u8::is_ascii_hexdigit);
+    if run.windows(34).any(|window| window.starts_with(b"SK") && window.get(2..).is_some_and(is_hash)) {
+        return true;
+    }
+    // Tokens of three parts, of which the middle one has six characters; of two parts after `pat`; and Terraform's.
+    let mut before: &[u8] = &[];
+    let mut pieces = run.split(|byte| *byte == b'.').peekable();
+    while let Some(piece) = pieces.next() {
+        let after = pieces.peek().copied().unwrap_or_default();
+        if (piece.len() == 6 && before.len() >= 23 && after.len() >= 27)
+            || (piece.len() >= 17 && after.len() >= 32 && piece.windows(3).any(|start| start == b"pat"))
+            || piece == b"atlasv1"
+        {
+            return true;
+        }
+        before = piece;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_long_words_have_no_shape() {
+        for text in [
+            "9f86d081-884c-7d65-9a2f-eaa0c55ad015",
+            "9f86d081884c7d659a2feaa0c55ad0159f86d081884c7d659a2feaa0c55ad015",
+            "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0NTY3ODkr",
+            "com.example.service.configuration.loader.internal",
+            "x86_64-unknown-linux-gnu-1.95.0-nightly-2026-11-03",
+            "a short text",
+        ] {
+            assert_eq!(of_letters(text), Hint::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_without_a_word_of_their_own_have_a_shape() {
+        for text in [
+            "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs",
+            "see SK0123456789abcdef0123456789abcdef.",
+            "patAbCdEfGhIjKlMn.0123456789abcdef0123456789abcdef0123",
+            "aBcDeFgHiJkLmN.atlasv1.0123456789012345678901234567890123456789",
+            "Abc8Q~0123456789012345678901234567890",
+        ] {
+            assert_eq!(of_letters(text), Hint::SHAPES, "{text}");
+        }
+        assert_eq!(of_letters("\u{ff50}assword"), Hint::ALL);
+        assert_eq!(of_letters("p\u{430}ssword"), Hint::ALL);
+    }
+}
