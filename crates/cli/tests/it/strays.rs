@@ -1,5 +1,7 @@
 //! Nothing that a server or a command started outlives it, however it hid and however the gateway ended.
 
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::path::Path;
 
 use gateway_testkit::{children_of, eventually_blocking, is_alive};
@@ -244,6 +246,31 @@ fn a_command_of_the_registry_leaves_no_hidden_process() {
     gone(&[stray]);
     assert!(call.join().is_err(), "the connection breaks");
     let _ = gateway.running.end();
+}
+
+#[test]
+fn a_cancelled_command_leaves_nothing_below_a_stopped_keeper() {
+    let sandbox = Sandbox::new();
+    let note = sandbox.path("note");
+    sandbox.write("stays.py", &format!("{HIDE}hide(sys.argv[1])\nimport signal\nsignal.pause()"));
+    let handler = json!({"command": "python3", "args": [sandbox.path("stays.py"), note]});
+    sandbox.configure(&json!({"tools": {
+        "stays": {"description": "x", "inputSchema": {"type": "object"}, "handler": handler},
+    }}));
+    let mut gateway = sandbox.serve(&[]);
+    let mut call = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
+    let body = json!({"server": "registry", "tool": "stays", "arguments": {}}).to_string();
+    let head =
+        "POST /call_tool HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ";
+    write!(call, "{head}{}\r\n\r\n{body}", body.len()).unwrap();
+    hidden(&note);
+    let all = kept(&gateway);
+    assert_eq!(all.len(), 3);
+    stop(all[0]);
+    // The caller leaves, so the call is cancelled.
+    drop(call);
+    reaped(&all);
+    assert_eq!(gateway.stop().0, Some(0));
 }
 
 #[test]

@@ -378,14 +378,16 @@ mod tests {
         let memory = Memory::open(Some(&path));
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
-        let (release, told) = std::sync::mpsc::channel();
-        // It answers when it is told to, or when nothing happens any more.
+        let (release, requests) = std::sync::mpsc::channel();
+        // It answers on request, or when nothing happens any more.
         let writer = std::thread::spawn(move || {
-            let is_told = told.recv_timeout(FILE_PATIENCE / 2).is_ok();
+            let is_requested = requests.recv_timeout(FILE_PATIENCE / 2).is_ok();
             std::fs::write(path, "{}").unwrap();
-            is_told
+            is_requested
         });
-        tokio::join!(memory.reload(), async { release.send(()).unwrap() });
+        tokio::join!(memory.reload(), async {
+            let _ = release.send(());
+        });
         assert!(writer.join().unwrap(), "the file was waited for");
     }
 }

@@ -251,17 +251,17 @@ async fn no_call_waits_for_a_lock_that_another_process_keeps() {
     bench.start().await.shutdown(PATIENCE).await;
     let lock = std::fs::File::open(bench.memory().with_extension("lock")).unwrap();
     lock.lock().unwrap();
-    // It lets go when it is told to, or when nothing happens any more.
-    let (release, told) = std::sync::mpsc::channel();
+    // It is released on request, or when nothing happens any more.
+    let (release, requests) = std::sync::mpsc::channel();
     let holder = std::thread::spawn(move || {
-        let is_told = told.recv_timeout(PATIENCE).is_ok();
+        let is_requested = requests.recv_timeout(PATIENCE).is_ok();
         drop(lock);
-        is_told
+        is_requested
     });
     bench.define_tools(r#"{"name":"t","description":"one"},{"name":"u"},{"name":"v"}"#);
     let fleet = bench.start().await;
     call(&fleet, "up", "v", "{}").await.unwrap();
-    release.send(()).unwrap();
+    let _ = release.send(());
     assert!(holder.join().unwrap(), "the lock was waited for");
     fleet.shutdown(PATIENCE).await;
     assert!(std::fs::read_to_string(bench.memory()).unwrap().contains("\"v\""), "it is written afterwards");

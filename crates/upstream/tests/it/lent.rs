@@ -65,7 +65,7 @@ async fn nothing_is_lent_where_no_call_would_be_taken_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lent_tools_take_no_reserved_name() {
+async fn fallback_tools_take_no_reserved_name() {
     let [main, _] = specs();
     let mut files = UpstreamSpec::new("files", Endpoint::Demo);
     files.disabled = true;

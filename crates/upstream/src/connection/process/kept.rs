@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,8 +16,8 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::keeper::{MODE, Order, REPORT_BYTES, Report};
-use super::table::{is_stopped, kill_below};
-use super::{Program, Streams, executable, prepare, reaper};
+use super::table::kill_below;
+use super::{LOOK, Program, Streams, executable, prepare, reaper};
 
 /// What process lists show for a keeper.
 const NAME: &str = "mcp-tool-gateway";
@@ -29,6 +29,8 @@ const START: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(super) struct Kept {
     keeper: Child,
+    /// Its number, also when it is over.
+    number: Option<Pid>,
     control: UnixStream,
     /// The beginning of the next report.
     unread: Vec<u8>,
@@ -65,7 +67,8 @@ impl Kept {
             stderr: ChildStderr::from_std(OwnedFd::from(errors).into())?,
         };
         let unread = Vec::with_capacity(REPORT_BYTES);
-        let mut kept = Self { keeper, control, unread, program: Pid::INIT, status: None };
+        let number = number_of(&keeper);
+        let mut kept = Self { keeper, number, control, unread, program: Pid::INIT, status: None };
         let late = || io::Error::new(io::ErrorKind::TimedOut, "its keeper did not start it");
         match timeout(START, kept.report()).await.map_err(|_| late())?? {
             Report::Started(number) if number > 1 => {
@@ -124,7 +127,7 @@ impl Kept {
             }
         }
         // Somebody stops it again and again, or something below it cannot be killed.
-        if let Some(keeper) = self.pid() {
+        if let Some(keeper) = number_of(&self.keeper) {
             // Its number is its own until it is waited for.
             let _ = tokio::task::spawn_blocking(move || kill_with_all(keeper)).await;
         }
@@ -132,41 +135,47 @@ impl Kept {
         false
     }
 
-    /// Kills a keeper that can do nothing, with everything below it. Whether that was necessary.
-    pub(super) fn end_stopped(&mut self) -> bool {
-        let stopped = self.pid().filter(|keeper| is_stopped(*keeper));
-        if let Some(keeper) = stopped {
-            kill_with_all(keeper);
-        }
-        stopped.is_some()
+    /// Orders to kill everything, without waiting.
+    pub(super) fn kill(&self) {
+        let _ = self.control.try_write(&[Order::Kill.to_byte()]);
+        self.signal(Signal::CONT);
     }
 
-    fn pid(&self) -> Option<Pid> {
-        self.keeper.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
+    /// Waits until the keeper has done what [`kill`](Self::kill) orders, and kills it with everything below it if it does
+    /// not. Whether it did its work. Blocks.
+    pub(super) fn wait_for_kill(&mut self, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        while Instant::now() < until {
+            match self.keeper.try_wait() {
+                Ok(Some(status)) => return status.success(),
+                Ok(None) => std::thread::sleep(LOOK),
+                Err(_) => return false,
+            }
+        }
+        if let Some(keeper) = number_of(&self.keeper) {
+            kill_with_all(keeper);
+        }
+        false
     }
 
     fn signal(&self, signal: Signal) {
-        if let Some(keeper) = self.pid() {
+        if let Some(keeper) = number_of(&self.keeper) {
             let _ = kill_process(keeper, signal);
-        }
-    }
-
-    /// Whether the keeper does its work, or has done it.
-    pub(super) fn is_alive(&mut self) -> bool {
-        match self.keeper.try_wait() {
-            Ok(Some(status)) => status.success(),
-            Ok(None) => true,
-            Err(_) => false,
         }
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        if let Some(keeper) = self.pid() {
+        if let Some(keeper) = self.number {
             reaper::forget(keeper);
         }
     }
+}
+
+/// The number of a child that nobody has waited for.
+fn number_of(child: &Child) -> Option<Pid> {
+    child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
 }
 
 /// Kills a keeper and everything below it. What it leaves becomes ours.

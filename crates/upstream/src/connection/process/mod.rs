@@ -97,6 +97,9 @@ enum Started {
     ByUs(Child),
     #[cfg(target_os = "linux")]
     ByKeeper(Box<Kept>),
+    /// By a keeper that somebody else waits for.
+    #[cfg(target_os = "linux")]
+    Left,
 }
 
 impl Process {
@@ -147,6 +150,8 @@ impl Process {
             Started::ByUs(child) => child.wait().await,
             #[cfg(target_os = "linux")]
             Started::ByKeeper(kept) => kept.exit().await,
+            #[cfg(target_os = "linux")]
+            Started::Left => Err(std::io::Error::other("nobody waits for it any more")),
         };
         match status {
             Ok(status) => (describe(status), status.success()),
@@ -201,7 +206,7 @@ impl Process {
         match &mut self.child {
             Started::ByUs(child) => matches!(child.try_wait(), Ok(None)),
             #[cfg(target_os = "linux")]
-            Started::ByKeeper(_) => false,
+            Started::ByKeeper(_) | Started::Left => false,
         }
     }
 
@@ -217,7 +222,7 @@ impl Process {
         match self.child {
             Started::ByUs(_) => false,
             #[cfg(target_os = "linux")]
-            Started::ByKeeper(_) => true,
+            Started::ByKeeper(_) | Started::Left => true,
         }
     }
 
@@ -232,24 +237,26 @@ impl Drop for Process {
             return;
         }
         #[cfg(target_os = "linux")]
-        if let Started::ByKeeper(kept) = &mut self.child {
-            if kept.is_alive() && !kept.end_stopped() {
-                // It ends everything as soon as the control socket is closed.
-                return;
+        if self.is_kept() {
+            if let Started::ByKeeper(kept) = std::mem::replace(&mut self.child, Started::Left) {
+                kept.kill();
+                let (root, mark) = (self.root, std::mem::take(&mut self.mark));
+                // A keeper that was stopped or killed may leave something, and who is dropped cannot wait. Without a thread
+                // the keeper ends everything all the same: its control socket is closed.
+                let _ = std::thread::Builder::new().spawn(move || finish_off(*kept, root, &mark));
             }
-            let (root, mark) = (self.root, self.mark.clone());
-            // At once as far as possible: this process may end now. What is dead must be waited for, but not here.
-            signal_all(root, Signal::KILL, &strays(root, &mark, true));
-            let _ = std::thread::Builder::new().spawn(move || finish_off(root, &mark));
             return;
         }
         self.signal(Signal::KILL, &strays(self.root, &self.mark, self.is_kept()));
     }
 }
 
-/// Kills what lost its keeper until nothing of it is left, not even a zombie.
+/// Waits until nothing is left of a program that is being killed, not even a zombie.
 #[cfg(target_os = "linux")]
-fn finish_off(root: Option<Pid>, mark: &str) {
+fn finish_off(mut kept: Kept, root: Option<Pid>, mark: &str) {
+    if kept.wait_for_kill(KILL_PATIENCE) {
+        return;
+    }
     let until = std::time::Instant::now() + KILL_PATIENCE;
     loop {
         let left = strays(root, mark, true);

@@ -106,12 +106,6 @@ pub(super) fn zombies() -> Vec<Pid> {
     numbers().into_iter().flatten().filter_map(look).filter_map(ended).collect()
 }
 
-/// Whether a process is stopped, so that it can do nothing.
-#[cfg(target_os = "linux")]
-pub(super) fn is_stopped(pid: Pid) -> bool {
-    look(pid.as_raw_pid()).is_some_and(|(state, _)| state == State::Stopped)
-}
-
 /// The living children of ours that run another executable, with all their descendants. We start only keepers, which run
 /// our own, so these lost their keeper.
 #[cfg(target_os = "linux")]
@@ -156,7 +150,6 @@ fn add_children(found: &mut Vec<i32>, mut entries: Vec<Entry>) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Living,
-    Stopped,
     /// A zombie.
     Ended,
 }
@@ -168,7 +161,6 @@ fn look(pid: i32) -> Option<(State, Entry)> {
     let mut fields = rest.split_ascii_whitespace();
     let state = match fields.next()? {
         "Z" | "X" => State::Ended,
-        "T" | "t" => State::Stopped,
         _ => State::Living,
     };
     let parent = fields.next()?.parse().ok()?;
