@@ -22,6 +22,12 @@ const ASKING: u8 = 1;
 const ANSWERED: u8 = 2;
 /// Somebody has shown a key, or where no keys are configured, has sent a request.
 const KNOWN: u8 = 3;
+/// It has to make room; nothing changes that any more.
+const EVICTED: u8 = 4;
+
+/// Which connections make room, the first ones first. An answer to somebody who has shown nothing is worth less than room for
+/// those who have not been heard yet: who always has one more request on the way would never be silent.
+const EVICTABLE: [u8; 3] = [SILENT, ANSWERED, ASKING];
 
 /// All connections.
 #[derive(Debug)]
@@ -48,19 +54,17 @@ pub(crate) struct Link {
 impl Link {
     /// A request begins.
     pub(crate) fn begin(&self) {
-        if self.state.load(Ordering::Relaxed) != KNOWN {
-            self.state.store(ASKING, Ordering::Relaxed);
-        }
+        self.change(|state| matches!(state, SILENT | ANSWERED), ASKING);
     }
 
-    /// The caller may use the gateway.
-    pub(crate) fn know(&self) {
-        self.state.store(KNOWN, Ordering::Relaxed);
+    /// The caller may use the gateway. `false` if the connection has to make room, so that nothing may run for it any more.
+    pub(crate) fn know(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == KNOWN || self.change(|state| state != EVICTED, KNOWN)
     }
 
     /// The answer to a request is given.
     pub(crate) fn end(&self) {
-        self.change(ASKING, ANSWERED);
+        self.change(|state| state == ASKING, ANSWERED);
     }
 
     /// Waits until the connection has to make room.
@@ -70,13 +74,22 @@ impl Link {
 
     /// More of the caller is waited for.
     fn waits(&self) {
-        self.change(ANSWERED, SILENT);
+        self.change(|state| state == ANSWERED, SILENT);
     }
 
-    fn change(&self, from: u8, to: u8) {
-        if self.state.load(Ordering::Relaxed) == from {
-            self.state.store(to, Ordering::Relaxed);
+    /// Goes from a state that fits to another one, in one step: eviction may come at any moment. `false` if none fits.
+    fn change(&self, fits: impl Fn(u8) -> bool, to: u8) -> bool {
+        let next = |state| fits(state).then_some(to);
+        self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+    }
+
+    /// Has to make room, unless somebody has shown in the last moment that it may use the gateway.
+    fn evict(&self) -> bool {
+        let is_evicted = self.change(|state| EVICTABLE.contains(&state), EVICTED);
+        if is_evicted {
+            self.evicted.cancel();
         }
+        is_evicted
     }
 }
 
@@ -85,28 +98,27 @@ impl Connections {
         Arc::new(Self { room: Arc::new(Semaphore::new(most)), open: Mutex::default() })
     }
 
-    /// Waits for room for one more. Where there is none, the oldest connection that is silent makes room.
+    /// Waits for room for one more. Where there is none, the oldest connection makes room on which nobody has shown anything.
     pub(crate) async fn room(self: &Arc<Self>) -> Option<Room> {
         let permit = if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
             permit
         } else {
-            self.evict_silent();
+            // Once is enough: where none can be evicted, all are known, and that they stay.
+            self.evict_unknown();
             Arc::clone(&self.room).acquire_owned().await.ok()?
         };
-        Some(Room { connections: Arc::clone(self), permit })
+        Some(Room { connections: Arc::clone(self), _permit: permit })
     }
 
-    /// Closes the oldest connection on which nobody has shown anything. Tells whether there was one.
-    pub(crate) fn evict_silent(&self) -> bool {
+    /// Closes the oldest connection on which nobody has shown anything. `false` if there is none.
+    pub(crate) fn evict_unknown(&self) -> bool {
         let mut open = self.lock();
-        let oldest = open.links.iter().find(|(_, link)| link.state.load(Ordering::Relaxed) == SILENT);
-        let Some(number) = oldest.map(|(number, _)| *number) else { return false };
-        let evicted = open.links.remove(&number);
-        drop(open);
-        if let Some(link) = evicted {
-            link.evicted.cancel();
-        }
-        true
+        let evicted = EVICTABLE.iter().find_map(|state| {
+            let mut fitting =
+                open.links.iter().filter(|(_, link)| link.state.load(Ordering::Relaxed) == *state);
+            fitting.find(|(_, link)| link.evict()).map(|(number, _)| *number)
+        });
+        evicted.is_some_and(|number| open.links.remove(&number).is_some())
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -118,7 +130,7 @@ impl Connections {
 #[derive(Debug)]
 pub(crate) struct Room {
     connections: Arc<Connections>,
-    permit: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Room {
@@ -145,7 +157,6 @@ pub(crate) struct Taken {
 impl Drop for Taken {
     fn drop(&mut self) {
         self.room.connections.lock().links.remove(&self.number);
-        let _ = &self.room.permit;
     }
 }
 
@@ -249,13 +260,36 @@ mod tests {
         drop(first);
         let third = waiting.await.unwrap().taken();
         second.link.begin();
-        third.link.begin();
-        assert!(!connections.evict_silent(), "requests are being answered on the others");
-        third.link.end();
-        assert!(!connections.evict_silent(), "the answer may still be on its way");
-        third.link.waits();
-        assert!(connections.evict_silent(), "it has shown no key");
-        assert!(third.link.evicted.is_cancelled());
+        assert!(connections.evict_unknown(), "it is silent, the older one is not");
+        assert!(third.link.evicted.is_cancelled() && !second.link.evicted.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_connection_with_one_request_after_the_other_makes_room_too() {
+        let connections = Connections::new(3);
+        let (asking, answered, known) = (enter(&connections), enter(&connections), enter(&connections));
+        asking.link.begin();
+        answered.link.begin();
+        answered.link.end();
+        known.link.begin();
+        assert!(known.link.know());
+        assert!(connections.evict_unknown() && answered.link.evicted.is_cancelled());
+        assert!(!asking.link.evicted.is_cancelled(), "its request is being answered");
+        assert!(connections.evict_unknown() && asking.link.evicted.is_cancelled());
+        assert!(!connections.evict_unknown(), "who has shown a key stays");
+        assert!(!known.link.evicted.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_makes_room_runs_nothing_more() {
+        let connections = Connections::new(1);
+        let taken = enter(&connections);
+        assert!(connections.evict_unknown());
+        taken.link.begin();
+        assert!(!taken.link.know(), "its key comes too late");
+        taken.link.end();
+        taken.link.waits();
+        assert_eq!(taken.link.state.load(Ordering::Relaxed), EVICTED);
     }
 
     #[tokio::test(start_paused = true)]

@@ -106,9 +106,7 @@ impl Guard {
         // A key in both lists is an admin's.
         let admin = owner(&self.admins);
         let caller = admin.clone().or_else(|_| owner(&self.keys));
-        if self.keys.is_empty() || caller.is_ok() {
-            link.know();
-        }
+        let is_evicted = (self.keys.is_empty() || caller.is_ok()) && !link.know();
         let mut passing = Passing {
             started,
             method: parts.method.clone(),
@@ -121,6 +119,12 @@ impl Guard {
             cors: None,
         };
         let outcome = match self.admit(&parts, found, (caller, admin), peer, &mut passing) {
+            // Nobody will read the answer, so nothing may run.
+            Ok(_) if is_evicted => Err(ApiError::overloaded(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the connection made room for another one before its first request came; connect again",
+                1,
+            )),
             Ok(Admitted::Answer(response)) => Ok(response),
             Ok(Admitted::Route(route)) => self.answer(route, parts, &mut body, &passing).await,
             Err(error) => Err(error),
