@@ -8,7 +8,6 @@
 
 mod body;
 mod cors;
-mod held;
 mod hosts;
 mod keys;
 mod linger;
@@ -262,22 +261,23 @@ impl Guard {
         let context = passing.context.clone();
         let answer = routes::ask(&self.gateway, &self.router, route.action, context, parts, bytes);
         let outcome = AssertUnwindSafe(answer).catch_unwind().await;
-        drop(entered);
-        Ok(outcome.unwrap_or_else(|_| {
+        let response = outcome.unwrap_or_else(|_| {
             let message = "the gateway made a mistake; its log says more";
             ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, message).into_response()
-        }))
+        });
+        if !route.action.runs_tools() {
+            return Ok(response);
+        }
+        // An answer that waits for room is still a request at work.
+        let response = passing.context.count_body(self.gateway.fleet().results(), response).await;
+        drop(entered);
+        Ok(response)
     }
 
     /// Gives the answer its ids, and tells metrics and log about it.
     async fn finish(&self, response: Response, mut passing: Passing) -> Response {
-        let response = if response.status().as_u16() >= 400 {
+        let mut response = if response.status().as_u16() >= 400 {
             with_ids_in_body(response, &passing.context.correlation).await
-        } else {
-            response
-        };
-        let mut response = if passing.route.is_some_and(|(_, route)| route.action.runs_tools()) {
-            held::counted(self.gateway.fleet().results(), passing.context.caller.as_ref(), response).await
         } else {
             response
         };
