@@ -108,6 +108,11 @@ impl RequestContext {
         if !is_long || response.extensions().get::<Counted>().is_some() {
             return response;
         }
+        // Boxed: few answers are long, and all requests would carry the future along.
+        Box::pin(self.count_long_body(budget, response)).await
+    }
+
+    async fn count_long_body(&self, budget: &ResultBudget, response: Response) -> Response {
         let (parts, body) = response.into_parts();
         // In one piece already, so that nothing is copied.
         let Ok(text) = axum::body::to_bytes(body, usize::MAX).await else {

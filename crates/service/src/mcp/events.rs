@@ -38,7 +38,8 @@ pub(super) async fn counted_message(
         return text;
     }
     let refusal = |error| message(id, &Err(error));
-    context.count_message(gateway.fleet().results(), without_line_ends(text), refusal).await
+    // Boxed: few messages are long.
+    Box::pin(context.count_message(gateway.fleet().results(), without_line_ends(text), refusal)).await
 }
 
 /// A text in one line. JSON needs no line ends, and they would end the data of an event.

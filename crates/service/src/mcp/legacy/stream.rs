@@ -360,6 +360,28 @@ mod tests {
     }
 
     #[test]
+    fn a_long_answer_that_nobody_reads_makes_room() {
+        let whole = Arc::new(Budget::new(1 << 20, None));
+        let budget = Arc::new(Budget::new(1 << 20, Some(Arc::clone(&whole))));
+        let [left, read, short, open] =
+            [1, 2, 3, 4].map(|number| Arc::new(Stream::new(number).within(&budget)));
+        let long = Bytes::from(vec![b'x'; FREE_BYTES + 1]);
+        let mut reader = Arc::clone(&read).reader(0);
+        for (stream, message) in [(&left, long.clone()), (&read, long.clone()), (&short, "short".into())] {
+            stream.finish(message);
+        }
+        open.push(long.clone());
+        let forgotten = || [&left, &read, &short, &open].map(|stream| stream.is_forgotten());
+        whole.reclaim();
+        assert_eq!(forgotten(), [true, false, false, false]);
+        assert_eq!(whole.bytes(), 2 * long.len() + 5);
+        assert_eq!(reader.next().now_or_never().flatten().unwrap().message, long);
+        drop(reader);
+        whole.reclaim();
+        assert_eq!(forgotten(), [true, true, false, false], "its reader has left");
+    }
+
+    #[test]
     fn what_is_kept_is_bounded_and_the_rest_is_heard() {
         let stream = Arc::new(Stream::new(1));
         for number in 0..KEPT + 5 {
