@@ -25,6 +25,7 @@ mod printable;
 mod raw;
 mod repeated;
 mod results;
+mod scan;
 mod sse;
 mod version;
 mod write;
@@ -43,6 +44,7 @@ pub use printable::{printable, printable_json, printable_lines};
 pub use raw::RawJson;
 pub use repeated::{Repeated, find_repeated, without_repeats};
 pub use results::{CallResultView, ResultType};
+pub use scan::{Addressee, IdScanner};
 pub use sse::{SseError, SseEvent, SseParser};
 pub use version::{
     Era, LATEST_LEGACY, MODERN, PLAIN_HTTP_DEFAULT, allows_batches, is_known_legacy, is_modern,

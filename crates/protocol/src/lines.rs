@@ -2,6 +2,8 @@
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
+use crate::scan::IdScanner;
+
 /// How much of an over-long line is kept at each end, to find its id.
 const KEPT: usize = 4 * 1024;
 
@@ -29,6 +31,8 @@ pub enum Line {
         tail: Bytes,
         /// How long it was.
         bytes: u64,
+        /// What was found in all of it.
+        scanner: IdScanner,
     },
 }
 
@@ -48,6 +52,7 @@ struct Skipping {
     bytes: u64,
     /// The last bytes that were skipped.
     tail: BytesMut,
+    scanner: IdScanner,
 }
 
 impl LineSplitter {
@@ -69,10 +74,15 @@ impl LineSplitter {
 
     /// Gives up the line that is not whole yet: it is skipped like one beyond the bound.
     pub fn give_up(&mut self) -> Option<Line> {
+        self.give_up_after(IdScanner::default())
+    }
+
+    /// The same for a line whose message began before it: `scanner` has read what came.
+    pub fn give_up_after(&mut self, scanner: IdScanner) -> Option<Line> {
         if self.skipping.is_some() || self.buffer.is_empty() {
             return None;
         }
-        Some(self.begin_skipping())
+        Some(self.begin_skipping(scanner))
     }
 
     /// How many bytes of an over-long line have been skipped so far.
@@ -99,7 +109,7 @@ impl LineSplitter {
                 let line = if line.last() == Some(&b'\r') { line.slice(..line.len() - 1) } else { line };
                 Some(Line::Whole(line))
             }
-            _ if self.buffer.len() > self.limit => Some(self.begin_skipping()),
+            _ if self.buffer.len() > self.limit => Some(self.begin_skipping(IdScanner::default())),
             _ => {
                 self.searched = self.buffer.len();
                 None
@@ -107,9 +117,9 @@ impl LineSplitter {
         }
     }
 
-    fn begin_skipping(&mut self) -> Line {
+    fn begin_skipping(&mut self, scanner: IdScanner) -> Line {
         let head = Bytes::copy_from_slice(self.buffer.get(..KEPT.min(self.buffer.len())).unwrap_or_default());
-        self.skipping = Some(Skipping { head: head.clone(), bytes: 0, tail: BytesMut::new() });
+        self.skipping = Some(Skipping { head: head.clone(), bytes: 0, tail: BytesMut::new(), scanner });
         self.searched = 0;
         Line::TooLongBegins { head }
     }
@@ -119,6 +129,7 @@ impl LineSplitter {
         let skipping = self.skipping.as_mut()?;
         let gone = self.buffer.split_to(end.unwrap_or(self.buffer.len()));
         skipping.bytes += gone.len() as u64;
+        skipping.scanner.feed(&gone);
         skipping.tail.extend_from_slice(gone.get(gone.len().saturating_sub(KEPT)..).unwrap_or_default());
         let excess = skipping.tail.len().saturating_sub(KEPT);
         skipping.tail.advance(excess);
@@ -129,8 +140,8 @@ impl LineSplitter {
         end?;
         self.buffer.advance(1);
         self.searched = 0;
-        let skipping = self.skipping.take()?;
-        Some(Line::TooLongEnds { head: skipping.head, tail: skipping.tail.freeze(), bytes: skipping.bytes })
+        let Skipping { head, bytes, tail, scanner } = self.skipping.take()?;
+        Some(Line::TooLongEnds { head, tail: tail.freeze(), bytes, scanner })
     }
 }
 

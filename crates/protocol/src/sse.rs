@@ -3,6 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use crate::lines::{Line, LineSplitter};
+use crate::scan::{Addressee, IdScanner};
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +26,12 @@ pub enum SseError {
         /// The bound.
         limit: usize,
     },
+    /// An event that was given up is over; what comes after it can be read.
+    #[error("a server-sent event was skipped")]
+    GivenUp {
+        /// Whose message it was.
+        addressee: Addressee,
+    },
 }
 
 /// Reads events from pieces of a stream.
@@ -38,6 +45,8 @@ pub struct SseParser {
     id: Option<String>,
     retry_ms: Option<u64>,
     at_start: bool,
+    /// What is known of an event that was given up.
+    given_up: Option<IdScanner>,
 }
 
 impl SseParser {
@@ -52,6 +61,7 @@ impl SseParser {
             id: None,
             retry_ms: None,
             at_start: true,
+            given_up: None,
         }
     }
 
@@ -70,6 +80,21 @@ impl SseParser {
         self.lines.held() + self.data.len()
     }
 
+    /// Gives up the event that is not whole yet: the rest of it is passed over.
+    pub fn give_up(&mut self) {
+        let mut scanner = self.given_up.take().unwrap_or_default();
+        scanner.feed(&std::mem::take(&mut self.data));
+        self.has_data = false;
+        // A line that is being read takes the scanner along.
+        self.lines.give_up_after(scanner.clone());
+        self.given_up = Some(scanner);
+    }
+
+    /// How many bytes of an event that was given up have been passed over.
+    pub fn skipped(&self) -> u64 {
+        self.lines.skipped()
+    }
+
     /// Takes the next piece.
     pub fn push(&mut self, piece: &[u8]) {
         self.lines.buffer().extend_from_slice(piece);
@@ -78,13 +103,26 @@ impl SseParser {
     /// The next whole event.
     pub fn next_event(&mut self) -> Result<Option<SseEvent>, SseError> {
         while let Some(line) = self.lines.next_line() {
-            let Line::Whole(line) = line else { return Err(SseError::TooLong { limit: self.limit }) };
+            let line = match line {
+                Line::Whole(line) => line,
+                Line::TooLongEnds { scanner, .. } if self.given_up.is_some() => {
+                    self.given_up = Some(scanner);
+                    continue;
+                }
+                Line::TooLongBegins { .. } | Line::TooLongEnds { .. } => {
+                    return Err(SseError::TooLong { limit: self.limit });
+                }
+            };
             let line = match line.strip_prefix(b"\xef\xbb\xbf") {
                 Some(rest) if self.at_start => line.slice_ref(rest),
                 _ => line,
             };
             self.at_start = false;
             if line.is_empty() {
+                if let Some(scanner) = self.given_up.take() {
+                    (self.event, self.has_data) = (String::new(), false);
+                    return Err(SseError::GivenUp { addressee: scanner.addressee() });
+                }
                 if let Some(event) = self.dispatch() {
                     return Ok(Some(event));
                 }
@@ -102,6 +140,10 @@ impl SseParser {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => {
+                if let Some(scanner) = &mut self.given_up {
+                    scanner.feed(value);
+                    return Ok(());
+                }
                 if self.data.len() + value.len() > self.limit {
                     return Err(SseError::TooLong { limit: self.limit });
                 }

@@ -22,12 +22,15 @@ const ASKING: u8 = 1;
 const ANSWERED: u8 = 2;
 /// Somebody has shown a key, or where no keys are configured, has sent a request.
 const KNOWN: u8 = 3;
+/// It has to make room; nothing changes that any more.
+const EVICTED: u8 = 4;
+
+/// Which connections make room, the first ones first. An answer to somebody who has shown nothing is worth less than room for
+/// those who have not been heard yet: who always has one more request on the way would never be silent.
+const EVICTABLE: [u8; 3] = [SILENT, ANSWERED, ASKING];
 
 /// Of so many connections, room for one is kept free: who comes next must not wait until another is closed.
 const SPARE: usize = 64;
-
-/// A connection that is silent only later makes room then; looked for so often.
-const SEARCH: Duration = Duration::from_millis(50);
 
 /// Most bytes that are written at once: the kernel takes them without a pause for others.
 const WRITE_BYTES: usize = 64 * 1024;
@@ -63,19 +66,17 @@ pub(crate) struct Link {
 impl Link {
     /// A request begins.
     pub(crate) fn begin(&self) {
-        if self.state.load(Ordering::Relaxed) != KNOWN {
-            self.state.store(ASKING, Ordering::Relaxed);
-        }
+        self.change(|state| matches!(state, SILENT | ANSWERED), ASKING);
     }
 
-    /// The caller may use the gateway.
-    pub(crate) fn know(&self) {
-        self.state.store(KNOWN, Ordering::Relaxed);
+    /// The caller may use the gateway. `false` if the connection has to make room, so that nothing may run for it any more.
+    pub(crate) fn know(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == KNOWN || self.change(|state| state != EVICTED, KNOWN)
     }
 
     /// The answer to a request is given.
     pub(crate) fn end(&self) {
-        self.change(ASKING, ANSWERED);
+        self.change(|state| state == ASKING, ANSWERED);
     }
 
     /// Waits until the connection has to make room.
@@ -85,13 +86,22 @@ impl Link {
 
     /// More of the caller is waited for.
     fn waits(&self) {
-        self.change(ANSWERED, SILENT);
+        self.change(|state| state == ANSWERED, SILENT);
     }
 
-    fn change(&self, from: u8, to: u8) {
-        if self.state.load(Ordering::Relaxed) == from {
-            self.state.store(to, Ordering::Relaxed);
+    /// Goes from a state that fits to another one, in one step: eviction may come at any moment. `false` if none fits.
+    fn change(&self, fits: impl Fn(u8) -> bool, to: u8) -> bool {
+        let next = |state| fits(state).then_some(to);
+        self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+    }
+
+    /// Has to make room, unless somebody has shown in the last moment that it may use the gateway.
+    fn evict(&self) -> bool {
+        let is_evicted = self.change(|state| EVICTABLE.contains(&state), EVICTED);
+        if is_evicted {
+            self.evicted.cancel();
         }
+        is_evicted
     }
 }
 
@@ -101,42 +111,45 @@ impl Connections {
         Arc::new(Self { room, spare: most / SPARE, open: Mutex::default() })
     }
 
-    /// Waits for room for one more. Where there is little, the oldest connections that are silent make room.
+    /// Waits for room for one more. Where there is little, the oldest connections make room on which nobody has shown anything.
     pub(crate) async fn room(self: &Arc<Self>) -> Option<Room> {
-        loop {
-            self.evict_lacking();
-            let permit = match Arc::clone(&self.room).try_acquire_owned() {
-                Ok(permit) => permit,
-                Err(_) => match tokio::time::timeout(SEARCH, Arc::clone(&self.room).acquire_owned()).await {
-                    Ok(permit) => permit.ok()?,
-                    // Nobody was silent; somebody may be by now.
-                    Err(_) => continue,
-                },
-            };
-            return Some(Room { connections: Arc::clone(self), _permit: permit });
-        }
+        self.keep_spare();
+        let permit = if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
+            permit
+        } else {
+            if self.lock().leaving == 0 {
+                // Once is enough: where none can be evicted, all are known, and that they stay.
+                self.evict_unknown();
+            }
+            Arc::clone(&self.room).acquire_owned().await.ok()?
+        };
+        Some(Room { connections: Arc::clone(self), _permit: permit })
     }
 
-    /// Closes as many silent connections as are lacking for some to be free.
-    fn evict_lacking(&self) {
+    /// Closes as many silent connections as are lacking for some room to be free.
+    fn keep_spare(&self) {
         let free = self.room.available_permits();
         if free <= self.spare {
             let leaving = self.lock().leaving;
-            self.evict_silent((self.spare + 1).saturating_sub(free + leaving));
+            self.evict(SILENT, (self.spare + 1).saturating_sub(free + leaving));
         }
     }
 
-    /// Closes the oldest connections on which nobody has shown anything, at most so many. Gives how many there were.
-    pub(crate) fn evict_silent(&self, most: usize) -> usize {
+    /// Closes the oldest connection on which nobody has shown anything. `false` if there is none.
+    pub(crate) fn evict_unknown(&self) -> bool {
+        EVICTABLE.iter().any(|state| self.evict(*state, 1) > 0)
+    }
+
+    /// Closes the oldest connections in a state, at most so many. Gives how many there were.
+    fn evict(&self, state: u8, most: usize) -> usize {
         let mut open = self.lock();
-        let silent = open.links.iter().filter(|(_, link)| link.state.load(Ordering::Relaxed) == SILENT);
-        let oldest: Vec<u64> = silent.map(|(number, _)| *number).take(most).collect();
-        let evicted: Vec<_> = oldest.iter().filter_map(|number| open.links.remove(number)).collect();
-        open.leaving += evicted.len();
-        drop(open);
-        for link in &evicted {
-            link.evicted.cancel();
+        let fitting = open.links.iter().filter(|(_, link)| link.state.load(Ordering::Relaxed) == state);
+        let evicted: Vec<u64> =
+            fitting.filter(|(_, link)| link.evict()).map(|(number, _)| *number).take(most).collect();
+        for number in &evicted {
+            open.links.remove(number);
         }
+        open.leaving += evicted.len();
         evicted.len()
     }
 
@@ -317,13 +330,36 @@ mod tests {
         drop(first);
         let third = waiting.await.unwrap().taken();
         second.link.begin();
-        third.link.begin();
-        assert_eq!(connections.evict_silent(1), 0, "requests are being answered on the others");
-        third.link.end();
-        assert_eq!(connections.evict_silent(1), 0, "the answer may still be on its way");
-        third.link.waits();
-        assert_eq!(connections.evict_silent(1), 1, "it has shown no key");
-        assert!(third.link.evicted.is_cancelled());
+        assert!(connections.evict_unknown(), "it is silent, the older one is not");
+        assert!(third.link.evicted.is_cancelled() && !second.link.evicted.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_connection_with_one_request_after_the_other_makes_room_too() {
+        let connections = Connections::new(3);
+        let (asking, answered, known) = (enter(&connections), enter(&connections), enter(&connections));
+        asking.link.begin();
+        answered.link.begin();
+        answered.link.end();
+        known.link.begin();
+        assert!(known.link.know());
+        assert!(connections.evict_unknown() && answered.link.evicted.is_cancelled());
+        assert!(!asking.link.evicted.is_cancelled(), "its request is being answered");
+        assert!(connections.evict_unknown() && asking.link.evicted.is_cancelled());
+        assert!(!connections.evict_unknown(), "who has shown a key stays");
+        assert!(!known.link.evicted.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_makes_room_runs_nothing_more() {
+        let connections = Connections::new(1);
+        let taken = enter(&connections);
+        assert!(connections.evict_unknown());
+        taken.link.begin();
+        assert!(!taken.link.know(), "its key comes too late");
+        taken.link.end();
+        taken.link.waits();
+        assert_eq!(taken.link.state.load(Ordering::Relaxed), EVICTED);
     }
 
     #[tokio::test]
@@ -335,22 +371,6 @@ mod tests {
         taken.push(enter(&connections));
         let evicted = taken.iter().take_while(|taken| taken.link.evicted.is_cancelled()).count();
         assert_eq!(evicted, 2, "those that leave count as room");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_connection_that_falls_silent_later_makes_room_too() {
-        let connections = Connections::new(1);
-        let only = enter(&connections);
-        only.link.begin();
-        let mut waiting = Box::pin(connections.room());
-        assert!(futures_util::poll!(&mut waiting).is_pending());
-        only.link.end();
-        only.link.waits();
-        let closes = async {
-            only.link.evicted().await;
-            drop(only);
-        };
-        assert!(tokio::join!(closes, waiting).1.is_some());
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@ use gateway_protocol::{RawJson, meta};
 use gateway_upstream::CallOptions;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use crate::held::Held;
 use crate::owner::Owner;
 use crate::progress::ProgressSink;
 
@@ -33,6 +34,8 @@ pub(crate) struct RequestContext {
     pub(crate) wants_fresh: bool,
     /// Takes what servers tell about calls of this request while they run.
     pub(crate) progress: Option<ProgressSink>,
+    /// What the request holds of the budget for results.
+    pub(crate) held: Held,
 }
 
 impl RequestContext {
@@ -57,7 +60,15 @@ impl RequestContext {
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(','))
             .any(|word| matches!(word.trim(), "no-cache" | "no-store"));
-        Self { correlation, traceparent, tracestate, caller, wants_fresh, progress: None }
+        Self {
+            correlation,
+            traceparent,
+            tracestate,
+            caller,
+            wants_fresh,
+            progress: None,
+            held: Held::default(),
+        }
     }
 
     /// The ids as headers of the answer.

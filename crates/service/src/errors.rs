@@ -42,6 +42,8 @@ pub mod code {
     pub const FORBIDDEN: &str = "FORBIDDEN";
     /// Too much at once; try again later.
     pub const OVERLOADED: &str = "OVERLOADED";
+    /// The tool ran, but there was no room for its result.
+    pub const RESULT_DROPPED: &str = "RESULT_DROPPED";
     /// The same key with another request.
     pub const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
     /// The policy, or somebody who was asked, denies the call.
@@ -155,9 +157,9 @@ pub(crate) fn classify(error: &CallError, style: ErrorStyle) -> (StatusCode, &'s
         CallError::Unreachable { .. } | CallError::Unlisted { .. } | CallError::Lost { .. } => {
             (StatusCode::BAD_GATEWAY, code::CONNECTION_ERROR)
         }
-        CallError::Busy { .. } | CallError::Overloaded { .. } => {
-            (StatusCode::SERVICE_UNAVAILABLE, code::OVERLOADED)
-        }
+        CallError::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, code::OVERLOADED),
+        // Not 503: who tries again would run the tool again.
+        CallError::ResultDropped { .. } => (StatusCode::BAD_GATEWAY, code::RESULT_DROPPED),
         CallError::Timeout { .. } => (StatusCode::GATEWAY_TIMEOUT, code::TIMEOUT),
         CallError::TooLong { .. } | CallError::Malformed { .. } | CallError::Refused { .. } => {
             (StatusCode::BAD_GATEWAY, code::SERVER_ERROR)

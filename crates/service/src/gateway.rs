@@ -55,7 +55,7 @@ impl Gateway {
     pub fn new(config: ServiceConfig, fleet: Fleet, dialects: Dialects, log: CallLog) -> Self {
         let written = Arc::new(Notify::new());
         let wake = Arc::clone(&written);
-        let mcp = Mcp::new(&config.mcp);
+        let mcp = Mcp::new(&config.mcp, fleet.results());
         let shared = Shared {
             _subscription: log.on_write(move |_| wake.notify_waiters()),
             written,

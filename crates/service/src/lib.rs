@@ -15,6 +15,7 @@ mod errors;
 mod execute;
 mod gateway;
 mod guard;
+mod held;
 mod idempotency;
 mod lookup;
 mod mcp;

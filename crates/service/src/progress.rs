@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{Notification, RawJson, RawObject};
-use gateway_upstream::UpstreamId;
+use gateway_upstream::{ResultBudget, UpstreamId};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::context::RequestContext;
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
+use crate::held::keeping;
 use crate::metrics::Entered;
 use crate::routes::Answering;
 
@@ -92,7 +93,11 @@ fn event_of((server, tool): (&str, &str), notification: &Notification) -> Option
     members.set("server", &RawJson::of(server).ok()?).ok()?;
     members.set("tool", &RawJson::of(tool).ok()?).ok()?;
     members.append(told);
-    Some(event(name, members.to_raw().ok()?.as_bytes()))
+    let text = event(name, members.to_raw().ok()?.as_bytes());
+    Some(match &notification.params {
+        Some(source) => keeping(text, source),
+        None => text,
+    })
 }
 
 /// One event. Line ends in the data are told as SSE has it, so that they arrive as line ends.
@@ -129,23 +134,25 @@ pub(crate) async fn stream_of(
         return ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1).into_response();
     };
     let (events, told) = mpsc::channel(WAITING);
+    let counting = (gateway.fleet().results().clone(), context.clone());
     context.progress = Some(ProgressSink { events });
     let mut telling = Telling {
         work: Some(ask(context)),
         told,
         heartbeat: gateway.config().heartbeat,
         silent_since: Instant::now(),
+        counting,
         _place: place,
     };
     // What comes first decides the status.
     let first = match telling.next().await {
         Some(Piece::Answer(response)) if !response.status().is_success() => return response,
-        Some(piece) => piece.into_bytes().await,
+        Some(piece) => telling.written(piece).await,
         None => Bytes::new(),
     };
     let rest = stream::unfold(telling, |mut telling| async move {
         let piece = telling.next().await?;
-        Some((piece.into_bytes().await, telling))
+        Some((telling.written(piece).await, telling))
     });
     let pieces = stream::iter([first]).chain(rest).map(Ok::<_, std::convert::Infallible>);
     let mut response = Response::new(Body::from_stream(pieces));
@@ -164,6 +171,8 @@ struct Telling {
     told: mpsc::Receiver<Bytes>,
     heartbeat: Duration,
     silent_since: Instant,
+    /// Where its answer is counted until it is written.
+    counting: (ResultBudget, RequestContext),
     /// The request counts as one at work until its stream ends.
     _place: Entered,
 }
@@ -196,25 +205,36 @@ impl Telling {
         self.silent_since = Instant::now();
         Some(piece)
     }
-}
 
-impl Piece {
-    async fn into_bytes(self) -> Bytes {
-        match self {
-            Self::Told(bytes) => bytes,
-            Self::Answer(response) => {
+    /// A piece as it is written. A long answer is counted until the last of its bytes was.
+    async fn written(&mut self, piece: Piece) -> Bytes {
+        let response = match piece {
+            Piece::Told(bytes) => return bytes,
+            Piece::Answer(response) => response,
+        };
+        let status = response.status();
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+        if !status.is_success() {
+            return error_event(status, &body);
+        }
+        let (budget, context) = &self.counting;
+        match context.count(budget, event("result", &body)).await {
+            Ok(event) => event,
+            Err(dropped) => {
+                let response = dropped.into_api().into_response();
                 let status = response.status();
                 let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
-                if status.is_success() {
-                    return event("result", &body);
-                }
-                let mut error: serde_json::Map<String, serde_json::Value> =
-                    serde_json::from_slice(&body).unwrap_or_default();
-                error.insert("status".to_owned(), status.as_u16().into());
-                event("error", serde_json::Value::Object(error).to_string().as_bytes())
+                error_event(status, &body)
             }
         }
     }
+}
+
+fn error_event(status: StatusCode, body: &[u8]) -> Bytes {
+    let mut error: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(body).unwrap_or_default();
+    error.insert("status".to_owned(), status.as_u16().into());
+    event("error", serde_json::Value::Object(error).to_string().as_bytes())
 }
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ async fn accept(listener: TcpListener, shared: Arc<Serving>) {
             // Out of descriptors, or a connection that ended before it began: neither ends the service.
             Err(error) => {
                 drop(room);
-                connections.evict_silent(1);
+                connections.evict_unknown();
                 tracing::warn!(%error, "Connection not accepted.");
                 tokio::time::sleep(PAUSE).await;
             }

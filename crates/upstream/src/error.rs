@@ -88,12 +88,13 @@ pub enum CallError {
         /// The bound.
         limit: usize,
     },
-    /// There is no room for the answer beside those that other callers have not taken yet; it may have run.
+    /// The tool ran, but there is no room for its result beside those that callers have not taken yet.
     #[error(
-        "the answer of server `{upstream}` was dropped: the long results in flight already take what they may of {limit} bytes \
-         (`limits.resultBytes`); try again later"
+        "server `{upstream}` ran the request, but its long result was dropped: the results in flight already take what they may \
+         of {limit} bytes (`limits.resultBytes`); do not repeat a call that must run once; read the other results first, or ask \
+         for less"
     )]
-    Overloaded {
+    ResultDropped {
         /// The upstream.
         upstream: UpstreamId,
         /// The bound for all results.
@@ -133,7 +134,7 @@ impl CallError {
             | Self::Lost { upstream, .. }
             | Self::Timeout { upstream, .. }
             | Self::TooLong { upstream, .. }
-            | Self::Overloaded { upstream, .. }
+            | Self::ResultDropped { upstream, .. }
             | Self::Malformed { upstream, .. }
             | Self::Refused { upstream, .. } => Some(upstream),
         }
@@ -152,7 +153,7 @@ impl CallError {
             Self::Lost { .. }
             | Self::Timeout { .. }
             | Self::TooLong { .. }
-            | Self::Overloaded { .. }
+            | Self::ResultDropped { .. }
             | Self::Malformed { .. }
             | Self::Refused { .. } => true,
         }

@@ -36,7 +36,7 @@ pub use fleet::{
     FleetEvent, FleetOptions, InFlight, ResourceSubscription, UpstreamHealth, UpstreamState, Withheld,
     accept_in_file, watch_files, withheld_fingerprint, withheld_in_file,
 };
-pub use results::{FREE_BYTES, RESULT_BYTES, Reservation, ResultBudget};
+pub use results::{FREE_BYTES, RESULT_BYTES, Reclaim, Reservation, ResultBudget};
 pub use spec::{
     Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,
     ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec,

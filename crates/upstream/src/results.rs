@@ -2,9 +2,10 @@
 //!
 //! A result lives from the moment in which it is read until its last reader has dropped it. Long ones are counted as long, over
 //! all servers: the count travels with the bytes themselves, so that nobody can forget to give it back. Short ones are free.
+//! What a server sent is counted for the server, the answer that is made of it for the caller.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,11 +18,11 @@ pub const RESULT_BYTES: usize = 128 << 20;
 /// Shorter results are not counted.
 pub const FREE_BYTES: usize = 64 << 10;
 
-/// What is read is held as the server sent it, and once more as the caller gets it.
-const COPIES: usize = 2;
+/// A long message that is being read reserves room in steps of so many bytes.
+const STEP: usize = 256 << 10;
 
-/// How long a result waits for room.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a result waits for room, unless somebody says otherwise.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The bytes that all results may take at once. Clones share them.
 #[derive(Clone, Debug)]
@@ -30,14 +31,22 @@ pub struct ResultBudget(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     most: usize,
+    patience: Duration,
     state: Mutex<State>,
     freed: Notify,
+    reclaimers: Mutex<Vec<Weak<dyn Reclaim>>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     used: usize,
     by_holder: HashMap<Arc<str>, usize>,
+}
+
+/// Keeps bytes of the budget that it can do without.
+pub trait Reclaim: Send + Sync + std::fmt::Debug {
+    /// Somebody needs room: gives back what nobody waits for.
+    fn reclaim(&self);
 }
 
 impl Default for ResultBudget {
@@ -47,9 +56,26 @@ impl Default for ResultBudget {
 }
 
 impl ResultBudget {
-    /// A budget of `most` bytes. One holder, which is a server or a caller, may use half of it.
+    /// A budget of `most` bytes. One holder, which is a server or a caller, may use half of it. A result that is alone is taken
+    /// whatever its size.
     pub fn new(most: usize) -> Self {
-        Self(Arc::new(Shared { most, state: Mutex::default(), freed: Notify::new() }))
+        Self::with_patience(most, PATIENCE)
+    }
+
+    /// The same, where a result waits no longer than `patience` for room.
+    pub fn with_patience(most: usize, patience: Duration) -> Self {
+        Self(Arc::new(Shared {
+            most,
+            patience,
+            state: Mutex::default(),
+            freed: Notify::new(),
+            reclaimers: Mutex::default(),
+        }))
+    }
+
+    /// Bytes that all may use.
+    pub fn limit(&self) -> usize {
+        self.0.most
     }
 
     /// Bytes that one holder may use.
@@ -67,6 +93,29 @@ impl ResultBudget {
         Reservation { budget: self.clone(), holder: holder.into(), bytes: 0 }
     }
 
+    /// Asks `reclaimer` for room whenever there is none, for as long as it lives.
+    pub fn reclaim_from<R: Reclaim + 'static>(&self, reclaimer: &Arc<R>) {
+        let weak = Arc::downgrade(reclaimer);
+        self.reclaimers().push(weak);
+    }
+
+    fn reclaim(&self) {
+        let mut present = Vec::new();
+        self.reclaimers().retain(|reclaimer| {
+            let found = reclaimer.upgrade();
+            let is_there = found.is_some();
+            present.extend(found);
+            is_there
+        });
+        for reclaimer in present {
+            reclaimer.reclaim();
+        }
+    }
+
+    fn reclaimers(&self) -> MutexGuard<'_, Vec<Weak<dyn Reclaim>>> {
+        self.0.reclaimers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -81,9 +130,22 @@ pub struct Reservation {
 }
 
 impl Reservation {
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Uses `bytes` in all, if there is room.
     pub fn try_grow(&mut self, bytes: usize) -> bool {
-        self.set(bytes, Room::IfFree)
+        self.try_grow_beside(bytes, 0)
+    }
+
+    fn try_grow_beside(&mut self, bytes: usize, beside: usize) -> bool {
+        if self.set(bytes, Room::IfFree { beside }) {
+            return true;
+        }
+        self.budget.reclaim();
+        self.set(bytes, Room::IfFree { beside })
     }
 
     /// Uses `bytes` in all, whether or not there is room: they are there already.
@@ -91,31 +153,39 @@ impl Reservation {
         self.set(bytes, Room::Anyway);
     }
 
-    /// Uses `bytes` in all as soon as there is room; tells whether there was in time. Cancel-safe.
+    /// Uses `bytes` in all as soon as there is room. `false` if there was none in time. Cancel-safe.
     pub async fn grow(&mut self, bytes: usize) -> bool {
-        if bytes > self.budget.share() {
-            return false;
-        }
+        self.grow_beside(bytes, 0).await
+    }
+
+    /// The same. `beside` bytes of others are of the same result, which may be alone nevertheless.
+    pub async fn grow_beside(&mut self, bytes: usize, beside: usize) -> bool {
         let budget = self.budget.clone();
         let growing = async {
             loop {
                 let freed = budget.0.freed.notified();
-                if self.try_grow(bytes) {
+                if self.try_grow_beside(bytes, beside) {
                     return;
                 }
                 freed.await;
             }
         };
-        timeout(PATIENCE, growing).await.is_ok()
+        timeout(budget.0.patience, growing).await.is_ok()
     }
 
     /// Waits until there may be room for `bytes` in all.
     pub(crate) async fn room_for(&self, bytes: usize) {
         // Made before the look, so that what is given back in between is noticed.
         let freed = self.budget.0.freed.notified();
-        if !self.fits(&self.budget.lock(), bytes) {
+        if !self.fits(&self.budget.lock(), bytes, 0) {
             freed.await;
         }
+    }
+
+    /// Takes over the bytes of another reservation of the same holder.
+    pub fn absorb(&mut self, mut other: Self) {
+        debug_assert_eq!(self.holder, other.holder, "bytes stay with their holder");
+        self.bytes += std::mem::take(&mut other.bytes);
     }
 
     /// Gives the bytes back when `text` is dropped, with all that shares its memory.
@@ -123,9 +193,10 @@ impl Reservation {
         Bytes::from_owner(Counted { text, _reservation: self })
     }
 
-    fn fits(&self, state: &State, bytes: usize) -> bool {
+    fn fits(&self, state: &State, bytes: usize, beside: usize) -> bool {
         let (used, own) = self.after(state, bytes);
-        bytes <= self.bytes || (used <= self.budget.0.most && own <= self.budget.share())
+        let is_alone = state.used.saturating_sub(self.bytes) <= beside;
+        bytes <= self.bytes || is_alone || (used <= self.budget.0.most && own <= self.budget.share())
     }
 
     /// What would be in use in all, and by this holder.
@@ -136,7 +207,9 @@ impl Reservation {
 
     fn set(&mut self, bytes: usize, room: Room) -> bool {
         let mut state = self.budget.lock();
-        if room == Room::IfFree && !self.fits(&state, bytes) {
+        if let Room::IfFree { beside } = room
+            && !self.fits(&state, bytes, beside)
+        {
             return false;
         }
         let (used, own) = self.after(&state, bytes);
@@ -166,7 +239,7 @@ impl Drop for Reservation {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Room {
-    IfFree,
+    IfFree { beside: usize },
     Anyway,
 }
 
@@ -201,7 +274,12 @@ impl ServerResults {
 
     /// The bound that a result breaks for which there is no room.
     pub(crate) fn limit(&self) -> usize {
-        self.budget.0.most
+        self.budget.limit()
+    }
+
+    /// How long a result waits for room.
+    pub(crate) fn patience(&self) -> Duration {
+        self.budget.0.patience
     }
 
     /// Counts a whole text, whose room was reserved while it was read.
@@ -210,16 +288,16 @@ impl ServerResults {
             return text;
         }
         let mut reservation = reserved.unwrap_or_else(|| self.reservation());
-        reservation.force(text.len().saturating_mul(COPIES));
+        reservation.force(text.len());
         reservation.attach(text)
     }
 }
 
-/// What has to be reserved before a message is read on of which `held` bytes are there; `None` where it is short. The buffer
-/// doubles, so the room does.
+/// What has to be reserved before a message is read on of which `held` bytes are there; `None` where it is short. What the
+/// caller gets is counted for the caller.
 pub(crate) fn needed(held: usize, limit: usize) -> Option<usize> {
-    (held > FREE_BYTES)
-        .then(|| held.saturating_add(1).next_power_of_two().min(limit.max(held)).saturating_mul(COPIES))
+    let step = held.saturating_add(1).next_multiple_of(STEP);
+    (held > FREE_BYTES).then(|| step.min(limit.max(held)))
 }
 
 #[cfg(test)]
@@ -233,10 +311,10 @@ mod tests {
         let budget = ResultBudget::new(1 << 20);
         let results = ServerResults::new(budget.clone(), "a");
         let text = results.count(vec![b'x'; 100_000].into(), None);
-        assert_eq!(budget.used(), 200_000);
+        assert_eq!(budget.used(), 100_000);
         let part = text.slice(10..20);
         drop(text);
-        assert_eq!(budget.used(), 200_000, "a part holds all of it");
+        assert_eq!(budget.used(), 100_000, "a part holds all of it");
         drop(part);
         assert_eq!((budget.used(), budget.lock().by_holder.len()), (0, 0));
         let short = results.count(vec![b'x'; 1_000].into(), None);
@@ -247,7 +325,7 @@ mod tests {
     fn one_holder_gets_half() {
         let budget = ResultBudget::new(1_000);
         let (mut greedy, mut other) = (budget.reservation("a"), budget.reservation("b"));
-        assert!(greedy.try_grow(500) && !greedy.try_grow(501));
+        assert!(greedy.try_grow(500) && other.try_grow(1) && !greedy.try_grow(501));
         let mut again = budget.reservation("a");
         assert!(!again.try_grow(1), "all of one holder share");
         assert!(other.try_grow(500) && !budget.reservation("c").try_grow(1));
@@ -267,7 +345,56 @@ mod tests {
             assert!(waiting.await, "there is room now");
         }
         assert!(!second.grow(450).await, "nothing is given back in time");
-        assert!(!second.grow(501).await, "there can never be room");
+        assert!(!second.grow(501).await, "it is more than half");
         assert_eq!(budget.used(), 400, "a failure takes nothing");
+    }
+
+    #[tokio::test]
+    async fn a_result_that_is_alone_fits_whatever_its_size() {
+        let budget = ResultBudget::new(1_000);
+        let mut server = budget.reservation("server");
+        assert!(server.try_grow(5_000), "nothing else is held");
+        assert!(!budget.reservation("other").try_grow(1), "but nobody else is let in beside it");
+        let mut caller = budget.reservation("caller");
+        assert!(!caller.try_grow(5_000));
+        assert!(caller.grow_beside(5_000, 5_000).await, "it is the same result");
+        drop((server, caller));
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn a_message_reserves_what_it_needs() {
+        let limit = 32 << 20;
+        assert_eq!(needed(FREE_BYTES, limit), None);
+        assert_eq!(needed(FREE_BYTES + 1, limit), Some(256 << 10));
+        assert_eq!(needed((16 << 20) - 1, limit), Some(16 << 20), "not twice, and no power of two");
+        assert_eq!(needed(16 << 20, limit), Some((16 << 20) + (256 << 10)));
+        assert_eq!(needed(limit, limit), Some(limit), "no more than may come");
+    }
+
+    #[derive(Debug, Default)]
+    struct Keeper(Mutex<Option<Bytes>>);
+
+    impl Reclaim for Keeper {
+        fn reclaim(&self) {
+            self.0.lock().unwrap().take();
+        }
+    }
+
+    #[test]
+    fn what_is_kept_without_need_makes_room() {
+        let budget = ResultBudget::new(1_000);
+        let keeper = Arc::new(Keeper::default());
+        budget.reclaim_from(&keeper);
+        let mut kept = budget.reservation("a");
+        assert!(kept.try_grow(400));
+        *keeper.0.lock().unwrap() = Some(kept.attach(Bytes::from_static(b"kept")));
+        let (mut first, mut second) = (budget.reservation("a"), budget.reservation("b"));
+        assert!(first.try_grow(100) && budget.used() == 500, "there is room beside it");
+        assert!(second.try_grow(500) && budget.used() == 1_000);
+        assert!(first.try_grow(101), "it makes room");
+        assert_eq!(budget.used(), 601);
+        drop(keeper);
+        assert!(!first.try_grow(501));
     }
 }

@@ -1,6 +1,6 @@
 //! Lines and events in pieces.
 
-use gateway_protocol::{Line, LineSplitter, SseError, SseParser};
+use gateway_protocol::{Addressee, Line, LineSplitter, SseError, SseParser};
 use proptest::prelude::*;
 
 fn lines(splitter: &mut LineSplitter, pieces: &[&[u8]]) -> Vec<Line> {
@@ -63,6 +63,27 @@ fn an_over_long_event_is_an_error() {
     let mut parser = SseParser::new(8);
     parser.push(b"data: 12345678901234567890\n\n");
     assert_eq!(parser.next_event(), Err(SseError::TooLong { limit: 8 }));
+}
+
+#[test]
+fn an_event_that_is_given_up_is_passed_over() {
+    let answered = |id| SseError::GivenUp { addressee: Addressee::Request(id) };
+    for (first, rest) in [
+        ("data: {\"result\":\"xxxx", "xxxx\",\"id\":7}\n\n"),
+        ("data: {\"result\":\ndata: \"xxxx\",", "\ndata: \"id\"\ndata: :7}\n\n"),
+        ("id: 1\ndata: {\"result\":1,\n", "data: \"id\":7}\n\n"),
+    ] {
+        let mut parser = SseParser::new(1_000);
+        parser.push(first.as_bytes());
+        assert_eq!(parser.next_event(), Ok(None));
+        parser.give_up();
+        assert!(parser.held() <= first.len(), "{first}");
+        parser.push(rest.as_bytes());
+        assert_eq!(parser.next_event(), Err(answered(7)), "{first}");
+        parser.push(b"data: {}\n\n");
+        let next = parser.next_event().unwrap().unwrap();
+        assert_eq!((next.event.as_str(), next.data.as_ref()), ("message", b"{}".as_slice()), "{first}");
+    }
 }
 
 proptest! {

@@ -8,7 +8,6 @@
 
 mod body;
 mod cors;
-mod held;
 mod hosts;
 mod keys;
 mod linger;
@@ -106,9 +105,7 @@ impl Guard {
         // A key in both lists is an admin's.
         let admin = owner(&self.admins);
         let caller = admin.clone().or_else(|_| owner(&self.keys));
-        if self.keys.is_empty() || caller.is_ok() {
-            link.know();
-        }
+        let is_evicted = (self.keys.is_empty() || caller.is_ok()) && !link.know();
         let mut passing = Passing {
             started,
             method: parts.method.clone(),
@@ -121,6 +118,12 @@ impl Guard {
             cors: None,
         };
         let outcome = match self.admit(&parts, found, (caller, admin), peer, &mut passing) {
+            // Nobody will read the answer, so nothing may run.
+            Ok(_) if is_evicted => Err(ApiError::overloaded(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the connection made room for another one before its first request came; connect again",
+                1,
+            )),
             Ok(Admitted::Answer(response)) => Ok(response),
             Ok(Admitted::Route(route)) => self.answer(route, parts, &mut body, &passing).await,
             Err(error) => Err(error),
@@ -258,22 +261,23 @@ impl Guard {
         let context = passing.context.clone();
         let answer = routes::ask(&self.gateway, &self.router, route.action, context, parts, bytes);
         let outcome = AssertUnwindSafe(answer).catch_unwind().await;
-        drop(entered);
-        Ok(outcome.unwrap_or_else(|_| {
+        let response = outcome.unwrap_or_else(|_| {
             let message = "the gateway made a mistake; its log says more";
             ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, message).into_response()
-        }))
+        });
+        if !route.action.runs_tools() {
+            return Ok(response);
+        }
+        // An answer that waits for room is still a request at work.
+        let response = passing.context.count_body(self.gateway.fleet().results(), response).await;
+        drop(entered);
+        Ok(response)
     }
 
     /// Gives the answer its ids, and tells metrics and log about it.
     async fn finish(&self, response: Response, mut passing: Passing) -> Response {
-        let response = if response.status().as_u16() >= 400 {
+        let mut response = if response.status().as_u16() >= 400 {
             with_ids_in_body(response, &passing.context.correlation).await
-        } else {
-            response
-        };
-        let mut response = if passing.route.is_some_and(|(_, route)| route.action.runs_tools()) {
-            held::counted(self.gateway.fleet().results(), passing.context.caller.as_ref(), response).await
         } else {
             response
         };

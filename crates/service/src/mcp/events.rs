@@ -7,9 +7,13 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use gateway_protocol::{MessageError, RawJson, RpcError, code, write_error, write_response};
+use gateway_upstream::FREE_BYTES;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
+use crate::context::RequestContext;
 use crate::errors::json_response;
+use crate::gateway::Gateway;
+use crate::held::Counted;
 
 /// An answer as a JSON-RPC message.
 pub(super) fn message(id: &RawJson, outcome: &Result<RawJson, RpcError>) -> Bytes {
@@ -19,6 +23,42 @@ pub(super) fn message(id: &RawJson, outcome: &Result<RawJson, RpcError>) -> Byte
         Err(error) => write_error(&mut text, id, error),
     }
     text.into()
+}
+
+/// An answer as a message without line ends, which is counted until its bytes were written. Where there is no room for it, it
+/// is an error.
+pub(super) async fn counted_message(
+    gateway: &Gateway,
+    context: &RequestContext,
+    id: &RawJson,
+    outcome: &Result<RawJson, RpcError>,
+) -> Bytes {
+    let text = message(id, outcome);
+    if text.len() <= FREE_BYTES {
+        return text;
+    }
+    let refusal = |error| message(id, &Err(error));
+    // Boxed: few messages are long.
+    Box::pin(context.count_message(gateway.fleet().results(), without_line_ends(text), refusal)).await
+}
+
+/// A text in one line. JSON needs no line ends, and they would end the data of an event.
+fn without_line_ends(text: Bytes) -> Bytes {
+    let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    if !text.iter().any(is_end) {
+        return text;
+    }
+    text.iter().copied().filter(|byte| !is_end(byte)).collect::<Vec<u8>>().into()
+}
+
+/// A response with one message that may be counted already.
+pub(super) fn counted_response(status: StatusCode, text: Bytes) -> Response {
+    let is_long = text.len() > FREE_BYTES;
+    let mut response = json_response(status, text);
+    if is_long {
+        response.extensions_mut().insert(Counted);
+    }
+    response
 }
 
 /// A refusal of a message that may not even have an id.
@@ -71,6 +111,17 @@ pub(super) fn event(id: Option<&str>, data: &[u8]) -> Bytes {
     text.extend(data.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
     text.extend_from_slice(b"\n\n");
     text.into()
+}
+
+/// One event in pieces. A long message, which has no line ends, is not copied: its stream may keep it, and it is counted once.
+pub(super) fn event_pieces(id: Option<&str>, message: Bytes) -> impl Iterator<Item = Bytes> + Send + use<> {
+    let pieces = if message.len() <= FREE_BYTES {
+        [event(id, &message), Bytes::new(), Bytes::new()]
+    } else {
+        let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
+        [format!("{id}data: ").into(), message, Bytes::from_static(b"\n\n")]
+    };
+    pieces.into_iter().filter(|piece| !piece.is_empty())
 }
 
 /// An answer that is a stream of events, with a sign of life in between.

@@ -34,6 +34,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_protocol::{Incoming, RawJson, RpcError, code, header, is_modern, parse_strict_message};
+use gateway_upstream::ResultBudget;
 use http::{HeaderMap, StatusCode, Uri};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -69,11 +70,13 @@ pub(crate) struct Mcp {
 }
 
 impl Mcp {
-    pub(crate) fn new(config: &McpConfig) -> Self {
+    pub(crate) fn new(config: &McpConfig, results: &ResultBudget) -> Self {
+        let sessions = Sessions::new(config.sessions, config.session_share(), config.session_idle);
+        sessions.make_room_in(results);
         Self {
             seal: Seal::random(),
             parked: Parked::new(config.parked_calls),
-            sessions: Sessions::new(config.sessions, config.session_share(), config.session_idle),
+            sessions,
             listeners: Listeners::default(),
             tools: ToolLists::default(),
             finders: Finders::default(),

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 use super::caller::{Caller, Can, Reach};
 use super::core::{self, check_params, invalid};
-use super::events::{event, message, refusal, status_of, streamed};
+use super::events::{counted_message, counted_response, event, event_pieces, refusal, status_of, streamed};
 use super::face::Face;
 use super::level::Level;
 use super::listen;
@@ -152,11 +152,12 @@ pub(super) async fn post(
         return listen::stream(gateway, checked).await;
     }
     let is_watched = checked.token.is_some() || checked.level.is_some();
+    let context = checked.caller.context.clone();
     if !takes_events || !is_watched {
         // What comes before the answer has no place in it, or is not wanted.
         let outcome = Box::pin(answer(gateway, checked, Sink::Plain(None))).await;
         let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
-        return crate::errors::json_response(status, message(&id, &outcome));
+        return counted_response(status, counted_message(gateway, &context, &id, &outcome).await);
     }
     let (sender, mut messages) = mpsc::channel(MESSAGES);
     let heartbeat = gateway.config().heartbeat;
@@ -168,14 +169,15 @@ pub(super) async fn post(
         outcome = &mut work => match messages.try_recv() {
             Err(_) => {
                 let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
-                return crate::errors::json_response(status, message(&id, &outcome));
+                return counted_response(status, counted_message(gateway, &context, &id, &outcome).await);
             }
             Ok(first) => (first, Stage::Done(outcome)),
         },
         Some(first) = messages.recv() => (first, Stage::Working(work)),
     };
-    let writing = Writing { stage: Some(stage), messages, id };
+    let writing = Writing { stage: Some(stage), messages, id, gateway: gateway.clone(), context };
     let rest = stream::unfold(writing, Writing::next);
+    let rest = rest.flat_map(stream::iter);
     streamed(stream::iter([event(None, &first)]).chain(rest), heartbeat)
 }
 
@@ -194,17 +196,19 @@ struct Writing {
     stage: Option<Stage>,
     messages: mpsc::Receiver<Bytes>,
     id: RawJson,
+    gateway: Gateway,
+    context: RequestContext,
 }
 
 impl Writing {
     /// The next event, as soon as it is there. What was sent before the answer stays before it.
-    async fn next(mut self) -> Option<(Bytes, Self)> {
+    async fn next(mut self) -> Option<(impl Iterator<Item = Bytes> + Send, Self)> {
         let outcome = match self.stage.take()? {
             Stage::Working(mut work) => tokio::select! {
                 biased;
                 Some(text) = self.messages.recv() => {
                     self.stage = Some(Stage::Working(work));
-                    return Some((event(None, &text), self));
+                    return Some((event_pieces(None, text), self));
                 }
                 outcome = &mut work => outcome,
             },
@@ -212,9 +216,10 @@ impl Writing {
         };
         if let Ok(text) = self.messages.try_recv() {
             self.stage = Some(Stage::Done(outcome));
-            return Some((event(None, &text), self));
+            return Some((event_pieces(None, text), self));
         }
-        Some((event(None, &message(&self.id, &outcome)), self))
+        let message = counted_message(&self.gateway, &self.context, &self.id, &outcome).await;
+        Some((event_pieces(None, message), self))
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::legacy::Stream;
 use super::level::Level;
+use crate::held::keeping;
 use crate::progress::Watcher;
 
 /// Where messages of one request go.
@@ -68,6 +69,7 @@ impl Out {
             }
             return;
         }
+        let source = notification.params.clone();
         let params = match notification.method.as_str() {
             method::PROGRESS => match self.with_token(notification.params) {
                 Some(params) => Some(params),
@@ -82,7 +84,12 @@ impl Out {
             }
             _ => notification.params,
         };
-        self.sink.send(written(&notification.method, params.as_ref())).await;
+        let text = written(&notification.method, params.as_ref());
+        let text = match &source {
+            Some(source) => keeping(text, source),
+            None => text,
+        };
+        self.sink.send(text).await;
     }
 
     fn with_token(&self, params: Option<RawJson>) -> Option<RawJson> {

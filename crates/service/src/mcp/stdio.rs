@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::task::TaskTracker;
 
-use super::events::{id_of, message, unreadable};
+use super::events::{counted_message, id_of, message, unreadable};
 use super::face::Face;
 use super::legacy::{self, Running, Session};
 use super::out::Sink;
@@ -24,6 +24,9 @@ use crate::gateway::Gateway;
 
 /// Messages that wait to be written.
 const MESSAGES: usize = 256;
+
+/// With so many bytes, messages are written without waiting for more.
+const BATCH: usize = 256 << 10;
 
 /// Requests at work; more are refused.
 const AT_WORK: usize = 1_024;
@@ -105,18 +108,23 @@ where
 
 async fn write<W: AsyncWrite + Unpin>(mut messages: mpsc::Receiver<Bytes>, mut output: W) {
     let mut batch = Vec::new();
+    let mut texts = Vec::new();
     while let Some(first) = messages.recv().await {
         batch.clear();
+        // Kept until they are written: long ones are counted as long.
+        texts.clear();
         let mut next = Some(first);
         while let Some(text) = next {
             batch.extend(text.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
             batch.push(b'\n');
-            next = messages.try_recv().ok();
+            texts.push(text);
+            next = if batch.len() < BATCH { messages.try_recv().ok() } else { None };
         }
         // Whoever does not read any more has gone.
         if output.write_all(&batch).await.is_err() || output.flush().await.is_err() {
             return;
         }
+        batch.shrink_to(BATCH);
     }
 }
 
@@ -253,8 +261,9 @@ async fn modern_request(
         }
         return;
     }
+    let holding = checked.caller.context.clone();
     let work = modern::answer(gateway, checked, sink.clone());
     if let Some(outcome) = running.token.run_until_cancelled(work).await {
-        sink.send(message(&id, &outcome)).await;
+        sink.send(counted_message(gateway, &holding, &id, &outcome).await).await;
     }
 }

@@ -80,7 +80,7 @@ impl<T: Default> Labels<T> {
 const SERIES: usize = 500;
 
 /// The outcomes that are told apart: none, or the word for the failure.
-pub(super) const OUTCOMES: [&str; 11] = [
+pub(super) const OUTCOMES: [&str; 12] = [
     "OK",
     "TOOL_ERROR",
     "VALIDATION_ERROR",
@@ -89,6 +89,7 @@ pub(super) const OUTCOMES: [&str; 11] = [
     "SERVER_ERROR",
     "TIMEOUT",
     "OVERLOADED",
+    "RESULT_DROPPED",
     "CANCELLED",
     "INPUT_REQUIRED",
     "UNKNOWN",

@@ -219,6 +219,10 @@ pub(crate) struct Attached(Arc<Detachment>);
 
 impl Drop for Attached {
     fn drop(&mut self) {
+        // The work that ended first leaves nothing to count.
+        if self.0.state.load(Ordering::Acquire) == ENDED {
+            return;
+        }
         // Counted before it can be seen, so that the other side never takes away what was not added.
         self.0.count.fetch_add(1, Ordering::Relaxed);
         let seen = self.0.state.compare_exchange(WAITED_FOR, LEFT, Ordering::AcqRel, Ordering::Acquire);

@@ -99,15 +99,25 @@ pub(super) const UNKNOWN_PROVIDER: Answer = error(
     "The provider, the server or a parameter is wrong.",
     &["UNKNOWN_PROVIDER", "SERVER_NOT_FOUND", "VALIDATION_ERROR"],
 );
+pub(super) const TOO_MUCH_WORK: Answer = error(
+    413,
+    "The body is too large, or what it brings takes more work than one request may take: send less of it, or name fewer dialects.",
+    &["BODY_TOO_LARGE"],
+);
 pub(super) const NOT_MODIFIED: Answer =
     Answer { status: 304, description: "The tag in `If-None-Match` still holds.", content: Content::Nothing };
 pub(super) const CALL_FAULT: Answer = error(
     500,
-    "The server cannot be reached, gave no answer in time or answered with a fault.",
-    &["CONNECTION_ERROR", "TIMEOUT", "SERVER_ERROR"],
+    "The server cannot be reached, gave no answer in time or answered with a fault; or the tool ran and there was no room for its \
+     result.",
+    &["CONNECTION_ERROR", "TIMEOUT", "SERVER_ERROR", "RESULT_DROPPED"],
 );
 pub(super) const PRECISE_FAULTS: [Answer; 3] = [
-    error(502, "With `errors=precise`: the server is gone or faulty.", &["CONNECTION_ERROR", "SERVER_ERROR"]),
+    error(
+        502,
+        "With `errors=precise`: the server is gone or faulty, or there was no room for the result.",
+        &["CONNECTION_ERROR", "SERVER_ERROR", "RESULT_DROPPED"],
+    ),
     error(503, "Too much at once; see `Retry-After`.", &["OVERLOADED"]),
     error(504, "With `errors=precise`: no answer in time.", &["TIMEOUT"]),
 ];

@@ -4,7 +4,8 @@ use super::mcp;
 use super::parts::{
     ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULT, CHARACTERS, COERCE, CONFLICT, CONTINUED, ERRORS,
     FOREIGN_STATE, IDEMPOTENCY_KEY, INPUT, MODEL, NAME, NEEDS_INPUT, NO_SUCH_SERVER, PRECISE_FAULTS, RESULT,
-    ROW, SERVER, STATE_OVER, TEXT, TO, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok, path, query,
+    ROW, SERVER, STATE_OVER, TEXT, TO, TOO_MUCH_WORK, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok,
+    path, query,
 };
 use super::registry;
 use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Route, Verb};
@@ -167,6 +168,7 @@ pub(crate) static ROUTES: &[Route] = &[
         answers: &[
             ok("The tools, in the provider's own shape.", Content::Json("ConvertAnswer", None)),
             UNKNOWN_PROVIDER,
+            TOO_MUCH_WORK,
         ],
         ..ROW
     },
@@ -186,6 +188,7 @@ pub(crate) static ROUTES: &[Route] = &[
         answers: &[
             ok("What would happen to each tool.", Content::Json("CheckAnswer", None)),
             UNKNOWN_PROVIDER,
+            TOO_MUCH_WORK,
         ],
         ..ROW
     },

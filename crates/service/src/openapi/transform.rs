@@ -1,6 +1,6 @@
 //! The route for a single schema.
 
-use super::parts::{MODEL, ROW, TO, UNKNOWN_PROVIDER, ok};
+use super::parts::{MODEL, ROW, TO, TOO_MUCH_WORK, UNKNOWN_PROVIDER, ok};
 use super::route::{Action, Body, Content, Route, Verb};
 
 pub(super) const TRANSFORM: Route = Route {
@@ -18,6 +18,6 @@ pub(super) const TRANSFORM: Route = Route {
             r#"{"model":"gemini-2.5-flash","schema":{"type":"object","properties":{"a":{"type":"number","exclusiveMinimum":0}}}}"#,
         )],
     }),
-    answers: &[ok("The schema.", Content::Json("TransformAnswer", None)), UNKNOWN_PROVIDER],
+    answers: &[ok("The schema.", Content::Json("TransformAnswer", None)), UNKNOWN_PROVIDER, TOO_MUCH_WORK],
     ..ROW
 };

@@ -214,6 +214,7 @@ pub(crate) async fn transform(State(gateway): State<Gateway>, uri: Uri, body: By
 }
 
 fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
+    let mut work = work_for(body);
     let body: Value = serde_json::from_slice(body)
         .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
     let Value::Object(mut body) = body else {
@@ -227,8 +228,9 @@ fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<V
     let mut parameters = Parameters::of_object(&body);
     parameters.extend(&Parameters::of_query(query));
     let translator = translator(gateway, &parameters)?;
-    let tool = json!({"name": "schema", "inputSchema": schema});
-    let translated = translator.translate_one(&tool);
+    let tools = [json!({"name": "schema", "inputSchema": schema})];
+    let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
+    let translated = translation.tools.first().ok_or_else(broken)?;
     gateway.metrics().conversions(1, usize::from(translated.quarantine.is_some()));
     if let Some(reason) = &translated.quarantine {
         return Err(ApiError::bad_request(format!("the schema cannot be transformed: {reason}")));

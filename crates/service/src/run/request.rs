@@ -33,11 +33,7 @@ impl Gateway {
         let record = begun(server.to_shared(), method.into(), input, context, origin);
         let mut entry = Entry::begin(self, record, Subject::Request, permit);
         match answering.await {
-            Ok(result) => {
-                let done = Done::fresh(result);
-                entry.finish_with(&done);
-                Ok(done)
-            }
+            Ok(result) => self.handed_over(Done::fresh(result), context, server, &mut entry).await,
             Err(error) => {
                 let failure = Failure::Call(error);
                 entry.finish(Outcome::error(failure.message(), failure.code()), Some(failure.code()));

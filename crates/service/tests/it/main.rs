@@ -12,6 +12,7 @@ mod client;
 mod cors;
 mod drain;
 mod guard;
+mod held;
 mod input;
 mod kept;
 mod large_bodies;

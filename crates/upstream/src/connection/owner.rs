@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::channel::{Inbox, Left, Outgoing, refuse_rest};
 use super::events::Reaction;
-use super::router::Router;
-use crate::results::{FREE_BYTES, PATIENCE, Reservation, needed};
+use super::router::{Router, SkipCause};
+use crate::results::{FREE_BYTES, Reservation, needed};
 
 /// Requests that the owner takes at once.
 const BATCH: usize = 64;
@@ -86,12 +86,12 @@ enum Ending {
     Broken(String),
 }
 
-/// Whether an over-long message is being skipped, and whether somebody was told.
+/// Whether a message is being skipped, and whether it is known whose it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Skipping {
     No,
     Known,
-    Unknown,
+    Unknown(SkipCause),
 }
 
 struct Owner {
@@ -238,7 +238,10 @@ impl Owner {
         self.starved = if has_room {
             None
         } else {
-            Some((bytes, self.starved.map_or_else(|| Instant::now() + PATIENCE, |(_, until)| until)))
+            Some((
+                bytes,
+                self.starved.map_or_else(|| Instant::now() + results.patience(), |(_, until)| until),
+            ))
         };
     }
 
@@ -246,9 +249,13 @@ impl Owner {
     fn give_up_line(&mut self) {
         (self.reserved, self.starved) = (None, None);
         let Some(Line::TooLongBegins { head }) = self.splitter.give_up() else { return };
-        let is_known = self.router.no_room_for(&head);
-        self.skipping = if is_known { Skipping::Known } else { Skipping::Unknown };
+        self.skip(&head, SkipCause::NoRoom);
         self.take_lines();
+    }
+
+    fn skip(&mut self, head: &[u8], cause: SkipCause) {
+        let is_known = self.router.skip_begins(head, cause);
+        self.skipping = if is_known { Skipping::Known } else { Skipping::Unknown(cause) };
     }
 
     fn queue(&mut self, outgoing: Outgoing) {
@@ -317,13 +324,10 @@ impl Owner {
                     let text = self.router.events.results.count(text, self.reserved.take());
                     self.router.accept(&text, &mut self.reactions);
                 }
-                Line::TooLongBegins { head } => {
-                    self.skipping =
-                        if self.router.too_long_begins(&head) { Skipping::Known } else { Skipping::Unknown };
-                }
-                Line::TooLongEnds { head, tail, .. } => {
-                    if self.skipping == Skipping::Unknown {
-                        self.router.too_long_ends(&head, &tail);
+                Line::TooLongBegins { head } => self.skip(&head, SkipCause::TooLong),
+                Line::TooLongEnds { head, tail, scanner, .. } => {
+                    if let Skipping::Unknown(cause) = self.skipping {
+                        self.router.skip_ends(&head, &tail, &scanner, cause);
                     }
                     self.skipping = Skipping::No;
                 }
@@ -332,12 +336,12 @@ impl Owner {
         let times = match self.skipping {
             Skipping::No => return true,
             Skipping::Known => SKIPPED_KNOWN,
-            Skipping::Unknown => SKIPPED_UNKNOWN,
+            Skipping::Unknown(_) => SKIPPED_UNKNOWN,
         };
         if self.splitter.skipped() <= times.saturating_mul(self.router.limit as u64) {
             return true;
         }
-        self.router.too_long_for_all();
+        self.router.skip_for_all(SkipCause::TooLong);
         false
     }
 }

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use gateway_protocol::{
-    Incoming, Notification, RawJson, RequestId, Response, find_id, method, parse_message,
+    Addressee, IdScanner, Incoming, Notification, RawJson, RequestId, Response, find_id, method,
+    parse_message,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -40,6 +41,15 @@ pub(super) struct Router {
     pending: HashMap<u64, Entry>,
     /// The owner of the call that was given up last, and when: its last words may be on their way.
     given_up: Option<(Instant, Option<Arc<str>>)>,
+}
+
+/// Why a message is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SkipCause {
+    /// It is longer than any may be.
+    TooLong,
+    /// There is no room for it beside other results.
+    NoRoom,
 }
 
 #[derive(Debug)]
@@ -220,48 +230,45 @@ impl Router {
         only.waiting.progress.as_ref().filter(|progress| progress.is_watched())
     }
 
-    /// An over-long message has begun. Tells whether it is clear whose it is.
-    pub(super) fn too_long_begins(&mut self, head: &[u8]) -> bool {
+    /// A message has begun that is not taken. `true` if it is clear whose it is.
+    pub(super) fn skip_begins(&mut self, head: &[u8], cause: SkipCause) -> bool {
         if is_no_response(head) {
             self.status.note_noise(head);
             return true;
         }
         match find_id(head, b"") {
             Some(id) if self.pending.contains_key(&id) => {
-                self.settle(id, Err(self.too_long()));
+                self.settle(id, Err(self.skipped(cause)));
                 true
             }
             _ => false,
         }
     }
 
-    /// There is no room for a message. Tells whether it is clear whose it is.
-    pub(super) fn no_room_for(&mut self, head: &[u8]) -> bool {
-        if is_no_response(head) {
-            self.status.note_noise(head);
-            return true;
-        }
-        match find_id(head, b"") {
-            Some(id) if self.pending.contains_key(&id) => {
-                let limit = self.events.results.limit();
-                self.settle(id, Err(CallError::Overloaded { upstream: self.upstream.clone(), limit }));
-                true
-            }
-            _ => false,
+    /// A message is over that was not taken, and that was nobody's so far.
+    pub(super) fn skip_ends(&mut self, head: &[u8], tail: &[u8], scanner: &IdScanner, cause: SkipCause) {
+        match scanner.addressee() {
+            // Something that is no JSON may still show its id at one of its ends.
+            Addressee::Unknown => match find_id(head, tail) {
+                Some(id) => self.settle(id, Err(self.skipped(cause))),
+                None => self.skip_for_all(cause),
+            },
+            found => self.skip_for(found, cause),
         }
     }
 
-    /// An over-long message is over that was nobody's so far.
-    pub(super) fn too_long_ends(&mut self, head: &[u8], tail: &[u8]) {
-        match find_id(head, tail) {
+    /// The message for `addressee` was not taken.
+    pub(super) fn skip_for(&mut self, addressee: Addressee, cause: SkipCause) {
+        match addressee {
             // The answer to a request that is over already is nobody's loss.
-            Some(id) => self.settle(id, Err(self.too_long())),
-            None => self.too_long_for_all(),
+            Addressee::Request(id) => self.settle(id, Err(self.skipped(cause))),
+            Addressee::NoRequest => {}
+            Addressee::Unknown => self.skip_for_all(cause),
         }
     }
 
-    /// Nobody knows whose the over-long message was, so nobody can be left waiting.
-    pub(super) fn too_long_for_all(&mut self) {
+    /// Nobody knows whose the message was that is not taken, so nobody can be left waiting.
+    pub(super) fn skip_for_all(&mut self, cause: SkipCause) {
         let plain: Vec<u64> = self
             .pending
             .iter()
@@ -269,12 +276,16 @@ impl Router {
             .map(|(id, _)| *id)
             .collect();
         for id in plain {
-            self.settle(id, Err(self.too_long()));
+            self.settle(id, Err(self.skipped(cause)));
         }
     }
 
-    fn too_long(&self) -> CallError {
-        CallError::TooLong { upstream: self.upstream.clone(), limit: self.limit }
+    fn skipped(&self, cause: SkipCause) -> CallError {
+        let upstream = self.upstream.clone();
+        match cause {
+            SkipCause::TooLong => CallError::TooLong { upstream, limit: self.limit },
+            SkipCause::NoRoom => CallError::ResultDropped { upstream, limit: self.events.results.limit() },
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use gateway_protocol::{SseEvent, SseParser};
+use gateway_protocol::{Addressee, SseError, SseEvent, SseParser};
 use http::header::HeaderMap;
 use reqwest::{Response, Url};
 use tokio::sync::oneshot;
@@ -16,7 +16,7 @@ use super::channel::{self, Inbox};
 use super::events::{EventSink, Reaction};
 use super::handshake::{self, Introduction};
 use super::http::client::{self, HttpClient, Kind, SendError};
-use super::router::Router;
+use super::router::{Router, SkipCause};
 use super::status::Status;
 use super::tasks::Tasks;
 use super::{Channel, Opened};
@@ -45,7 +45,7 @@ pub(super) async fn open(
     };
     let results = events.results.clone();
     let parser = SseParser::new(client.limit);
-    let mut stream = EventStream { response, parser, results, reserved: None };
+    let mut stream = EventStream { response, parser, results, reserved: None, starved: None };
     if !stream.response.status().is_success() {
         let body = timeout_at(until, client.error_body(&mut stream.response)).await.map_err(late)?;
         return Err(client.error(client.explain_status(stream.response.status(), &body)));
@@ -66,13 +66,16 @@ pub(super) async fn open(
     Ok(Opened { transport: "sse", identity, status, channel: Channel::Stream(Arc::new(channel)), tasks })
 }
 
-/// Why a stream of events is given up for which there is no room.
+/// Why the first event is not read.
 const NO_ROOM: &str = "there is no room for its event beside the results of others (`limits.resultBytes`)";
 
-/// Why the stream cannot be read on.
+/// An event that there was no room for may be so many times as long as one that is taken.
+const SKIPPED: u64 = 4;
+
+/// Why there is no next event.
 enum StreamEnd {
-    /// There is no room for an event beside other results.
-    NoRoom,
+    /// There was no room for one beside other results. It was skipped, and the stream can be read on.
+    NoRoom(Addressee),
     TooLong(String),
     Broken(String),
 }
@@ -83,31 +86,48 @@ struct EventStream {
     results: ServerResults,
     /// Room for the event that is being read, if it is long.
     reserved: Option<Reservation>,
+    /// Until when there may become room for it.
+    starved: Option<Instant>,
 }
 
 impl EventStream {
     /// The next event. Cancel-safe: what was read stays in the parser.
     async fn next(&mut self, client: &HttpClient) -> Result<SseEvent, StreamEnd> {
         loop {
-            if let Some(mut event) =
-                self.parser.next_event().map_err(|error| StreamEnd::TooLong(error.to_string()))?
-            {
-                event.data = self.results.count(event.data, self.reserved.take());
-                return Ok(event);
-            }
-            match needed(self.parser.held(), client.limit) {
-                None => self.reserved = None,
-                Some(bytes) => {
-                    let reservation = self.reserved.get_or_insert_with(|| self.results.reservation());
-                    if !reservation.grow(bytes).await {
-                        return Err(StreamEnd::NoRoom);
-                    }
+            match self.parser.next_event() {
+                Ok(None) => {}
+                Ok(Some(mut event)) => {
+                    event.data = self.results.count(event.data, self.reserved.take());
+                    return Ok(event);
                 }
+                Err(SseError::GivenUp { addressee }) => return Err(StreamEnd::NoRoom(addressee)),
+                Err(error) => return Err(StreamEnd::TooLong(error.to_string())),
             }
+            if self.parser.skipped() > SKIPPED.saturating_mul(client.limit as u64) {
+                return Err(StreamEnd::TooLong("it sent an event without end".to_owned()));
+            }
+            self.reserve(client.limit).await;
             match client.chunk(&mut self.response).await.map_err(StreamEnd::Broken)? {
                 Some(piece) => self.parser.push(&piece),
                 None => return Err(StreamEnd::Broken("it ended the stream of events".to_owned())),
             }
+        }
+    }
+
+    /// Reserves room for a long event before it is read on, or gives it up. Cancel-safe: it does not wait longer for being
+    /// asked again.
+    async fn reserve(&mut self, limit: usize) {
+        let Some(bytes) = needed(self.parser.held(), limit) else {
+            (self.reserved, self.starved) = (None, None);
+            return;
+        };
+        let reservation = self.reserved.get_or_insert_with(|| self.results.reservation());
+        let until = *self.starved.get_or_insert_with(|| Instant::now() + self.results.patience());
+        let has_room = timeout_at(until, reservation.grow(bytes)).await.is_ok_and(|has_room| has_room);
+        self.starved = None;
+        if !has_room {
+            self.reserved = None;
+            self.parser.give_up();
         }
     }
 }
@@ -118,7 +138,7 @@ async fn endpoint(client: &HttpClient, stream: &mut EventStream) -> Result<Url, 
         let event = match stream.next(client).await {
             Ok(event) => event,
             Err(StreamEnd::TooLong(reason) | StreamEnd::Broken(reason)) => return Err(client.error(reason)),
-            Err(StreamEnd::NoRoom) => return Err(client.error(NO_ROOM)),
+            Err(StreamEnd::NoRoom(_)) => return Err(client.error(NO_ROOM)),
         };
         if event.event != "endpoint" {
             continue;
@@ -221,10 +241,10 @@ impl Carrier {
                     Ok(_) => {}
                     // The rest of the event cannot be told from the next one.
                     Err(StreamEnd::TooLong(reason)) => {
-                        router.too_long_for_all();
+                        router.skip_for_all(SkipCause::TooLong);
                         return reason;
                     }
-                    Err(StreamEnd::NoRoom) => return NO_ROOM.to_owned(),
+                    Err(StreamEnd::NoRoom(addressee)) => router.skip_for(addressee, SkipCause::NoRoom),
                     Err(StreamEnd::Broken(reason)) => return reason,
                 },
                 Some(message) = answers.next(), if !answers.is_empty() && replies.len() < ON_THEIR_WAY => {

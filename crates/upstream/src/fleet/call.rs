@@ -172,7 +172,7 @@ impl Fleet {
             | CallError::Unlisted { .. }
             | CallError::Busy { .. }
             | CallError::TooLong { .. }
-            | CallError::Overloaded { .. }
+            | CallError::ResultDropped { .. }
             | CallError::Malformed { .. }
             | CallError::Refused { .. } => false,
         };

@@ -47,6 +47,7 @@ impl Batch {
         if self.0.len() > MESSAGES {
             return refuse(&format!("more than {MESSAGES} messages in one batch"));
         }
+        let (owned, holding) = (gateway.clone(), context.clone());
         let mut work = Vec::new();
         for text in self.0 {
             let noted = match parse_strict_message(text) {
@@ -94,7 +95,9 @@ impl Batch {
                 list.extend_from_slice(answer);
             }
             list.push(b']');
-            Some(list.into())
+            drop(answers);
+            let refusal = |error| message(&RawJson::null(), &Err(error));
+            Some(holding.count_message(owned.fleet().results(), list.into(), refusal).await)
         })
     }
 }

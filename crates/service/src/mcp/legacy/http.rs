@@ -18,7 +18,7 @@ use super::{answer, notified, shake};
 use crate::context::RequestContext;
 use crate::errors::json_response;
 use crate::gateway::Gateway;
-use crate::mcp::events::{event, message, refusal, streamed};
+use crate::mcp::events::{counted_message, counted_response, event_pieces, message, refusal, streamed};
 use crate::mcp::face::Face;
 use crate::mcp::out::Sink;
 use crate::mcp::takes_events;
@@ -134,30 +134,31 @@ async fn request_of(
         Ok(running) => running,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, Some(&request.id), error),
     };
+    // Before the work begins: an answer that nobody reads may be forgotten.
+    let mut reader = Arc::clone(&stream).reader(0);
     // The call goes on if the caller leaves, and it counts as long.
     let (_attached, detached) = gateway.metrics().detached();
     gateway.mcp().tasks.spawn(async move {
         let _counted = detached;
-        let id = request.id.clone();
+        let (id, holding) = (request.id.clone(), context.clone());
         match answer(&owned, &asked, context, request, Sink::Stream(Arc::clone(&sink)), running).await {
-            Some(outcome) => sink.finish(message(&id, &outcome)),
+            Some(outcome) => sink.finish(counted_message(&owned, &holding, &id, &outcome).await),
             None => sink.end(),
         }
         asked.trim();
     });
-    let mut reader = Arc::clone(&stream).reader(0);
     // An answer that comes soon and alone is one message. Otherwise there is a stream, which a caller whose connection
     // breaks can come back to.
     let first = match tokio::time::timeout(SOON, reader.next()).await {
         Ok(None) => return StatusCode::ACCEPTED.into_response(),
-        Ok(Some(only)) if only.is_last => return json_response(StatusCode::OK, only.message),
-        Ok(Some(first)) => Some(event(Some(&first.id), &first.message)),
+        Ok(Some(only)) if only.is_last => return counted_response(StatusCode::OK, only.message),
+        Ok(Some(first)) => Some(event_pieces(Some(&first.id), first.message)),
         Err(_) => None,
     };
     session.keep(&stream);
     let is_primed = session.shaken.get().is_some_and(|shaken| primes_streams(shaken.version));
     let priming = is_primed.then(|| priming(&event_id(stream.number(), 0)));
-    let opening = stream::iter(priming.into_iter().chain(first));
+    let opening = stream::iter(priming.into_iter().chain(first.into_iter().flatten()));
     streamed(opening.chain(rest(reader)), gateway.config().heartbeat)
 }
 
@@ -173,14 +174,17 @@ async fn plain_request_of(
         Ok(running) => running,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, Some(&request.id), error),
     };
-    let (owned, id, sink) = (gateway.clone(), request.id.clone(), session.sink.clone());
+    let (owned, id, sink, holding) =
+        (gateway.clone(), request.id.clone(), session.sink.clone(), context.clone());
     let (_attached, detached) = gateway.metrics().detached();
     let work = async move {
         let _counted = detached;
         answer(&owned, &session, context, request, sink, running).await
     };
     match gateway.mcp().tasks.spawn(work).await {
-        Ok(Some(outcome)) => json_response(StatusCode::OK, message(&id, &outcome)),
+        Ok(Some(outcome)) => {
+            counted_response(StatusCode::OK, counted_message(gateway, &holding, &id, &outcome).await)
+        }
         Ok(None) | Err(_) => StatusCode::ACCEPTED.into_response(),
     }
 }
@@ -212,7 +216,7 @@ pub(in crate::mcp) async fn post_batch(
         work.await
     };
     match gateway.mcp().tasks.spawn(work).await {
-        Ok(Some(answers)) => json_response(StatusCode::OK, answers),
+        Ok(Some(answers)) => counted_response(StatusCode::OK, answers),
         Ok(None) | Err(_) => StatusCode::ACCEPTED.into_response(),
     }
 }
@@ -224,10 +228,11 @@ fn priming(id: &str) -> Bytes {
 
 /// What a reader hears from now on, as events.
 fn rest(reader: Reader) -> impl futures_util::Stream<Item = Bytes> + Send {
-    stream::unfold(reader, |mut reader| async move {
+    let events = stream::unfold(reader, |mut reader| async move {
         let heard = reader.next().await?;
-        Some((event(Some(&heard.id), &heard.message), reader))
-    })
+        Some((event_pieces(Some(&heard.id), heard.message), reader))
+    });
+    events.flat_map(stream::iter)
 }
 
 /// The stream for what was not asked for, or one that broke.

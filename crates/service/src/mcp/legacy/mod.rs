@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 
 use super::caller::{Caller, Can, Reach};
 use super::core::{self, check_params, invalid, resource};
-use super::events::message;
+use super::events::{counted_message, message};
 use super::face::Face;
 use super::flight::told;
 use super::level::Level;
@@ -96,8 +96,9 @@ pub(in crate::mcp) fn take(
             });
             return sink.send(message(&id, &outcome)).await;
         }
+        let holding = context.clone();
         if let Some(outcome) = answer(&gateway, &session, context, request, sink.clone(), running).await {
-            sink.send(message(&id, &outcome)).await;
+            sink.send(counted_message(&gateway, &holding, &id, &outcome).await).await;
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use gateway_protocol::{RawJson, RpcError, code};
+use gateway_upstream::ResultBudget;
 use tokio_util::sync::CancellationToken;
 
 use super::stream::{Budget, Stream};
@@ -189,7 +190,8 @@ impl Session {
         {
             return Some(Arc::clone(stream));
         }
-        self.lock().streams.iter().find(|stream| stream.number() == number).cloned()
+        let found = self.lock().streams.iter().find(|stream| stream.number() == number).cloned();
+        found.filter(|stream| !stream.is_forgotten())
     }
 
     /// Notes somebody who hears what was not asked for, until the guard is dropped.
@@ -305,6 +307,11 @@ impl Sessions {
     pub(in crate::mcp) fn new(most: usize, share: usize, idle: Duration) -> Self {
         let budget = Arc::new(Budget::new(ALL_BYTES, None));
         Self { most, share, idle, began: Instant::now(), present: Mutex::default(), budget }
+    }
+
+    /// What streams keep without need makes room in `results`.
+    pub(in crate::mcp) fn make_room_in(&self, results: &ResultBudget) {
+        results.reclaim_from(&self.budget);
     }
 
     /// A new session; nothing where the system gives no random numbers.

@@ -15,7 +15,7 @@ use super::session::{Attending, Session};
 use super::take;
 use crate::context::RequestContext;
 use crate::gateway::Gateway;
-use crate::mcp::events::{event, id_of, refusal, streamed, unreadable};
+use crate::mcp::events::{event_pieces, id_of, refusal, streamed, unreadable};
 use crate::mcp::out::Sink;
 use crate::query::Parameters;
 
@@ -42,8 +42,9 @@ pub(in crate::mcp) fn events(
     let open = Open { gateway: gateway.clone(), _attending: session.attend(), session };
     let heard = stream::unfold((messages, open), |(mut messages, open)| async move {
         let message: Bytes = messages.recv().await?;
-        Some((event(None, &message), (messages, open)))
+        Some((event_pieces(None, message), (messages, open)))
     });
+    let heard = heard.flat_map(stream::iter);
     let stopping = gateway.mcp().stopping.clone();
     let heard = heard.take_until(async move {
         tokio::select! {

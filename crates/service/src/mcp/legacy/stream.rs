@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use gateway_upstream::{FREE_BYTES, Reclaim};
 use tokio::sync::Notify;
 
 /// Messages that are kept for a caller who comes back.
@@ -14,18 +15,53 @@ const KEPT: usize = 256;
 /// Bytes that are kept for a caller who comes back; the newest message is kept whatever its size.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// What several streams may keep together.
+/// What several streams may keep together for callers who come back.
+///
+/// This decides what is forgotten first, and counts short messages too. The memory of long ones is counted in the budget for
+/// results, like that of every answer, until the last reader has dropped them; there the streams that nobody reads make room
+/// as soon as somebody needs it. So it needs no room of its own there, and nothing is counted twice.
 #[derive(Debug)]
 pub(super) struct Budget {
     most: usize,
     bytes: AtomicUsize,
     /// A wider one that this is part of.
     whole: Option<Arc<Budget>>,
+    /// The streams with long messages, in the widest one.
+    long: Mutex<Vec<Weak<Stream>>>,
+}
+
+impl Reclaim for Budget {
+    fn reclaim(&self) {
+        let mut streams = Vec::new();
+        self.long().retain(|stream| {
+            let found = stream.upgrade();
+            let is_kept = found.as_ref().is_some_and(|stream| !stream.is_forgettable());
+            streams.extend(found.filter(|_| !is_kept));
+            is_kept
+        });
+        for stream in streams {
+            stream.forget_messages();
+        }
+    }
 }
 
 impl Budget {
     pub(super) fn new(most: usize, whole: Option<Arc<Self>>) -> Self {
-        Self { most, bytes: AtomicUsize::new(0), whole }
+        Self { most, bytes: AtomicUsize::new(0), whole, long: Mutex::default() }
+    }
+
+    /// Notes a stream with a long message.
+    fn note_long(&self, stream: &Arc<Stream>) {
+        if let Some(whole) = &self.whole {
+            return whole.note_long(stream);
+        }
+        let mut long = self.long();
+        long.retain(|stream| stream.strong_count() > 0);
+        long.push(Arc::downgrade(stream));
+    }
+
+    fn long(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Stream>>> {
+        self.long.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How much is kept.
@@ -80,6 +116,10 @@ struct State {
     ended: Option<Instant>,
     /// Grows with every reader; only the latest reads.
     reader: u64,
+    /// How many readers there are.
+    readers: usize,
+    /// Whether its messages made room for others.
+    is_forgotten: bool,
 }
 
 impl Stream {
@@ -131,7 +171,12 @@ impl Stream {
     }
 
     /// Adds the last message; nobody can see it without seeing that it is the last.
-    pub(super) fn finish(&self, message: Bytes) {
+    pub(super) fn finish(self: &Arc<Self>, message: Bytes) {
+        if message.len() > FREE_BYTES
+            && let Some(budget) = &self.budget
+        {
+            budget.note_long(self);
+        }
         {
             let mut state = self.lock();
             self.add(&mut state, message);
@@ -146,6 +191,30 @@ impl Stream {
         self.release(state.bytes);
         // Whoever still reads it gets the rest, which counts no more.
         state.bytes = 0;
+    }
+
+    /// Whether it is over and nobody reads it.
+    fn is_forgettable(&self) -> bool {
+        let state = self.lock();
+        state.ended.is_some() && state.readers == 0
+    }
+
+    /// Drops its messages, unless somebody has come back to read them.
+    fn forget_messages(&self) {
+        let mut state = self.lock();
+        if state.readers > 0 {
+            return;
+        }
+        let messages = std::mem::take(&mut state.messages);
+        self.release(state.bytes);
+        (state.bytes, state.is_forgotten) = (0, true);
+        drop(state);
+        drop(messages);
+    }
+
+    /// Whether its messages made room for others.
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.lock().is_forgotten
     }
 
     fn charge(&self, bytes: usize) {
@@ -175,6 +244,7 @@ impl Stream {
         let number = {
             let mut state = self.lock();
             state.reader += 1;
+            state.readers += 1;
             state.reader
         };
         self.wake.notify_waiters();
@@ -229,6 +299,13 @@ impl Reader {
     }
 }
 
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.stream.lock();
+        state.readers = state.readers.saturating_sub(1);
+    }
+}
+
 /// A message that a reader heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Heard {
@@ -280,6 +357,28 @@ mod tests {
         stream.finish("four".into());
         assert!(second.next().now_or_never().flatten().unwrap().is_last);
         assert_eq!(second.next().now_or_never(), Some(None));
+    }
+
+    #[test]
+    fn a_long_answer_that_nobody_reads_makes_room() {
+        let whole = Arc::new(Budget::new(1 << 20, None));
+        let budget = Arc::new(Budget::new(1 << 20, Some(Arc::clone(&whole))));
+        let [left, read, short, open] =
+            [1, 2, 3, 4].map(|number| Arc::new(Stream::new(number).within(&budget)));
+        let long = Bytes::from(vec![b'x'; FREE_BYTES + 1]);
+        let mut reader = Arc::clone(&read).reader(0);
+        for (stream, message) in [(&left, long.clone()), (&read, long.clone()), (&short, "short".into())] {
+            stream.finish(message);
+        }
+        open.push(long.clone());
+        let forgotten = || [&left, &read, &short, &open].map(|stream| stream.is_forgotten());
+        whole.reclaim();
+        assert_eq!(forgotten(), [true, false, false, false]);
+        assert_eq!(whole.bytes(), 2 * long.len() + 5);
+        assert_eq!(reader.next().now_or_never().flatten().unwrap().message, long);
+        drop(reader);
+        whole.reclaim();
+        assert_eq!(forgotten(), [true, true, false, false], "its reader has left");
     }
 
     #[test]

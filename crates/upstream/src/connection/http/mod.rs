@@ -162,7 +162,7 @@ impl Http {
             }
             Trouble::NotMcp { reason, raw } => CallError::Malformed { upstream, reason, raw },
             Trouble::TooLong => CallError::TooLong { upstream, limit: self.client.limit },
-            Trouble::NoRoom => CallError::Overloaded { upstream, limit: self.events.results.limit() },
+            Trouble::NoRoom => CallError::ResultDropped { upstream, limit: self.events.results.limit() },
             Trouble::Timeout(waited) => CallError::Timeout { upstream, waited },
             Trouble::Status { status, reason } => match status.as_u16() {
                 // Whoever answers so has not looked into the message.
