@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let wanted = arguments.next().unwrap_or_default();
-    let megabytes: usize = arguments.next().map_or(Ok(8), |text| text.parse())?;
+    let megabytes: u32 = arguments.next().map_or(Ok(8), |text| text.parse())?;
     println!("{:10} {:>9} {:>9} {:>7}", "kind", "searched", "stored", "ratio");
     for (kind, result) in results().into_iter().filter(|(kind, _)| kind.contains(&*wanted)) {
-        let searched = run(&result, megabytes, true)?;
-        let stored = run(&result, megabytes, false)?;
-        let rate = |time: Duration| megabytes as f64 / time.as_secs_f64();
+        let searched = run(&result, megabytes, Searched::Yes)?;
+        let stored = run(&result, megabytes, Searched::No)?;
+        let rate = |time: Duration| f64::from(megabytes) / time.as_secs_f64();
         println!(
             "{kind:10} {:>4.1} MB/s {:>4.0} MB/s {:>7.1}",
             rate(searched),
@@ -29,10 +29,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Whether secrets are searched for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Searched {
+    Yes,
+    No,
+}
+
 /// The time to write so many megabytes of the same result.
-fn run(result: &Value, megabytes: usize, defaults: bool) -> Result<Duration, Box<dyn Error>> {
+fn run(result: &Value, megabytes: u32, searched: Searched) -> Result<Duration, Box<dyn Error>> {
     let mut options = Options::default();
-    options.redaction.defaults = defaults;
+    options.redaction.defaults = searched == Searched::Yes;
     let log = CallLog::in_memory(&options)?;
     let json = bytes::Bytes::from(result.to_string());
     let record = CallRecord {
@@ -49,7 +56,7 @@ fn run(result: &Value, megabytes: usize, defaults: bool) -> Result<Duration, Box
         ran_on: None,
     };
     let start = Instant::now();
-    for _ in 0..(megabytes << 20) / json.len() {
+    for _ in 0..(usize::try_from(megabytes)? << 20) / json.len() {
         log.reserve(Duration::from_mins(10)).ok_or("no room")?.record(record.clone());
     }
     log.flush(Duration::from_mins(10))?;

@@ -416,8 +416,7 @@ mod tests {
         }
         let log = open_log();
         let ids = |owner: Option<crate::LogOwner>| {
-            let mut filter = crate::Filter::default();
-            filter.owner = owner;
+            let filter = crate::Filter { owner, ..crate::Filter::default() };
             log.query(&filter).unwrap().entries.iter().map(|entry| entry.id).collect::<Vec<_>>()
         };
         assert_eq!(ids(Some(crate::LogOwner::Named("ann".into()))), [2, 3]);

@@ -77,15 +77,14 @@ fn string_length(rest: &[u8], most: usize) -> usize {
 
 /// Whether a base64 text begins here, and after how many bytes: `"data":"…"`, `"blob":"…"`, `data:…;base64,…`.
 fn blob_before(out: &[u8], rest: &[u8]) -> Option<usize> {
-    let start = rest.get(..SHORTEST_BLOB.min(rest.len()))?;
     let before = out.trim_ascii_end();
     let named = before.strip_suffix(b":").map(<[u8]>::trim_ascii_end);
     let begin = if named.is_some_and(|before| before.ends_with(b"\"data\"") || before.ends_with(b"\"blob\""))
     {
         0
     } else {
-        let head = std::str::from_utf8(start).ok()?;
-        head.strip_prefix("data:")?;
+        rest.strip_prefix(b"data:")?;
+        let head = std::str::from_utf8(rest.get(..SHORTEST_BLOB.min(rest.len()))?).ok()?;
         head.find(";base64,")? + ";base64,".len()
     };
     let sample = rest.get(begin..(begin + 4 * SHORTEST_BLOB).min(rest.len()))?;

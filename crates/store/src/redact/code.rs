@@ -93,7 +93,7 @@ fn kind_of(name: &str) -> Option<Kind> {
 }
 
 static INSERT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?is)\binto\s+[\w."`\[\]]+\s*\(([^()]*)\)\s*(?:output[^()]*)?values\s*\("#).ok()
+    Regex::new(r#"(?is)(?-u:\b)into\s+[\w."`\[\]]+\s*\(([^()]*)\)\s*(?:output[^()]*)?values\s*\("#).ok()
 });
 
 /// The values of `INSERT INTO users (name, password) VALUES ('eva', 'x')`.

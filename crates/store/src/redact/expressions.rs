@@ -20,11 +20,19 @@ pub(super) const VALUE: &str =
     r#"(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`|[“«„]\s*([^”»“«„\n]+)[”»“]|([^\s"'`“«„]+))"#;
 
 /// An expression that cannot be compiled is left out; a test of every table counts what is left.
+///
+/// `\b` is the end of a word in ASCII. The library knows the ends of other words too, but needs its slowest way for that,
+/// as soon as a text has a letter outside of ASCII.
 pub(super) fn compile(table: Vec<(String, Judge)>) -> Vec<Finder> {
     table
         .into_iter()
-        .filter_map(|(text, judge)| Some(Finder { expression: Regex::new(&text).ok()?, judge }))
+        .filter_map(|(text, judge)| Some(Finder { expression: Regex::new(&in_ascii(&text)).ok()?, judge }))
         .collect()
+}
+
+/// The expression with ends of words in ASCII.
+pub(super) fn in_ascii(text: &str) -> String {
+    text.replace(r"\b", r"(?-u:\b)").replace(r"\B", r"(?-u:\B)")
 }
 
 pub(super) fn find(finders: &[Finder], text: &str, secrets: &mut Secrets) {

@@ -260,11 +260,9 @@ struct Steps {
 
 impl Steps {
     fn new(expression: &regex::Regex) -> Self {
-        // The automaton knows ends of words in ASCII only.
-        let text = expression.as_str().replace(r"\b", r"(?-u:\b)").replace(r"\B", r"(?-u:\B)");
-        let dfa = DFA::builder().configure(DFA::config().cache_capacity(64 << 20)).build(&text).unwrap();
-        let expression = regex::Regex::new(&text).unwrap();
-        Self { name: text, cache: dfa.create_cache(), dfa, expression }
+        let name = expression.as_str().to_owned();
+        let dfa = DFA::builder().configure(DFA::config().cache_capacity(64 << 20)).build(&name).unwrap();
+        Self { name, cache: dfa.create_cache(), dfa, expression: expression.clone() }
     }
 
     fn count(&mut self, text: &str) -> usize {

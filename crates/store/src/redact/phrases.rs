@@ -5,7 +5,7 @@ use std::{ops::Range, sync::LazyLock};
 use regex::Captures;
 
 use super::{
-    expressions::{self, Finder, Judge, VALUE, compile, value_of},
+    expressions::{self, Finder, Judge, VALUE, any_of, compile, value_of},
     placeholders::{is_harmless_word, is_placeholder},
     secrets::Secrets,
     value::{Setting, is_code_value, is_odd, is_passphrase, is_plain_word, is_random, is_secret},
@@ -26,27 +26,32 @@ const NOUNS: &[&str] = &[
     "(?:verification|security|access|login|one[- ]time|auth|authentication|2fa|mfa|door|unlock|backup|recovery)[ -]code",
     "credentials?|jwt|cookie|session id|client secret",
     "passwort|kennwort|(?:api|access)[ -]?schlüssel",
-    "mot de passe|clé api|contraseña|clave(?: de api)?|senha|wachtwoord|пароль|hasło|parola|heslo|salasana|lösenord(?:et)?",
+    "mot de passe|clé api|contraseña|clave(?: de api)?|senha|wachtwoord|hasło|parola|heslo|salasana|lösenord(?:et)?",
 ];
+/// Those that do not begin and end with letters of ASCII, so that no end of a word is known.
+const FOREIGN_NOUNS: &str = "пароль";
 /// What stands between the noun and the secret.
 const VERBS: &str = "is|was|are|will be|has been|set to|reset to|changed to|equals|reads|remains|should be|must be|being|is now|now is";
 /// The same in other languages.
-const FOREIGN_VERBS: &str = "lautet|ist|war|est|es|è|é|är|jest|on";
+const FOREIGN_VERBS: &str = "lautet|ist|war|est|es|jest|on";
+/// The same outside of ASCII.
+const ACCENTED_VERBS: &str = "è|é|är";
 const ADVERBS: &str = "now|set to|reset to|changed to|still|simply|just|currently|jetzt|maintenant|ahora";
 
 fn table() -> Vec<(String, Judge)> {
-    let noun = format!("(?:{})s?", NOUNS.join("|"));
+    let end = format!(r"(?:{})s?", NOUNS.join("|"));
+    let noun = format!(r"\b{end}|{FOREIGN_NOUNS}");
     vec![
         // `password is x`, `password for bob was set to x`, `password -> x`
         (
             format!(
-                r"(?i)\b({noun})(?:\s+(?:for|of|on|to|in)\s+(?:the\s+|my\s+|our\s+)?[\w@./-]+(?:\s+\w+)?)?\s*(?:\([^)\n]{{0,40}}\)\s*)?(?:\b(?:{VERBS}|({FOREIGN_VERBS}))\b(?:\s+(?:{ADVERBS}))?\s*[:=]?|->|→|⇒|—|–)\s*{VALUE}"
+                r"(?i)({noun})(?:\s+(?:for|of|on|to|in)\s+(?:the\s+|my\s+|our\s+)?[\w@./-]+(?:\s+\w+)?)?\s*(?:\([^)\n]{{0,40}}\)\s*)?(?:(?:\b(?:{VERBS}|({FOREIGN_VERBS}))\b|({ACCENTED_VERBS}))(?:\s+(?:{ADVERBS}))?\s*[:=]?|->|→|⇒|—|–)\s*{VALUE}"
             ),
             stated,
         ),
         // `password hunter2`, `WITH PASSWORD 'x'`, `| password | x |`
         (
-            format!(r"(?i)\b({noun}|[a-z0-9_]+_(?:password|token|secret|key|pass))(?:[ \t]*\|[ \t]*|[ \t]+){VALUE}"),
+            format!(r"(?i)({noun}|\b[a-z0-9_]+_(?:password|token|secret|key|pass))(?:[ \t]*\|[ \t]*|[ \t]+){VALUE}"),
             beside,
         ),
         // The same in languages that put other words, or nothing, between them.
@@ -54,13 +59,13 @@ fn table() -> Vec<(String, Judge)> {
         (format!(r"(密码|密碼|パスワード|비밀번호)\s*(?:是|为|為|は|는|은)?\s*[:：]?\s*{VALUE}"), beside),
         // `changed the password to x`
         (
-            format!(r"(?i)\b(?:chang|set|reset|updat|rotat)\w*\b[^.\n]{{0,40}}?\b({noun})\s+to\s+{VALUE}"),
+            format!(r"(?i)\b(?:chang|set|reset|updat|rotat)\w*\b[^.\n]{{0,40}}?({noun})\s+to\s+{VALUE}"),
             beside,
         ),
         // `use x as the password`, `x is my pin`
         (
             format!(
-                r"(?i)([^\s]{{4,200}})[ \t]+(?:is|as|for|was)[ \t]+(?:the|my|your|our|his|her|their|a|an)?[ \t]*(?:[a-z-]+[ \t]+){{0,2}}({noun})\b"
+                r"(?i)([^\s]{{4,200}})[ \t]+(?:is|as|for|was)[ \t]+(?:the|my|your|our|his|her|their|a|an)?[ \t]*(?:[a-z-]+[ \t]+){{0,2}}({end}\b|{FOREIGN_NOUNS})"
             ),
             reversed,
         ),
@@ -75,7 +80,7 @@ fn table() -> Vec<(String, Judge)> {
 
 fn stated(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
     let kind = classify(found.get(1)?.as_str())?;
-    let (value, quoted) = value_of(found, 3)?;
+    let (value, quoted) = value_of(found, 4)?;
     let trimmed = value.as_str().trim_end_matches(['.', ',', ';', ')', '!']);
     let setting = Setting { quoted, is_line: false, is_variable: false, rest: "" };
     let taken = match kind {
@@ -83,7 +88,7 @@ fn stated(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
         _ if quoted => is_secret(kind, value.as_str(), setting),
         _ if is_odd(trimmed) || is_random(trimmed) => true,
         Kind::Password if trimmed.len() >= 4 && trimmed.bytes().all(|byte| byte.is_ascii_digit()) => true,
-        Kind::Password => found.get(2).is_none() && is_lone_word(trimmed, text, value.end()),
+        Kind::Password => any_of(found, 2..4).is_none() && is_lone_word(trimmed, text, value.end()),
         _ => false,
     };
     (taken && !is_placeholder(trimmed)).then(|| value.range())

@@ -39,17 +39,12 @@ impl Secrets {
     /// Counts bytes that were looked at. If there were too many, everything from `at` on is hidden and the search ends.
     #[must_use]
     pub(super) fn may_go_on(&mut self, looked: usize, at: usize) -> bool {
-        match self.left.checked_sub(looked) {
-            Some(left) => {
-                self.left = left;
-                true
-            }
-            None => {
-                self.left = 0;
-                self.ranges.push(at..self.length);
-                false
-            }
+        let is_within = looked <= self.left;
+        self.left = self.left.saturating_sub(looked);
+        if !is_within {
+            self.ranges.push(at..self.length);
         }
+        is_within
     }
 }
 
