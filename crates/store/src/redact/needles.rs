@@ -2,16 +2,24 @@
 
 use super::hints::Hint;
 
+/// How many classes of bytes there are; a power of two.
+const CLASSES: usize = 64;
+
 /// Words to look for; the case of ASCII letters does not matter.
+///
+/// Each word is looked for by its rarest pair of neighbouring bytes, because most pairs of a text are in no list at all.
 #[derive(Debug)]
 pub(crate) struct Needles {
-    /// For every byte, the words for which it is the rarest one.
-    by_anchor: Box<[Vec<Needle>; 256]>,
+    /// For every pair of classes, the number of its list.
+    list_of_pair: Box<[u16; CLASSES * CLASSES]>,
+    /// The first list is empty: it is that of all pairs that are in no word.
+    lists: Vec<Vec<Needle>>,
 }
 
 #[derive(Debug)]
 struct Needle {
     word: Box<[u8]>,
+    /// Where the second byte of the pair is in the word.
     anchor: usize,
     hint: Hint,
 }
@@ -23,37 +31,56 @@ impl Needles {
 
     /// Words with what each of them says about a text.
     pub(crate) fn with_hints<'a>(words: impl IntoIterator<Item = (&'a str, Hint)>) -> Self {
-        let mut by_anchor = Box::new([const { Vec::new() }; 256]);
-        for (word, hint) in words.into_iter().filter(|(word, _)| !word.is_empty()) {
-            let word = word.to_ascii_lowercase();
-            let rarest = word.bytes().enumerate().min_by_key(|(_, byte)| commonness(*byte));
-            let Some((anchor, byte)) = rarest else { continue };
-            let lower = usize::from(byte);
-            let upper = usize::from(byte.to_ascii_uppercase());
-            for slot in if lower == upper { vec![lower] } else { vec![lower, upper] } {
-                if let Some(list) = by_anchor.get_mut(slot) {
-                    list.push(Needle { word: word.as_bytes().into(), anchor, hint });
+        let mut needles = Self { list_of_pair: Box::new([0; CLASSES * CLASSES]), lists: vec![Vec::new()] };
+        for (word, hint) in words {
+            let word = word.to_ascii_lowercase().into_bytes();
+            let pairs = word.iter().zip(word.iter().skip(1)).enumerate();
+            let rarest = pairs.min_by_key(|(_, (one, other))| commonness(**one) + commonness(**other));
+            match (rarest, word.as_slice()) {
+                (Some((before, (one, other))), _) => {
+                    let pair = pair(class(*one), *other);
+                    needles.add(pair, Needle { anchor: before + 1, word: word.into(), hint });
                 }
+                // A word of one byte stands behind any other.
+                (None, [only]) => {
+                    for before in 0..CLASSES {
+                        needles.add(pair(before, *only), Needle { anchor: 0, word: [*only].into(), hint });
+                    }
+                }
+                (None, _) => {}
             }
         }
-        Self { by_anchor }
+        needles
+    }
+
+    fn add(&mut self, pair: usize, needle: Needle) {
+        let Some(number) = self.list_of_pair.get_mut(pair) else { return };
+        if *number == 0 {
+            *number = u16::try_from(self.lists.len()).unwrap_or_default();
+            self.lists.push(Vec::new());
+        }
+        if let Some(list) = self.lists.get_mut(usize::from(*number)) {
+            list.push(needle);
+        }
     }
 
     /// Whether any of the words is in the text.
     pub(crate) fn found_in(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
-        bytes
-            .iter()
-            .enumerate()
-            .any(|(at, byte)| self.anchored_by(*byte).iter().any(|needle| needle.is_hint(bytes, at)))
+        let mut before = 0;
+        bytes.iter().enumerate().any(|(at, byte)| {
+            let list = self.list(&mut before, *byte);
+            !list.is_empty() && list.iter().any(|needle| needle.is_hint(bytes, at))
+        })
     }
 
     /// What the words in the text say about it, all together.
     pub(crate) fn hints_in(&self, text: &str) -> Hint {
         let bytes = text.as_bytes();
         let mut hints = Hint::default();
+        let mut before = 0;
         for (at, byte) in bytes.iter().enumerate() {
-            for needle in self.anchored_by(*byte) {
+            for needle in self.list(&mut before, *byte) {
                 if !hints.contains(needle.hint) && needle.is_hint(bytes, at) {
                     hints = hints.and(needle.hint);
                 }
@@ -62,21 +89,41 @@ impl Needles {
         hints
     }
 
-    /// Where words begin, in the order of their rarest bytes, with their length.
+    /// Where words begin, in the order of their rarest pairs, with their length.
     pub(crate) fn positions<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
         let bytes = text.as_bytes();
+        let mut before = 0;
         bytes.iter().enumerate().flat_map(move |(at, byte)| {
-            self.anchored_by(*byte).iter().filter_map(move |needle| {
+            self.list(&mut before, *byte).iter().filter_map(move |needle| {
                 let start = needle.around(bytes, at)?;
                 Some((start, needle.word.len()))
             })
         })
     }
 
-    /// The words of which `byte` is the rarest; for most bytes none.
-    fn anchored_by(&self, byte: u8) -> &[Needle] {
-        self.by_anchor.get(usize::from(byte)).map(Vec::as_slice).unwrap_or_default()
+    /// The words for which `byte` and the one of the class `before` are the rarest pair; for most pairs none.
+    #[inline]
+    fn list(&self, before: &mut usize, byte: u8) -> &[Needle] {
+        let pair = pair(*before, byte);
+        *before = pair % CLASSES;
+        match self.list_of_pair.get(pair) {
+            None | Some(0) => &[],
+            Some(number) => self.lists.get(usize::from(*number)).map(Vec::as_slice).unwrap_or_default(),
+        }
     }
+}
+
+/// The number of a pair.
+#[inline]
+fn pair(before: usize, byte: u8) -> usize {
+    before % CLASSES * CLASSES + class(byte)
+}
+
+/// The class of a byte. Both cases of a letter are in one; what shares a class by chance only costs a look at the word.
+#[inline]
+fn class(byte: u8) -> usize {
+    let folded = if byte.is_ascii_uppercase() { byte.to_ascii_lowercase() } else { byte };
+    usize::from(folded) % CLASSES
 }
 
 impl Needle {
@@ -85,7 +132,7 @@ impl Needle {
         self.around(bytes, at).is_some_and(|start| self.hint != Hint::TOKENS || begins_word(bytes, start))
     }
 
-    /// Where the word begins whose rarest byte stands at `at`, if it is there.
+    /// Where the word begins whose rarest pair ends at `at`, if it is there.
     fn around(&self, bytes: &[u8], at: usize) -> Option<usize> {
         let start = at.checked_sub(self.anchor)?;
         let candidate = bytes.get(start..start + self.word.len())?;
@@ -125,6 +172,14 @@ mod tests {
             assert_eq!(needles.found_in(text), expected, "{text}");
         }
         assert_eq!(needles.positions("a token, a Token").collect::<Vec<_>>(), [(2, 5), (11, 5)]);
+    }
+
+    #[test]
+    fn words_of_one_byte_are_found_at_both_ends() {
+        let needles = Needles::new(["@"]);
+        for (text, expected) in [("@", true), ("a@", true), ("@a", true), ("a", false)] {
+            assert_eq!(needles.found_in(text), expected, "{text}");
+        }
     }
 
     #[test]
