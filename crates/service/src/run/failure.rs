@@ -1,4 +1,4 @@
-//! Why a call gave no result, and what its caller is told.
+//! Why a call gave no result, and the error that its caller gets.
 
 use gateway_protocol::RawJson;
 use gateway_upstream::CallError;

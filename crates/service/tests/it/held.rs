@@ -30,7 +30,7 @@ enum Way {
     Legacy,
 }
 
-/// A service whose server `long` tells progress and then gives a long result; with another server beside it.
+/// A service whose server `long` reports progress and then gives a long result; with another server beside it.
 async fn service() -> Service {
     let long = Fixture::stdio().mode_with(Fault::HugeResult, RESULT as u64).only_tool("slow");
     let mut options = FleetOptions::default();
@@ -86,7 +86,7 @@ async fn slow_reader(service: &Service, request: &str, wanted: impl Fn(&str) -> 
     (stream, text)
 }
 
-/// Whether the result, or what stands in its place, has begun to come.
+/// Whether the result, or the error instead of it, has begun to come.
 fn has_begun(text: &str) -> bool {
     text.contains("xxxxxxxx") || text.contains("RESULT_DROPPED")
 }
