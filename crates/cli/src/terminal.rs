@@ -123,17 +123,15 @@ fn escape_text(text: &str) -> String {
         let (before, behind) = rest.split_at(next);
         escaped.push_str(&printable_lines(before));
         let behind = behind.strip_prefix('\u{1b}').unwrap_or_default();
-        rest = match behind.strip_prefix(MARK.as_str()).and_then(|code| code.split_once('m')) {
-            Some((code, rest)) => {
-                escaped.push_str("\u{1b}[");
-                escaped.push_str(code);
-                escaped.push('m');
-                rest
-            }
-            None => {
-                escaped.push_str("\\u{1b}");
-                behind
-            }
+        let own = behind.strip_prefix(MARK.as_str()).and_then(|code| code.split_once('m'));
+        rest = if let Some((code, rest)) = own {
+            escaped.push_str("\u{1b}[");
+            escaped.push_str(code);
+            escaped.push('m');
+            rest
+        } else {
+            escaped.push_str("\\u{1b}");
+            behind
         };
     }
     escaped.push_str(&printable_lines(rest));

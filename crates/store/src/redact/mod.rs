@@ -25,6 +25,7 @@ mod value;
 mod walk;
 mod words;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -68,7 +69,12 @@ pub(crate) struct Cleaner {
     rules: Rules,
     input_cap: usize,
     result_cap: usize,
+    /// Names without secrets, the last one first: most calls are of the same tools.
+    plain_names: VecDeque<Arc<str>>,
 }
+
+/// How many names without secrets are remembered.
+const PLAIN_NAMES: usize = 8;
 
 /// The longest name, id or code that is kept.
 const NAME_CAP: usize = 512;
@@ -141,19 +147,22 @@ impl Cleaner {
         input_cap: usize,
         result_cap: usize,
     ) -> Result<Self, StoreError> {
-        Ok(Self { rules: Rules::parse(redaction)?, input_cap, result_cap })
+        Ok(Self { rules: Rules::parse(redaction)?, input_cap, result_cap, plain_names: VecDeque::new() })
     }
 
     /// Makes the record fit to be written.
-    pub(crate) fn clean(&self, record: &mut CallRecord, shortened: Shortened) {
+    pub(crate) fn clean(&mut self, record: &mut CallRecord, shortened: Shortened) {
         let paths = self.rules.paths_of(&record.server, &record.tool);
         for name in names(record) {
             // Ids are digits and dashes nearly always, which no secret is known by.
             let is_plain = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
-            if !name.bytes().all(is_plain)
-                && let Some(clean) = text::redact(name, &self.rules)
-            {
-                *name = clean.into();
+            if !name.bytes().all(is_plain) && !self.plain_names.contains(name) {
+                if let Some(clean) = text::redact(name, &self.rules) {
+                    *name = clean.into();
+                } else if name.len() <= NAME_CAP {
+                    self.plain_names.truncate(PLAIN_NAMES - 1);
+                    self.plain_names.push_front(Arc::clone(name));
+                }
             }
             if name.len() > NAME_CAP {
                 *name = cap::cut_text(name, name.len(), NAME_CAP).into();

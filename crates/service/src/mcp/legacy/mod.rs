@@ -132,8 +132,9 @@ pub(in crate::mcp) async fn answer(
     sink: Sink,
     running: Running,
 ) -> Option<Result<RawJson, RpcError>> {
-    let answered =
-        running.token.run_until_cancelled(answered(gateway, session, context, &request, sink)).await;
+    // Boxed, because it is long and would be moved many times on its way into a task.
+    let answered = Box::pin(answered(gateway, session, context, &request, sink));
+    let answered = running.token.run_until_cancelled(answered).await;
     if answered.is_none() && session.over.is_cancelled() {
         let message =
             "the session ended before the answer: it was closed, or made room for another of the same caller";
