@@ -21,11 +21,7 @@ pub(crate) struct Stdout(Mutex<()>);
 impl Stdout {
     pub(crate) fn write(&self, text: &[u8]) {
         let _turn = lock(&self.0);
-        let mut stdout = io::stdout().lock();
-        if stdout.write_all(text).and_then(|()| stdout.flush()).is_err() {
-            // Nobody reads any more: that is how a client leaves.
-            std::process::exit(0);
-        }
+        write_out(text);
     }
 
     pub(crate) fn write_line(&self, text: &[u8]) {
@@ -37,11 +33,21 @@ impl Stdout {
 
     /// Writes a line that never ends; returns only by the death of the process.
     pub(crate) fn write_for_ever(&self, head: &[u8]) {
-        self.write(head);
+        // No other line may end this one.
+        let _turn = lock(&self.0);
         let filler = vec![b'x'; 64 * 1024];
+        write_out(head);
         loop {
-            self.write(&filler);
+            write_out(&filler);
         }
+    }
+}
+
+fn write_out(text: &[u8]) {
+    let mut stdout = io::stdout().lock();
+    if stdout.write_all(text).and_then(|()| stdout.flush()).is_err() {
+        // Nobody reads any more: that is how a client leaves.
+        std::process::exit(0);
     }
 }
 

@@ -37,6 +37,9 @@ struct Shared {
     reclaimers: Mutex<Vec<Weak<dyn Reclaim>>>,
 }
 
+/// What others keep becomes dispensable without a notice; whoever waits for room looks again so often.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
 #[derive(Debug, Default)]
 struct State {
     used: usize,
@@ -167,7 +170,7 @@ impl Reservation {
                 if self.try_grow_beside(bytes, beside) {
                     return;
                 }
-                freed.await;
+                let _ = timeout(LOOK_AGAIN, freed).await;
             }
         };
         timeout(budget.0.patience, growing).await.is_ok()
@@ -178,7 +181,7 @@ impl Reservation {
         // Made before the look, so that what is given back in between is noticed.
         let freed = self.budget.0.freed.notified();
         if !self.fits(&self.budget.lock(), bytes, 0) {
-            freed.await;
+            let _ = timeout(LOOK_AGAIN, freed).await;
         }
     }
 

@@ -63,6 +63,8 @@ pub(crate) struct Setup {
     pub(crate) warnings: Vec<Problem>,
     /// What is wrong with tools that are left out.
     pub(crate) refused: Vec<Problem>,
+    /// The configuration's own file, if there is one.
+    main_file: Option<PathBuf>,
     /// The files that all this was read from, or would be if they were there.
     pub(crate) files: Vec<PathBuf>,
     /// Nothing is configured, so the built-in demo server is all there is.
@@ -138,12 +140,24 @@ impl ConfigFlags {
         // Where nobody names a file, the usual one counts as soon as somebody makes it.
         let is_named = self.config.is_some() || environment.non_empty("MCP_CONFIG_PATH").is_some();
         let usual = (!is_named).then(|| PathBuf::from(config::CONFIG_FILE));
-        let mut files: Vec<PathBuf> = main.into_iter().chain(usual).chain(self.mcp_config.clone()).collect();
+        let mut files: Vec<PathBuf> =
+            main.clone().into_iter().chain(usual).chain(self.mcp_config.clone()).collect();
         files.sort_unstable();
         files.dedup();
         let registry = config.registry;
         let warnings = problems.warnings;
-        Ok(Setup { specs, fleet, registry, service, warnings, refused, files, demo_only, fixed })
+        Ok(Setup {
+            specs,
+            fleet,
+            registry,
+            service,
+            warnings,
+            refused,
+            main_file: main,
+            files,
+            demo_only,
+            fixed,
+        })
     }
 
     /// The settings of the service, for a command that must work although something is wrong with the configuration: what
@@ -253,6 +267,18 @@ impl Overrides {
 }
 
 impl Setup {
+    /// A new configuration that can take the place of this one. One without the file that this one was read from cannot: a file
+    /// that is gone must not take keys, policies and servers with it.
+    pub(crate) fn successor(&self, new: Self) -> Result<Self, Problems> {
+        match (&self.main_file, &new.main_file) {
+            (Some(file), None) => {
+                let message = "the file is gone; put it back, or start the gateway again to run without it";
+                Err(Problems::of_file(file, message))
+            }
+            _ => Ok(new),
+        }
+    }
+
     /// One server that is named on the command line.
     pub(crate) fn of(spec: UpstreamSpec) -> Self {
         Self {
@@ -262,6 +288,7 @@ impl Setup {
             service: ServiceConfig::default(),
             warnings: Vec::new(),
             refused: Vec::new(),
+            main_file: None,
             files: Vec::new(),
             demo_only: false,
             fixed: Map::new(),

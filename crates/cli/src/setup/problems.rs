@@ -1,6 +1,7 @@
 //! What is wrong with a configuration, whoever found it.
 
 use std::fmt;
+use std::path::Path;
 
 use gateway_service::{ServiceConfig, SettingProblems, Settings};
 use gateway_upstream::config::{ConfigErrors, GatewayConfig};
@@ -35,6 +36,13 @@ impl fmt::Display for Problems {
 impl std::error::Error for Problems {}
 
 impl Problems {
+    /// A whole file is wrong.
+    pub(super) fn of_file(file: &Path, message: &str) -> Self {
+        let (file, message) = (file.display().to_string(), message.to_owned());
+        let error = Problem { file, line: None, field: String::new(), message };
+        Self { errors: vec![error], warnings: Vec::new() }
+    }
+
     /// What the reader of the servers found.
     pub(super) fn of_servers(loaded: Result<GatewayConfig, ConfigErrors>) -> Self {
         let mut problems = Self::default();

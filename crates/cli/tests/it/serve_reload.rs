@@ -149,3 +149,23 @@ fn a_new_approval_policy_needs_no_new_start() {
     );
     assert_eq!(gateway.call("demo", "add", &add)["code"], "TOOL_DENIED");
 }
+
+#[test]
+fn a_file_that_is_gone_takes_no_policy_with_it() {
+    let sandbox = Sandbox::new();
+    let config = json!({"mcpServers": {"demo": {"type": "builtin"}}, "approval": {"default": "deny"}});
+    sandbox.configure(&config);
+    let mut gateway = sandbox.serve(&[]);
+    let denied = |gateway: &Gateway| {
+        let answer = gateway.call("demo", "add", &json!({"a": 1, "b": 2}));
+        assert_eq!(answer["code"], "TOOL_DENIED", "{answer}");
+    };
+    denied(&gateway);
+    std::fs::remove_file(sandbox.path("mcp-gateway-config.json")).unwrap();
+    let line = gateway.line("configuration not reloaded, the old one stays");
+    assert!(line.contains("mcp-gateway-config.json: the file is gone"), "{line}");
+    denied(&gateway);
+    sandbox.configure(&json!({"mcpServers": {"demo": {"type": "builtin"}}}));
+    gateway.line("configuration reloaded");
+    gateway.stop();
+}

@@ -110,9 +110,6 @@ async fn write<W: AsyncWrite + Unpin>(mut messages: mpsc::Receiver<Bytes>, mut o
     let mut batch = Vec::new();
     let mut texts = Vec::new();
     while let Some(first) = messages.recv().await {
-        batch.clear();
-        // Kept until they are written: long ones are counted as long.
-        texts.clear();
         let mut next = Some(first);
         while let Some(text) = next {
             batch.extend(text.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
@@ -124,6 +121,9 @@ async fn write<W: AsyncWrite + Unpin>(mut messages: mpsc::Receiver<Bytes>, mut o
         if output.write_all(&batch).await.is_err() || output.flush().await.is_err() {
             return;
         }
+        // Kept until they are written: long ones are counted as long.
+        texts.clear();
+        batch.clear();
         batch.shrink_to(BATCH);
     }
 }

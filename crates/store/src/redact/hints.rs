@@ -126,7 +126,7 @@ pub(super) const HINTS: &[(Hint, &[&str])] = &[
     // Slashes may be escaped in JSON.
     (Hint::ADDRESSES, &["://", ":\\/\\/"]),
     // Any letter may be.
-    (Hint::ALL, &["\\u00", "\\uff"]),
+    (Hint::ALL, &["\\u"]),
     (
         Hint::SHAPES,
         &[

@@ -127,7 +127,7 @@ impl Caps {
     }
 }
 
-/// The names in a record that callers or servers choose.
+/// The names in a record that callers, servers or models choose. The owner's is the gateway's own, and entries are found by it.
 fn names(record: &mut CallRecord) -> impl Iterator<Item = &mut Arc<str>> {
     let code = match &mut record.outcome {
         Outcome::Error { code, .. } => code.as_mut(),
@@ -135,7 +135,6 @@ fn names(record: &mut CallRecord) -> impl Iterator<Item = &mut Arc<str>> {
     };
     [&mut record.server, &mut record.tool, &mut record.correlation_id]
         .into_iter()
-        .chain(&mut record.caller)
         .chain(&mut record.provider)
         .chain(&mut record.ran_on)
         .chain(code)

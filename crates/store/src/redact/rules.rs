@@ -66,7 +66,7 @@ impl Rules {
             .collect();
         hints.extend(tokens.iter().map(|token| ((*token).to_owned(), Hint::TOKENS)));
         if !redaction.defaults && !patterns.is_empty() {
-            hints.push(("\\u00".to_owned(), Hint::NAMES));
+            hints.push(("\\u".to_owned(), Hint::NAMES));
         }
         Ok(Self {
             hints: Needles::with_hints(shortest(&mut hints)),

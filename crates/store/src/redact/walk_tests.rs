@@ -49,6 +49,10 @@ fn secrets_inside_strings_and_nested_json_are_taken_out() {
         (r#"{"header":"Bearer xyz"}"#, r#"{"header":"Bearer [redacted]"}"#),
         (r#""token=abc""#, r#""token=[redacted]""#),
         (
+            r#"{"\u043f\u0430\u0440\u043e\u043b\u044c":"Samovar-2210"}"#,
+            r#"{"\u043f\u0430\u0440\u043e\u043b\u044c":"[redacted]"}"#,
+        ),
+        (
             r#"{"a":"postgres:\/\/bob:s3cret@db\/x","b":"pw=hunter2"}"#,
             r#"{"a":"postgres://bob:[redacted]@db/x","b":"pw=[redacted]"}"#,
         ),

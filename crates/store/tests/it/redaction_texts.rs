@@ -177,3 +177,17 @@ fn texts_about_secrets_stay_as_they_are() {
     .collect();
     assert!(touched.is_empty(), "{} touched:\n{}", touched.len(), touched.join("\n"));
 }
+
+#[test]
+fn owners_are_stored_as_they_are() {
+    let log = CallLog::in_memory(&Options::default()).unwrap();
+    // How a key without a name is named, and a name that somebody chose badly.
+    let owners = ["key-3f9a1c77b20e4d58", "admin:key-3f9a1c77b20e4d58", "sk-live-abcdef0123456789"];
+    for owner in owners {
+        let mut call = record(0);
+        call.caller = Some(owner.into());
+        write(&log, vec![call]);
+        let found = log.query(&filter(|f: &mut Filter| f.caller = Some(owner.to_owned()))).unwrap();
+        assert_eq!(found.entries.len(), 1, "{owner}");
+    }
+}

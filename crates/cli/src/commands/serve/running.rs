@@ -60,7 +60,7 @@ pub(super) async fn run(
         // Restarts that are over.
         while tasks.try_join_next().is_some() {}
         match changed {
-            Changed::Configuration => match load() {
+            Changed::Configuration => match load().and_then(|new| setup.successor(new)) {
                 Ok(new) => {
                     take_over(&mut setup, new, running.gateway(), &voice);
                     watches.follow(&setup);

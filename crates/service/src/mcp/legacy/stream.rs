@@ -120,6 +120,8 @@ struct State {
     readers: usize,
     /// Whether its messages made room for others.
     is_forgotten: bool,
+    /// Whether one of its messages was long.
+    is_long: bool,
 }
 
 impl Stream {
@@ -147,6 +149,7 @@ impl Stream {
     fn add(&self, state: &mut State, message: Bytes) {
         let is_over = || self.budget.as_ref().is_some_and(|budget| budget.is_over());
         self.charge(message.len());
+        state.is_long |= message.len() > FREE_BYTES;
         state.bytes += message.len();
         state.messages.push_back(message);
         while state.messages.len() > 1
@@ -161,26 +164,30 @@ impl Stream {
     }
 
     /// Nothing will be added any more.
-    pub(super) fn end(&self) {
+    pub(super) fn end(self: &Arc<Self>) {
         self.end_at(Instant::now());
     }
 
-    pub(super) fn end_at(&self, moment: Instant) {
-        self.lock().ended = Some(moment);
-        self.wake.notify_waiters();
+    pub(super) fn end_at(self: &Arc<Self>, moment: Instant) {
+        self.end_with(None, moment);
     }
 
     /// Adds the last message; nobody can see it without seeing that it is the last.
     pub(super) fn finish(self: &Arc<Self>, message: Bytes) {
-        if message.len() > FREE_BYTES
-            && let Some(budget) = &self.budget
-        {
-            budget.note_long(self);
-        }
-        {
+        self.end_with(Some(message), Instant::now());
+    }
+
+    fn end_with(self: &Arc<Self>, message: Option<Bytes>, moment: Instant) {
+        let is_long = {
             let mut state = self.lock();
-            self.add(&mut state, message);
-            state.ended = Some(Instant::now());
+            if let Some(message) = message {
+                self.add(&mut state, message);
+            }
+            state.ended = Some(moment);
+            state.is_long
+        };
+        if let Some(budget) = self.budget.as_ref().filter(|_| is_long) {
+            budget.note_long(self);
         }
         self.wake.notify_waiters();
     }
@@ -379,6 +386,9 @@ mod tests {
         drop(reader);
         whole.reclaim();
         assert_eq!(forgotten(), [true, true, false, false], "its reader has left");
+        open.finish("short".into());
+        whole.reclaim();
+        assert_eq!(forgotten(), [true, true, false, true], "what came before the answer was long");
     }
 
     #[test]
