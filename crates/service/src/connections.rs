@@ -43,6 +43,8 @@ const TURN_BYTES: usize = 4 * WRITE_BYTES;
 pub(crate) struct Connections {
     room: Arc<Semaphore>,
     spare: usize,
+    /// Cancelled when no more requests are taken.
+    stopping: CancellationToken,
     open: Mutex<Open>,
 }
 
@@ -59,7 +61,7 @@ struct Open {
 #[derive(Debug, Default)]
 pub(crate) struct Link {
     state: AtomicU8,
-    /// Cancelled when the connection has to make room.
+    /// Cancelled when the connection has to make room, or the service ends.
     evicted: CancellationToken,
 }
 
@@ -79,7 +81,7 @@ impl Link {
         self.change(|state| state == ASKING, ANSWERED);
     }
 
-    /// Waits until the connection has to make room.
+    /// Waits until the connection has to make room, or the service ends.
     pub(crate) async fn evicted(&self) {
         self.evicted.cancelled().await;
     }
@@ -106,9 +108,9 @@ impl Link {
 }
 
 impl Connections {
-    pub(crate) fn new(most: usize) -> Arc<Self> {
+    pub(crate) fn new(most: usize, stopping: CancellationToken) -> Arc<Self> {
         let room = Arc::new(Semaphore::new(most));
-        Arc::new(Self { room, spare: most / SPARE, open: Mutex::default() })
+        Arc::new(Self { room, spare: most / SPARE, stopping, open: Mutex::default() })
     }
 
     /// Waits for room for one more. Where there is little, the oldest connections make room on which nobody has shown anything.
@@ -168,7 +170,8 @@ pub(crate) struct Room {
 impl Room {
     /// The connection is there.
     pub(crate) fn taken(self) -> Taken {
-        let link = Arc::new(Link::default());
+        let evicted = self.connections.stopping.child_token();
+        let link = Arc::new(Link { state: AtomicU8::new(SILENT), evicted });
         let mut open = self.connections.lock();
         open.next += 1;
         let number = open.next;
@@ -318,7 +321,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_oldest_silent_connection_makes_room() {
-        let connections = Connections::new(3);
+        let connections = Connections::new(3, CancellationToken::new());
         let (known, first, second) = (enter(&connections), enter(&connections), enter(&connections));
         known.link.begin();
         known.link.know();
@@ -336,7 +339,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_with_one_request_after_the_other_makes_room_too() {
-        let connections = Connections::new(3);
+        let connections = Connections::new(3, CancellationToken::new());
         let (asking, answered, known) = (enter(&connections), enter(&connections), enter(&connections));
         asking.link.begin();
         answered.link.begin();
@@ -352,7 +355,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_makes_room_runs_nothing_more() {
-        let connections = Connections::new(1);
+        let connections = Connections::new(1, CancellationToken::new());
         let taken = enter(&connections);
         assert!(connections.evict_unknown());
         taken.link.begin();
@@ -364,7 +367,7 @@ mod tests {
 
     #[tokio::test]
     async fn room_is_made_before_it_is_needed() {
-        let connections = Connections::new(128);
+        let connections = Connections::new(128, CancellationToken::new());
         let mut taken: Vec<Taken> = (0..126).map(|_| enter(&connections)).collect();
         assert!(taken.iter().all(|taken| !taken.link.evicted.is_cancelled()), "two are kept free");
         taken.push(enter(&connections));

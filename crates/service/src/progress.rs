@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{Notification, RawJson, RawObject};
-use gateway_upstream::{ResultBudget, UpstreamId};
+use gateway_upstream::{ResultBudget, UpstreamId, send_lossy};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -74,7 +74,8 @@ impl Watcher {
     pub(crate) fn tell(&self, notification: &Notification) {
         if let Some(event) = event_of((self.server.as_str(), &self.tool), notification) {
             // A caller who does not read fast enough misses some.
-            let _ = self.sink.events.try_send(event);
+            let bytes = event.len();
+            send_lossy(&self.sink.events, event, bytes);
         }
     }
 }

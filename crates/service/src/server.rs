@@ -158,7 +158,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Serving>) {
-    let connections = Connections::new(CONNECTIONS);
+    let connections = Connections::new(CONNECTIONS, shared.stopping.clone());
     loop {
         // Nobody makes room before somebody is there who needs it.
         let next = async {
@@ -207,9 +207,12 @@ async fn connection(stream: TcpStream, peer: SocketAddr, link: Arc<Link>, shared
     // What goes wrong with a connection is the caller's to notice.
     tokio::select! {
         _ = connection.as_mut() => return,
-        () = link.evicted() => return,
-        () = shared.stopping.cancelled() => connection.as_mut().graceful_shutdown(),
+        () = link.evicted() => {}
     }
+    if !shared.stopping.is_cancelled() {
+        return;
+    }
+    connection.as_mut().graceful_shutdown();
     tokio::select! {
         _ = connection => {}
         () = shared.ended.cancelled() => {}

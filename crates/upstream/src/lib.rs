@@ -11,6 +11,7 @@ mod connection;
 mod error;
 mod fleet;
 mod long_work;
+mod lossy;
 mod results;
 mod spec;
 
@@ -36,6 +37,7 @@ pub use fleet::{
     FleetEvent, FleetOptions, InFlight, ResourceSubscription, UpstreamHealth, UpstreamState, Withheld,
     accept_in_file, watch_files, withheld_fingerprint, withheld_in_file,
 };
+pub use lossy::send_lossy;
 pub use results::{FREE_BYTES, RESULT_BYTES, Reclaim, Reservation, ResultBudget};
 pub use spec::{
     Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,

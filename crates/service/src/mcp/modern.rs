@@ -30,7 +30,7 @@ use crate::context::RequestContext;
 use crate::gateway::Gateway;
 
 /// Messages of one request that wait for their reader; what sends more waits too.
-const MESSAGES: usize = 64;
+const MESSAGES: usize = 4;
 
 /// What a request says about itself.
 #[derive(Deserialize)]

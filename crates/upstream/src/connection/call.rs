@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::asking::Asker;
+use crate::lossy::send_lossy;
 
 /// A request as the transports take it.
 #[derive(Debug)]
@@ -98,7 +99,8 @@ impl Progress {
     /// Hands a notification on that is no sign of progress.
     pub(super) fn hand_on(&self, notification: Notification) {
         if let Some(sink) = &self.sink {
-            let _ = sink.try_send(notification);
+            let bytes = notification.params.as_ref().map_or(0, |params| params.as_bytes().len());
+            send_lossy(sink, notification, bytes);
         }
     }
 

@@ -8,7 +8,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use gateway_protocol::{Line, LineSplitter};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::{Inbox, Left, Outgoing, refuse_rest};
@@ -130,7 +130,9 @@ impl Owner {
     {
         let events = Arc::clone(&self.router.events);
         let (stopped, delivering) = (stop.cancelled(), events.keep_delivering());
-        tokio::pin!(stopped, delivering, exit);
+        tokio::pin!(stopped, delivering);
+        // In a set, which looks at it only when it has news.
+        let mut exit = FuturesUnordered::from_iter([exit]);
         let mut batch = Vec::with_capacity(BATCH);
         let mut answers = FuturesUnordered::new();
         // What is known about the end, and until when more may become known.
@@ -176,8 +178,9 @@ impl Owner {
                     }
                 },
                 // Until results are taken, the server waits; but not so long that it seems to stand still.
-                () = room(reserved, starved), if starved.is_some() => self.reserve(),
-                () = sleep_until(starved.map_or_else(Instant::now, |(_, until)| until)), if starved.is_some() => self.give_up_line(),
+                has_room = room(reserved, starved), if starved.is_some() => {
+                    if has_room { self.reserve() } else { self.give_up_line() }
+                }
                 result = reader.read_buf(self.splitter.buffer()), if reading && starved.is_none() => match result {
                     Ok(count) if count > 0 => {
                         if !self.take_lines() {
@@ -206,7 +209,7 @@ impl Owner {
                         });
                     }
                 },
-                what = &mut exit, if running => {
+                Some(what) = exit.next(), if running => {
                     running = false;
                     if !reading {
                         return Ending::Broken(what);
@@ -346,10 +349,10 @@ impl Owner {
     }
 }
 
-/// Waits until results give room back.
-async fn room(reserved: Option<&Reservation>, starved: Option<(usize, Instant)>) {
+/// Waits until results give room back; `false` if that took too long.
+async fn room(reserved: Option<&Reservation>, starved: Option<(usize, Instant)>) -> bool {
     match (reserved, starved) {
-        (Some(reserved), Some((bytes, _))) => reserved.room_for(bytes).await,
+        (Some(reserved), Some((bytes, until))) => timeout_at(until, reserved.room_for(bytes)).await.is_ok(),
         _ => std::future::pending().await,
     }
 }
