@@ -203,12 +203,7 @@ impl Gateway {
                 // Whoever can be asked brings somebody who answers.
                 if options.asker.is_none() && done.view.result_type == ResultType::InputRequired {
                     let failure = Failure::NeedsInput(NEEDS_INPUT.to_owned());
-                    let outcome = Outcome::Error {
-                        message: failure.message().into(),
-                        code: Some(failure.code().into()),
-                        result: Some(done.result.to_bytes()),
-                    };
-                    entry.finish(outcome, Some(failure.code()));
+                    entry.finish_failed(&failure, &done);
                     return Err(failure);
                 }
                 let is_whole = done.view.result_type == ResultType::Complete;
@@ -238,12 +233,7 @@ impl Gateway {
         if bytes > FREE_BYTES && !Box::pin(context.hold(budget, bytes)).await {
             let failure =
                 Failure::Call(CallError::ResultDropped { upstream: server.clone(), limit: budget.limit() });
-            let outcome = Outcome::Error {
-                message: failure.message().into(),
-                code: Some(failure.code().into()),
-                result: Some(done.result.to_bytes()),
-            };
-            entry.finish(outcome, Some(failure.code()));
+            entry.finish_failed(&failure, &done);
             return Err(failure);
         }
         entry.finish_with(&done);
@@ -377,6 +367,16 @@ impl<'g> Entry<'g> {
         } else {
             self.finish(Outcome::Result(text), None);
         }
+    }
+
+    /// Writes the call as failed, with the result that the server gave all the same.
+    fn finish_failed(&mut self, failure: &Failure, done: &Done) {
+        let outcome = Outcome::Error {
+            message: failure.message().into(),
+            code: Some(failure.code().into()),
+            result: Some(done.result.to_bytes()),
+        };
+        self.finish(outcome, Some(failure.code()));
     }
 
     fn finish(&mut self, outcome: Outcome, word: Option<&'static str>) {

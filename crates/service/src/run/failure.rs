@@ -85,10 +85,10 @@ impl Failure {
     /// The answer over HTTP for a caller who asked for one call.
     pub(crate) fn into_api(self, style: ErrorStyle) -> ApiError {
         let not_run = self.did_not_run();
-        ApiError { not_run, ..self.told(style) }
+        ApiError { not_run, ..self.described(style) }
     }
 
-    fn told(self, style: ErrorStyle) -> ApiError {
+    fn described(self, style: ErrorStyle) -> ApiError {
         match self {
             Self::Arguments(text) | Self::Unreadable(text) => ApiError::bad_request(text),
             Self::Ambiguous { message, candidates } => {

@@ -54,7 +54,7 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// The notification for the server, if it is to be told.
+    /// The notification for the server, if it is to be notified.
     pub(super) fn message(&self) -> Option<Vec<u8>> {
         (self.leaving == Leaving::Cancels).then(|| cancelled(self.id, self.reason))
     }
