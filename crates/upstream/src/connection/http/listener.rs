@@ -8,6 +8,7 @@ use gateway_protocol::{RawJson, SseParser, header};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Response;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -23,13 +24,20 @@ use crate::connection::tasks::Tasks;
 /// How long the head of the response may take. The stream itself lives as long as the connection.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Starts listening where the server has something to tell.
-pub(super) fn spawn(tasks: &Tasks, http: &Arc<Http>, who: &Introduction, identity: &Identity) {
+/// How long the opening of a connection waits for the first legacy stream.
+const STREAM_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Starts listening where the server has something to tell. A legacy server may ask its questions on this stream only:
+/// a call that overtakes the stream would lose them. So the opening waits for the server's answer, for a short time,
+/// because some servers send the head of a stream only with its first event.
+pub(super) async fn start(tasks: &Tasks, http: &Arc<Http>, who: &Introduction, identity: &Identity) {
     let (http, stop) = (Arc::clone(http), tasks.stop().clone());
     if !identity.era.is_modern() {
+        let (answered, answer) = oneshot::channel();
         tasks.spawn(async move {
-            let _ = stop.run_until_cancelled(listen_legacy(&http)).await;
+            let _ = stop.run_until_cancelled(listen_legacy(&http, answered)).await;
         });
+        let _ = timeout(STREAM_PATIENCE, answer).await;
     } else if let Some(filter) = listen_filter(&identity.capabilities) {
         let meta = who.meta(&identity.era);
         tasks.spawn(async move {
@@ -50,7 +58,9 @@ enum Heard {
     Never,
 }
 
-async fn listen_legacy(http: &Http) {
+/// Listens for as long as the connection lives. `answered` is dropped once the server has answered for the first time.
+async fn listen_legacy(http: &Http, answered: oneshot::Sender<()>) {
+    let mut answered = Some(answered);
     let mut pause = LISTEN_FIRST_PAUSE;
     let mut last_id: Option<String> = None;
     // Whether there was a time in which the server could not tell what changed.
@@ -68,7 +78,9 @@ async fn listen_legacy(http: &Http) {
             headers.insert(HeaderName::from_static(header::LAST_EVENT), id);
         }
         let began = Instant::now();
-        let heard = match timeout(HEAD_PATIENCE, http.client.get_events(headers)).await {
+        let head = timeout(HEAD_PATIENCE, http.client.get_events(headers)).await;
+        drop(answered.take());
+        let heard = match head {
             Ok(sent) => http.hear(sent, &mut last_id, missed, None).await,
             Err(_) => Heard::Nothing,
         };

@@ -92,7 +92,7 @@ pub(in crate::connection) async fn open(
         close: spec.timeouts.close,
     };
     tasks.spawn(courier::run(Arc::clone(&http), errands_receiver, duties));
-    listener::spawn(&tasks, &http, who, &identity);
+    listener::start(&tasks, &http, who, &identity).await;
     let status = Arc::clone(&http.status);
     Ok(Opened { transport: "http", identity, status, channel: Channel::Http(HttpChannel(http)), tasks })
 }

@@ -82,13 +82,14 @@ async fn a_legacy_server_gets_a_session_and_a_farewell() {
     assert_eq!((connection.transport(), connection.era().version()), ("http", "2025-11-25"));
     assert_eq!(text(&call(&connection, "any").await.expect("a result")), "hello");
     connection.close().await;
-    let methods: Vec<String> = peer.methods().into_iter().filter(|method| method != "GET").collect();
     assert_eq!(
-        methods,
+        peer.methods(),
         [
             "POST server/discover",
             "POST initialize",
             "POST notifications/initialized",
+            // Before the first call: the server may ask on this stream only.
+            "GET",
             "POST tools/call",
             "DELETE"
         ]
@@ -100,6 +101,18 @@ async fn a_legacy_server_gets_a_session_and_a_farewell() {
     assert_eq!(session("notifications/initialized"), Some("one"));
     assert_eq!(session("tools/call"), Some("one"));
     assert_eq!(seen.last().map(|seen| seen.header("mcp-protocol-version")), Some("2025-11-25"));
+}
+
+#[tokio::test]
+async fn a_stream_whose_head_never_comes_does_not_keep_a_server_from_opening() {
+    let peer = HttpPeer::start(|seen| match seen.method.as_str() {
+        "GET" => Reply::Silence,
+        _ => legacy(seen).unwrap_or_else(|| seen.result(&plain("hello"))),
+    })
+    .await;
+    let connection = open(&spec(&peer.url)).await.expect("the peer answers");
+    assert_eq!(text(&call(&connection, "any").await.expect("a result")), "hello");
+    connection.close().await;
 }
 
 #[tokio::test]
