@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
-use crate::raw::RawJson;
+use crate::raw::{RawJson, read_json};
 use crate::repeated::{Repeated, find_repeated, without_repeats};
 
 /// A message that came in.
@@ -214,7 +214,7 @@ fn read_envelope(text: &Bytes) -> Result<Envelope<'_>, MessageError> {
     {
         return Err(MessageError::Shapeless);
     }
-    serde_json::from_slice(text).map_err(|cause| MessageError::Json { bytes: text.len(), cause })
+    read_json(text).map_err(|cause| MessageError::Json { bytes: text.len(), cause })
 }
 
 impl Envelope<'_> {
