@@ -19,7 +19,10 @@ use crate::query::{Parameters, compat, translation_options};
 use crate::render::{unknown_dialect, unknown_model};
 
 /// Requests at once that translate what they bring; each has a thread of its own.
-const AT_ONCE: usize = 2;
+const AT_ONCE: u32 = 2;
+
+/// A longer body has all threads to itself: what the work on it holds grows with it, to over 100 MB.
+const LONG: usize = 128 << 10;
 
 /// Requests that wait for their turn, with their bodies.
 const WAITING: usize = 64;
@@ -40,19 +43,20 @@ pub(crate) struct Turns {
 
 impl Default for Turns {
     fn default() -> Self {
-        Self { room: Arc::new(Semaphore::new(AT_ONCE)), waiting: AtomicUsize::new(0) }
+        Self { room: Arc::new(Semaphore::new(AT_ONCE as usize)), waiting: AtomicUsize::new(0) }
     }
 }
 
 impl Turns {
-    /// Waits for a turn, unless too many wait already.
-    async fn take(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+    /// Waits for a turn for a body of so many bytes, unless too many wait already.
+    async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ApiError> {
         let busy = || {
             let message = "too many requests that translate tools wait already";
             ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
         };
         let _waiting = Waiting::enter(&self.waiting).ok_or_else(busy)?;
-        Arc::clone(&self.room).acquire_owned().await.map_err(|_| busy())
+        let threads = if bytes > LONG { AT_ONCE } else { 1 };
+        Arc::clone(&self.room).acquire_many_owned(threads).await.map_err(|_| busy())
     }
 }
 
@@ -76,10 +80,11 @@ impl Drop for Waiting<'_> {
 /// Does work that takes long on a thread of its own, when it is its turn.
 async fn heavy(
     gateway: Gateway,
+    bytes: usize,
     work: impl FnOnce(&Gateway) -> Result<Vec<u8>, ApiError> + Send + 'static,
 ) -> Response {
     let own = gateway.clone();
-    let turn = match gateway.turns().take().await {
+    let turn = match gateway.turns().take(bytes).await {
         Ok(turn) => turn,
         Err(error) => return error.into_response(),
     };
@@ -149,7 +154,7 @@ impl Listed {
 
 /// Translates the tools of the body: `{"to" or "provider" or "model", "tools": […], options…}`.
 pub(crate) async fn convert(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
-    heavy(gateway, move |gateway| converted(gateway, uri.query(), &body)).await
+    heavy(gateway, body.len(), move |gateway| converted(gateway, uri.query(), &body)).await
 }
 
 fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
@@ -210,7 +215,7 @@ fn warn(gateway: &Gateway, parameters: &Parameters, answer: &mut Value) {
 
 /// Transforms the schema of the body: `{"schema": {…}, "to" or "provider" or "model", options…}`.
 pub(crate) async fn transform(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
-    heavy(gateway, move |gateway| transformed(gateway, uri.query(), &body)).await
+    heavy(gateway, body.len(), move |gateway| transformed(gateway, uri.query(), &body)).await
 }
 
 fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
@@ -250,7 +255,7 @@ fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<V
 
 /// Lints the tools of the body for the dialects in `to`, all of them where none is named.
 pub(crate) async fn check(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
-    heavy(gateway, move |gateway| checked(gateway, uri.query(), &body)).await
+    heavy(gateway, body.len(), move |gateway| checked(gateway, uri.query(), &body)).await
 }
 
 fn checked(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
@@ -298,4 +303,26 @@ fn read(body: &Bytes) -> Result<(Map<String, Value>, Vec<Value>), ApiError> {
 
 fn broken() -> ApiError {
     ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, "the translation broke off")
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::{LONG, Turns};
+
+    #[tokio::test]
+    async fn a_long_body_has_all_threads_to_itself() {
+        let turns = Turns::default();
+        let short = turns.take(LONG).await.unwrap();
+        let second = turns.take(1).now_or_never().expect("two short bodies at once").unwrap();
+        assert!(turns.take(1).now_or_never().is_none());
+        drop(second);
+        assert!(turns.take(LONG + 1).now_or_never().is_none(), "beside a short one");
+        drop(short);
+        let long = turns.take(LONG + 1).now_or_never().expect("nothing else is at work").unwrap();
+        assert!(turns.take(1).now_or_never().is_none(), "beside a long one");
+        drop(long);
+        assert!(turns.take(1).now_or_never().is_some());
+    }
 }
