@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Breaches, MEMORY, descriptors, megabytes};
 use crate::hostile::arena::{Arena, Hostile, signal};
-use crate::hostile::caller::call_body;
+use crate::hostile::caller::{Incoming, call_body};
 use crate::hostile::session::Session;
 use crate::hostile::{Problem, Verdict};
 use crate::process::eventually_blocking;
@@ -118,35 +118,44 @@ pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict(format!("/health answered after {took:.1?} beside {count} silent connections")))
 }
 
-/// One caller opens streams without an end, in one session and in many.
+/// One session opens streams without an end; then as many sessions open one each, as many clients would.
 pub(super) fn streams(arena: &Arena) -> Result<Verdict, Problem> {
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
     let caller = gateway.caller();
     let wanted = descriptors().min(1_500);
-    let mut breaches = Breaches::default();
-    let mut seen = Vec::new();
     let first = Session::open(&caller, "/mcp", &json!({}))?;
-    for kind in ["one session", "many sessions"] {
-        let mut open = Vec::new();
-        for _ in 0..wanted {
-            let listening = match kind {
-                "one session" => first.listen(),
-                _ => Session::open(&caller, "/mcp", &json!({})).and_then(|session| session.listen()),
-            };
-            open.extend(listening.ok().filter(|stream| stream.status == 200));
+    let of_one = open_streams((0..wanted).map(|_| first.listen()))?;
+    let sessions =
+        (0..wanted).map(|_| Session::open(&caller, "/mcp", &json!({})).and_then(|own| own.listen()));
+    let (of_many, others) =
+        (open_streams(sessions)?, caller.post("/call_tool", &call_body("demo", "add", r#"{"a":1,"b":2}"#)));
+    let mut breaches = Breaches::default();
+    breaches.add_if(of_one.len() > 100, || {
+        format!("{} of {wanted} streams of one session are open", of_one.len())
+    });
+    breaches
+        .add_if(of_many.len() < wanted, || format!("{} of {wanted} sessions have a stream", of_many.len()));
+    let status = others.map_or(0, |answer| answer.status);
+    breaches.add_if(status != 200, || format!("another call is answered with {status}"));
+    let peak = gateway.peak();
+    breaches.add_if(peak > MEMORY, || format!("{} at the peak", megabytes(peak)));
+    let seen = format!(
+        "{} of {wanted} streams of one session are open, {} at the peak",
+        of_one.len(),
+        megabytes(peak)
+    );
+    Ok(breaches.verdict(seen))
+}
+
+/// Those that were opened and were not closed by a later one.
+fn open_streams(opened: impl Iterator<Item = Result<Incoming, Problem>>) -> Result<Vec<Incoming>, Problem> {
+    let mut open = Vec::new();
+    for stream in opened.collect::<Vec<_>>().into_iter().flatten().filter(|stream| stream.status == 200) {
+        if stream.is_open()? {
+            open.push(stream);
         }
-        let mut alive = 0;
-        for stream in &open {
-            alive += usize::from(stream.is_open()?);
-        }
-        breaches.add_if(alive > 1_100.min(wanted * 3 / 4), || {
-            format!("{alive} of {wanted} streams of {kind} are open")
-        });
-        seen.push(format!("{alive} of {wanted} streams of {kind} are open"));
-        let health = caller.get("/livez").map_or(0, |answer| answer.status);
-        breaches.add_if(health != 200, || format!("/livez answered {health}"));
     }
-    Ok(breaches.verdict(seen.join(", ")))
+    Ok(open)
 }
 
 /// One caller opens so many sessions that another's would have to go.
