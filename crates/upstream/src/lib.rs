@@ -10,6 +10,8 @@ pub mod config;
 mod connection;
 mod error;
 mod fleet;
+#[cfg(test)]
+mod log_lines;
 mod long_work;
 mod lossy;
 mod results;

@@ -83,46 +83,38 @@ impl Drop for Refusals {
 
 #[cfg(test)]
 mod tests {
-    use tracing::span::{Attributes, Id, Record};
-    use tracing::{Event, Metadata, Subscriber};
-
     use super::*;
-
-    /// Counts the lines of the log.
-    struct Lines(Arc<AtomicU64>);
-
-    impl Subscriber for Lines {
-        fn enabled(&self, _: &Metadata<'_>) -> bool {
-            true
-        }
-        fn new_span(&self, _: &Attributes<'_>) -> Id {
-            Id::from_u64(1)
-        }
-        fn record(&self, _: &Id, _: &Record<'_>) {}
-        fn record_follows_from(&self, _: &Id, _: &Id) {}
-        fn event(&self, _: &Event<'_>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-        fn enter(&self, _: &Id) {}
-        fn exit(&self, _: &Id) {}
-    }
+    use crate::log_lines::log_lines;
 
     #[tokio::test(start_paused = true)]
     async fn a_flood_of_requests_is_a_few_lines() {
-        let (lines, total) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-        let _guard = tracing::subscriber::set_default(Lines(Arc::clone(&lines)));
-        let count = || (lines.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
+        let total = Arc::new(AtomicU64::new(0));
         let refusals = Refusals::new(UpstreamId::new("up"), Arc::clone(&total));
-        for number in 0..1_000 {
-            refusals.note("sampling/createMessage");
-            refusals.note(&format!("invented/{number}"));
-        }
-        assert_eq!(count(), (2, 2_000), "one line for each kind");
+        let flood = log_lines(|| {
+            for number in 0..1_000 {
+                refusals.note("sampling/createMessage");
+                refusals.note(&format!("invented/{number}"));
+            }
+        });
+        let first = |method: &str| {
+            format!(
+                "Request of the server refused: nobody can answer it, or it is not clear for whom it is. More of its \
+                 kind are only counted. upstream=up method={method}"
+            )
+        };
+        assert_eq!(flood, [first("sampling/createMessage"), first("invented/0")], "one line for each kind");
         tokio::time::advance(SUMMARY).await;
-        refusals.note("sampling/createMessage");
-        refusals.note("sampling/createMessage");
-        assert_eq!(count(), (3, 2_002), "a summary each minute");
-        drop(refusals);
-        assert_eq!(count(), (4, 2_002), "and one at the end");
+        let later = log_lines(|| {
+            refusals.note("sampling/createMessage");
+            refusals.note("sampling/createMessage");
+        });
+        assert_eq!(
+            later,
+            ["More requests of the server refused. upstream=up count=1999"],
+            "a summary each minute"
+        );
+        let end = log_lines(|| drop(refusals));
+        assert_eq!(end, ["More requests of the server refused. upstream=up count=1"], "and one at the end");
+        assert_eq!(total.load(Ordering::Relaxed), 2_002);
     }
 }

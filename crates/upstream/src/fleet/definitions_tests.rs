@@ -1,6 +1,6 @@
 use super::*;
 use crate::catalogue::DefinitionPart;
-use crate::fleet::log_lines::log_lines;
+use crate::log_lines::log_lines;
 use crate::spec::{Endpoint, UpstreamSpec};
 
 fn tool(number: usize, description: &str) -> RawJson {

@@ -6,8 +6,6 @@ mod call;
 mod definitions;
 mod health;
 mod listing;
-#[cfg(test)]
-mod log_lines;
 mod memory;
 mod missing;
 mod offers;

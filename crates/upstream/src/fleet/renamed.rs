@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
     use crate::catalogue::{CatalogueRules, UpstreamTools};
-    use crate::fleet::log_lines::log_lines;
+    use crate::log_lines::log_lines;
     use crate::spec::{Endpoint, UpstreamSpec};
 
     #[test]

@@ -8,7 +8,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 /// What `work` logs on this thread: each line as its message and its fields.
-pub(super) fn log_lines(work: impl FnOnce()) -> Vec<String> {
+pub(crate) fn log_lines(work: impl FnOnce()) -> Vec<String> {
     let lines = Lines::default();
     tracing::subscriber::with_default(lines.clone(), work);
     let lines = lines.0.lock().unwrap();
