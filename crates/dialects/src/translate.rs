@@ -1,11 +1,14 @@
 //! Tool definitions, MCP → dialect.
 
+mod refusal;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
+use self::refusal::{UNBOUNDED, unusable_root};
 use crate::dialect::{Dialect, DialectError, Dialects, EmptyRequired, StrictField, ToolShape};
 use crate::json::Json;
 use crate::limits::{cut_descriptions, over_limit};
@@ -14,7 +17,7 @@ use crate::names::legal_names;
 use crate::options::{Options, Strict};
 use crate::plan::Plan;
 use crate::report::{Changes, Fate};
-use crate::schema::{Members, TypeSet};
+use crate::schema::Members;
 use crate::text::compose;
 use crate::tokens::{Tokens, bytes_around, estimate, json_bytes};
 use crate::work::{TooMuchWork, Work, node_units};
@@ -69,9 +72,6 @@ pub struct ToolTranslation<'a> {
     pub strict: bool,
 }
 
-/// How the reason begins where a schema is larger than the budget.
-const UNBOUNDED: &str = "MCP_TOOL_SCHEMA_UNBOUNDED";
-
 static NO_SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::json!({"type": "object", "properties": {}}));
 
 impl Translator {
@@ -98,7 +98,12 @@ impl Translator {
 
     /// Translates a list of MCP tools.
     pub fn translate<'a>(&self, tools: &'a [Value]) -> Translation<'a> {
-        self.translate_while(tools, |_| true)
+        let mut translated = Vec::with_capacity(tools.len());
+        let _ = self.each(tools, |tool| {
+            translated.push(tool);
+            Ok(())
+        });
+        self.list(translated)
     }
 
     /// Translates a list of MCP tools, as far as the work allows.
@@ -107,12 +112,23 @@ impl Translator {
         tools: &'a [Value],
         work: &mut Work,
     ) -> Result<Translation<'a>, TooMuchWork> {
-        let mut spent = Ok(());
-        let translation = self.translate_while(tools, |tool| {
-            spent = spent.and_then(|()| work.spend(self.work_of(tool)));
-            spent.is_ok()
-        });
-        spent.map(|()| translation)
+        let mut translated = Vec::with_capacity(tools.len());
+        self.each_within(tools, work, |tool| translated.push(tool))?;
+        Ok(self.list(translated))
+    }
+
+    /// Translates a list of MCP tools one by one, as far as the work allows. Whoever does not keep them holds one at a time.
+    pub(crate) fn each_within<'a>(
+        &self,
+        tools: &'a [Value],
+        work: &mut Work,
+        mut visit: impl FnMut(ToolTranslation<'a>),
+    ) -> Result<(), TooMuchWork> {
+        self.each(tools, |tool| {
+            work.spend(self.work_of(&tool))?;
+            visit(tool);
+            Ok(())
+        })
     }
 
     /// What translating one tool took. A schema that was given up has cost all that one schema may cost.
@@ -122,33 +138,29 @@ impl Translator {
         node_units(nodes).saturating_add(tool.tokens.after.saturating_mul(4))
     }
 
-    /// Translates tool after tool while `goes_on` says so.
-    fn translate_while<'a>(
+    /// Translates tool after tool up to the first error.
+    fn each<'a>(
         &self,
         tools: &'a [Value],
-        mut goes_on: impl FnMut(&ToolTranslation<'a>) -> bool,
-    ) -> Translation<'a> {
+        mut visit: impl FnMut(ToolTranslation<'a>) -> Result<(), TooMuchWork>,
+    ) -> Result<(), TooMuchWork> {
         let names: Vec<&'a str> = tools
             .iter()
             .map(|tool| tool.member("name").and_then(Value::as_str).unwrap_or_default())
             .collect();
         let wire = self.wire_names(&names);
         let mut seen = HashSet::with_capacity(names.len());
-        let mut translated = Vec::with_capacity(tools.len());
-        for (tool, name) in tools.iter().zip(names) {
-            let next = if !name.is_empty() && !seen.insert(name) {
+        tools.iter().zip(names).try_for_each(|(tool, name)| {
+            visit(if !name.is_empty() && !seen.insert(name) {
                 ToolTranslation::quarantined(name, format!("another tool is called `{name}`"))
             } else {
                 let wire = wire.get(name).map_or(name, Cow::as_ref);
                 self.translate_named(tool, name, wire)
-            };
-            let goes_on = goes_on(&next);
-            translated.push(next);
-            if !goes_on {
-                break;
-            }
-        }
-        let tools = translated;
+            })
+        })
+    }
+
+    fn list<'a>(&self, tools: Vec<ToolTranslation<'a>>) -> Translation<'a> {
         let sent = tools.iter().filter(|tool| tool.definition.is_some()).count();
         let over_limit = match self.dialect.limits.tools {
             0 => 0,
@@ -392,53 +404,6 @@ impl ToolTranslation<'_> {
 
 fn description_of(members: &Map<String, Value>) -> Option<&str> {
     members.member("description").and_then(Value::as_str)
-}
-
-/// Why a schema cannot describe arguments at all.
-fn unusable_root(schema: &Value) -> Option<String> {
-    match schema {
-        Value::Object(map) => match map.member("type") {
-            Some(Value::String(name))
-                if TypeSet::named(name) != Some(TypeSet::OBJECT)
-                    && crate::schema::repair::type_alias(name).is_some_and(|name| name != "object") =>
-            {
-                Some(format!("the input schema describes type `{name}`, but arguments are always an object"))
-            }
-            Some(Value::Array(names)) if !names.is_empty() && !names.iter().any(|name| name == "object") => {
-                Some("the input schema allows no object, but arguments are always an object".to_owned())
-            }
-            _ => None,
-        },
-        Value::Bool(_) => Some("the input schema is `false`: no arguments satisfy it".to_owned()),
-        Value::Array(_) => Some("the input schema is a list, not an object".to_owned()),
-        other => {
-            let text: String = other.to_string().chars().take(60).collect();
-            Some(format!("the input schema is not an object but {text}"))
-        }
-    }
-}
-
-impl Excess {
-    fn reason(self, options: &Options) -> String {
-        let budget = &options.budget;
-        match self {
-            Self::Depth => {
-                format!("{UNBOUNDED}: the schema is nested more than {} levels deep", budget.depth)
-            }
-            Self::Nodes => {
-                format!("{UNBOUNDED}: the schema has more than {} nodes", budget.nodes)
-            }
-            Self::Keys => {
-                format!("{UNBOUNDED}: too many ways lead to keys that must travel under other names")
-            }
-            Self::Report => {
-                format!("{UNBOUNDED}: the report on the schema would be too long")
-            }
-            Self::Bytes => {
-                format!("{UNBOUNDED}: the schema has more than {} bytes", budget.bytes)
-            }
-        }
-    }
 }
 
 /// Cuts the server's own words first and the constraints last.

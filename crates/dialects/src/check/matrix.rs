@@ -27,12 +27,17 @@ pub(super) fn matrix(tools: &[Value], translators: &[Translator], spend: &mut Sp
         })
         .collect();
     for translator in translators {
-        let Ok(translation) = translator.translate_within(tools, &mut spend.work) else {
+        let mut work = spend.work.clone();
+        let mut rows = rows.iter_mut();
+        let visited = translator.each_within(tools, &mut work, |translated| {
+            if let Some(row) = rows.next() {
+                row.dialects.push(cell(&translator.dialect().name, &translated, spend));
+            }
+        });
+        spend.work = work;
+        if visited.is_err() {
             spend.is_over = true;
-            return rows;
-        };
-        for (row, translated) in rows.iter_mut().zip(&translation.tools) {
-            row.dialects.push(cell(&translator.dialect().name, translated, spend));
+            break;
         }
     }
     rows
