@@ -115,7 +115,13 @@ pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
     breaches.add_if(count < 8_200, || {
         format!("only {count} connections could be opened: raise the limit of open files")
     });
-    Ok(breaches.verdict(format!("/health answered after {took:.1?} beside {count} silent connections")))
+    let peak = gateway.peak();
+    breaches.add_if(peak > MEMORY / 3, || format!("{} at the peak", megabytes(peak)));
+    let seen = format!(
+        "/health answered after {took:.1?} beside {count} silent connections, {} at the peak",
+        megabytes(peak)
+    );
+    Ok(breaches.verdict(seen))
 }
 
 /// One session opens streams without an end; then as many sessions open one each, as many clients would.
