@@ -38,7 +38,7 @@ pub use fleet::{
     accept_in_file, watch_files, withheld_fingerprint, withheld_in_file,
 };
 pub use lossy::send_lossy;
-pub use results::{FREE_BYTES, RESULT_BYTES, Reclaim, Reservation, ResultBudget};
+pub use results::{FREE_BYTES, RESULT_BYTES, Reclaim, Reservation, ResultBudget, needed};
 pub use spec::{
     Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,
     ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec,

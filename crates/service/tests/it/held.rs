@@ -212,3 +212,23 @@ async fn an_answer_that_waits_for_room_is_still_a_request_at_work() {
     assert_eq!(answer.status, 200, "{:.300}", answer.body);
     assert_eq!(service.get("/providers").await.status, 200);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_results_of_several_servers_at_once_all_arrive() {
+    const SERVERS: usize = 8;
+    const BYTES: usize = 1_900_000;
+    let mut options = FleetOptions::default();
+    // One result fits, for its server and for its caller. The patience only decides how long a failure takes.
+    options.results = ResultBudget::with_patience(4 << 20, Duration::from_secs(30));
+    let servers = (0..SERVERS).map(|number| fixture(&format!("server{number}"), &Fixture::stdio())).collect();
+    let service = Service::with_fleet(servers, options, |_| {}).await;
+    let calls = (0..SERVERS).map(|number| {
+        let body = json!({"server": format!("server{number}"), "tool": "big", "arguments": {"bytes": BYTES}});
+        let service = &service;
+        async move {
+            let answer = service.post("/call_tool", &body.to_string()).await;
+            (answer.status, answer.body.len() > BYTES)
+        }
+    });
+    assert_eq!(futures_util::future::join_all(calls).await, [(200, true); SERVERS]);
+}
