@@ -243,7 +243,7 @@ impl Guard {
     {
         let config = self.gateway.config();
         let metrics = self.gateway.metrics();
-        let entered = match route.load {
+        let mut entered = match route.load {
             Load::Counted => Some(metrics.enter(config.concurrent_requests).ok_or_else(|| {
                 let message = format!("the gateway is busy with {} requests", config.concurrent_requests);
                 ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
@@ -259,7 +259,8 @@ impl Guard {
             }
         };
         let context = passing.context.clone();
-        let answer = routes::ask(&self.gateway, &self.router, route.action, context, parts, bytes);
+        let asked = (&self.gateway, &self.router);
+        let answer = routes::ask(asked, route.action, context, parts, bytes, &mut entered);
         let outcome = AssertUnwindSafe(answer).catch_unwind().await;
         let response = outcome.unwrap_or_else(|_| {
             let message = "the gateway made a mistake; its log says more";
