@@ -54,3 +54,39 @@ async fn a_stream_is_one_request() {
     }
     assert_eq!(service.get("/providers").await.status, 200, "it is over");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_without_room_answers_every_request() {
+    let (service, _held) = service(1 << 20).await;
+    let params = json!({
+        "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
+    let opened = service.post("/mcp", &body).await;
+    let session = opened.header("mcp-session-id").unwrap();
+    let calls = (1..=20).map(|id| {
+        let params = json!({"name": "big", "arguments": {"bytes": 60_000}});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    });
+    let others = [
+        json!({"jsonrpc": "2.0", "id": "alive", "method": "ping"}),
+        json!({"jsonrpc": "2.0", "id": "none", "method": "no/such"}),
+    ];
+    let batch: Vec<Value> = calls.chain(others).collect();
+    let headers = format!(
+        "content-type: application/json\r\naccept: application/json, text/event-stream\r\nmcp-session-id: {session}\r\n"
+    );
+    let answer = service.send("POST", "/mcp", &headers, &json!(batch).to_string()).await;
+    let answers: Vec<(Value, Value)> = serde_json::from_str::<Vec<Value>>(&answer.body)
+        .unwrap_or_else(|error| panic!("{error}: {}", answer.body))
+        .iter()
+        .map(|answer| {
+            let data = answer["error"]["data"]["code"].clone();
+            let code = if data.is_null() { answer["error"]["code"].clone() } else { data };
+            (answer["id"].clone(), code)
+        })
+        .collect();
+    let dropped = (1..=20).map(|id| (json!(id), json!("RESULT_DROPPED")));
+    let kept = [(json!("alive"), Value::Null), (json!("none"), json!(-32_601))];
+    assert_eq!(answers, dropped.chain(kept).collect::<Vec<_>>(), "{}", answer.body);
+}
