@@ -31,7 +31,7 @@ pub use connection::{
     Asker, ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, ServerEvent,
     enable_keepers, run_as_keeper,
 };
-pub use error::{CallError, ConnectError};
+pub use error::{CallError, ConnectError, NoRoom};
 pub use fleet::{
     AcceptError, AcceptFileError, Answered, CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet,
     FleetEvent, FleetOptions, InFlight, ResourceSubscription, UpstreamHealth, UpstreamState, Withheld,

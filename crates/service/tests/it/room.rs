@@ -90,3 +90,60 @@ async fn a_batch_without_room_answers_every_request() {
     let kept = [(json!("alive"), Value::Null), (json!("none"), json!(-32_601))];
     assert_eq!(answers, dropped.chain(kept).collect::<Vec<_>>(), "{}", answer.body);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_answer_has_the_status_that_the_caller_wants() {
+    let (service, _held) = service(1_200_000).await;
+    // The result fits, the answer to the turn, which has it twice, does not.
+    let body = |style: Option<&str>| {
+        let call = json!({"name": "big", "args": {"bytes": 350_000}});
+        json!({"provider": "gemini", "call": call, "errors": style}).to_string()
+    };
+    for (target, style, expected) in [
+        ("/execute", None, 500),
+        ("/execute?errors=plain", None, 500),
+        ("/execute?errors=precise", None, 502),
+        ("/execute", Some("precise"), 502),
+        ("/execute?errors=precise", Some("plain"), 500),
+    ] {
+        let body = body(style);
+        let answer = service.post(target, &body).await;
+        let seen = (answer.status, answer.code());
+        assert_eq!(seen, (expected, "RESULT_DROPPED".to_owned()), "{target} {style:?}: {}", answer.body);
+        assert_eq!(answer.header("retry-after"), None, "{target} {style:?}");
+        let streamed = service.send("POST", target, STREAM, &body).await;
+        let status = format!("\"status\":{expected}");
+        assert!(streamed.body.contains(&status), "{target} {style:?}: {}", streamed.body);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_result_without_room_does_not_say_that_the_tool_ran() {
+    let (service, _held) = service(1_200_000).await;
+    let call =
+        |tool: &str| json!({"server": "one", "tool": tool, "arguments": {"bytes": 200_000}}).to_string();
+    assert_eq!(service.post("/call_tool", &call("big")).await.status, 200);
+    let mut unread = service.running.gateway().fleet().results().reservation("callers");
+    unread.force(500_000);
+    let answer = service.post("/call_tool", &call("big")).await;
+    assert_eq!(
+        (answer.status, answer.code().as_str(), answer.header("retry-after")),
+        (503, "OVERLOADED", Some("1")),
+        "{}",
+        answer.body
+    );
+    assert!(
+        answer.body.contains("did not run") && answer.body.contains("limits.resultBytes"),
+        "{}",
+        answer.body
+    );
+    drop(unread);
+    let answer = service.post("/call_tool", &call("big")).await;
+    assert_eq!((answer.status, answer.header("x-cache")), (200, Some("hit")), "{:.300}", answer.head);
+    let turn = json!({"provider": "gemini", "call": {"name": "big", "args": {"bytes": 350_000}}}).to_string();
+    let first = service.post("/execute", &turn).await;
+    assert_eq!((first.status, first.code().as_str()), (500, "RESULT_DROPPED"), "it is kept nevertheless");
+    let again = service.post("/execute", &turn).await;
+    assert_eq!((again.status, again.code().as_str()), (500, "RESULT_DROPPED"));
+    assert!(!again.body.contains(" ran"), "all of it was kept: {}", again.body);
+}
