@@ -34,6 +34,7 @@ use crate::metrics::{Provider, RouteIndex};
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
 use crate::owner::Owner;
 use crate::routes;
+use body::BodyLimits;
 use hosts::{Hosts, Origins, Standing};
 use keys::{Keys, NotKnown};
 pub(crate) use keys::{is_broken_hash, name_of_key};
@@ -253,7 +254,13 @@ impl Guard {
         let bytes = match route.verb {
             Verb::Get | Verb::Delete => Bytes::new(),
             Verb::Post | Verb::Put => {
-                let bytes = body::read(&parts.headers, body, config.body_bytes, config.read_timeout).await?;
+                let limits = BodyLimits {
+                    bytes: config.body_bytes,
+                    deadline: config.read_timeout,
+                    all: self.gateway.bodies(),
+                    caller: passing.context.caller.as_ref(),
+                };
+                let bytes = body::read(&parts.headers, body, limits).await?;
                 check_content_type(&parts.headers, route, &bytes)?;
                 bytes
             }

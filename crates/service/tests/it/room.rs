@@ -44,6 +44,25 @@ async fn unfinished(service: &Service, bytes: usize) -> Answer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_never_end_take_only_so_much_together() {
+    let service = Service::with(|config| config.read_timeout = Duration::from_secs(4)).await;
+    let bodies = join_all((0..40).map(|_| unfinished(&service, 1 << 20)));
+    let (answers, small) = tokio::join!(bodies, service.add(15, 27));
+    assert_eq!(small.status, 200, "short bodies need no room");
+    let is_refused = |answer: &&Answer| answer.status == 503;
+    let refused: Vec<&Answer> = answers.iter().filter(is_refused).collect();
+    let timed_out = answers.iter().filter(|answer| answer.status == 408).count();
+    // Callers without keys share one half of 64 MB.
+    assert!((1..=8).contains(&refused.len()), "{} refused", refused.len());
+    assert_eq!(timed_out, 40 - refused.len(), "all others were being read");
+    for answer in refused {
+        assert_eq!((answer.code().as_str(), answer.header("retry-after")), ("OVERLOADED", Some("1")));
+        assert!(answer.body.contains("limits.bodiesBytes"), "{}", answer.body);
+    }
+    assert_eq!(unfinished(&service, 100_000).await.status, 408, "there is room again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stream_is_one_request() {
     let servers = vec![fixture("one", &Fixture::stdio())];
     let service = Service::with_servers(servers, |config| config.concurrent_requests = 1).await;
