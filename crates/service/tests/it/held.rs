@@ -86,6 +86,18 @@ async fn slow_reader(service: &Service, request: &str, wanted: impl Fn(&str) -> 
     (stream, text)
 }
 
+/// Waits until something holds, but not for ever.
+async fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let looking = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), looking)
+        .await
+        .unwrap_or_else(|_| panic!("waited for {what}"));
+}
+
 /// Whether the result, or the error instead of it, has begun to come.
 fn has_begun(text: &str) -> bool {
     text.contains("xxxxxxxx") || text.contains("RESULT_DROPPED")
@@ -105,10 +117,8 @@ async fn check(way: Way, fit: usize) {
     }
     let expected: Vec<bool> = (0..4).map(|number| number >= fit).collect();
     assert_eq!(dropped, expected, "{way:?}: what fits into the half of one caller");
-    while budget.used() > 2 * (RESULT + (1 << 10)) {
-        // The log has still to write what the server sent.
-        tokio::task::yield_now().await;
-    }
+    // The log has still to write what the server sent.
+    eventually("the log to be written", || budget.used() <= 2 * (RESULT + (1 << 10))).await;
     assert!(budget.used() >= 2 * RESULT, "{way:?}: they are held: {}", budget.used());
     assert_eq!(service.add(15, 27).await.status, 200, "{way:?}: others are answered meanwhile");
     drop(readers);
@@ -200,9 +210,7 @@ async fn an_answer_that_waits_for_room_is_still_a_request_at_work() {
     let body = json!({"provider": "gemini", "call": {"name": "big", "args": {"bytes": 350_000}}}).to_string();
     let waiting = service.post("/execute", &body);
     let watching = async {
-        while !(350_000..400_000).contains(&budget.used()) {
-            tokio::task::yield_now().await;
-        }
+        eventually("the answer to wait", || (350_000..400_000).contains(&budget.used())).await;
         for _ in 0..200 {
             assert_eq!(service.get("/providers").await.status, 503, "the answer waits");
         }

@@ -166,3 +166,16 @@ async fn a_kept_result_without_room_does_not_say_that_the_tool_ran() {
     assert_eq!((again.status, again.code().as_str()), (500, "RESULT_DROPPED"));
     assert!(!again.body.contains(" ran"), "all of it was kept: {}", again.body);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_say_how_much_room_is_used() {
+    let (service, held) = service(1_200_000).await;
+    let mut unread = service.running.gateway().fleet().results().reservation("callers");
+    unread.force(123_455);
+    let text = service.get("/metrics").await.body;
+    assert!(text.contains("\ngateway_result_bytes 123456\n"), "{text}");
+    assert!(text.contains("\ngateway_body_bytes 0\n"), "{text}");
+    drop((unread, held));
+    let text = service.get("/metrics").await.body;
+    assert!(text.contains("\ngateway_result_bytes 0\n"), "{text}");
+}
