@@ -13,7 +13,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use self::ledger::{Claim, Ledger, Stage, Ticket};
+use self::ledger::{Claim, Ledger, Priority, Stage, Ticket};
 
 /// What results may take at once, unless somebody says otherwise.
 pub const RESULT_BYTES: usize = 128 << 20;
@@ -27,8 +27,9 @@ const STEP: usize = 256 << 10;
 /// How long a result waits for room in all, unless somebody says otherwise. Those before it have to be passed on meanwhile.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Of its patience, a message that had to wait goes before others for one part of so many. Then it may be its server that is slow.
-const PARTS: u32 = 2;
+/// A message that goes beyond the bound keeps others from it for these parts of the patience: in all, and for each step.
+const FIRST: u32 = 2;
+const FIRST_STEP: u32 = 10;
 
 /// What others keep becomes dispensable without a notice; whoever waits for room looks again so often.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -213,8 +214,9 @@ impl Reservation {
         if let Some((ticket, _)) = &self.queued {
             ledger.want(*ticket, bytes, beside);
         } else {
-            let first_until = now + budget.0.patience / PARTS;
-            self.queued = Some(ledger.join(self.claim(bytes, beside), self.stage, first_until));
+            let patience = budget.0.patience;
+            let priority = Priority { each: patience / FIRST_STEP, until: now + patience / FIRST };
+            self.queued = Some(ledger.join(self.claim(bytes, beside), self.stage, priority));
         }
         self.since.get_or_insert(now);
         ledger.serve(now);
@@ -497,6 +499,28 @@ mod tests {
         a.force(0);
         assert_eq!((b.bytes(), c.bytes()), (300, 300), "there is room again");
         assert!(d.try_grow(300) && budget.used() == 900);
+    }
+
+    #[test]
+    fn messages_that_wait_for_the_share_of_their_server_hold_up_nobody_else() {
+        let budget = ResultBudget::new(1_000);
+        let mut slow = [(); 4].map(|()| budget.arriving("slow"));
+        assert!(slow.iter_mut().all(|message| message.try_grow(125)), "its share is taken");
+        let granted = slow.each_mut().map(|message| message.request(200, 0));
+        assert_eq!((granted, budget.used()), ([true, true, false, false], 650), "one may go beyond it");
+        assert!(budget.arriving("other").try_grow(300), "there is room for others");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_stands_still_keeps_others_waiting_only_for_a_while() {
+        let budget = ResultBudget::new(1_000);
+        let mut messages = ["a", "b", "c", "d"].map(|name| budget.arriving(name));
+        assert!(messages.iter_mut().all(|message| message.try_grow(250)));
+        let [still, other, ..] = &mut messages;
+        assert!(still.request(300, 0), "it goes on, and then nothing comes");
+        assert!(!other.request(300, 0));
+        assert!(other.granted().await);
+        assert_eq!((still.bytes(), other.bytes()), (300, 300));
     }
 
     #[tokio::test]

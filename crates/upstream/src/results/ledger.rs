@@ -3,10 +3,12 @@
 //! A message reserves room while it arrives. Several of them can take all room together, and then each of them lacks the rest:
 //! none could ever end. So whoever finds no room joins a queue. The others hold still, and one at a time may go beyond the bound
 //! until it has arrived. As each of them goes beyond a sum without itself, the excess is never more than one result, which is
-//! counted for its server and for its caller.
+//! counted for its server and for its caller. In the same way the messages of one holder go beyond its share; that keeps nobody
+//! else waiting.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -38,12 +40,22 @@ pub(super) struct Claim {
     pub(super) beside: usize,
 }
 
+/// How long a claim that goes beyond the bound keeps others from it. Its server may be slow, or want others to wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Priority {
+    /// From each time on that it was served.
+    pub(super) each: Duration,
+    /// At most.
+    pub(super) until: Instant,
+}
+
 /// A claim in the queue.
 #[derive(Debug)]
 struct Queued {
     claim: Claim,
-    /// Until when it goes first, once it was served.
-    first_until: Instant,
+    priority: Priority,
+    /// Until when nobody else goes beyond the bound, because this one does.
+    first_until: Option<Instant>,
     served: Arc<Notify>,
 }
 
@@ -102,10 +114,7 @@ impl Ledger {
     pub(super) fn take(&mut self, claim: &Claim, stage: Stage, ticket: Option<Ticket>) -> bool {
         let is_first = self.queue.is_empty() || {
             let ticket = ticket.unwrap_or(Ticket { stage, number: self.next });
-            !self
-                .queue
-                .range(..ticket)
-                .any(|(_, other)| !other.is_served() && !self.is_beyond_share(&other.claim))
+            !self.queue.range(..ticket).any(|(_, other)| !other.is_served() && self.lacks_room(&other.claim))
         };
         let is_taken = claim.wants <= claim.has || (is_first && self.fits(claim));
         if is_taken {
@@ -118,12 +127,12 @@ impl Ledger {
         is_taken
     }
 
-    /// Puts a claim at the end of the queue. After `first_until` it goes no longer before others.
-    pub(super) fn join(&mut self, claim: Claim, stage: Stage, first_until: Instant) -> (Ticket, Arc<Notify>) {
+    /// Puts a claim at the end of the queue.
+    pub(super) fn join(&mut self, claim: Claim, stage: Stage, priority: Priority) -> (Ticket, Arc<Notify>) {
         let ticket = Ticket { stage, number: self.next };
         self.next += 1;
         let served = Arc::new(Notify::new());
-        self.queue.insert(ticket, Queued { claim, first_until, served: Arc::clone(&served) });
+        self.queue.insert(ticket, Queued { claim, priority, first_until: None, served: Arc::clone(&served) });
         (ticket, served)
     }
 
@@ -140,10 +149,10 @@ impl Ledger {
         self.queue.get(&ticket).map(|queued| (queued.claim.has, queued.is_served()))
     }
 
-    /// Whether a claim in the queue still goes before others once it was served.
+    /// Whether a claim in the queue goes beyond the bound and keeps others from it.
     pub(super) fn goes_first(&self, ticket: Ticket, now: Instant) -> bool {
-        ticket.stage == Stage::Arriving
-            && self.queue.get(&ticket).is_some_and(|queued| now < queued.first_until)
+        let first_until = self.queue.get(&ticket).and_then(|queued| queued.first_until);
+        first_until.is_some_and(|until| now < until)
     }
 
     pub(super) fn leave(&mut self, ticket: Ticket) {
@@ -166,20 +175,27 @@ impl Ledger {
                 may_one_exceed &= !self.goes_first(ticket, now);
                 continue;
             }
-            let has_room = !is_room_wanted && self.fits(claim);
-            if !has_room && self.is_beyond_share(claim) {
+            let is_beyond_share = self.is_beyond_share(claim);
+            let has_room =
+                !is_room_wanted && (self.fits(claim) || !(is_beyond_share || self.lacks_room(claim)));
+            if !has_room && is_beyond_share {
                 // Only what its own holder gives back helps it.
                 continue;
             }
-            if !has_room && !(may_one_exceed && self.may_exceed(claim)) {
-                is_room_wanted = true;
+            let exceeds = !has_room && may_one_exceed && self.may_exceed(claim);
+            if !(has_room || exceeds) {
+                is_room_wanted |= self.lacks_room(claim);
                 continue;
             }
-            may_one_exceed &= has_room || ticket.stage == Stage::Answer;
+            // An answer comes in one piece, and wants no more.
+            let goes_first = exceeds && ticket.stage == Stage::Arriving;
+            may_one_exceed &= !goes_first;
             let (holder, has, wants) = (Arc::clone(&claim.holder), claim.has, claim.wants);
             self.set(&holder, has, wants);
             if let Some(queued) = self.queue.get_mut(&ticket) {
                 queued.claim.has = wants;
+                let Priority { each, until } = queued.priority;
+                queued.first_until = goes_first.then(|| until.min(now + each));
                 queued.served.notify_one();
             }
         }
@@ -190,6 +206,12 @@ impl Ledger {
         let others = self.used.saturating_sub(claim.has);
         others <= claim.beside
             || (others + claim.wants <= self.most && self.others_of(claim) + claim.wants <= self.share())
+    }
+
+    /// Whether a claim waits for room that others take.
+    fn lacks_room(&self, claim: &Claim) -> bool {
+        let after = self.used.saturating_sub(claim.has) + claim.wants;
+        after > self.most && !self.is_beyond_share(claim)
     }
 
     /// Whether a claim has to wait for its own holder, however much room there is.
