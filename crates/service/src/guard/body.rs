@@ -72,7 +72,7 @@ async fn collect<B: HttpBody<Data = Bytes> + Unpin>(
     }
     // Taken only for long ones, and given back when they are there.
     let mut room = None;
-    if first.len() > FREE_BYTES {
+    if first.len() > FREE_BYTES && !body.has_ended() {
         reserve(&mut room, limits, first.len()).await?;
     }
     let Some(second) = body.next_piece().await.transpose().map_err(broken)? else { return Ok(first) };
@@ -86,7 +86,7 @@ async fn collect<B: HttpBody<Data = Bytes> + Unpin>(
             return Err(too_large(limit));
         }
         whole.extend_from_slice(&piece);
-        if whole.len() > FREE_BYTES {
+        if whole.len() > FREE_BYTES && !body.has_ended() {
             reserve(&mut room, limits, whole.len()).await?;
         }
         match body.next_piece().await.transpose().map_err(broken)? {
@@ -105,7 +105,7 @@ async fn reserve(
     let Some(bytes) = needed(read, limits.bytes) else { return Ok(()) };
     let room = room.get_or_insert_with(|| Box::new(limits.all.arriving(holder(limits.caller))));
     // Boxed: few bodies are long, and all requests would carry the future along.
-    if Box::pin(room.grow(bytes)).await {
+    if bytes <= room.bytes() || Box::pin(room.grow(bytes)).await {
         return Ok(());
     }
     let message = format!(
