@@ -254,6 +254,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         if outcome.is_pending() {
             self.link.waits();
+        } else {
+            // The caller asks again: what is written from now on is another answer.
+            self.row = 0;
         }
         outcome
     }
@@ -396,6 +399,19 @@ mod tests {
         }
         assert_eq!((sent, turns), (body.len(), 2));
         drop(theirs);
+    }
+
+    #[tokio::test]
+    async fn many_short_answers_are_no_long_one() {
+        let (mut theirs, ours) = tokio::io::duplex(16 << 20);
+        let mut wire = Wire::new(ours, Arc::default(), Duration::from_secs(5));
+        let answer = vec![b'a'; WRITE_BYTES];
+        for number in 0..2 * TURN_BYTES / WRITE_BYTES {
+            theirs.write_all(b"?").await.unwrap();
+            wire.read_exact(&mut [0]).await.unwrap();
+            let written = futures_util::poll!(pin!(wire.write(&answer)));
+            assert!(matches!(written, Poll::Ready(Ok(WRITE_BYTES))), "answer {number}: {written:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -48,7 +48,7 @@ pub(crate) struct Turn {
     coerce: bool,
     bad_arguments: BadArguments,
     mode: ResultMode,
-    style: ErrorStyle,
+    pub(crate) style: ErrorStyle,
     results: ResultOptions,
     /// What the caller can be asked.
     answerer: Option<Answerer>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use gateway_dialects::Dialects;
 use gateway_store::{CallLog, Subscription};
-use gateway_upstream::{Fleet, Registry};
+use gateway_upstream::{Fleet, Registry, ResultBudget};
 use tokio::sync::Notify;
 
 use crate::approval::Approvals;
@@ -22,6 +22,15 @@ use crate::validators::Validators;
 
 /// How long the call log may take to write what waits, at the end.
 const LOG_CLOSE: Duration = Duration::from_secs(5);
+
+/// What long bodies may take at once while they are read, unless somebody says otherwise.
+const BODIES_BYTES: usize = 64 << 20;
+
+/// So many bodies of the size that is allowed fit at once at least.
+const BODIES: usize = 4;
+
+/// How long a body waits for room.
+const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The gateway: upstreams, dialects, log and everything that is remembered between requests. Clones share it.
 #[derive(Clone, Debug)]
@@ -44,6 +53,7 @@ struct Shared {
     cache: ResultCache,
     approvals: Approvals,
     turns: Turns,
+    bodies: ResultBudget,
     /// The policy of the newest configuration; all other settings are those of the start.
     approval: ArcSwap<ApprovalConfig>,
     written: Arc<Notify>,
@@ -56,6 +66,7 @@ impl Gateway {
         let written = Arc::new(Notify::new());
         let wake = Arc::clone(&written);
         let mcp = Mcp::new(&config.mcp, fleet.results());
+        let bodies = bodies_of(&config);
         let shared = Shared {
             _subscription: log.on_write(move |_| wake.notify_waiters()),
             written,
@@ -72,6 +83,7 @@ impl Gateway {
             idempotency: Idempotency::default(),
             approvals: Approvals::default(),
             turns: Turns::default(),
+            bodies,
             mcp,
         };
         Self { shared: Arc::new(shared) }
@@ -161,6 +173,11 @@ impl Gateway {
         &self.shared.turns
     }
 
+    /// The bytes of long bodies that are being read, over all callers.
+    pub(crate) fn bodies(&self) -> &ResultBudget {
+        &self.shared.bodies
+    }
+
     pub(crate) fn cache(&self) -> &ResultCache {
         &self.shared.cache
     }
@@ -173,4 +190,11 @@ impl Gateway {
     pub(crate) fn idempotency(&self) -> &Idempotency {
         &self.shared.idempotency
     }
+}
+
+/// The budget for bodies. Who waits for room learns that before the time for the whole body is over.
+fn bodies_of(config: &ServiceConfig) -> ResultBudget {
+    let most =
+        config.bodies_bytes.unwrap_or_else(|| config.body_bytes.saturating_mul(BODIES).max(BODIES_BYTES));
+    ResultBudget::with_patience(most, BODY_PATIENCE.min(config.read_timeout / 2))
 }

@@ -4,48 +4,73 @@
 //! answered for the caller too, who gets an answer of about the same length. The caller's part lives until the last byte of
 //! the answer was written or the reader went away, whatever way the answer goes: as one body, as an event, or on a pipe.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::{Body, HttpBody as _};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_protocol::{RawJson, RpcError, code as rpc};
-use gateway_upstream::{FREE_BYTES, Reservation, ResultBudget};
+use gateway_upstream::{FREE_BYTES, NoRoom, Reservation, ResultBudget};
 use http::StatusCode;
 use serde_json::json;
 
 use crate::context::RequestContext;
-use crate::errors::{ApiError, code};
+use crate::errors::{ApiError, ErrorStyle, code};
 use crate::owner::Owner;
 
 /// Bytes that a request holds for its answer. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Held(Arc<Mutex<Option<Reservation>>>);
+pub(crate) struct Held(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    reservation: Mutex<Option<Reservation>>,
+    /// Whether the caller wants a precise status where the answer is dropped.
+    is_precise: AtomicBool,
+}
+
+impl Held {
+    /// Notes how the caller wants failures to be reported.
+    pub(crate) fn set_style(&self, style: ErrorStyle) {
+        self.0.is_precise.store(style == ErrorStyle::Precise, Ordering::Relaxed);
+    }
+
+    fn style(&self) -> ErrorStyle {
+        if self.0.is_precise.load(Ordering::Relaxed) { ErrorStyle::Precise } else { ErrorStyle::Plain }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Reservation>> {
+        self.0.reservation.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Marks a response whose body is counted already.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted;
+pub(crate) struct CountedBody;
 
-/// There is no room for an answer; the tools ran.
+/// There is no room for an answer; its calls have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dropped {
     bytes: usize,
     limit: usize,
+    style: ErrorStyle,
 }
 
 impl Dropped {
+    /// Not that a tool ran: all results may be kept ones.
     fn message(self) -> String {
-        format!(
-            "the tools ran, but their answer of {} bytes was dropped: long answers that are not read yet take what they may of \
-             {} bytes (`limits.resultBytes`); do not repeat calls that must run once; read the other answers first, or ask for \
-             less",
-            self.bytes, self.limit
-        )
+        let cause = NoRoom { limit: self.limit };
+        format!("the calls have ended, but their answer of {} bytes was dropped: {cause}", self.bytes)
     }
 
     /// For plain HTTP. Nothing says that it may be tried again.
     pub(crate) fn into_api(self) -> ApiError {
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::RESULT_DROPPED, self.message())
+        let status = match self.style {
+            ErrorStyle::Plain => StatusCode::INTERNAL_SERVER_ERROR,
+            ErrorStyle::Precise => StatusCode::BAD_GATEWAY,
+        };
+        ApiError::new(status, code::RESULT_DROPPED, self.message())
     }
 
     /// For MCP.
@@ -63,7 +88,7 @@ impl RequestContext {
         if !reservation.grow_beside(bytes, bytes.saturating_add(FREE_BYTES)).await {
             return false;
         }
-        let mut held = self.held.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         match &mut *held {
             Some(held) => held.absorb(reservation),
             None => *held = Some(reservation),
@@ -73,7 +98,7 @@ impl RequestContext {
 
     /// Counts an answer until it is dropped, in place of the results that it is made of.
     pub(crate) async fn count(&self, budget: &ResultBudget, text: Bytes) -> Result<Bytes, Dropped> {
-        let reserved = self.held.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reserved = self.held.lock().take();
         let bytes = text.len();
         if bytes <= FREE_BYTES {
             return Ok(text);
@@ -83,7 +108,7 @@ impl RequestContext {
         if bytes <= reservation.bytes().saturating_add(FREE_BYTES) {
             reservation.force(bytes);
         } else if !reservation.grow(bytes).await {
-            return Err(Dropped { bytes, limit: budget.limit() });
+            return Err(Dropped { bytes, limit: budget.limit(), style: self.held.style() });
         }
         Ok(reservation.attach(text))
     }
@@ -105,7 +130,7 @@ impl RequestContext {
     pub(crate) async fn count_body(&self, budget: &ResultBudget, response: Response) -> Response {
         let free = u64::try_from(FREE_BYTES).unwrap_or(u64::MAX);
         let is_long = response.body().size_hint().exact().is_some_and(|bytes| bytes > free);
-        if !is_long || response.extensions().get::<Counted>().is_some() {
+        if !is_long || response.extensions().get::<CountedBody>().is_some() {
             return response;
         }
         // Boxed: few answers are long, and all requests would carry the future along.
@@ -142,7 +167,8 @@ pub(crate) fn keeping(text: Bytes, source: &RawJson) -> Bytes {
     Bytes::from_owner(Made { text, _source: source.clone() })
 }
 
-fn holder(caller: Option<&Owner>) -> String {
+/// Whose bytes are counted together.
+pub(crate) fn holder(caller: Option<&Owner>) -> String {
     caller.map_or_else(|| "callers".to_owned(), |caller| format!("caller {caller}"))
 }
 

@@ -17,7 +17,6 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::context::RequestContext;
-use crate::errors::ApiError;
 use crate::gateway::Gateway;
 use crate::held::keeping;
 use crate::metrics::Entered;
@@ -123,17 +122,13 @@ pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
         == Some("text/event-stream")
 }
 
-/// Answers a request as a stream.
+/// Answers a request as a stream. The request is at work until the stream ends, and `entered` says so.
 pub(crate) async fn stream_of(
     gateway: Gateway,
     mut context: RequestContext,
+    entered: Option<Entered>,
     ask: impl FnOnce(RequestContext) -> Answering,
 ) -> Response {
-    let limit = gateway.config().concurrent_requests;
-    let Some(place) = gateway.metrics().enter(limit) else {
-        let message = format!("the gateway is busy with {limit} requests");
-        return ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1).into_response();
-    };
     let (events, told) = mpsc::channel(WAITING);
     let counting = (gateway.fleet().results().clone(), context.clone());
     context.progress = Some(ProgressSink { events });
@@ -143,7 +138,7 @@ pub(crate) async fn stream_of(
         heartbeat: gateway.config().heartbeat,
         silent_since: Instant::now(),
         counting,
-        _place: place,
+        _entered: entered,
     };
     // What comes first decides the status.
     let first = match telling.next().await {
@@ -175,7 +170,7 @@ struct Telling {
     /// Where its answer is counted until it is written.
     counting: (ResultBudget, RequestContext),
     /// The request counts as one at work until its stream ends.
-    _place: Entered,
+    _entered: Option<Entered>,
 }
 
 enum Piece {

@@ -231,8 +231,15 @@ impl Gateway {
         let (budget, bytes) = (self.fleet().results(), done.result.len());
         // Boxed: few results are long, and all calls would carry the future along.
         if bytes > FREE_BYTES && !Box::pin(context.hold(budget, bytes)).await {
-            let failure =
-                Failure::Call(CallError::ResultDropped { upstream: server.clone(), limit: budget.limit() });
+            let limit = budget.limit();
+            let failure = match done.age {
+                None => Failure::Call(CallError::ResultDropped { upstream: server.clone(), limit }),
+                Some(_) => Failure::NoRoom(format!(
+                    "the result that is kept of an earlier call has {bytes} bytes, and the results in flight already take what \
+                     they may of {limit} bytes (`limits.resultBytes`); the tool did not run; read the other results first, then \
+                     try again"
+                )),
+            };
             entry.finish_failed(&failure, &done);
             return Err(failure);
         }

@@ -89,11 +89,7 @@ pub enum CallError {
         limit: usize,
     },
     /// The tool ran, but there is no room for its result beside those that callers have not taken yet.
-    #[error(
-        "server `{upstream}` ran the request, but its long result was dropped: the results in flight already take what they may \
-         of {limit} bytes (`limits.resultBytes`); do not repeat a call that must run once; read the other results first, or ask \
-         for less"
-    )]
+    #[error("server `{upstream}` ran the request, but its long result was dropped: {}", NoRoom { limit: *limit })]
     ResultDropped {
         /// The upstream.
         upstream: UpstreamId,
@@ -118,6 +114,17 @@ pub enum CallError {
         /// The error as it came.
         error: RpcError,
     },
+}
+
+/// Why a result is dropped, and what to do: one text for results and for the answers that are made of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the results in flight already take what they may of {limit} bytes (`limits.resultBytes`); do not repeat a call that must \
+     run once; read the other results first, or ask for less"
+)]
+pub struct NoRoom {
+    /// The bound for all results.
+    pub limit: usize,
 }
 
 impl CallError {

@@ -33,14 +33,14 @@ pub use connection::{
     Asker, ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, ServerEvent,
     enable_keepers, run_as_keeper,
 };
-pub use error::{CallError, ConnectError};
+pub use error::{CallError, ConnectError, NoRoom};
 pub use fleet::{
     AcceptError, AcceptFileError, Answered, CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet,
     FleetEvent, FleetOptions, InFlight, ResourceSubscription, UpstreamHealth, UpstreamState, Withheld,
     accept_in_file, watch_files, withheld_fingerprint, withheld_in_file,
 };
 pub use lossy::send_lossy;
-pub use results::{FREE_BYTES, RESULT_BYTES, Reclaim, Reservation, ResultBudget};
+pub use results::{FREE_BYTES, RESULT_BYTES, Reclaim, Reservation, ResultBudget, needed};
 pub use spec::{
     Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,
     ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec,

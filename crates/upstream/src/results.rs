@@ -4,13 +4,16 @@
 //! all servers: the count travels with the bytes themselves, so that nobody can forget to give it back. Short ones are free.
 //! What a server sent is counted for the server, the answer that is made of it for the caller.
 
-use std::collections::HashMap;
+mod ledger;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
+
+use self::ledger::{Claim, Ledger, Priority, Stage, Ticket};
 
 /// What results may take at once, unless somebody says otherwise.
 pub const RESULT_BYTES: usize = 128 << 20;
@@ -21,8 +24,15 @@ pub const FREE_BYTES: usize = 64 << 10;
 /// A long message that is being read reserves room in steps of so many bytes.
 const STEP: usize = 256 << 10;
 
-/// How long a result waits for room, unless somebody says otherwise.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a result waits for room in all, unless somebody says otherwise. Those before it have to be passed on meanwhile.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A message that goes beyond the bound keeps others from it for these parts of the patience: in all, and for each step.
+const FIRST: u32 = 2;
+const FIRST_STEP: u32 = 10;
+
+/// What others keep becomes dispensable without a notice; whoever waits for room looks again so often.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The bytes that all results may take at once. Clones share them.
 #[derive(Clone, Debug)]
@@ -30,20 +40,9 @@ pub struct ResultBudget(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    most: usize,
     patience: Duration,
-    state: Mutex<State>,
-    freed: Notify,
+    ledger: Mutex<Ledger>,
     reclaimers: Mutex<Vec<Weak<dyn Reclaim>>>,
-}
-
-/// What others keep becomes dispensable without a notice; whoever waits for room looks again so often.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
-
-#[derive(Debug, Default)]
-struct State {
-    used: usize,
-    by_holder: HashMap<Arc<str>, usize>,
 }
 
 /// Keeps bytes of the budget that it can do without.
@@ -60,40 +59,45 @@ impl Default for ResultBudget {
 
 impl ResultBudget {
     /// A budget of `most` bytes. One holder, which is a server or a caller, may use half of it. A result that is alone is taken
-    /// whatever its size.
+    /// whatever its size. One result at a time that is there in part may go beyond both bounds, so that it can end.
     pub fn new(most: usize) -> Self {
         Self::with_patience(most, PATIENCE)
     }
 
     /// The same, where a result waits no longer than `patience` for room.
     pub fn with_patience(most: usize, patience: Duration) -> Self {
-        Self(Arc::new(Shared {
-            most,
-            patience,
-            state: Mutex::default(),
-            freed: Notify::new(),
-            reclaimers: Mutex::default(),
-        }))
+        let ledger = Mutex::new(Ledger::new(most));
+        Self(Arc::new(Shared { patience, ledger, reclaimers: Mutex::default() }))
     }
 
     /// Bytes that all may use.
     pub fn limit(&self) -> usize {
-        self.0.most
+        self.lock().most()
     }
 
     /// Bytes that one holder may use.
     pub fn share(&self) -> usize {
-        self.0.most / 2
+        self.lock().share()
     }
 
     /// Bytes that are in use.
     pub fn used(&self) -> usize {
-        self.lock().used
+        self.lock().used()
     }
 
     /// Nothing yet, for one holder.
     pub fn reservation(&self, holder: impl Into<Arc<str>>) -> Reservation {
-        Reservation { budget: self.clone(), holder: holder.into(), bytes: 0 }
+        self.reservation_for(holder, Stage::Answer)
+    }
+
+    /// Nothing yet, for a message that arrives in pieces.
+    pub fn arriving(&self, holder: impl Into<Arc<str>>) -> Reservation {
+        self.reservation_for(holder, Stage::Arriving)
+    }
+
+    fn reservation_for(&self, holder: impl Into<Arc<str>>, stage: Stage) -> Reservation {
+        let (budget, holder) = (self.clone(), holder.into());
+        Reservation { budget, holder, stage, bytes: 0, queued: None, since: None, waited: Duration::ZERO }
     }
 
     /// Asks `reclaimer` for room whenever there is none, for as long as it lives.
@@ -115,12 +119,25 @@ impl ResultBudget {
         }
     }
 
+    /// Serves those who wait, for whom there may be room without a notice. Once is enough for all of them.
+    fn look_again(&self) {
+        let now = Instant::now();
+        let mut ledger = self.lock();
+        if ledger.looked.is_some_and(|looked| now < looked + LOOK_AGAIN / 2) {
+            return;
+        }
+        ledger.looked = Some(now);
+        drop(ledger);
+        self.reclaim();
+        self.lock().serve(now);
+    }
+
     fn reclaimers(&self) -> MutexGuard<'_, Vec<Weak<dyn Reclaim>>> {
         self.0.reclaimers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Ledger> {
+        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -129,130 +146,193 @@ impl ResultBudget {
 pub struct Reservation {
     budget: ResultBudget,
     holder: Arc<str>,
+    stage: Stage,
+    /// While it is in the queue, the ledger knows better.
     bytes: usize,
+    queued: Option<(Ticket, Arc<Notify>)>,
+    /// Since when it lacks room.
+    since: Option<Instant>,
+    /// How long it lacked room before.
+    waited: Duration,
 }
 
 impl Reservation {
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        let queued = self.queued.as_ref().and_then(|(ticket, _)| self.budget.lock().look(*ticket));
+        queued.map_or(self.bytes, |(bytes, _)| bytes)
     }
 
     /// Uses `bytes` in all, if there is room.
     pub fn try_grow(&mut self, bytes: usize) -> bool {
-        self.try_grow_beside(bytes, 0)
-    }
-
-    fn try_grow_beside(&mut self, bytes: usize, beside: usize) -> bool {
-        if self.set(bytes, Room::IfFree { beside }) {
-            return true;
+        let is_granted = self.request(bytes, 0);
+        if !is_granted {
+            self.withdraw();
         }
-        self.budget.reclaim();
-        self.set(bytes, Room::IfFree { beside })
+        is_granted
     }
 
-    /// Uses `bytes` in all, whether or not there is room: they are there already.
+    /// Uses `bytes` in all, whether or not there is room: they are there already, and no more will come.
     pub fn force(&mut self, bytes: usize) {
-        self.set(bytes, Room::Anyway);
+        self.withdraw();
+        let mut ledger = self.budget.lock();
+        ledger.set(&self.holder, self.bytes, bytes);
+        self.bytes = bytes;
+        serve(&mut ledger);
     }
 
-    /// Uses `bytes` in all as soon as there is room. `false` if there was none in time. Cancel-safe.
+    /// Uses `bytes` in all as soon as there is room. `false` if there was none in time, which is one time for all that it ever
+    /// waits. Cancel-safe: it keeps its position while it lives.
     pub async fn grow(&mut self, bytes: usize) -> bool {
         self.grow_beside(bytes, 0).await
     }
 
     /// The same. `beside` bytes of others are of the same result, which may be alone nevertheless.
     pub async fn grow_beside(&mut self, bytes: usize, beside: usize) -> bool {
-        let budget = self.budget.clone();
-        let growing = async {
-            loop {
-                let freed = budget.0.freed.notified();
-                if self.try_grow_beside(bytes, beside) {
-                    return;
-                }
-                let _ = timeout(LOOK_AGAIN, freed).await;
-            }
-        };
-        timeout(budget.0.patience, growing).await.is_ok()
+        if self.request(bytes, beside) {
+            return true;
+        }
+        let is_granted = self.granted().await && self.request(bytes, beside);
+        if !is_granted {
+            self.withdraw();
+        }
+        is_granted
     }
 
-    /// Waits until there may be room for `bytes` in all.
-    pub(crate) async fn room_for(&self, bytes: usize) {
-        // Made before the look, so that what is given back in between is noticed.
-        let freed = self.budget.0.freed.notified();
-        if !self.fits(&self.budget.lock(), bytes, 0) {
-            let _ = timeout(LOOK_AGAIN, freed).await;
+    /// Uses `bytes` in all if there is room, else joins the queue; [`Self::granted`] waits then. `beside` bytes of others are of
+    /// the same result.
+    pub(crate) fn request(&mut self, bytes: usize, beside: usize) -> bool {
+        if self.take(bytes, beside) {
+            return true;
+        }
+        self.budget.reclaim();
+        if self.take(bytes, beside) {
+            return true;
+        }
+        let (budget, now) = (self.budget.clone(), Instant::now());
+        let mut ledger = budget.lock();
+        if let Some((ticket, _)) = &self.queued {
+            ledger.want(*ticket, bytes, beside);
+        } else {
+            let patience = budget.0.patience;
+            let priority = Priority { each: patience / FIRST_STEP, until: now + patience / FIRST };
+            self.queued = Some(ledger.join(self.claim(bytes, beside), self.stage, priority));
+        }
+        self.since.get_or_insert(now);
+        ledger.serve(now);
+        self.look(&mut ledger)
+    }
+
+    /// Waits until the queue gave what was requested. `false` if that took too long.
+    pub(crate) async fn granted(&self) -> bool {
+        let (Some((ticket, served)), Some(since)) = (&self.queued, self.since) else { return true };
+        let until = since + self.budget.0.patience.saturating_sub(self.waited);
+        loop {
+            if self.budget.lock().look(*ticket).is_none_or(|(_, is_served)| is_served) {
+                return true;
+            }
+            let now = Instant::now();
+            if now >= until {
+                return false;
+            }
+            if timeout_at(until.min(now + LOOK_AGAIN), served.notified()).await.is_err() {
+                self.budget.look_again();
+            }
         }
     }
 
     /// Takes over the bytes of another reservation of the same holder.
     pub fn absorb(&mut self, mut other: Self) {
         debug_assert_eq!(self.holder, other.holder, "bytes stay with their holder");
+        other.withdraw();
         self.bytes += std::mem::take(&mut other.bytes);
     }
 
     /// Gives the bytes back when `text` is dropped, with all that shares its memory.
-    pub fn attach(self, text: Bytes) -> Bytes {
-        Bytes::from_owner(Counted { text, _reservation: self })
+    pub fn attach(mut self, text: Bytes) -> Bytes {
+        self.withdraw();
+        Bytes::from_owner(CountedText { text, _reservation: self })
     }
 
-    fn fits(&self, state: &State, bytes: usize, beside: usize) -> bool {
-        let (used, own) = self.after(state, bytes);
-        let is_alone = state.used.saturating_sub(self.bytes) <= beside;
-        bytes <= self.bytes || is_alone || (used <= self.budget.0.most && own <= self.budget.share())
+    fn claim(&self, bytes: usize, beside: usize) -> Claim {
+        Claim { holder: Arc::clone(&self.holder), has: self.bytes, wants: bytes, beside }
     }
 
-    /// What would be in use in all, and by this holder.
-    fn after(&self, state: &State, bytes: usize) -> (usize, usize) {
-        let own = state.by_holder.get(&self.holder).copied().unwrap_or_default();
-        (state.used.saturating_sub(self.bytes) + bytes, own.saturating_sub(self.bytes) + bytes)
-    }
-
-    fn set(&mut self, bytes: usize, room: Room) -> bool {
-        let mut state = self.budget.lock();
-        if let Room::IfFree { beside } = room
-            && !self.fits(&state, bytes, beside)
-        {
+    fn take(&mut self, bytes: usize, beside: usize) -> bool {
+        let budget = self.budget.clone();
+        let mut ledger = budget.lock();
+        self.look(&mut ledger);
+        let (claim, ticket) = (self.claim(bytes, beside), self.queued.as_ref().map(|(ticket, _)| *ticket));
+        if !ledger.take(&claim, self.stage, ticket) {
             return false;
         }
-        let (used, own) = self.after(&state, bytes);
-        state.used = used;
-        if own == 0 {
-            state.by_holder.remove(&self.holder);
-        } else {
-            state.by_holder.insert(Arc::clone(&self.holder), own);
-        }
-        drop(state);
-        let shrinks = bytes < self.bytes;
+        let gives_back = bytes < self.bytes;
         self.bytes = bytes;
-        if shrinks {
-            self.budget.0.freed.notify_waiters();
+        self.look(&mut ledger);
+        if gives_back {
+            serve(&mut ledger);
         }
         true
+    }
+
+    /// Learns what the queue gave. Whether it is all that was requested.
+    fn look(&mut self, ledger: &mut Ledger) -> bool {
+        let Some((ticket, _)) = &self.queued else { return false };
+        let ticket = *ticket;
+        let Some((bytes, is_served)) = ledger.look(ticket) else { return false };
+        self.bytes = bytes;
+        if is_served {
+            let now = Instant::now();
+            if let Some(since) = self.since.take() {
+                self.waited += now.saturating_duration_since(since);
+            }
+            if !ledger.goes_first(ticket, now) {
+                ledger.leave(ticket);
+                self.queued = None;
+                serve(ledger);
+            }
+        }
+        is_served
+    }
+
+    /// Leaves the queue with what it has.
+    fn withdraw(&mut self) {
+        let Some((ticket, _)) = self.queued.take() else { return };
+        let mut ledger = self.budget.lock();
+        self.bytes = ledger.look(ticket).map_or(self.bytes, |(bytes, _)| bytes);
+        if let Some(since) = self.since.take() {
+            self.waited += since.elapsed();
+        }
+        ledger.leave(ticket);
+        serve(&mut ledger);
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
+        self.withdraw();
         if self.bytes > 0 {
-            self.set(0, Room::Anyway);
+            let mut ledger = self.budget.lock();
+            ledger.set(&self.holder, self.bytes, 0);
+            serve(&mut ledger);
         }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Room {
-    IfFree { beside: usize },
-    Anyway,
+/// Serves those who wait; where nobody does, that costs nothing.
+fn serve(ledger: &mut Ledger) {
+    if ledger.is_anybody_waiting() {
+        ledger.serve(Instant::now());
+    }
 }
 
 /// A text that is counted as long as it lives.
-struct Counted {
+struct CountedText {
     text: Bytes,
     _reservation: Reservation,
 }
 
-impl AsRef<[u8]> for Counted {
+impl AsRef<[u8]> for CountedText {
     fn as_ref(&self) -> &[u8] {
         &self.text
     }
@@ -272,17 +352,12 @@ impl ServerResults {
 
     /// Nothing yet.
     pub(crate) fn reservation(&self) -> Reservation {
-        self.budget.reservation(Arc::clone(&self.holder))
+        self.budget.arriving(Arc::clone(&self.holder))
     }
 
     /// The bound that a result breaks for which there is no room.
     pub(crate) fn limit(&self) -> usize {
         self.budget.limit()
-    }
-
-    /// How long a result waits for room.
-    pub(crate) fn patience(&self) -> Duration {
-        self.budget.0.patience
     }
 
     /// Counts a whole text, whose room was reserved while it was read.
@@ -298,7 +373,7 @@ impl ServerResults {
 
 /// What has to be reserved before a message is read on of which `held` bytes are there; `None` where it is short. What the
 /// caller gets is counted for the caller.
-pub(crate) fn needed(held: usize, limit: usize) -> Option<usize> {
+pub fn needed(held: usize, limit: usize) -> Option<usize> {
     let step = held.saturating_add(1).next_multiple_of(STEP);
     (held > FREE_BYTES).then(|| step.min(limit.max(held)))
 }
@@ -319,7 +394,7 @@ mod tests {
         drop(text);
         assert_eq!(budget.used(), 100_000, "a part holds all of it");
         drop(part);
-        assert_eq!((budget.used(), budget.lock().by_holder.len()), (0, 0));
+        assert_eq!((budget.used(), budget.lock().holders_and_queued()), (0, (0, 0)));
         let short = results.count(vec![b'x'; 1_000].into(), None);
         assert_eq!((budget.used(), short.len()), (0, 1_000), "short ones are free");
     }
@@ -347,9 +422,105 @@ mod tests {
             first.force(100);
             assert!(waiting.await, "there is room now");
         }
-        assert!(!second.grow(450).await, "nothing is given back in time");
         assert!(!second.grow(501).await, "it is more than half");
+        let mut third = budget.reservation("a");
+        assert!(!third.grow(101).await, "nothing is given back in time");
         assert_eq!(budget.used(), 400, "a failure takes nothing");
+    }
+
+    /// A result on its way: it comes in steps for its server, and then at once for its caller, who reads promptly.
+    async fn pass_on(budget: ResultBudget, server: String, bytes: usize) -> bool {
+        let mut read = budget.arriving(server);
+        for arrived in 1..=10 {
+            if !read.grow(arrived * bytes / 10).await {
+                return false;
+            }
+            tokio::task::yield_now().await;
+        }
+        let mut answer = budget.reservation("callers");
+        if !answer.grow_beside(bytes, bytes).await {
+            return false;
+        }
+        drop(read);
+        tokio::task::yield_now().await;
+        true
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn results_that_come_at_once_do_not_wait_for_each_other_in_vain() {
+        for (case, servers) in [("a server for each", 8), ("one server", 1)] {
+            let budget = ResultBudget::new(1_280);
+            let name = |number: usize| format!("server {}", number % servers);
+            let results = (0..8).map(|number| pass_on(budget.clone(), name(number), 300));
+            assert_eq!(futures_util::future::join_all(results).await, [true; 8], "{case}");
+            assert_eq!((budget.used(), budget.lock().holders_and_queued()), (0, (0, 0)), "{case}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_steps_of_a_message_share_one_time_to_wait() {
+        let budget = ResultBudget::with_patience(1_000, Duration::from_secs(10));
+        let mut blocking = budget.reservation("other");
+        blocking.force(1_001);
+        let mut message = budget.arriving("server");
+        let began = Instant::now();
+        // Each step gets room after 4 s, and the next one finds none again.
+        for (step, expected) in [(100, true), (200, true), (300, false)] {
+            let (is_granted, ()) = tokio::join!(message.grow(step), async {
+                tokio::time::sleep(Duration::from_secs(4)).await;
+                blocking.force(0);
+                tokio::task::yield_now().await;
+                blocking.force(2_000);
+            });
+            assert_eq!(is_granted, expected, "step {step}");
+        }
+        assert_eq!((began.elapsed().as_secs(), message.bytes()), (12, 200));
+    }
+
+    #[tokio::test]
+    async fn one_result_at_a_time_goes_beyond_the_bound() {
+        let budget = ResultBudget::new(1_000);
+        let names = ["a", "b", "c", "d"];
+        let mut messages = names.map(|name| budget.arriving(name));
+        assert!(messages.iter_mut().all(|message| message.try_grow(250)) && budget.used() == 1_000);
+        let [a, b, c, d] = &mut messages;
+        assert!(
+            a.request(300, 0) && !b.request(300, 0) && !c.request(300, 0),
+            "the first one who waits goes on"
+        );
+        assert!(a.request(400, 0) && budget.used() == 1_150);
+        assert!(!budget.reservation("e").try_grow(1), "the others hold still");
+        let mut answer = budget.reservation("caller");
+        a.force(400);
+        assert_eq!((b.bytes(), c.bytes()), (300, 250), "it has arrived, and the next one goes on");
+        assert!(answer.grow_beside(400, 400).await, "it belongs to the same result");
+        assert_eq!((budget.used(), c.bytes()), (1_600, 250));
+        drop(answer);
+        a.force(0);
+        assert_eq!((b.bytes(), c.bytes()), (300, 300), "there is room again");
+        assert!(d.try_grow(300) && budget.used() == 900);
+    }
+
+    #[test]
+    fn messages_that_wait_for_the_share_of_their_server_hold_up_nobody_else() {
+        let budget = ResultBudget::new(1_000);
+        let mut slow = [(); 4].map(|()| budget.arriving("slow"));
+        assert!(slow.iter_mut().all(|message| message.try_grow(125)), "its share is taken");
+        let granted = slow.each_mut().map(|message| message.request(200, 0));
+        assert_eq!((granted, budget.used()), ([true, true, false, false], 650), "one may go beyond it");
+        assert!(budget.arriving("other").try_grow(300), "there is room for others");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_stands_still_keeps_others_waiting_only_for_a_while() {
+        let budget = ResultBudget::new(1_000);
+        let mut messages = ["a", "b", "c", "d"].map(|name| budget.arriving(name));
+        assert!(messages.iter_mut().all(|message| message.try_grow(250)));
+        let [still, other, ..] = &mut messages;
+        assert!(still.request(300, 0), "it goes on, and then nothing comes");
+        assert!(!other.request(300, 0));
+        assert!(other.granted().await);
+        assert_eq!((still.bytes(), other.bytes()), (300, 300));
     }
 
     #[tokio::test]

@@ -35,6 +35,9 @@ pub struct ServiceConfig {
     pub allowed_origins: Vec<String>,
     /// Most bytes of a request's body.
     pub body_bytes: usize,
+    /// Most bytes of long bodies that are being read at once, over all callers; where absent, 64 MB or four times `body_bytes`,
+    /// whichever is more.
+    pub bodies_bytes: Option<usize>,
     /// How many requests each caller may send; no bound where absent.
     pub rate_limit: Option<RateLimit>,
     /// Requests at once, before 503.
@@ -276,6 +279,7 @@ impl Default for ServiceConfig {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             body_bytes: 1 << 20,
+            bodies_bytes: None,
             rate_limit: None,
             concurrent_requests: 1_024,
             concurrent_calls_per_turn: 16,

@@ -125,6 +125,7 @@ fn read_limits(config: &mut ServiceConfig, top: &Section<'_>) {
     if let Some(limits) = top.object("limits") {
         limits.warn_of_unknown(&[
             "bodyBytes",
+            "bodiesBytes",
             "concurrentRequests",
             "concurrentCallsPerTurn",
             "logStreams",
@@ -132,6 +133,9 @@ fn read_limits(config: &mut ServiceConfig, top: &Section<'_>) {
         ]);
         if let Some(bytes) = limits.bytes("bodyBytes", 1_024..=1 << 30) {
             config.body_bytes = usize::try_from(bytes).unwrap_or(config.body_bytes);
+        }
+        if let Some(bytes) = limits.bytes("bodiesBytes", 1 << 20..=1 << 40) {
+            config.bodies_bytes = usize::try_from(bytes).ok();
         }
         if let Some(bytes) = limits.bytes("resultBytes", 1 << 20..=1 << 40) {
             config.result_bytes = usize::try_from(bytes).unwrap_or(config.result_bytes);
@@ -354,7 +358,7 @@ mod tests {
             "adminKeys": {"root": "${ALICE_KEY}-admin"},
             "allowedHosts": ["gateway.internal"],
             "cors": ["https://app.example"],
-            "limits": {"bodyBytes": "2MB", "concurrentRequests": 10, "concurrentCallsPerTurn": 2, "logStreams": 3, "resultBytes": "64MB"},
+            "limits": {"bodyBytes": "2MB", "bodiesBytes": "20MB", "concurrentRequests": 10, "concurrentCallsPerTurn": 2, "logStreams": 3, "resultBytes": "64MB"},
             "timeouts": {"read": "5s", "write": "6s", "list": 1.5},
             "rateLimit": {"perSecond": 5, "burst": 20},
             "drain": "3s",
@@ -374,6 +378,7 @@ mod tests {
         assert_eq!(config.admin_keys["root"].expose(), "a-long-enough-key-admin");
         assert_eq!(config.allowed_origins, ["https://app.example"]);
         assert_eq!((config.body_bytes, config.concurrent_requests, config.log_streams), (2 << 20, 10, 3));
+        assert_eq!((config.bodies_bytes, config.result_bytes), (Some(20 << 20), 64 << 20));
         assert_eq!(
             (config.read_timeout, config.list_wait),
             (Duration::from_secs(5), Duration::from_millis(1_500))

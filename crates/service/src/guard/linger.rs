@@ -40,6 +40,11 @@ impl<B: HttpBody<Data = Bytes> + Unpin> Arriving<B> {
         self.body.size_hint().lower()
     }
 
+    /// Whether all of it is there.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
     /// What comes from now on is not waited for.
     pub(crate) fn give_up(&mut self) {
         self.is_over = true;

@@ -34,6 +34,7 @@ use crate::metrics::{Provider, RouteIndex};
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
 use crate::owner::Owner;
 use crate::routes;
+use body::BodyLimits;
 use hosts::{Hosts, Origins, Standing};
 use keys::{Keys, NotKnown};
 pub(crate) use keys::{is_broken_hash, name_of_key};
@@ -243,7 +244,7 @@ impl Guard {
     {
         let config = self.gateway.config();
         let metrics = self.gateway.metrics();
-        let entered = match route.load {
+        let mut entered = match route.load {
             Load::Counted => Some(metrics.enter(config.concurrent_requests).ok_or_else(|| {
                 let message = format!("the gateway is busy with {} requests", config.concurrent_requests);
                 ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
@@ -253,13 +254,20 @@ impl Guard {
         let bytes = match route.verb {
             Verb::Get | Verb::Delete => Bytes::new(),
             Verb::Post | Verb::Put => {
-                let bytes = body::read(&parts.headers, body, config.body_bytes, config.read_timeout).await?;
+                let limits = BodyLimits {
+                    bytes: config.body_bytes,
+                    deadline: config.read_timeout,
+                    all: self.gateway.bodies(),
+                    caller: passing.context.caller.as_ref(),
+                };
+                let bytes = body::read(&parts.headers, body, limits).await?;
                 check_content_type(&parts.headers, route, &bytes)?;
                 bytes
             }
         };
         let context = passing.context.clone();
-        let answer = routes::ask(&self.gateway, &self.router, route.action, context, parts, bytes);
+        let asked = (&self.gateway, &self.router);
+        let answer = routes::ask(asked, route.action, context, parts, bytes, &mut entered);
         let outcome = AssertUnwindSafe(answer).catch_unwind().await;
         let response = outcome.unwrap_or_else(|_| {
             let message = "the gateway made a mistake; its log says more";

@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use crate::context::RequestContext;
 use crate::errors::json_response;
 use crate::gateway::Gateway;
-use crate::held::Counted;
+use crate::held::CountedBody;
 
 /// An answer as a JSON-RPC message.
 pub(super) fn message(id: &RawJson, outcome: &Result<RawJson, RpcError>) -> Bytes {
@@ -56,7 +56,7 @@ pub(super) fn counted_response(status: StatusCode, text: Bytes) -> Response {
     let is_long = text.len() > FREE_BYTES;
     let mut response = json_response(status, text);
     if is_long {
-        response.extensions_mut().insert(Counted);
+        response.extensions_mut().insert(CountedBody);
     }
     response
 }

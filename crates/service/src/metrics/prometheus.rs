@@ -24,6 +24,10 @@ pub(crate) struct Gauges {
     pub(crate) tools: u64,
     /// Results that are kept.
     pub(crate) cache: CacheFigures,
+    /// What long results in flight take of `limits.resultBytes`.
+    pub(crate) result_bytes: u64,
+    /// What long bodies that are being read take of `limits.bodiesBytes`.
+    pub(crate) body_bytes: u64,
 }
 
 /// How one server is.
@@ -254,6 +258,16 @@ fn write_gauges(text: &mut Text, gauges: &Gauges) {
     );
     text.gauge("gateway_cache_entries", "Results that are kept.", count(gauges.cache.entries));
     text.gauge("gateway_cache_bytes", "Size of the results that are kept.", count(gauges.cache.bytes));
+    text.gauge(
+        "gateway_result_bytes",
+        "Size of the long results in flight, of `limits.resultBytes`.",
+        gauges.result_bytes,
+    );
+    text.gauge(
+        "gateway_body_bytes",
+        "Size of the long bodies that are being read, of `limits.bodiesBytes`.",
+        gauges.body_bytes,
+    );
     text.gauge("gateway_log_bytes", "Size of the call log on disk.", gauges.log_bytes);
     text.family("gateway_upstream_up", "gauge", "Whether a call to the server would work.");
     for server in &gauges.servers {

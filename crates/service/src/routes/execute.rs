@@ -35,6 +35,7 @@ async fn run(work: Work) -> Result<Response, ApiError> {
         turn.run(gateway, context, Some(&continued)).await?
     } else {
         let turn = Turn::parse(gateway, &parsed, query).await?;
+        context.held.set_style(turn.style);
         Unfinished::of(turn).run(gateway, context, None).await?
     };
     let mut response = json_response(StatusCode::OK, answer.body);

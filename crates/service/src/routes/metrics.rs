@@ -63,6 +63,8 @@ fn gauges(gateway: &Gateway) -> Gauges {
         log_failures: log.failures,
         log_bytes: log.database_bytes,
         cache: gateway.cache().figures(),
+        result_bytes: count(gateway.fleet().results().used()),
+        body_bytes: count(gateway.bodies().used()),
         tools: count(gateway.fleet().catalogue().tools().len()),
     }
 }

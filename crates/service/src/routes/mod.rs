@@ -32,6 +32,7 @@ use crate::context::RequestContext;
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
 use crate::mcp;
+use crate::metrics::Entered;
 use crate::openapi::{self, Action, ROUTES};
 use crate::progress::{stream_of, wants_events};
 
@@ -52,14 +53,14 @@ pub(crate) fn router(gateway: Gateway, stopping: &CancellationToken) -> Router {
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// Asks a route. Calls are nearly all that a gateway is asked for, so they take the short way; all others go through the
-/// router.
+/// router. An answer that is a stream of a call takes `entered` along.
 pub(crate) fn ask(
-    gateway: &Gateway,
-    router: &Router,
+    (gateway, router): (&Gateway, &Router),
     action: Action,
     context: RequestContext,
     mut parts: Parts,
     body: Bytes,
+    entered: &mut Option<Entered>,
 ) -> Answering {
     match action {
         Action::CallTool | Action::Execute => {
@@ -73,7 +74,11 @@ pub(crate) fn ask(
                     Box::pin(execute::execute(request))
                 }
             };
-            if streams { Box::pin(stream_of(gateway.clone(), context, call)) } else { call(context) }
+            if streams {
+                Box::pin(stream_of(gateway.clone(), context, entered.take(), call))
+            } else {
+                call(context)
+            }
         }
         Action::McpPost if parts.uri.path() == mcp::PATH => {
             let (gateway, context) = (State(gateway.clone()), Extension(context));

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Uri};
 
 use crate::context::RequestContext;
-use crate::errors::ApiError;
+use crate::errors::{ApiError, ErrorStyle};
 use crate::gateway::Gateway;
 use crate::idempotency::answered;
 use crate::query::Parameters;
@@ -40,6 +40,9 @@ impl ToolRequest {
     {
         let Self { gateway, context, uri, headers, body } = self;
         let query = Parameters::of_query(uri.query());
+        if query.get("errors") == Some("precise") {
+            context.held.set_style(ErrorStyle::Precise);
+        }
         let work = Work { gateway: gateway.clone(), context: context.clone(), query, body: body.clone() };
         answered(&gateway, &headers, &context, &uri, &body, || run(work)).await
     }

@@ -29,7 +29,7 @@ pub(crate) enum Failure {
         /// The id under which it can be approved.
         approval: Option<String>,
     },
-    /// The log has no room; the tool was not called.
+    /// There is no room in the log, or for a result that is kept; the tool was not called.
     NoRoom(String),
     /// Too many calls of the same caller wait already; the tool was not called.
     TooMany(String),

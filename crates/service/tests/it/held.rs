@@ -86,6 +86,18 @@ async fn slow_reader(service: &Service, request: &str, wanted: impl Fn(&str) -> 
     (stream, text)
 }
 
+/// Waits until something holds, but not for ever.
+async fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let looking = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), looking)
+        .await
+        .unwrap_or_else(|_| panic!("waited for {what}"));
+}
+
 /// Whether the result, or the error instead of it, has begun to come.
 fn has_begun(text: &str) -> bool {
     text.contains("xxxxxxxx") || text.contains("RESULT_DROPPED")
@@ -105,10 +117,8 @@ async fn check(way: Way, fit: usize) {
     }
     let expected: Vec<bool> = (0..4).map(|number| number >= fit).collect();
     assert_eq!(dropped, expected, "{way:?}: what fits into the half of one caller");
-    while budget.used() > 2 * (RESULT + (1 << 10)) {
-        // The log has still to write what the server sent.
-        tokio::task::yield_now().await;
-    }
+    // The log has still to write what the server sent.
+    eventually("the log to be written", || budget.used() <= 2 * (RESULT + (1 << 10))).await;
     assert!(budget.used() >= 2 * RESULT, "{way:?}: they are held: {}", budget.used());
     assert_eq!(service.add(15, 27).await.status, 200, "{way:?}: others are answered meanwhile");
     drop(readers);
@@ -200,9 +210,7 @@ async fn an_answer_that_waits_for_room_is_still_a_request_at_work() {
     let body = json!({"provider": "gemini", "call": {"name": "big", "args": {"bytes": 350_000}}}).to_string();
     let waiting = service.post("/execute", &body);
     let watching = async {
-        while !(350_000..400_000).contains(&budget.used()) {
-            tokio::task::yield_now().await;
-        }
+        eventually("the answer to wait", || (350_000..400_000).contains(&budget.used())).await;
         for _ in 0..200 {
             assert_eq!(service.get("/providers").await.status, 503, "the answer waits");
         }
@@ -211,4 +219,24 @@ async fn an_answer_that_waits_for_room_is_still_a_request_at_work() {
     let (answer, ()) = tokio::join!(waiting, watching);
     assert_eq!(answer.status, 200, "{:.300}", answer.body);
     assert_eq!(service.get("/providers").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_results_of_several_servers_at_once_all_arrive() {
+    const SERVERS: usize = 8;
+    const BYTES: usize = 1_900_000;
+    let mut options = FleetOptions::default();
+    // One result fits, for its server and for its caller. The patience only decides how long a failure takes.
+    options.results = ResultBudget::with_patience(4 << 20, Duration::from_secs(30));
+    let servers = (0..SERVERS).map(|number| fixture(&format!("server{number}"), &Fixture::stdio())).collect();
+    let service = Service::with_fleet(servers, options, |_| {}).await;
+    let calls = (0..SERVERS).map(|number| {
+        let body = json!({"server": format!("server{number}"), "tool": "big", "arguments": {"bytes": BYTES}});
+        let service = &service;
+        async move {
+            let answer = service.post("/call_tool", &body.to_string()).await;
+            (answer.status, answer.body.len() > BYTES)
+        }
+    });
+    assert_eq!(futures_util::future::join_all(calls).await, [(200, true); SERVERS]);
 }

@@ -27,6 +27,7 @@ mod owners;
 mod prose;
 mod registry;
 mod repeated;
+mod room;
 mod route;
 mod search;
 mod streams;

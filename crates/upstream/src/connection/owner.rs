@@ -8,7 +8,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use gateway_protocol::{Line, LineSplitter};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::{Inbox, Left, Outgoing, refuse_rest};
@@ -52,7 +52,7 @@ pub(super) async fn run<R, W, X>(
     let mut owner = Owner {
         splitter: LineSplitter::new(router.limit),
         reserved: None,
-        starved: None,
+        starved: false,
         skipping: Skipping::No,
         out: BytesMut::with_capacity(8 * 1024),
         queued: 0,
@@ -99,8 +99,8 @@ struct Owner {
     splitter: LineSplitter,
     /// Room for the message that is being read, if it is long.
     reserved: Option<Reservation>,
-    /// What it needs and does not get, and until when there may become room.
-    starved: Option<(usize, Instant)>,
+    /// Whether it waits for room.
+    starved: bool,
     skipping: Skipping,
     out: BytesMut,
     /// How many bytes were ever put into `out`, and how many of them were written.
@@ -178,10 +178,10 @@ impl Owner {
                     }
                 },
                 // Until results are taken, the server waits; but not so long that it seems to stand still.
-                has_room = room(reserved, starved), if starved.is_some() => {
+                has_room = room(reserved), if starved => {
                     if has_room { self.reserve() } else { self.give_up_line() }
                 }
-                result = reader.read_buf(self.splitter.buffer()), if reading && starved.is_none() => match result {
+                result = reader.read_buf(self.splitter.buffer()), if reading && !starved => match result {
                     Ok(count) if count > 0 => {
                         if !self.take_lines() {
                             let limit = self.router.limit;
@@ -233,24 +233,16 @@ impl Owner {
     fn reserve(&mut self) {
         let held = if self.skipping == Skipping::No { self.splitter.held() } else { 0 };
         let Some(bytes) = needed(held, self.router.limit) else {
-            (self.reserved, self.starved) = (None, None);
+            (self.reserved, self.starved) = (None, false);
             return;
         };
         let results = &self.router.events.results;
-        let has_room = self.reserved.get_or_insert_with(|| results.reservation()).try_grow(bytes);
-        self.starved = if has_room {
-            None
-        } else {
-            Some((
-                bytes,
-                self.starved.map_or_else(|| Instant::now() + results.patience(), |(_, until)| until),
-            ))
-        };
+        self.starved = !self.reserved.get_or_insert_with(|| results.reservation()).request(bytes, 0);
     }
 
     /// There is no room for the message that is being read: it is skipped, and whose answer it is learns why.
     fn give_up_line(&mut self) {
-        (self.reserved, self.starved) = (None, None);
+        (self.reserved, self.starved) = (None, false);
         let Some(Line::TooLongBegins { head }) = self.splitter.give_up() else { return };
         self.skip(&head, SkipCause::NoRoom);
         self.take_lines();
@@ -349,11 +341,11 @@ impl Owner {
     }
 }
 
-/// Waits until results give room back; `false` if that took too long.
-async fn room(reserved: Option<&Reservation>, starved: Option<(usize, Instant)>) -> bool {
-    match (reserved, starved) {
-        (Some(reserved), Some((bytes, until))) => timeout_at(until, reserved.room_for(bytes)).await.is_ok(),
-        _ => std::future::pending().await,
+/// Waits until there is room for the message that is being read; `false` if that took too long.
+async fn room(reserved: Option<&Reservation>) -> bool {
+    match reserved {
+        Some(reserved) => reserved.granted().await,
+        None => std::future::pending().await,
     }
 }
 

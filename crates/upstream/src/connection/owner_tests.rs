@@ -34,12 +34,16 @@ impl Peer {
     }
 
     fn within(limit: usize, budget: &ResultBudget) -> Self {
-        let upstream = UpstreamId::new("peer");
+        Self::named("peer", limit, budget)
+    }
+
+    fn named(name: &str, limit: usize, budget: &ResultBudget) -> Self {
+        let upstream = UpstreamId::new(name);
         let status = Arc::new(Status::new(1_000, None));
         let (events, _) = mpsc::channel(4);
         let (channel, inbox) = channel(&upstream, &status);
         let refusals = Refusals::new(upstream.clone(), Arc::default());
-        let results = ServerResults::new(budget.clone(), "peer");
+        let results = ServerResults::new(budget.clone(), name);
         let events = Arc::new(EventSink::new(events, refusals, results));
         let router = Router::new(upstream, limit, events, Arc::clone(&status));
         let (ours, theirs) = duplex(4 * 1024);
@@ -172,6 +176,30 @@ async fn a_long_answer_without_room_is_dropped_and_others_go_on() {
         drop(held);
     });
     assert_eq!(outcome.expect("there is room again"), 200_011);
+    assert_eq!(budget.used(), 0, "all was given back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_answers_of_several_servers_at_once_all_arrive() {
+    // Each of them fits beside one other, and half of all of them does not.
+    let budget = ResultBudget::new(3 << 20);
+    let mut peers: Vec<Peer> =
+        (0..8).map(|number| Peer::named(&format!("peer{number}"), 1 << 20, &budget)).collect();
+    let text = "x".repeat(400_000);
+    let arriving = peers.iter_mut().map(|peer| {
+        let (budget, text) = (&budget, &text);
+        async move {
+            let id = peer.begin().await;
+            peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"text\":\"{text}")).await;
+            tokio::task::yield_now().await;
+            peer.send(&format!("{text}\"}}}}\n")).await;
+            let result = peer.outcome().await.map_err(|error| error.to_string())?;
+            let is_held = budget.reservation("caller").grow_beside(result.len(), result.len()).await;
+            Ok::<_, String>((result.len(), is_held))
+        }
+    });
+    let outcomes = futures_util::future::join_all(arriving).await;
+    assert_eq!(outcomes, vec![Ok((800_011, true)); 8]);
     assert_eq!(budget.used(), 0, "all was given back");
 }
 

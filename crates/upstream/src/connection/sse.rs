@@ -45,7 +45,7 @@ pub(super) async fn open(
     };
     let results = events.results.clone();
     let parser = SseParser::new(client.limit);
-    let mut stream = EventStream { response, parser, results, reserved: None, starved: None };
+    let mut stream = EventStream { response, parser, results, reserved: None };
     if !stream.response.status().is_success() {
         let body = timeout_at(until, client.error_body(&mut stream.response)).await.map_err(late)?;
         return Err(client.error(client.explain_status(stream.response.status(), &body)));
@@ -86,8 +86,6 @@ struct EventStream {
     results: ServerResults,
     /// Room for the event that is being read, if it is long.
     reserved: Option<Reservation>,
-    /// Until when there may become room for it.
-    starved: Option<Instant>,
 }
 
 impl EventStream {
@@ -118,14 +116,11 @@ impl EventStream {
     /// asked again.
     async fn reserve(&mut self, limit: usize) {
         let Some(bytes) = needed(self.parser.held(), limit) else {
-            (self.reserved, self.starved) = (None, None);
+            self.reserved = None;
             return;
         };
         let reservation = self.reserved.get_or_insert_with(|| self.results.reservation());
-        let until = *self.starved.get_or_insert_with(|| Instant::now() + self.results.patience());
-        let has_room = timeout_at(until, reservation.grow(bytes)).await.is_ok_and(|has_room| has_room);
-        self.starved = None;
-        if !has_room {
+        if !reservation.grow(bytes).await {
             self.reserved = None;
             self.parser.give_up();
         }

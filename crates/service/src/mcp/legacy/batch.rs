@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use gateway_protocol::{Incoming, RawJson, RpcError, allows_batches, code, method, parse_strict_message};
+use gateway_upstream::FREE_BYTES;
 use serde_json::value::RawValue;
 
 use super::session::Session;
@@ -53,11 +54,11 @@ impl Batch {
             let noted = match parse_strict_message(text) {
                 Ok(Incoming::Request(request)) if request.method == method::INITIALIZE => {
                     let error = RpcError::new(code::INVALID_REQUEST, "`initialize` must not be in a batch");
-                    Err(message(&request.id, &Err(error)))
+                    Err(Answer::refusal(request.id, error))
                 }
                 Ok(Incoming::Request(request)) => match session.running(&request.id) {
                     Ok(running) => Ok((request, running)),
-                    Err(error) => Err(message(&request.id, &Err(error))),
+                    Err(error) => Err(Answer::refusal(request.id, error)),
                 },
                 Ok(Incoming::Notification(notification)) => {
                     notified(session, &notification);
@@ -69,7 +70,7 @@ impl Batch {
                 }
                 Err(error) => {
                     let id = id_of(&error).cloned().unwrap_or_else(RawJson::null);
-                    Err(message(&id, &Err(unreadable(&error))))
+                    Err(Answer::refusal(id, unreadable(&error)))
                 }
             };
             let (gateway, session, context) = (gateway.clone(), Arc::clone(session), context.clone());
@@ -80,24 +81,61 @@ impl Batch {
                 };
                 let (id, sink) = (request.id.clone(), session.sink.clone());
                 let outcome = answer(&gateway, &session, context, request, sink, running).await?;
-                Some(message(&id, &outcome))
+                let text = message(&id, &outcome);
+                Some(Answer { id, text })
             });
         }
         Ok(async move {
-            let answers: Vec<Bytes> = join_all(work).await.into_iter().flatten().collect();
+            let mut answers: Vec<Answer> = join_all(work).await.into_iter().flatten().collect();
             if answers.is_empty() {
                 return None;
             }
-            let mut list =
-                Vec::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);
-            for answer in &answers {
-                list.push(if list.is_empty() { b'[' } else { b',' });
-                list.extend_from_slice(answer);
-            }
-            list.push(b']');
-            drop(answers);
-            let refusal = |error| message(&RawJson::null(), &Err(error));
-            Some(holding.count_message(owned.fleet().results(), list.into(), refusal).await)
+            let list = list_of(&answers);
+            // The list stands for them; without room, those that are short are all that is left.
+            forget_long(&mut answers);
+            let refusal = |error: RpcError| {
+                for answer in answers.iter_mut().filter(|answer| answer.text.is_empty()) {
+                    answer.text = message(&answer.id, &Err(error.clone()));
+                }
+                list_of(&answers)
+            };
+            Some(holding.count_message(owned.fleet().results(), list, refusal).await)
         })
+    }
+}
+
+/// The answer to one message of a batch.
+#[derive(Debug)]
+struct Answer {
+    id: RawJson,
+    /// Empty where it was forgotten.
+    text: Bytes,
+}
+
+impl Answer {
+    fn refusal(id: RawJson, error: RpcError) -> Self {
+        let text = message(&id, &Err(error));
+        Self { id, text }
+    }
+}
+
+fn list_of(answers: &[Answer]) -> Bytes {
+    let mut list = Vec::with_capacity(answers.iter().map(|answer| answer.text.len() + 1).sum::<usize>() + 1);
+    for answer in answers {
+        list.push(if list.is_empty() { b'[' } else { b',' });
+        list.extend_from_slice(&answer.text);
+    }
+    list.push(b']');
+    list.into()
+}
+
+/// Forgets the texts of long answers, and of those that are too long together to need no room.
+fn forget_long(answers: &mut [Answer]) {
+    let mut room = FREE_BYTES / 2;
+    for answer in answers {
+        match room.checked_sub(answer.text.len()) {
+            Some(rest) => room = rest,
+            None => answer.text = Bytes::new(),
+        }
     }
 }
