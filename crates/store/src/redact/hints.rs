@@ -195,8 +195,20 @@ fn has_look_alikes(text: &str) -> bool {
 /// Tokens without a known beginning have at least this many characters.
 const LONG_RUN: usize = 32;
 
+/// Which bytes tokens have. A table, because every call is looked at.
+const IN_TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+        byte += 1;
+    }
+    table
+};
+
+#[inline]
 fn in_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~')
+    IN_TOKEN.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
 /// Whether a run of characters stands there that has the shape of a token. It looks at every 32nd byte of ordinary text
