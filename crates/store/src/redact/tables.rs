@@ -101,19 +101,38 @@ fn lines(text: &str) -> Vec<Line> {
                 .chain(content.find("  "))
                 .min()
                 .and_then(|first| content.as_bytes().get(first..));
-            let may_be_head =
-                tail.is_some_and(|tail| tail.iter().all(|byte| *byte >= 0x80 || IN_HEAD.contains(byte)));
+            let may_be_head = tail.is_some_and(|tail| tail.iter().all(|byte| is_head_byte(*byte)));
             Line { range: start..start + content.len(), may_be_head }
         })
         .collect()
 }
 
-/// The signs of heads, of what divides them, and of what stands around them.
-const IN_HEAD: &[u8] =
-    b" etaoinsrlhdcumpfgywbvkxjqzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.()/?#%+*,;\t|\"`\'[]";
+/// The signs of heads, of what divides them, and of what stands around them. A table, because every byte is looked at.
+const IN_HEAD: [bool; 256] = {
+    const SIGNS: &[u8] = b" _-.()/?#%+*,;\t|\"`\'[]";
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    loop {
+        table[byte as usize] = byte >= 0x80 || byte.is_ascii_alphanumeric();
+        if byte == u8::MAX {
+            break;
+        }
+        byte += 1;
+    }
+    let mut index = 0;
+    while index < SIGNS.len() {
+        table[SIGNS[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
+fn is_head_byte(byte: u8) -> bool {
+    IN_HEAD.get(usize::from(byte)).copied().unwrap_or_default()
+}
 
 fn is_in_head(letter: char) -> bool {
-    u8::try_from(letter).map_or(true, |byte| byte >= 0x80 || (IN_HEAD.contains(&byte) && byte != b'"'))
+    letter != '"' && u8::try_from(letter).map_or(true, is_head_byte)
 }
 
 fn is_secret_cell(Head { kind, goes_on }: Head, text: &str, cell: &Range<usize>) -> bool {
