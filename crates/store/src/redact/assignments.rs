@@ -180,7 +180,8 @@ impl<'a> Name<'a> {
             phrase_start = text.ceil_char_boundary(word_end - word);
         }
         let phrase = text.get(phrase_start..end)?;
-        let kind = rules.kind_of(name).or_else(|| rules.kind_of(phrase));
+        let has_more = phrase.len() > name.len();
+        let kind = rules.kind_of(name).or_else(|| if has_more { rules.kind_of(phrase) } else { None });
         let is_configured = rules.is_configured(name);
         let byte_before = |at: usize| at.checked_sub(1).and_then(|at| bytes.get(at)).copied();
         let in_query = matches!(byte_before(start), Some(b'?' | b'&'));

@@ -53,7 +53,7 @@ fn table() -> Vec<(String, Judge)> {
             call,
         ),
         // `let client_secret: &str = "x"`
-        (format!(r"\b(\w+)\??\s*:\s*[&\w<>\[\], |?:.']{{1,40}}?\s*=\s*{STRING}"), call),
+        (format!(r"\b(\w+)\??\s*:\s*[&A-Za-z0-9_<>\[\], |?:.']{{1,40}}?\s*=\s*{STRING}"), call),
         // PowerShell
         (r#"(?i)()ConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\n]+)["']"#.to_owned(), secure_string),
         // `SET PASSWORD FOR 'bob'@'localhost' = 'x'`

@@ -78,6 +78,8 @@ pub(super) const HINTS: &[(Hint, &[&str])] = &[
             " pw",
             "pw=",
             "pw:",
+            "pw%",
+            "%22pw",
             "login",
             "ssw",
             "ароль",
@@ -123,10 +125,13 @@ pub(super) const HINTS: &[(Hint, &[&str])] = &[
             ":*:",
         ],
     ),
-    // Slashes may be escaped in JSON.
-    (Hint::ADDRESSES, &["://", ":\\/\\/"]),
-    // Any letter may be.
-    (Hint::ALL, &["\\u"]),
+    // Slashes may be escaped in JSON, and all of it in a query.
+    (Hint::ADDRESSES, &["://", ":\\/\\/", "%3a%2f%2f", "%3a//"]),
+    // Any letter may be. In a query, Cyrillic, full-width and some other letters are encoded.
+    (
+        Hint::ALL,
+        &["\\u", "%d0%", "%ef%bc%", "%ef%bd%", "%e5%af%86", "%e3%83%91", "%eb%b9%84", "%c3%a9", "%c5%82"],
+    ),
     (
         Hint::SHAPES,
         &[
@@ -149,6 +154,20 @@ pub(super) const HINTS: &[(Hint, &[&str])] = &[
             "jdbc:oracle",
             "identified by",
             "wifi:",
+            // The same in a query.
+            "%3aaa",
+            "%242",
+            "%246%24",
+            "%245%24",
+            "%241%24",
+            "%24apr1",
+            "%24argon2",
+            "%24y%24",
+            "1%2f%2f0",
+            "jdbc%3aoracle",
+            "identified%20by",
+            "identified+by",
+            "wifi%3a",
         ],
     ),
     (Hint::MEMBERS, &["dsn", "conn", "kty", "sensitive"]),
@@ -176,8 +195,20 @@ fn has_look_alikes(text: &str) -> bool {
 /// Tokens without a known beginning have at least this many characters.
 const LONG_RUN: usize = 32;
 
+/// Which bytes tokens have. A table, because every call is looked at.
+const IN_TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+        byte += 1;
+    }
+    table
+};
+
+#[inline]
 fn in_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~')
+    IN_TOKEN.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
 /// Whether a run of characters stands there that has the shape of a token. It looks at every 32nd byte of ordinary text

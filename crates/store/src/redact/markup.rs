@@ -46,7 +46,7 @@ fn table() -> Vec<(String, Judge)> {
         ),
         // A part of a form with several parts.
         (
-            r#"(?i)form-data;[^\n]*?\bname="([^"\n]+)"[^\n]*\n(?:[^\r\n]+\r?\n)*\r?\n([^\r\n]+)"#.to_owned(),
+            r#"(?i)form-data;[^\n]*?\bname=["']([^"'\n]+)["'][^\n]*\n(?:[^\r\n]+\r?\n)*\r?\n([^\r\n]+)"#.to_owned(),
             named,
         ),
         // `name: DB_PASSWORD` with `value: x`, in YAML, XML and notations like them.

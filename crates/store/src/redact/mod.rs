@@ -6,8 +6,13 @@ mod code;
 mod commands;
 mod containers;
 mod dictionary;
+mod edits;
+#[cfg(test)]
+mod embedded_tests;
 mod expressions;
 mod hints;
+mod islands;
+mod layers;
 #[cfg(test)]
 mod linear_tests;
 mod markup;

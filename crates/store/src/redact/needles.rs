@@ -154,10 +154,16 @@ impl Needle {
     }
 }
 
-/// Whether a word can begin at `start`. An escape such as `\n` in a text that is still escaped is no part of a word.
+/// Whether a word can begin at `start`. In a text that is still escaped or encoded, an escape such as `\n`, `%22` or `%5Cn` is no
+/// part of a word.
 pub(super) fn begins_word(bytes: &[u8], start: usize) -> bool {
     let before = |count: usize| start.checked_sub(count).and_then(|at| bytes.get(at));
-    before(1).is_none_or(|byte| !byte.is_ascii_alphanumeric()) || before(2) == Some(&b'\\')
+    let is_encoded =
+        |from: usize| before(from + 2) == Some(&b'%') && before(from + 1).is_some_and(u8::is_ascii_hexdigit);
+    before(1).is_none_or(|byte| !byte.is_ascii_alphanumeric())
+        || before(2) == Some(&b'\\')
+        || is_encoded(1)
+        || (before(2).is_some_and(|byte| byte.eq_ignore_ascii_case(&b'c')) && is_encoded(2))
 }
 
 /// How common a pair of bytes is, roughly. What is in every result is the worst to look for.

@@ -36,6 +36,8 @@ const VERBS: &str = "is|was|are|will be|has been|set to|reset to|changed to|equa
 const FOREIGN_VERBS: &str = "lautet|ist|war|est|es|jest|on";
 /// The same outside of ASCII.
 const ACCENTED_VERBS: &str = "è|é|är";
+/// How much of a word before `is the password` is taken.
+const LONGEST_WORD: usize = 200;
 const ADVERBS: &str = "now|set to|reset to|changed to|still|simply|just|currently|jetzt|maintenant|ahora";
 
 fn table() -> Vec<(String, Judge)> {
@@ -62,16 +64,17 @@ fn table() -> Vec<(String, Judge)> {
             format!(r"(?i)\b(?:chang|set|reset|updat|rotat)\w*\b[^.\n]{{0,40}}?({noun})\s+to\s+{VALUE}"),
             beside,
         ),
-        // `use x as the password`, `x is my pin`
+        // `use x as the password`, `x is my pin`. The judge reads what stands before: an expression for any word needs a
+        // hundred times the states.
         (
             format!(
-                r"(?i)([^\s]{{4,200}})[ \t]+(?:is|as|for|was)[ \t]+(?:the|my|your|our|his|her|their|a|an)?[ \t]*(?:[a-z-]+[ \t]+){{0,2}}({end}\b|{FOREIGN_NOUNS})"
+                r"(?i)[ \t](?:is|as|for|was)[ \t]+(?:the|my|your|our|his|her|their|a|an)?[ \t]*(?:[a-z-]+[ \t]+){{0,2}}({end}\b|{FOREIGN_NOUNS})"
             ),
             reversed,
         ),
         // `log in with eva / x`
         (
-            r"(?i)\b(?:credentials?|creds|log ?in|sign in|logged in|account|auth)\b[^\n:]{0,30}[: ]\s*[\w.@+-]{2,64}\s*(?:/|:|\|)\s*([^\s,;]{4,100})"
+            r"(?i)\b(?:credentials?|creds|log ?in|sign in|logged in|account|auth)\b[^\n:]{0,30}[: ]\s*[A-Za-z0-9_.@+-]{2,64}\s*(?:/|:|\|)\s*([^\s,;]{4,})"
                 .to_owned(),
             login,
         ),
@@ -116,16 +119,23 @@ fn beside(found: &Captures<'_>, whole: &str) -> Option<Range<usize>> {
     (taken && !text.starts_with(['=', ':', '(', '|'])).then(|| value.range())
 }
 
-fn reversed(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
-    let value = found.get(1)?;
-    let kind = classify(found.get(2)?.as_str())?;
-    let trimmed = value.as_str().trim_matches(['"', '\'', '`', ',', '“', '”']);
+fn reversed(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
+    let kind = classify(found.get(1)?.as_str())?;
+    let before = text.get(..found.get(0)?.start())?.trim_end_matches([' ', '\t']);
+    let (start, _) = before
+        .char_indices()
+        .rev()
+        .take(LONGEST_WORD)
+        .take_while(|(_, letter)| !letter.is_whitespace())
+        .last()?;
+    let value = before.get(start..)?;
+    let trimmed = value.trim_matches(['"', '\'', '`', ',', '“', '”']);
     let taken = if kind == Kind::Code {
         is_code_value(trimmed)
     } else {
         is_odd(trimmed) && !is_call(trimmed) && !trimmed.contains("://")
     };
-    (taken && !trimmed.starts_with("--")).then(|| value.range())
+    (taken && value.chars().count() >= 4 && !trimmed.starts_with("--")).then_some(start..before.len())
 }
 
 fn login(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {

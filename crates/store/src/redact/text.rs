@@ -1,10 +1,13 @@
 //! Secrets inside strings: tokens known by how they begin, values of sensitive names, passwords in addresses.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use super::{
-    Form, REDACTED, assignments, code, commands,
+    Form, assignments, code, commands,
+    edits::{Edit, applied, merged, shifted},
     hints::Hint,
+    islands,
+    layers::Layer,
     markup,
     needles::begins_word,
     phrases,
@@ -12,7 +15,7 @@ use super::{
     rules::{Rules, SCHEMES},
     secrets::Secrets,
     shapes, tables,
-    value::is_random,
+    value::{is_odd, is_random},
     walk,
     words::fold,
 };
@@ -23,33 +26,111 @@ pub(super) fn redact(text: &str, rules: &Rules) -> Option<String> {
     if !rules.may_hold_secret(text) {
         return None;
     }
-    redact_nested(text, rules, rules.hints_in(text), 0)
+    applied(text, &edits(text, rules, rules.hints_in(text), 0))
 }
 
 /// Tools like to answer with JSON inside a string, which may hold JSON inside a string again.
 const DEEPEST_NESTED_JSON: usize = 6;
 
-/// The same for a text with such hints, at this depth of JSON in strings.
-pub(super) fn redact_nested(text: &str, rules: &Rules, hints: Hint, depth: usize) -> Option<String> {
+/// The secrets of a text with such hints, at this depth of texts within each other, in the order of the text.
+pub(super) fn edits(text: &str, rules: &Rules, hints: Hint, depth: usize) -> Vec<Edit> {
     if hints.is_none() {
-        return None;
+        return Vec::new();
     }
-    let mut walked = None;
-    if depth < DEEPEST_NESTED_JSON && text.trim_start().starts_with(['{', '[', '"']) {
+    if depth >= DEEPEST_NESTED_JSON {
+        return merged(search(text, rules, hints));
+    }
+    let mut found = Vec::new();
+    let mut is_cut = false;
+    if text.trim_start().starts_with(['{', '[', '"']) {
         match Form::of(text) {
-            Form::Json => return walk::redact_nested(text, rules, &[], depth + 1),
+            Form::Json => return walk::edits(text, rules, &[], depth + 1),
             // Its last string may be cut as well, so that it is searched as a text too.
-            Form::CutJson => walked = walk::redact_nested(text, rules, &[], depth + 1),
+            Form::CutJson => {
+                is_cut = true;
+                found = walk::edits(text, rules, &[], depth + 1);
+            }
             Form::Other => {}
         }
     }
-    search(walked.as_deref().unwrap_or(text), rules, hints).or(walked)
+    let mut searched = merged(search(text, rules, hints));
+    if !is_cut {
+        let names =
+            hints.contains(Hint::NAMES) || hints.contains(Hint::COMMANDS) || hints.contains(Hint::MEMBERS);
+        let mut at = 0;
+        // What is in no island may be escaped or encoded. No byte is read twice at one depth.
+        for island in if names { islands::find(text) } else { Vec::new() } {
+            found.extend(decoded(text, at..island.range.start, rules, depth, &mut searched));
+            found.extend(island.edits(text, rules, depth + 1));
+            at = island.range.end;
+        }
+        found.extend(decoded(text, at..text.len(), rules, depth, &mut searched));
+    }
+    found.extend(searched);
+    merged(found)
 }
 
-/// The text without the secrets that are known by what stands around them, or nothing if there are none.
-fn search(text: &str, rules: &Rules, hints: Hint) -> Option<String> {
-    let folded = folded(text);
-    let text = &*folded;
+/// The secrets of a part of a text that is escaped or encoded. What was found there before is kept where the decoded text
+/// says the same: encoded signs make values of what is none.
+fn decoded(
+    text: &str,
+    part: Range<usize>,
+    rules: &Rules,
+    depth: usize,
+    searched: &mut Vec<Edit>,
+) -> Vec<Edit> {
+    let Range { start, end } = part;
+    let part = text.get(part).unwrap_or_default();
+    let Some(layer) = Layer::of(part) else { return Vec::new() };
+    let decoded = layer.decode(part);
+    let found = edits(&decoded, rules, rules.hints_in(&decoded), depth + 1);
+    let found: Vec<Edit> = shifted(layer.translate(part, found), start).collect();
+    let lines = layer.lines(part);
+    searched.retain(|Edit { range, .. }| {
+        if range.start < start || range.end > end {
+            return true;
+        }
+        let next = lines.partition_point(|line| start + line.end <= range.start);
+        let is_encoded = lines.get(next).is_some_and(|line| start + line.start < range.end);
+        let next = found.partition_point(|edit| edit.range.end <= range.start);
+        let is_confirmed = found.get(next).is_some_and(|edit| edit.range.start < range.end);
+        !is_encoded
+            || is_confirmed
+            || is_in_quotes(text, range)
+            || is_value(&layer.decode(text.get(range.clone()).unwrap_or_default()))
+    });
+    found
+}
+
+/// Whether a part of a text stands in quotes of the text itself, so that escapes in it are its own.
+fn is_in_quotes(text: &str, part: &Range<usize>) -> bool {
+    let bytes = text.as_bytes();
+    let quote = part.start.checked_sub(1).and_then(|before| bytes.get(before));
+    quote.is_some_and(|quote| matches!(quote, b'"' | b'\''))
+        && bytes.get(part.end) == quote
+        && part.start.checked_sub(2).and_then(|before| bytes.get(before)) != Some(&b'\\')
+}
+
+/// Whether a text that was encoded is a value, and not a piece of something with a structure of its own.
+fn is_value(text: &str) -> bool {
+    let is_structure = |letter| {
+        matches!(
+            letter,
+            '"' | '\'' | '<' | '>' | '=' | ';' | '(' | ')' | '{' | '}' | '[' | ']' | ':' | '&' | '\n'
+        )
+    };
+    // A `+` may be one of base64, which a layer takes for a space.
+    is_random(&text.replace(['+', ' '], "")) || (!text.contains(is_structure) && is_odd(text))
+}
+
+/// The secrets that are known by what stands around them.
+fn search(text: &str, rules: &Rules, hints: Hint) -> Vec<Edit> {
+    let plain = Plain::of(text);
+    let found = search_plain(&plain.text, rules, hints);
+    found.into_iter().map(|range| Edit::redacted(plain.raw(range.start)..plain.raw(range.end))).collect()
+}
+
+fn search_plain(text: &str, rules: &Rules, hints: Hint) -> Vec<Range<usize>> {
     let mut found = Secrets::new(text);
     let may_have = |hint: Hint| hints.contains(hint);
     if may_have(Hint::TOKENS) {
@@ -75,50 +156,48 @@ fn search(text: &str, rules: &Rules, hints: Hint) -> Option<String> {
             tables::find(text, &mut found);
         }
     }
-    let mut secrets = found.ranges;
-    if secrets.is_empty() {
-        return None;
-    }
-    secrets.sort_by_key(|range| (range.start, range.end));
-    let mut out = String::with_capacity(text.len());
-    let mut copied = 0;
-    for secret in secrets {
-        if secret.start >= copied {
-            out.push_str(text.get(copied..secret.start)?);
-            out.push_str(REDACTED);
-        }
-        copied = copied.max(secret.end);
-    }
-    out.push_str(text.get(copied..)?);
-    Some(out)
+    found.ranges
 }
 
-/// The text with full-width letters as ordinary ones, without the colours of terminals.
-fn folded(text: &str) -> Cow<'_, str> {
-    let plain = if text.contains(COLOUR) { Cow::Owned(without_colours(text)) } else { Cow::Borrowed(text) };
-    if plain.chars().any(|letter| matches!(letter, '\u{ff01}'..='\u{ff5e}')) {
-        return Cow::Owned(plain.chars().map(fold).collect());
-    }
-    plain
+/// A text with full-width letters as ordinary ones, without the colours of terminals.
+struct Plain<'a> {
+    text: Cow<'a, str>,
+    /// Where every byte stands in the text as it came, if anything was changed.
+    positions: Vec<usize>,
 }
 
 /// What a colour of a terminal begins with.
 const COLOUR: &str = "\u{1b}[";
 
-/// One pass, in which what is left by one sequence can be the beginning of the next.
-fn without_colours(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        out.push(letter);
-        if letter == '[' && out.ends_with(COLOUR) {
-            out.truncate(out.len() - COLOUR.len());
-            while letters.next_if(|letter| letter.is_ascii_digit() || *letter == ';').is_some() {}
-            // One letter ends the sequence.
-            letters.next_if(char::is_ascii_alphabetic);
+impl<'a> Plain<'a> {
+    fn of(text: &'a str) -> Self {
+        let is_wide = |letter: char| matches!(letter, '\u{ff01}'..='\u{ff5e}');
+        if !text.contains(COLOUR) && (text.is_ascii() || !text.chars().any(is_wide)) {
+            return Self { text: Cow::Borrowed(text), positions: Vec::new() };
         }
+        let mut out = String::with_capacity(text.len());
+        let mut positions = Vec::with_capacity(text.len() + 1);
+        let mut letters = text.char_indices().peekable();
+        while let Some((at, letter)) = letters.next() {
+            out.push(fold(letter));
+            positions.resize(out.len(), at);
+            // What is left by one sequence can be the beginning of the next.
+            if letter == '[' && out.ends_with(COLOUR) {
+                out.truncate(out.len() - COLOUR.len());
+                positions.truncate(out.len());
+                while letters.next_if(|(_, letter)| letter.is_ascii_digit() || *letter == ';').is_some() {}
+                // One letter ends the sequence.
+                letters.next_if(|(_, letter)| letter.is_ascii_alphabetic());
+            }
+        }
+        positions.push(text.len());
+        Self { text: Cow::Owned(out), positions }
     }
-    out
+
+    /// Where a byte of it stands in the text as it came.
+    fn raw(&self, at: usize) -> usize {
+        self.positions.get(at).copied().unwrap_or(at)
+    }
 }
 
 /// A token has at least this many characters after its prefix, so that words that begin alike are left alone.

@@ -1,11 +1,11 @@
-//! One pass over JSON text that copies it and leaves out secrets and blobs. It keeps order, numbers and spaces as
-//! they are, and has no recursion, so depth does not matter.
+//! One pass over JSON text that finds secrets and blobs. It has no recursion, so depth does not matter.
 
 use std::borrow::Cow;
 
 use super::{
-    REDACTED,
     containers::{Array, Container, Object},
+    edits::{Edit, applied, shifted},
+    layers::Layer,
     nesting::Ends,
     pairs,
     placeholders::{is_harmless_word, is_placeholder},
@@ -22,28 +22,28 @@ pub(super) fn redact(json: &str, rules: &Rules, paths: &[&Path]) -> Option<Strin
     if !secrets && !blobs {
         return None;
     }
-    redact_nested(json, rules, paths, 0)
+    applied(json, &edits(json, rules, paths, 0))
 }
 
-pub(super) fn redact_nested(json: &str, rules: &Rules, paths: &[&Path], depth: usize) -> Option<String> {
+/// What must not be written, in the order of the text. The text must be JSON, or its beginning.
+pub(super) fn edits(json: &str, rules: &Rules, paths: &[&Path], depth: usize) -> Vec<Edit> {
     let mut walk = Walk {
         json,
         ends: Ends::of(json),
         rules,
         paths,
         depth,
-        out: String::new(),
-        copied: 0,
+        edits: Vec::new(),
         at: 0,
         open: Vec::new(),
         path: Vec::new(),
     };
     walk.run();
-    (walk.copied > 0).then(|| {
-        walk.out.push_str(json.get(walk.copied..).unwrap_or_default());
-        walk.out
-    })
+    walk.edits
 }
+
+/// What stands in the place of a value.
+const QUOTED: &str = "\"[redacted]\"";
 
 /// Shorter base64 text is kept.
 pub(super) const SHORTEST_BLOB: usize = 256;
@@ -54,9 +54,7 @@ struct Walk<'a> {
     rules: &'a Rules,
     paths: &'a [&'a Path],
     depth: usize,
-    out: String,
-    /// Everything before this place is in `out`; zero means that nothing was changed yet.
-    copied: usize,
+    edits: Vec<Edit>,
     at: usize,
     open: Vec<Container<'a>>,
     /// Where we are, kept only if there are rules about places.
@@ -162,7 +160,7 @@ impl<'a> Walk<'a> {
                         Some(Kind::Random | Kind::Address) | None => false,
                     };
                 if taken {
-                    self.replace(start, &format!("\"{REDACTED}\""));
+                    self.replace(start, QUOTED);
                 }
                 self.note_element(None);
             }
@@ -173,7 +171,7 @@ impl<'a> Walk<'a> {
     /// Takes out the value at `start`, whatever it is.
     fn take_out(&mut self, start: usize) {
         self.at = value_end(self.json, start);
-        self.replace(start, &format!("\"{REDACTED}\""));
+        self.replace(start, QUOTED);
         self.note_element(None);
     }
 
@@ -185,17 +183,17 @@ impl<'a> Walk<'a> {
         let content = unescape(string);
         let kind = kind.or_else(|| self.kind_of_element(&content));
         if kind.is_some_and(|kind| is_secret(kind, &content)) || self.is_line_of_key(&content) {
-            self.replace(start, &format!("\"{REDACTED}\""));
+            self.replace(start, QUOTED);
         } else if let Some(note) = self.blob_note(key, string) {
-            self.replace(start, &note);
-        } else if let Some(range) = self.password_of_user(&content) {
-            let (head, tail) = (content.get(..range.start), content.get(range.end..));
-            let clean = format!("{}{REDACTED}{}", head.unwrap_or_default(), tail.unwrap_or_default());
-            self.replace(start, &serde_json::Value::from(clean).to_string());
-        } else if let Some(clean) =
-            text::redact_nested(&content, self.rules, self.rules.hints_in(string), self.depth)
-        {
-            self.replace(start, &serde_json::Value::from(clean).to_string());
+            self.replace(start, note);
+        } else {
+            let found = match self.password_of_user(&content) {
+                Some(range) => vec![Edit::redacted(range)],
+                None => text::edits(&content, self.rules, self.rules.hints_in(string), self.depth),
+            };
+            // Inside its quotes, the string is changed where it must be, and is otherwise kept as it came.
+            let raw = inside_quotes(string);
+            self.edits.extend(shifted(Layer::Backslashes.translate(raw, found), start + 1));
         }
         self.note_element(Some(content));
     }
@@ -265,10 +263,8 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn replace(&mut self, start: usize, by: &str) {
-        self.out.push_str(self.slice(self.copied, start));
-        self.out.push_str(by);
-        self.copied = self.at;
+    fn replace(&mut self, start: usize, by: impl Into<Cow<'static, str>>) {
+        self.edits.push(Edit { range: start..self.at.min(self.json.len()), by: by.into() });
     }
 
     /// What stands for a long base64 text: `data` of image and audio blocks, `blob` of resources, `data:` addresses.
@@ -325,20 +321,16 @@ pub(super) fn is_base64(text: &str) -> bool {
 
 /// The content of a JSON string that still has its quotes. The last string of a text that is cut may lack its end.
 pub(super) fn unescape(string: &str) -> Cow<'_, str> {
-    if string.contains('\\') {
-        // The cut may be in an escape too, which is at most six bytes long.
-        let last = string.rfind('\\').filter(|at| string.len() - at <= 6);
-        let closed = |end: usize| string.get(..end).map(|begun| format!("{begun}\""));
-        let text = serde_json::from_str(string)
-            .ok()
-            .or_else(|| serde_json::from_str(&closed(string.len())?).ok())
-            .or_else(|| serde_json::from_str(&closed(last?)?).ok());
-        if let Some(text) = text {
-            return Cow::Owned(text);
-        }
-    }
+    Layer::Backslashes.decode(inside_quotes(string))
+}
+
+fn inside_quotes(string: &str) -> &str {
     let content = string.strip_prefix('"').unwrap_or(string);
-    Cow::Borrowed(content.strip_suffix('"').unwrap_or(content))
+    match content.strip_suffix('"') {
+        // An escaped quote at the cut of a text ends no string.
+        Some(inner) if inner.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0 => inner,
+        _ => content,
+    }
 }
 
 /// The place after the string that starts at `start`.

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::REDACTED;
 use crate::redact::{Form, Redaction};
 
 fn rules() -> Rules {
@@ -54,7 +55,7 @@ fn secrets_inside_strings_and_nested_json_are_taken_out() {
         ),
         (
             r#"{"a":"postgres:\/\/bob:s3cret@db\/x","b":"pw=hunter2"}"#,
-            r#"{"a":"postgres://bob:[redacted]@db/x","b":"pw=[redacted]"}"#,
+            r#"{"a":"postgres:\/\/bob:[redacted]@db\/x","b":"pw=[redacted]"}"#,
         ),
         (
             r#"{"content":[{"type":"text","text":"{\"password\":\"hunter2\",\"n\":1}"}]}"#,
