@@ -166,12 +166,17 @@ impl Process {
         #[cfg(target_os = "linux")]
         if let Started::ByKeeper(kept) = &mut self.child
             && kept.end(grace, KILL_PATIENCE).await
+            && adopted().await.is_empty()
         {
             self.over = true;
             return;
         }
         // No keeper, or one that was ended by somebody else: what is left is looked for.
         for (signal, patience) in [(Signal::TERM, grace), (Signal::KILL, KILL_PATIENCE)] {
+            #[cfg(target_os = "linux")]
+            if signal == Signal::KILL && self.is_kept() {
+                let _ = tokio::task::spawn_blocking(|| reaper::sweep(KILL_PATIENCE)).await;
+            }
             let strays = self.members().await;
             if !self.is_running() && strays.is_empty() {
                 break;
@@ -181,7 +186,8 @@ impl Process {
         }
         #[cfg(target_os = "linux")]
         if self.is_kept() {
-            let _ = tokio::task::spawn_blocking(reaper::reap).await;
+            // Those that ended when they were asked to, too.
+            let _ = tokio::task::spawn_blocking(|| reaper::sweep(KILL_PATIENCE)).await;
         }
         self.over = true;
     }
@@ -251,16 +257,22 @@ impl Drop for Process {
     }
 }
 
+/// What lost its keeper.
+#[cfg(target_os = "linux")]
+async fn adopted() -> Vec<Pid> {
+    tokio::task::spawn_blocking(reaper::adopted).await.unwrap_or_default()
+}
+
 /// Waits until nothing is left of a program that is being killed, not even a zombie.
 #[cfg(target_os = "linux")]
 fn finish_off(mut kept: Kept, root: Option<Pid>, mark: &str) {
-    if kept.wait_for_kill(KILL_PATIENCE) {
+    if kept.wait_for_kill(KILL_PATIENCE) && reaper::adopted().is_empty() {
         return;
     }
     let until = std::time::Instant::now() + KILL_PATIENCE;
     loop {
+        reaper::sweep(KILL_PATIENCE);
         let left = strays(root, mark, true);
-        reaper::reap();
         if left.is_empty() || std::time::Instant::now() >= until {
             return;
         }
@@ -285,7 +297,7 @@ fn strays(root: Option<Pid>, mark: &str, is_kept: bool) -> Vec<Pid> {
     #[cfg(target_os = "linux")]
     if is_kept {
         // A signal that is sent twice does no harm.
-        found.extend(table::adopted());
+        found.extend(reaper::adopted());
     }
     found
 }
