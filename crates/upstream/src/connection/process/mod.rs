@@ -54,6 +54,9 @@ pub fn run_as_keeper() -> Option<ExitCode> {
 /// From now on every program is started by a keeper: this executable, in the mode that [`run_as_keeper`] is for. A keeper
 /// ends everything that its program started, also when this process is killed. Only on Linux; elsewhere, and where `/proc`
 /// is missing, programs are started directly.
+///
+/// Every other child of this process is taken for one that lost its keeper, and ended together with a server. So this is for
+/// programs that start no processes of their own.
 pub fn enable_keepers() {
     #[cfg(target_os = "linux")]
     if executable::remember() {
