@@ -31,7 +31,10 @@ pub enum CallError {
         tool: String,
     },
     /// The tool's definition changed and calls are blocked until somebody accepts it.
-    #[error("tool `{tool}` of server `{upstream}` is blocked: {reason}")]
+    #[error(
+        "tool `{tool}` of server `{upstream}` is blocked: {reason}; `mcp-tool-gateway servers accept {upstream}` shows its \
+         definition, and `mcp-tool-gateway servers accept {upstream} FINGERPRINT` accepts it"
+    )]
     Blocked {
         /// The upstream.
         upstream: UpstreamId,

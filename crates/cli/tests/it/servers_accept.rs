@@ -65,3 +65,51 @@ fn a_changed_definition_is_shown_and_accepted_by_its_fingerprint() {
         (0, "no tool of server `a` waits for somebody to accept it\n")
     );
 }
+
+#[test]
+fn an_unknown_server_is_an_error_that_names_those_that_are_there() {
+    let sandbox = Sandbox::new();
+    let servers = json!({"files": entry(&sandbox), "web": entry(&sandbox)});
+    sandbox.configure(&json!({"dataDirectory": sandbox.path("data"), "mcpServers": servers}));
+    for more in [&[][..], &["0123"], &["--new-tools"]] {
+        let run = sandbox.run(&[&["servers", "accept", "nobody"], more].concat());
+        let expected = "error: no server is called `nobody`; there are: files, web\n";
+        assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (2, "", expected));
+    }
+    let none = sandbox.run(&["servers", "accept", "files"]);
+    assert_eq!(
+        (none.status, none.stdout.as_str()),
+        (0, "no tool of server `files` waits for somebody to accept it\n")
+    );
+}
+
+#[test]
+fn after_a_loss_new_tools_are_taken_as_they_are_once_somebody_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(&json!({"dataDirectory": sandbox.path("data"), "mcpServers": {"a": entry(&sandbox)}}));
+    std::fs::write(sandbox.path("word"), "one").unwrap();
+    std::fs::create_dir(sandbox.path("data")).unwrap();
+    std::fs::write(sandbox.path("data/servers.json"), "{").unwrap();
+    let mut gateway = sandbox.serve(&[]);
+    gateway.line("a: 1 tool");
+    gateway.stop();
+    let lost = "what was remembered of server `a` is lost, so each tool that it adds has to be accepted; \
+                --new-tools ends that once nothing waits\n";
+    let shown = sandbox.run(&["servers", "accept", "a"]);
+    assert!(shown.status == 1 && shown.stdout.ends_with(lost), "{}", shown.stdout);
+    let early = sandbox.run(&["servers", "accept", "a", "--new-tools"]);
+    let waits = "error: 1 of the tools of server `a` wait for somebody to accept them; accept them first\n";
+    assert_eq!((early.status, early.stdout.as_str(), early.stderr.as_str()), (1, "", waits));
+    let all = shown.stdout.lines().find_map(|line| line.strip_prefix("all of them: ")).unwrap();
+    assert_eq!(sandbox.run(&["servers", "accept", "a", all]).status, 0);
+    let nothing = "no tool of server `a` waits for somebody to accept it\n";
+    let shown = sandbox.run(&["servers", "accept", "a"]);
+    assert_eq!((shown.status, shown.stdout), (0, format!("{nothing}{lost}")));
+    for when in ["from now on", "already"] {
+        let ended = sandbox.run(&["servers", "accept", "a", "--new-tools"]);
+        let expected = format!("new tools of server `a` are taken as they are {when}\n");
+        assert_eq!((ended.status, ended.stdout, ended.stderr.as_str()), (0, expected, ""));
+    }
+    let shown = sandbox.run(&["servers", "accept", "a"]);
+    assert_eq!((shown.status, shown.stdout.as_str()), (0, nothing));
+}

@@ -54,8 +54,8 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 while True: signal.pause()
 ";
 
-fn server(note: &Path, more: &str) -> Value {
-    let script = format!("{HIDE}{SERVER}{more}");
+fn server(note: &Path, hide: &str, more: &str) -> Value {
+    let script = format!("import os, sys{hide}{SERVER}{more}");
     json!({"command": "python3", "args": ["-u", "-c", script, note], "connect": "eager", "closeTimeout": 0.2})
 }
 
@@ -70,8 +70,13 @@ fn hidden(note: &Path) -> u32 {
 
 /// A gateway whose server has started a hidden process.
 fn with_stray(sandbox: &Sandbox, more: &str) -> (Gateway, u32) {
+    with_hidden(sandbox, HIDE, more)
+}
+
+/// The same with a way of hiding.
+fn with_hidden(sandbox: &Sandbox, hide: &str, more: &str) -> (Gateway, u32) {
     let note = sandbox.path("note");
-    sandbox.configure(&json!({"mcpServers": {"s": server(&note, more)}}));
+    sandbox.configure(&json!({"mcpServers": {"s": server(&note, hide, more)}}));
     let mut gateway = sandbox.serve(&[]);
     gateway.line("s: 1 tool");
     gateway.call("s", "hide", &json!({}));
@@ -150,6 +155,131 @@ fn a_killed_keeper_leaves_nothing() {
     gone(&all);
     let is_reaped = || all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists());
     eventually_blocking(DEADLINE, "no zombie", is_reaped).unwrap();
+}
+
+/// A process that looks like a keeper of the gateway: it runs the same executable with the same arguments.
+const POSES_AS_KEEPER: &str = r#"
+import array, socket
+def hide(note):
+    exe = os.readlink("/proc/%d/exe" % os.getppid())
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            null = os.open("/dev/null", os.O_RDWR)
+            theirs, ours = socket.socketpair()
+            ours.sendmsg([b"\0"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [null] * 3))])
+            # Held by the process itself, so that it never ends.
+            ours.set_inheritable(True)
+            os.dup2(theirs.fileno(), 0)
+            os.dup2(null, 1)
+            os.dup2(null, 2)
+            script = "echo $PPID > '" + note + ".draft'; /bin/mv '" + note + ".draft' '" + note + "'; while :; do /bin/sleep 1000; done"
+            os.execve(exe, ["mcp-tool-gateway", "__keep", "/bin/sh", "-c", script], {})
+        os._exit(0)
+    os.wait()
+"#;
+
+/// A process that others of the same user can look at no more, unless they are root.
+const HIDES_ITS_EXECUTABLE: &str = r#"
+import ctypes
+def hide(note):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+            for stream in range(3):
+                os.dup2(os.open("/dev/null", os.O_RDWR), stream)
+            import signal
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            with open(note + ".draft", "w") as file: file.write(str(os.getpid()))
+            os.rename(note + ".draft", note)
+            while True: signal.pause()
+        os._exit(0)
+    os.wait()
+"#;
+
+#[test]
+fn a_killed_keeper_leaves_nothing_that_poses_as_a_keeper_or_hides_its_executable() {
+    for hide in [POSES_AS_KEEPER, HIDES_ITS_EXECUTABLE] {
+        let sandbox = Sandbox::new();
+        let (mut gateway, stray) = with_hidden(&sandbox, hide, DEAF);
+        let keeper = children_of(gateway.running.pid())[0];
+        let mut all = children_of(keeper);
+        assert!(all.contains(&stray), "{all:?}");
+        all.extend(children_of(stray));
+        kill_process(Pid::from_raw(i32::try_from(keeper).unwrap()).unwrap(), Signal::KILL).unwrap();
+        all.push(keeper);
+        reaped(&all);
+        assert_eq!(gateway.stop().0, Some(0));
+    }
+}
+
+/// A process that forks and ends, again and again, so that its process id is old when it is read. It holds a FIFO open, and
+/// gives up after a while if nobody ends it.
+const FORKS_AND_ENDS: &str = r#"
+import signal, time
+def hide(note):
+    if os.fork() == 0:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.open(note, os.O_WRONLY)
+        for stream in range(3):
+            os.dup2(os.open("/dev/null", os.O_RDWR), stream)
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            if os.fork() != 0: os._exit(0)
+        os._exit(0)
+    os.wait()
+"#;
+
+/// Ends a server with such a process by `end`, and waits until nobody holds the FIFO and no zombie is left.
+#[track_caller]
+fn ends_the_chain(end: impl FnOnce(&Sandbox, &mut Gateway)) {
+    let sandbox = Sandbox::new();
+    let note = sandbox.path("note");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &note, mode).unwrap();
+    let (sender, nobody_holds_it) = std::sync::mpsc::channel();
+    let fifo = note.clone();
+    std::thread::spawn(move || sender.send(std::fs::read(fifo).unwrap()));
+    sandbox.configure(&json!({"mcpServers": {"s": server(&note, FORKS_AND_ENDS, DEAF)}}));
+    let mut gateway = sandbox.serve(&[]);
+    gateway.line("s: 1 tool");
+    gateway.call("s", "hide", &json!({}));
+    end(&sandbox, &mut gateway);
+    assert_eq!(nobody_holds_it.recv_timeout(DEADLINE), Ok(Vec::new()), "the chain goes on");
+    // Whoever was started again meanwhile lives.
+    let zombies = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", gateway.running.pid())).into_iter().flatten();
+        let lists = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("children")));
+        let children: Vec<String> = lists.map(Result::unwrap_or_default).collect();
+        let pids = children.iter().flat_map(|list| list.split_ascii_whitespace());
+        pids.filter(|pid| !is_alive(pid.parse().unwrap())).count()
+    };
+    eventually_blocking(DEADLINE, "no zombie", || zombies() == 0).unwrap();
+}
+
+fn without_server(sandbox: &Sandbox, gateway: &mut Gateway) {
+    sandbox.configure(&json!({"mcpServers": {"demo": {"type": "builtin", "connect": "eager"}}}));
+    gateway.line("demo: ");
+}
+
+#[test]
+fn a_killed_keeper_leaves_no_process_that_forks_and_ends() {
+    ends_the_chain(|_, gateway| {
+        let keeper = children_of(gateway.running.pid())[0];
+        kill_process(Pid::from_raw(i32::try_from(keeper).unwrap()).unwrap(), Signal::KILL).unwrap();
+    });
+}
+
+#[test]
+fn a_stopped_server_leaves_no_process_that_forks_and_ends() {
+    ends_the_chain(without_server);
+}
+
+#[test]
+fn a_killed_gateway_leaves_no_process_that_forks_and_ends() {
+    ends_the_chain(|_, gateway| gateway.running.signal(Signal::KILL));
 }
 
 #[track_caller]

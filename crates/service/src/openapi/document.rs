@@ -263,6 +263,18 @@ mod tests {
         assert!(ids.contains("getToolsProviderContext"), "{ids:?}");
     }
 
+    #[test]
+    fn calls_that_are_refused_are_described() {
+        let document = document();
+        for path in ["/call_tool", "/execute"] {
+            for status in ["400", "403"] {
+                let answer = &document["paths"][path]["post"]["responses"][status]["description"];
+                let text = answer.as_str().unwrap_or_default();
+                assert!(text.ends_with("TOOL_DENIED, APPROVAL_REQUIRED."), "{path} {status}: {text}");
+            }
+        }
+    }
+
     /// `UPDATE_OPENAPI=1 cargo test -p gateway-service committed` writes the copy anew.
     #[test]
     fn the_committed_copy_is_the_document() {

@@ -123,8 +123,12 @@ pub(super) const PRECISE_FAULTS: [Answer; 3] = [
 ];
 pub(super) const CONFLICT: Answer =
     error(422, "The key was used with another body.", &["IDEMPOTENCY_CONFLICT"]);
-pub(super) const FOREIGN_STATE: Answer =
-    error(403, "The state belongs to another caller or another route.", &["FORBIDDEN"]);
+pub(super) const REFUSED_CALL: Answer = error(
+    403,
+    "The state belongs to another caller or another route, or the tool's definition changed and nobody has accepted it. With \
+     `errors=precise` also: the policy or somebody denies the call, or somebody has to approve it (`approvalId`).",
+    &["FORBIDDEN", "TOOL_DENIED", "APPROVAL_REQUIRED"],
+);
 pub(super) const NEEDS_INPUT: Answer = error(
     409,
     "With `errors=precise`: the server asks for something that the caller did not offer.",

@@ -3,7 +3,7 @@
 use super::mcp;
 use super::parts::{
     ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULT, CHARACTERS, COERCE, CONFLICT, CONTINUED, ERRORS,
-    FOREIGN_STATE, IDEMPOTENCY_KEY, INPUT, MODEL, NAME, NEEDS_INPUT, NO_SUCH_SERVER, PRECISE_FAULTS, RESULT,
+    IDEMPOTENCY_KEY, INPUT, MODEL, NAME, NEEDS_INPUT, NO_SUCH_SERVER, PRECISE_FAULTS, REFUSED_CALL, RESULT,
     ROW, SERVER, STATE_OVER, TEXT, TO, TOO_MUCH_WORK, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok,
     path, query,
 };
@@ -69,9 +69,16 @@ pub(crate) static ROUTES: &[Route] = &[
             error(
                 400,
                 "The request is not sound.",
-                &["VALIDATION_ERROR", "UNKNOWN_PROVIDER", "SERVER_NOT_FOUND", "TOOL_NOT_FOUND"],
+                &[
+                    "VALIDATION_ERROR",
+                    "UNKNOWN_PROVIDER",
+                    "SERVER_NOT_FOUND",
+                    "TOOL_NOT_FOUND",
+                    "TOOL_DENIED",
+                    "APPROVAL_REQUIRED",
+                ],
             ),
-            FOREIGN_STATE,
+            REFUSED_CALL,
             error(
                 404,
                 "With `errors=precise`: no such server or tool.",
@@ -116,9 +123,16 @@ pub(crate) static ROUTES: &[Route] = &[
             error(
                 400,
                 "The request is not sound.",
-                &["VALIDATION_ERROR", "SERVER_NOT_FOUND", "TOOL_NOT_FOUND", "INPUT_REQUIRED"],
+                &[
+                    "VALIDATION_ERROR",
+                    "SERVER_NOT_FOUND",
+                    "TOOL_NOT_FOUND",
+                    "INPUT_REQUIRED",
+                    "TOOL_DENIED",
+                    "APPROVAL_REQUIRED",
+                ],
             ),
-            FOREIGN_STATE,
+            REFUSED_CALL,
             error(
                 404,
                 "With `errors=precise`: no such server or tool.",

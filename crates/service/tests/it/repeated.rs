@@ -213,7 +213,9 @@ async fn a_second_description_passes_no_pinning() {
             assert!(!list.contains("EVIL"), "{list}");
         }
         let call = service.post("/call_tool", r#"{"server":"up","tool":"t","arguments":{}}"#).await;
-        let blocked = "tool `t` of server `up` is blocked: tool `t` changed its description";
+        let blocked = "tool `t` of server `up` is blocked: tool `t` changed its description; \
+                       `mcp-tool-gateway servers accept up` shows its definition, and \
+                       `mcp-tool-gateway servers accept up FINGERPRINT` accepts it";
         assert_eq!(call.json()["error"], blocked, "{}", call.body);
     }
 }

@@ -357,7 +357,10 @@ async fn a_blocked_tool_is_not_listed_and_its_calls_are_told_why() {
     let reason = "tool `add` changed its description, schema";
     assert_eq!(report["withheld"], json!([{"server": "bad", "tool": "add", "reason": reason}]), "{report}");
 
-    let told = format!("tool `add` of server `bad` is blocked: {reason}");
+    let told = format!(
+        "tool `add` of server `bad` is blocked: {reason}; `mcp-tool-gateway servers accept bad` shows its definition, and \
+         `mcp-tool-gateway servers accept bad FINGERPRINT` accepts it"
+    );
     for tool in ["add", "mcp__bad__add"] {
         for arguments in [json!({"a": 1, "b": 2}), json!({})] {
             let body = json!({"tool": tool, "arguments": arguments}).to_string();

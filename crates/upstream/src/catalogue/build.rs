@@ -92,11 +92,26 @@ fn take_listing(
     }
 }
 
-/// The fingerprints of a listing by tool name, before it is put together with others.
-pub(super) fn fingerprints(part: &UpstreamTools<'_>) -> BTreeMap<String, String> {
-    let (mut tools, mut left_out) = (Vec::new(), Vec::new());
-    take_listing(part, &Standing::default(), &mut tools, &mut left_out);
-    tools.into_iter().map(|tool| (tool.name, tool.fingerprint.to_string())).collect()
+/// The tools of a listing with their fingerprints and definitions, one after the other, before they are put together with
+/// others.
+pub(crate) fn fingerprinted_tools<'a>(
+    spec: &UpstreamSpec,
+    entries: &'a [RawJson],
+) -> impl Iterator<Item = (String, Fingerprint, &'a RawJson)> {
+    let mut seen = HashSet::new();
+    entries.iter().filter_map(move |definition| {
+        let tool = read_tool(spec, definition, &mut seen).ok()?;
+        Some((tool.name, tool.fingerprint, definition))
+    })
+}
+
+/// The name of a tool, as the catalogue has it.
+pub(crate) fn tool_name(definition: &RawJson) -> Option<String> {
+    name_of(&RawObject::parse(definition).ok()?)
+}
+
+fn name_of(definition: &RawObject<'_>) -> Option<String> {
+    view::text(definition.get("name")).map(String::from)
 }
 
 fn read_tool(
@@ -105,9 +120,7 @@ fn read_tool(
     seen: &mut HashSet<String>,
 ) -> Result<CatalogueTool, (Option<String>, LeftOutReason)> {
     let Ok(members) = RawObject::parse(definition) else { return Err((None, LeftOutReason::NotAnObject)) };
-    let Some(name) = view::text(members.get("name")).map(String::from) else {
-        return Err((None, LeftOutReason::NoName));
-    };
+    let Some(name) = name_of(&members) else { return Err((None, LeftOutReason::NoName)) };
     let rules = &spec.tools;
     if any_matches(&rules.deny, &name) {
         return Err((Some(name), LeftOutReason::Denied));

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gateway_protocol::RawJson;
 use serde::{Deserialize, Serialize};
 
+use super::Catalogue;
 use super::fingerprint::Fingerprint;
-use super::{Catalogue, UpstreamTools, build};
-use crate::spec::UpstreamSpec;
 
 /// One tool that is not as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +100,8 @@ pub fn changed_definitions(
     changes
 }
 
-fn changed_parts(before: &str, after: &str) -> Vec<DefinitionPart> {
+/// Which parts of a definition differ, by its fingerprints.
+pub(crate) fn changed_parts(before: &str, after: &str) -> Vec<DefinitionPart> {
     let (Ok(before), Ok(after)) = (before.parse::<Fingerprint>(), after.parse::<Fingerprint>()) else {
         return vec![DefinitionPart::Unknown];
     };
@@ -115,11 +114,6 @@ fn changed_parts(before: &str, after: &str) -> Vec<DefinitionPart> {
     .filter_map(|(differs, part)| differs.then_some(part))
     .collect();
     if parts.is_empty() { vec![DefinitionPart::Unknown] } else { parts }
-}
-
-/// The fingerprints of a listing that is in no catalogue yet.
-pub(crate) fn fingerprints_of(spec: &UpstreamSpec, tools: &[RawJson]) -> BTreeMap<String, String> {
-    build::fingerprints(&UpstreamTools { spec, tools })
 }
 
 impl Catalogue {

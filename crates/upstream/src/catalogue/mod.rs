@@ -31,7 +31,8 @@ use serde_json::{Map, Value};
 use crate::spec::{Approval, UpstreamId, UpstreamSpec};
 
 pub(crate) use build::Standing;
-pub(crate) use changes::fingerprints_of;
+pub(crate) use build::{fingerprinted_tools, tool_name};
+pub(crate) use changes::changed_parts;
 pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart, changed_definitions};
 pub use filter::{ToolFilter, ToolGroup};
 pub use fingerprint::Fingerprint;

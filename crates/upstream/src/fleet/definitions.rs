@@ -6,15 +6,23 @@ use gateway_protocol::RawJson;
 use tracing::warn;
 
 use super::health::DefinitionNotice;
-use super::memory::{Known, Listed, Withheld};
+use super::memory::{OfUpstream, Withheld};
+use super::tool_key::tool_key;
 use super::upstream::Upstream;
 use super::{FleetEvent, Shared};
-use crate::catalogue::{DefinitionChange, DefinitionChangeKind, changed_definitions, fingerprints_of};
-use crate::spec::OnDefinitionChange;
+use crate::catalogue::{
+    DefinitionChange, DefinitionChangeKind, changed_parts, fingerprinted_tools, tool_name,
+};
+use crate::long_work;
+use crate::spec::{OnDefinitionChange, UpstreamSpec};
 
-/// Fingerprints that are remembered of one upstream, of tools that are gone too. A server that goes on inventing names
-/// grows it no further.
+/// Fingerprints that are remembered of one upstream, of tools that are gone too, and bytes of the keys of these tools. A
+/// server that goes on inventing names grows it no further.
 const REMEMBERED: usize = 50_000;
+const REMEMBERED_BYTES: usize = 4 << 20;
+
+/// Notices that an event has. Who reads events slowly keeps many of them.
+const EVENT_NOTICES: usize = 100;
 
 /// Bytes of all withheld definitions of one listing that are kept for review.
 const REVIEWED_BYTES: usize = 1 << 20;
@@ -30,106 +38,96 @@ impl Shared {
         let (spec, memory) = (&upstream.spec, &self.memory);
         // Somebody may have accepted it while nobody looked.
         memory.reload().await;
-        let now = fingerprints_of(spec, entries);
-        let policy = spec.tools.on_definition_change;
-        let Compared { listed, found } =
-            compare(memory.known(spec), &now, policy, || by_name(entries, name_of));
-        memory.set_listed(spec, listed);
-        let fresh = replace_notices(upstream, found);
+        let bytes = entries.iter().map(|entry| entry.as_str().len()).sum();
+        let found = long_work::reading(bytes, || {
+            let now = current(spec, entries);
+            memory.compare(spec, |known| compare(known, &now, spec.tools.on_definition_change))
+        });
+        let mut fresh = replace_notices(upstream, found);
         if !fresh.is_empty() {
             log(upstream, &fresh);
-            self.tell(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh });
+            let more = fresh.len().saturating_sub(EVENT_NOTICES);
+            fresh.truncate(EVENT_NOTICES);
+            self.tell(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh, more });
         }
     }
 }
 
-/// What a comparison gives.
-struct Compared {
-    /// What is remembered from now on.
-    listed: Listed,
-    /// The definitions that are others than they were.
-    found: Vec<DefinitionNotice>,
+/// A tool as it is listed now.
+struct Current<'a> {
+    fingerprint: String,
+    definition: &'a RawJson,
 }
 
-/// Compares a listing with what is known. `definitions` is only asked where some are withheld.
-fn compare<'a>(
-    known: Known,
-    now: &BTreeMap<String, String>,
+/// The tools of a listing by their keys.
+fn current<'a>(spec: &UpstreamSpec, entries: &'a [RawJson]) -> BTreeMap<String, Current<'a>> {
+    fingerprinted_tools(spec, entries)
+        .map(|(name, fingerprint, definition)| {
+            let fingerprint = fingerprint.to_string();
+            (tool_key(&name).into_owned(), Current { fingerprint, definition })
+        })
+        .collect()
+}
+
+/// Compares a listing with what is known, which becomes what is remembered from now on. Gives the definitions that are
+/// others than they were, and whether anything is remembered otherwise.
+fn compare(
+    known: &mut OfUpstream,
+    now: &BTreeMap<String, Current<'_>>,
     policy: OnDefinitionChange,
-    definitions: impl FnOnce() -> HashMap<String, &'a RawJson>,
-) -> Compared {
+) -> (Vec<DefinitionNotice>, bool) {
     let blocked = policy == OnDefinitionChange::Block;
-    // Only an acceptance ends it: an empty list proves nothing about the next one. Where changes are only reported, a list
-    // with tools becomes what is remembered.
-    let unverified = known.unverified && (blocked || now.is_empty());
-    let Known { fingerprints: mut remembered, .. } = known;
-    if remembered.is_empty() && !(unverified && blocked) {
-        let listed = Listed { fingerprints: now.clone(), withheld: BTreeMap::new(), unverified };
-        return Compared { listed, found: Vec::new() };
-    }
-    let mut found = Vec::new();
-    for DefinitionChange { tool, kind } in changed_definitions(&remembered, now) {
-        let kind = match kind {
-            DefinitionChangeKind::Added if unverified => DefinitionChangeKind::Unverified,
-            kind @ DefinitionChangeKind::Changed { .. } => kind,
-            DefinitionChangeKind::Added
-            | DefinitionChangeKind::Removed
-            | DefinitionChangeKind::Unverified => continue,
+    let was_unverified = known.unverified;
+    // No list ends it where changes are blocked: who lists few tools now may list others later. Where changes are only
+    // reported, a list with tools becomes what is remembered.
+    known.unverified &= blocked || now.is_empty();
+    let (mut found, mut withheld) = (Vec::new(), BTreeMap::new());
+    let (mut room, mut is_changed) = (REVIEWED_BYTES, false);
+    for (key, tool) in now {
+        let kind = match known.fingerprints.get(key) {
+            Some(before) if *before == tool.fingerprint => continue,
+            Some(before) => {
+                Some(DefinitionChangeKind::Changed { parts: changed_parts(before, &tool.fingerprint) })
+            }
+            None => known.unverified.then_some(DefinitionChangeKind::Unverified),
         };
-        let fingerprint = now.get(&tool).cloned().unwrap_or_default();
-        found.push(DefinitionNotice { change: DefinitionChange { tool, kind }, blocked, fingerprint });
-    }
-    let names: HashSet<&str> =
-        found.iter().filter(|notice| notice.blocked).map(|notice| notice.change.tool.as_str()).collect();
-    // A blocked tool stays blocked over restarts, until somebody accepts its definition.
-    let taken = now.iter().filter(|(tool, _)| !names.contains(tool.as_str()));
-    remembered.extend(taken.map(|(tool, fingerprint)| (tool.clone(), fingerprint.clone())));
-    let is_full = remembered.len() > REMEMBERED;
-    if is_full {
-        remembered.retain(|tool, _| now.contains_key(tool));
-    }
-    let withheld = if names.is_empty() { BTreeMap::new() } else { withheld(&found, &definitions()) };
-    // What was forgotten may come back as another tool of the same name, so new tools need somebody to accept them.
-    let unverified = unverified || (blocked && is_full);
-    Compared { listed: Listed { fingerprints: remembered, withheld, unverified }, found }
-}
-
-/// What is kept of withheld definitions for those who review them.
-fn withheld(
-    found: &[DefinitionNotice],
-    definitions: &HashMap<String, &RawJson>,
-) -> BTreeMap<String, Withheld> {
-    let mut room = REVIEWED_BYTES;
-    let keep = |notice: &DefinitionNotice| {
-        let tool = &notice.change.tool;
-        let definition = definitions.get(tool).copied().filter(|text| text.as_str().len() <= room);
-        let withheld = Withheld::new(&notice.fingerprint, notice.change.to_string(), definition);
-        room -= withheld.definition.as_ref().map_or(0, |text| text.as_str().len());
-        (tool.clone(), withheld)
-    };
-    found.iter().map(keep).collect()
-}
-
-/// The definitions of a listing by name; the first of each, as in the catalogue.
-fn by_name(
-    entries: &[RawJson],
-    mut name_of: impl FnMut(&RawJson) -> Option<String>,
-) -> HashMap<String, &RawJson> {
-    let mut index = HashMap::with_capacity(entries.len());
-    for entry in entries {
-        if let Some(name) = name_of(entry) {
-            index.entry(name).or_insert(entry);
+        if let Some(kind) = kind {
+            if blocked {
+                withheld.insert(key.clone(), waiting(key, &kind, tool, &mut room));
+            }
+            let name = tool_name(tool.definition).unwrap_or_default();
+            let change = DefinitionChange { tool: name, kind };
+            found.push(DefinitionNotice { change, blocked, fingerprint: tool.fingerprint.clone() });
+        }
+        // A blocked tool stays blocked over restarts, until somebody accepts its definition.
+        if !withheld.contains_key(key) {
+            known.fingerprints.insert(key.clone(), tool.fingerprint.clone());
+            is_changed = true;
         }
     }
-    index
+    let bytes: usize = known.fingerprints.keys().map(String::len).sum();
+    if known.fingerprints.len() > REMEMBERED || bytes > REMEMBERED_BYTES {
+        let before = known.fingerprints.len();
+        known.fingerprints.retain(|tool, _| now.contains_key(tool));
+        // What was forgotten may come back as another tool of the same name, so new tools need somebody to accept them.
+        let is_forgotten = known.fingerprints.len() < before;
+        if blocked && is_forgotten {
+            known.lose();
+        }
+        is_changed |= is_forgotten;
+    }
+    is_changed |= known.withheld != withheld || known.unverified != was_unverified;
+    known.withheld = withheld;
+    (found, is_changed)
 }
 
-fn name_of(definition: &RawJson) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        name: String,
-    }
-    definition.read::<Named>().ok().map(|named| named.name)
+/// What is kept of a withheld definition for those who review it.
+fn waiting(key: &str, kind: &DefinitionChangeKind, tool: &Current<'_>, room: &mut usize) -> Withheld {
+    let change = DefinitionChange { tool: key.to_owned(), kind: kind.clone() };
+    let definition = Some(tool.definition).filter(|text| text.as_str().len() <= *room);
+    let withheld = Withheld::new(&tool.fingerprint, change.to_string(), definition);
+    *room -= withheld.definition.as_ref().map_or(0, |text| text.as_str().len());
+    withheld
 }
 
 /// Makes these the notices of an upstream, beside those that only report, and gives those that are new.
@@ -142,7 +140,8 @@ fn replace_notices(upstream: &Upstream, found: Vec<DefinitionNotice>) -> Vec<Def
     let tools: HashSet<&str> = found.iter().map(|notice| notice.change.tool.as_str()).collect();
     // What was blocked and is as it was again, or gone, blocks nothing any more.
     notices.retain(|notice| !notice.blocked && !tools.contains(notice.change.tool.as_str()));
-    if notices.len() + found.len() > REMEMBERED {
+    let names = notices.iter().chain(&found).map(|notice| notice.change.tool.len());
+    if notices.len() + found.len() > REMEMBERED || names.sum::<usize>() > REMEMBERED_BYTES {
         notices.clear();
     }
     notices.extend(found);

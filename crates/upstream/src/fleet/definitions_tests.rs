@@ -1,7 +1,11 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::*;
 use crate::catalogue::DefinitionPart;
+use crate::fleet::memory::Memory;
 use crate::log_lines::log_lines;
-use crate::spec::{Endpoint, UpstreamSpec};
+use crate::spec::Endpoint;
 
 fn tool(number: usize, description: &str) -> RawJson {
     RawJson::parse(format!(r#"{{"name":"t{number:05}","description":"{description}"}}"#)).unwrap()
@@ -17,32 +21,27 @@ fn spec() -> UpstreamSpec {
     spec
 }
 
-fn known(entries: &[RawJson]) -> Known {
-    Known { fingerprints: fingerprints_of(&spec(), entries), unverified: false }
+fn known(entries: &[RawJson]) -> OfUpstream {
+    let mut known = OfUpstream::default();
+    assert_eq!(list(&mut known, entries), Vec::new());
+    known
 }
 
-fn changed(entries: &[RawJson]) -> Compared {
-    let now = fingerprints_of(&spec(), entries);
-    let earlier = known(&tools(entries.len(), "one"));
-    compare(earlier, &now, OnDefinitionChange::Block, || by_name(entries, name_of))
+/// What is found in one more listing.
+fn list(known: &mut OfUpstream, entries: &[RawJson]) -> Vec<DefinitionNotice> {
+    compare(known, &current(&spec(), entries), OnDefinitionChange::Block).0
 }
 
 #[test]
-fn each_definition_is_read_once_however_many_changed() {
+fn what_is_withheld_stands_beside_its_definition() {
     const COUNT: usize = 3_000;
     let entries = tools(COUNT, "two");
-    let mut reads = 0;
-    let now = fingerprints_of(&spec(), &entries);
-    let compared = compare(known(&tools(COUNT, "one")), &now, OnDefinitionChange::Block, || {
-        by_name(&entries, |entry| {
-            reads += 1;
-            name_of(entry)
-        })
-    });
-    assert_eq!((compared.found.len(), compared.listed.withheld.len(), reads), (COUNT, COUNT, COUNT));
-    let last = compared.listed.withheld.last_key_value().unwrap();
+    let mut known = known(&tools(COUNT, "one"));
+    let found = list(&mut known, &entries);
+    assert_eq!((found.len(), known.withheld.len()), (COUNT, COUNT));
+    let last = known.withheld.last_key_value().unwrap();
     let expected = Withheld::new(
-        now.get("t02999").unwrap(),
+        &current(&spec(), &entries).get("t02999").unwrap().fingerprint,
         "tool `t02999` changed its description".to_owned(),
         entries.last(),
     );
@@ -50,42 +49,114 @@ fn each_definition_is_read_once_however_many_changed() {
 }
 
 #[test]
-fn no_definition_is_read_where_nothing_is_withheld() {
-    let entries = tools(3, "two");
-    let now = fingerprints_of(&spec(), &entries);
-    let compared = compare(known(&tools(3, "one")), &now, OnDefinitionChange::Warn, || panic!("not asked"));
-    assert_eq!((compared.found.len(), compared.listed.withheld.len()), (3, 0));
+fn nothing_is_withheld_where_changes_are_only_reported() {
+    let (mut known, entries) = (known(&tools(3, "one")), tools(3, "two"));
+    let now = current(&spec(), &entries);
+    let (found, is_changed) = compare(&mut known, &now, OnDefinitionChange::Warn);
+    assert_eq!((found.len(), known.withheld.len(), is_changed), (3, 0, true));
+    assert_eq!(compare(&mut known, &now, OnDefinitionChange::Warn), (Vec::new(), false));
 }
 
 #[test]
 fn what_is_kept_for_review_is_bounded_as_a_whole() {
     let long = "x".repeat(60 << 10);
-    let compared = changed(&tools(40, &long));
-    let kept = compared.listed.withheld.values().filter(|withheld| withheld.definition.is_some());
-    assert_eq!((kept.count(), compared.listed.withheld.len()), (17, 40));
+    let mut known = known(&tools(40, "one"));
+    list(&mut known, &tools(40, &long));
+    let kept = known.withheld.values().filter(|withheld| withheld.definition.is_some());
+    assert_eq!((kept.count(), known.withheld.len()), (17, 40));
+}
+
+/// Lists other names again and again, and gives whether new tools have to be accepted after each of three listings.
+fn invent(known: &mut OfUpstream, count: usize, name: impl Fn(usize) -> String) -> [bool; 3] {
+    let definition = tool(1, "one");
+    let fingerprint = || current(&spec(), std::slice::from_ref(&definition)).into_values().next().unwrap();
+    [0, 1, 2].map(|round| {
+        let names = (round * count..(round + 1) * count).map(&name);
+        let now = names.map(|name| (tool_key(&name).into_owned(), fingerprint())).collect();
+        let (found, _) = compare(known, &now, OnDefinitionChange::Block);
+        assert_eq!(found, Vec::new());
+        known.unverified
+    })
 }
 
 #[test]
 fn names_without_end_are_forgotten_and_new_ones_withheld() {
-    let first = fingerprints_of(&spec(), &tools(1, "one"));
-    let fingerprint = first.values().next().unwrap().clone();
-    let many = |from: usize| -> BTreeMap<String, String> {
-        (from..from + 20_000).map(|number| (format!("n{number}"), fingerprint.clone())).collect()
-    };
-    let mut remembered = Known { fingerprints: first, unverified: false };
-    for round in 0..3 {
-        let compared =
-            compare(remembered, &many(round * 20_000), OnDefinitionChange::Block, HashMap::default);
-        assert_eq!((compared.found, compared.listed.unverified), (Vec::new(), round == 2));
-        let Listed { fingerprints, unverified, .. } = compared.listed;
-        remembered = Known { fingerprints, unverified };
-    }
-    assert_eq!(remembered.fingerprints, many(40_000));
+    let mut known = known(&tools(1, "one"));
+    assert_eq!(invent(&mut known, 20_000, |number| format!("n{number}")), [false, false, true]);
+    let remembered: Vec<_> = known.fingerprints.keys().cloned().collect();
+    let mut expected: Vec<_> = (40_000..60_000).map(|number| format!("n{number}")).collect();
+    expected.sort_unstable();
+    assert_eq!(remembered, expected);
     // The tool of before may be another one now.
-    let now = fingerprints_of(&spec(), &tools(1, "two"));
-    let compared = compare(remembered, &now, OnDefinitionChange::Block, HashMap::default);
-    let kinds: Vec<_> = compared.found.into_iter().map(|notice| notice.change.kind).collect();
+    let kinds: Vec<_> =
+        list(&mut known, &tools(1, "two")).into_iter().map(|notice| notice.change.kind).collect();
     assert_eq!(kinds, [DefinitionChangeKind::Unverified]);
+}
+
+#[test]
+fn long_names_without_end_are_bounded_in_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("servers.json");
+    let memory = Memory::open(Some(&path));
+    let name = |number: usize| format!("n{number}{}", "x".repeat(1_500));
+    let rounds = memory.compare(&spec(), |known| (invent(known, 13_000, name), true));
+    assert_eq!(rounds, [false, false, true]);
+    memory.write();
+    let size = std::fs::metadata(&path).unwrap().len();
+    assert!(size < 5 << 20, "{size} bytes for 13,000 tools");
+    // What is read from the file is what was written.
+    let read = Memory::open(Some(&path)).compare(&spec(), |known| (known.fingerprints.clone(), false));
+    assert!(read.keys().all(|key| key.len() < 140), "{:?}", read.keys().next());
+    assert_eq!(read.len(), 13_000);
+}
+
+#[test]
+fn a_list_that_is_full_by_itself_forgets_nothing() {
+    let name = |number: usize| format!("{number}{}", "x".repeat(200));
+    let mut known = OfUpstream::default();
+    let all = |number: usize| name(number % 40_000);
+    assert_eq!(invent(&mut known, 40_000, all), [false; 3]);
+    assert_eq!(known.fingerprints.len(), 40_000);
+}
+
+#[test]
+fn long_names_are_told_apart_and_their_changes_found() {
+    let long = |end: &str, description: &str| {
+        let name = format!("{}{end}", "n".repeat(1_500));
+        RawJson::parse(format!(r#"{{"name":"{name}","description":"{description}"}}"#)).unwrap()
+    };
+    let mut known = known(&[long("a", "one"), long("b", "one")]);
+    let found = list(&mut known, &[long("a", "one"), long("b", "two"), long("c", "one")]);
+    let tools: Vec<_> = found.iter().map(|notice| (notice.change.tool.as_str(), notice.blocked)).collect();
+    let name = format!("{}b", "n".repeat(1_500));
+    assert_eq!(tools, [(name.as_str(), true)]);
+    let (key, withheld) = known.withheld.pop_first().unwrap();
+    assert_eq!((key.as_str(), known.withheld.len()), (tool_key(&name).as_ref(), 0));
+    assert_eq!(withheld.change, format!("tool `{key}` changed its description"));
+}
+
+/// While one thread hashes, another one goes on with the tasks of the only worker.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn others_run_while_a_big_listing_is_hashed() {
+    let fleet = crate::fleet::Fleet::start(vec![spec()], crate::fleet::FleetOptions::default());
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&turns);
+    let other = tokio::spawn(async move {
+        loop {
+            counter.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+    });
+    let (shared, upstream) = (Arc::clone(&fleet.shared), fleet.upstream("up").unwrap());
+    let listing = tokio::spawn(async move {
+        let entries = tools(2_000, &"x".repeat(8 << 10));
+        let before = turns.load(Ordering::Relaxed);
+        shared.compare_definitions(&upstream, &entries).await;
+        turns.load(Ordering::Relaxed) - before
+    });
+    assert_ne!(listing.await.unwrap(), 0);
+    other.abort();
+    fleet.shutdown(std::time::Duration::ZERO).await;
 }
 
 #[test]
@@ -100,7 +171,7 @@ fn many_changes_are_one_line_of_the_log() {
             }
         })
     };
-    let found = changed(&entries).found;
+    let found = list(&mut known(&tools(3_000, "one")), &entries);
     let lines = logged(found.clone());
     let all = upstream.health().changes_fingerprint().unwrap();
     let expected = format!(

@@ -5,6 +5,7 @@ use std::fmt;
 use gateway_protocol::Era;
 
 use super::memory::{fingerprint_of_all, shown_fingerprint};
+use super::tool_key::tool_key;
 use crate::catalogue::DefinitionChange;
 use crate::spec::UpstreamId;
 
@@ -115,7 +116,7 @@ impl UpstreamHealth {
     /// One fingerprint for all definitions that changed; absent where none did.
     pub fn changes_fingerprint(&self) -> Option<String> {
         let notices = self.changed_definitions.iter();
-        let tools = notices.map(|notice| (notice.change.tool.as_str(), notice.fingerprint.as_str()));
+        let tools = notices.map(|notice| (tool_key(&notice.change.tool), notice.fingerprint.as_str()));
         (!self.changed_definitions.is_empty()).then(|| fingerprint_of_all(tools))
     }
 }

@@ -5,21 +5,26 @@
 
 mod file;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gateway_protocol::{Era, RawJson, is_modern};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
 use tracing::warn;
 
+use super::health::DefinitionNotice;
+use super::tool_key::{read_by_key, tool_key};
 use crate::spec::{Endpoint, UpstreamSpec};
 
-pub use file::{AcceptFileError, accept_in_file, withheld_in_file};
+pub use file::{
+    AcceptFileError, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, withheld_in_file,
+};
 
 /// Bytes of a withheld definition that are kept for review.
 const REVIEWED_BYTES: usize = 64 << 10;
@@ -49,25 +54,37 @@ struct State {
 /// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
-    #[serde(default)]
-    upstreams: BTreeMap<String, OfUpstream>,
+    /// Shared with who writes them, so that nobody copies them to write them.
+    #[serde(default, serialize_with = "write_shared", deserialize_with = "read_shared")]
+    upstreams: BTreeMap<String, Arc<OfUpstream>>,
 }
 
+/// What is remembered of one upstream. Tools stand by their [keys](tool_key).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct OfUpstream {
+pub(super) struct OfUpstream {
     /// What it was reached by; another program under the same name starts afresh.
     #[serde(default)]
     endpoint: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     version: Option<String>,
-    #[serde(default)]
-    fingerprints: BTreeMap<String, String>,
+    #[serde(default, deserialize_with = "read_by_key")]
+    pub(super) fingerprints: BTreeMap<String, String>,
     /// Tools that wait for somebody to accept them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    withheld: BTreeMap<String, Withheld>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "read_by_key")]
+    pub(super) withheld: BTreeMap<String, Withheld>,
     /// What was remembered of it is lost, so that nobody can say whether its tools are what they were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    unverified: bool,
+    pub(super) unverified: bool,
+    /// How often that happened, and how many of these times somebody said that new tools are taken as they are again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    losses: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    settled: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A definition that waits for somebody to accept it.
@@ -97,40 +114,46 @@ impl Withheld {
 
 /// One fingerprint for all definitions that wait.
 pub fn withheld_fingerprint(withheld: &BTreeMap<String, Withheld>) -> String {
-    fingerprint_of_all(withheld.iter().map(|(tool, one)| (tool.as_str(), one.fingerprint.as_str())))
-}
-
-/// What is known of an upstream's tools.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    /// The fingerprints by tool; none where this upstream never listed a tool.
-    pub(super) fingerprints: BTreeMap<String, String>,
-    /// Nobody knows any more what its tools were.
-    pub(super) unverified: bool,
-}
-
-/// What one listing showed.
-#[derive(Debug)]
-pub(super) struct Listed {
-    pub(super) fingerprints: BTreeMap<String, String>,
-    pub(super) withheld: BTreeMap<String, Withheld>,
-    pub(super) unverified: bool,
+    fingerprint_of_all(withheld.iter().map(|(tool, one)| (tool.into(), one.fingerprint.as_str())))
 }
 
 impl OfUpstream {
+    /// Remembers that fingerprints are lost. From now on tools that are not remembered have to be accepted: they may be
+    /// other tools under the names of lost ones.
+    pub(super) fn lose(&mut self) {
+        if !self.unverified {
+            self.unverified = true;
+            self.losses += 1;
+        }
+    }
+
+    /// Takes new tools as they are again.
+    fn settle(&mut self) {
+        // Older files do not count.
+        self.losses = self.losses.max(1);
+        self.settled = self.losses;
+        self.unverified = false;
+    }
+
+    /// Whether somebody else can have changed what is withheld of it.
+    fn is_waiting(&self) -> bool {
+        self.unverified || !self.withheld.is_empty()
+    }
+
     /// Takes over what somebody else accepted.
-    fn adopt(&mut self, other: &Self) -> bool {
+    fn adopt(&mut self, other: &Self) {
         if other.endpoint != self.endpoint {
-            return false;
+            return;
         }
         let is_accepted = |tool: &String, withheld: &mut Withheld| {
             other.fingerprints.get(tool) == Some(&withheld.fingerprint)
         };
         let accepted: Vec<_> = self.withheld.extract_if(.., is_accepted).collect();
-        let is_any = !accepted.is_empty();
         self.fingerprints.extend(accepted.into_iter().map(|(tool, withheld)| (tool, withheld.fingerprint)));
-        self.unverified &= !(is_any && self.withheld.is_empty());
-        is_any
+        // By number: a file from before the loss does not settle it. And nobody meant a tool that came meanwhile.
+        if self.unverified && self.withheld.is_empty() && other.settled >= self.losses.max(1) {
+            self.settle();
+        }
     }
 }
 
@@ -172,7 +195,7 @@ impl Memory {
         }
         for spec in specs {
             if !self.lock().kept.upstreams.contains_key(spec.id.as_str()) {
-                self.change(spec, |kept| kept.unverified = true);
+                self.change(spec, |kept| (kept.lose(), true));
             }
         }
         !self.lock().dirty.is_empty()
@@ -194,33 +217,53 @@ impl Memory {
     }
 
     pub(super) fn set_era(&self, spec: &UpstreamSpec, era: Option<&Era>) {
-        self.change(spec, |kept| kept.version = era.map(|era| era.version().to_owned()));
-    }
-
-    pub(super) fn known(&self, spec: &UpstreamSpec) -> Known {
-        self.with(spec, |kept| Known { fingerprints: kept.fingerprints.clone(), unverified: kept.unverified })
-    }
-
-    pub(super) fn set_listed(&self, spec: &UpstreamSpec, listed: Listed) {
+        let version = era.map(|era| era.version().to_owned());
         self.change(spec, |kept| {
-            kept.fingerprints = listed.fingerprints;
-            kept.withheld = listed.withheld;
-            kept.unverified = listed.unverified;
+            let is_new = kept.version != version;
+            kept.version = version;
+            ((), is_new)
         });
     }
 
-    /// Remembers definitions as accepted.
+    /// Compares a listing with what is remembered, in place. `compare` also gives whether it changed anything.
+    pub(super) fn compare<T>(
+        &self,
+        spec: &UpstreamSpec,
+        compare: impl FnOnce(&mut OfUpstream) -> (T, bool),
+    ) -> T {
+        self.change(spec, compare)
+    }
+
+    /// Those of some tools whose definitions are remembered, by their keys.
+    pub(super) fn remembered_of(
+        &self,
+        spec: &UpstreamSpec,
+        notices: &[DefinitionNotice],
+    ) -> BTreeMap<String, String> {
+        self.with(spec, |kept| {
+            let keys = notices.iter().map(|notice| (tool_key(&notice.change.tool), &notice.fingerprint));
+            keys.filter(|(key, fingerprint)| kept.fingerprints.get(key.as_ref()) == Some(fingerprint))
+                .map(|(key, fingerprint)| (key.into_owned(), fingerprint.clone()))
+                .collect()
+        })
+    }
+
+    /// Remembers definitions as accepted, by the keys of their tools.
     pub(super) fn accept(&self, spec: &UpstreamSpec, accepted: BTreeMap<String, String>) {
         self.change(spec, |kept| {
             kept.withheld.retain(|tool, _| !accepted.contains_key(tool));
             kept.fingerprints.extend(accepted);
-            kept.unverified &= !kept.withheld.is_empty();
+            ((), true)
         });
     }
 
     /// Takes over what somebody accepted in the file. What cannot be read in time accepts nothing.
     pub(super) async fn reload(&self) {
         let Some(path) = self.path.clone() else { return };
+        // Where nothing waits, nothing can have been accepted.
+        if !self.lock().kept.upstreams.values().any(|entry| entry.is_waiting()) {
+            return;
+        }
         if let Some(Ok(Some(disk))) = self.with_file(&self.reading, move || file::read(&path)).await {
             adopt(&mut self.lock(), &disk);
         }
@@ -270,7 +313,7 @@ impl Memory {
             let all = disk.upstreams.is_empty().then(|| state.kept.upstreams.keys().cloned().collect());
             for name in all.as_ref().unwrap_or(&dirty) {
                 if let Some(entry) = state.kept.upstreams.get(name) {
-                    disk.upstreams.insert(name.clone(), entry.clone());
+                    disk.upstreams.insert(name.clone(), Arc::clone(entry));
                 }
             }
         });
@@ -284,21 +327,24 @@ impl Memory {
         let state = self.lock();
         let entry =
             state.kept.upstreams.get(spec.id.as_str()).filter(|entry| entry.endpoint == endpoint_key(spec));
-        entry.map(read).unwrap_or_default()
+        entry.map(|entry| read(entry)).unwrap_or_default()
     }
 
-    fn change(&self, spec: &UpstreamSpec, change: impl FnOnce(&mut OfUpstream)) {
+    /// Changes what is remembered of an upstream. `change` also gives whether there is something to write.
+    fn change<T>(&self, spec: &UpstreamSpec, change: impl FnOnce(&mut OfUpstream) -> (T, bool)) -> T {
         let mut state = self.lock();
         let (name, key) = (spec.id.as_str().to_owned(), endpoint_key(spec));
-        let entry = state.kept.upstreams.entry(name.clone()).or_default();
-        let before = entry.clone();
-        if entry.endpoint != key {
+        // Copied only while it is being written.
+        let entry = Arc::make_mut(state.kept.upstreams.entry(name.clone()).or_default());
+        let is_another = entry.endpoint != key;
+        if is_another {
             *entry = OfUpstream { endpoint: key, ..OfUpstream::default() };
         }
-        change(entry);
-        if *entry != before {
+        let (outcome, is_changed) = change(entry);
+        if is_another || is_changed {
             state.dirty.insert(name);
         }
+        outcome
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -308,10 +354,26 @@ impl Memory {
 
 fn adopt(state: &mut State, disk: &Kept) {
     for (name, entry) in &mut state.kept.upstreams {
-        if let Some(other) = disk.upstreams.get(name) {
-            entry.adopt(other);
+        if let Some(other) = disk.upstreams.get(name)
+            && entry.is_waiting()
+        {
+            Arc::make_mut(entry).adopt(other);
         }
     }
+}
+
+fn write_shared<S: Serializer>(
+    upstreams: &BTreeMap<String, Arc<OfUpstream>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(upstreams.iter().map(|(name, entry)| (name, entry.as_ref())))
+}
+
+fn read_shared<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Arc<OfUpstream>>, D::Error> {
+    let upstreams = BTreeMap::<String, OfUpstream>::deserialize(deserializer)?;
+    Ok(upstreams.into_iter().map(|(name, entry)| (name, Arc::new(entry))).collect())
 }
 
 /// The digest of a fingerprint: what people are shown, and what they send back.
@@ -319,13 +381,13 @@ pub(crate) fn shown_fingerprint(fingerprint: &str) -> &str {
     fingerprint.split('.').next().unwrap_or_default()
 }
 
-/// One fingerprint for a set of tools.
-pub(crate) fn fingerprint_of_all<'a>(tools: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut tools: Vec<(&str, &str)> =
+/// One fingerprint for a set of tools, which stand by their keys.
+pub(crate) fn fingerprint_of_all<'a>(tools: impl Iterator<Item = (Cow<'a, str>, &'a str)>) -> String {
+    let mut tools: Vec<(Cow<'_, str>, &str)> =
         tools.map(|(tool, fingerprint)| (tool, shown_fingerprint(fingerprint))).collect();
     tools.sort_unstable();
     let mut hash = Sha256::new();
-    for text in tools.into_iter().flat_map(|(tool, fingerprint)| [tool, fingerprint]) {
+    for text in tools.iter().flat_map(|(tool, fingerprint)| [tool.as_ref(), fingerprint]) {
         hash.update(text.len().to_le_bytes());
         hash.update(text);
     }
@@ -336,14 +398,14 @@ pub(crate) fn fingerprint_of_all<'a>(tools: impl Iterator<Item = (&'a str, &'a s
     })
 }
 
-/// Those of some withheld tools that a fingerprint accepts: one of them, or all.
+/// Those of some withheld tools, by their keys, that a fingerprint accepts: one of them, or all.
 pub(crate) fn accepted_by<'a>(
     fingerprint: &str,
-    withheld: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+    withheld: impl Iterator<Item = (Cow<'a, str>, &'a str)> + Clone,
 ) -> BTreeMap<String, String> {
     let is_all = fingerprint == fingerprint_of_all(withheld.clone());
     let accepted = withheld.filter(|(_, one)| is_all || shown_fingerprint(one) == fingerprint);
-    accepted.map(|(tool, fingerprint)| (tool.to_owned(), fingerprint.to_owned())).collect()
+    accepted.map(|(tool, fingerprint)| (tool.into_owned(), fingerprint.to_owned())).collect()
 }
 
 /// What an upstream is reached by, as a digest: command lines and addresses may hold secrets.
@@ -376,6 +438,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("servers.json");
         let memory = Memory::open(Some(&path));
+        // Otherwise there is nothing to look for in the file.
+        memory.compare(&UpstreamSpec::new("up", Endpoint::Demo), |kept| (kept.lose(), true));
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
         let (release, requests) = std::sync::mpsc::channel();

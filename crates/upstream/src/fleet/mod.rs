@@ -15,6 +15,7 @@ mod registry;
 mod renamed;
 mod subscriptions;
 mod supervisor;
+mod tool_key;
 mod upstream;
 mod watch;
 
@@ -34,6 +35,7 @@ use tokio_util::task::TaskTracker;
 use crate::builtin::registry::Registry;
 use crate::catalogue::{Catalogue, CatalogueRules, Standing, UpstreamTools};
 use crate::error::CallError;
+use crate::long_work;
 use crate::results::ResultBudget;
 use crate::spec::{ConnectMode, Endpoint, UpstreamId, UpstreamSpec};
 
@@ -41,12 +43,16 @@ pub use accepted::AcceptError;
 pub use askers::InFlight;
 pub use call::{Answered, CallOptions};
 pub use health::{DefinitionNotice, UpstreamHealth, UpstreamState};
-pub use memory::{AcceptFileError, Withheld, accept_in_file, withheld_fingerprint, withheld_in_file};
+pub use memory::{
+    AcceptFileError, Withheld, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file,
+    withheld_fingerprint, withheld_in_file,
+};
 pub use offers::Capabilities;
 pub use subscriptions::ResourceSubscription;
 pub use watch::{FileWatch, watch_files};
 
 use memory::Memory;
+use tool_key::tool_key;
 use upstream::{Command, Upstream};
 
 /// What the fleet needs to know beside the upstreams.
@@ -110,8 +116,10 @@ pub enum FleetEvent {
     DefinitionsChanged {
         /// The upstream.
         upstream: UpstreamId,
-        /// Which.
+        /// Which; the first hundred where there are many.
         notices: Vec<DefinitionNotice>,
+        /// How many more.
+        more: usize,
     },
     /// It sent a notification that belongs to no call.
     Notification {
@@ -419,14 +427,17 @@ impl Shared {
             .collect();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
         let rules = self.rules.load();
-        let catalogue = Catalogue::build_with(version, &parts, &rules, &standing);
+        let bytes = parts.iter().flat_map(|part| part.tools).map(|tool| tool.as_str().len()).sum();
+        let catalogue =
+            long_work::reading(bytes, || Catalogue::build_with(version, &parts, &rules, &standing));
         self.renamed.log(&catalogue);
         self.catalogue.store(Arc::new(catalogue));
     }
 
     fn accept(&self, upstream: &Upstream, fingerprint: &str) -> Result<(), AcceptError> {
         let notices = upstream.notices();
-        let changed = notices.iter().map(|notice| (notice.change.tool.as_str(), notice.fingerprint.as_str()));
+        let changed =
+            notices.iter().map(|notice| (tool_key(&notice.change.tool), notice.fingerprint.as_str()));
         let accepted = memory::accepted_by(fingerprint, changed);
         if accepted.is_empty() || notices.is_empty() {
             let (upstream, fingerprint) = (upstream.spec.id.clone(), fingerprint.chars().take(100).collect());
@@ -437,11 +448,12 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes away the notices of definitions that somebody accepted.
+    /// Takes away the notices of definitions that somebody accepted, given by the keys of their tools.
     fn release(&self, upstream: &Upstream, accepted: &BTreeMap<String, String>) {
         let mut was_blocked = false;
         upstream.change_notices(|notice| {
-            let is_accepted = accepted.get(&notice.change.tool) == Some(&notice.fingerprint);
+            let is_accepted =
+                accepted.get(tool_key(&notice.change.tool).as_ref()) == Some(&notice.fingerprint);
             was_blocked |= is_accepted && notice.blocked;
             !is_accepted
         });
@@ -456,9 +468,10 @@ impl Shared {
     async fn take_accepted(&self) {
         self.memory.reload().await;
         for upstream in self.upstreams.load().values() {
-            if upstream.notices().iter().any(|notice| notice.blocked) {
-                let accepted = self.memory.known(&upstream.spec).fingerprints;
-                self.release(upstream, &accepted);
+            let mut waiting = upstream.notices();
+            waiting.retain(|notice| notice.blocked);
+            if !waiting.is_empty() {
+                self.release(upstream, &self.memory.remembered_of(&upstream.spec, &waiting));
             }
         }
     }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use gateway_testkit::eventually;
 use gateway_upstream::{
     AcceptError, AcceptFileError, CallError, Fleet, FleetEvent, FleetOptions, OnDefinitionChange, UpstreamId,
-    UpstreamSpec, accept_in_file, withheld_in_file,
+    UpstreamSpec, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, withheld_fingerprint,
+    withheld_in_file,
 };
 
 use crate::fleet::{PATIENCE, call};
@@ -219,13 +220,67 @@ async fn after_a_damaged_memory_an_empty_list_releases_nothing() {
     let fleet = bench.start().await;
     assert_eq!(blocked(&fleet), [lost("t"), lost("u")]);
     assert_eq!(fleet.catalogue().listed().count(), 0);
-    // Only an acceptance does: what is new after it is taken as it is.
     let all = fleet.health_of("up").unwrap().changes_fingerprint().unwrap();
     fleet.accept_definitions("up", &all).await.unwrap();
-    bench.define_tools(r#"{"name":"t","description":"three"},{"name":"v"}"#);
-    bench.list_again(&fleet).await;
     assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (Vec::new(), 2));
     fleet.shutdown(PATIENCE).await;
+}
+
+/// Who lists something harmless first gets nothing else accepted with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_damaged_memory_every_later_tool_has_to_be_accepted() {
+    let bench = Bench::new();
+    bench.start().await.shutdown(PATIENCE).await;
+    std::fs::write(bench.memory(), "{").unwrap();
+    let harmless = r#"{"name":"h"}"#;
+    bench.define_tools(harmless);
+    let fleet = bench.start().await;
+    assert_eq!(blocked(&fleet), [lost("h")]);
+    let all = fleet.health_of("up").unwrap().changes_fingerprint().unwrap();
+    fleet.accept_definitions("up", &all).await.unwrap();
+    assert_eq!(blocked(&fleet), Vec::<String>::new());
+    bench.define_tools(&format!(r#"{harmless},{{"name":"t","description":"EVIL"}}"#));
+    bench.list_again(&fleet).await;
+    assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (vec![lost("t")], 1));
+    let outcome = call(&fleet, "up", "t", "{}").await;
+    assert!(matches!(outcome, Err(CallError::Blocked { .. })), "{outcome:?}");
+    fleet.shutdown(PATIENCE).await;
+    // Over restarts too, and if it is accepted in the file.
+    let fleet = bench.start().await;
+    assert_eq!(blocked(&fleet), [lost("t")]);
+    fleet.shutdown(PATIENCE).await;
+    let all = withheld_fingerprint(&withheld_in_file(&bench.memory(), "up").unwrap());
+    assert_eq!(accept_in_file(&bench.memory(), "up", &all).unwrap(), ["t"]);
+    bench.define_tools(&format!(r#"{harmless},{{"name":"t","description":"EVIL"}},{{"name":"u"}}"#));
+    let fleet = bench.start().await;
+    assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (vec![lost("u")], 2));
+    fleet.shutdown(PATIENCE).await;
+}
+
+/// Until somebody ends it, which nobody can while a tool waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_damaged_memory_new_tools_are_taken_again_on_request() {
+    let bench = Bench::new();
+    bench.start().await.shutdown(PATIENCE).await;
+    std::fs::write(bench.memory(), "{").unwrap();
+    let path = bench.memory();
+    let fleet = bench.start().await;
+    eventually(PATIENCE, "the file", || withheld_in_file(&path, "up").is_ok_and(|tools| tools.len() == 2))
+        .await
+        .unwrap();
+    let error = take_new_tools_in_file(&path, "up").unwrap_err();
+    assert!(matches!(error, AcceptFileError::Waiting { waiting: 2, .. }), "{error}");
+    let all = fleet.health_of("up").unwrap().changes_fingerprint().unwrap();
+    fleet.accept_definitions("up", &all).await.unwrap();
+    assert!(!are_new_tools_taken_in_file(&path, "up").unwrap());
+    assert!(take_new_tools_in_file(&path, "up").unwrap());
+    assert!(!take_new_tools_in_file(&path, "up").unwrap(), "once");
+    // The fleet that runs takes notice, and what it writes does not undo it.
+    bench.define_tools(r#"{"name":"t","description":"one"},{"name":"u"},{"name":"v"}"#);
+    bench.list_again(&fleet).await;
+    assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (Vec::new(), 3));
+    fleet.shutdown(PATIENCE).await;
+    assert!(are_new_tools_taken_in_file(&path, "up").unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -241,6 +296,36 @@ async fn a_truncated_memory_is_begun_anew_where_changes_are_only_reported() {
     let fleet = bench.start_with(warns()).await;
     assert!(fleet.memory_problem().is_some());
     assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (Vec::new(), 2));
+    fleet.shutdown(PATIENCE).await;
+}
+
+/// Long names cost what short ones do: in the memory, in its file and where they are accepted.
+#[tokio::test(flavor = "multi_thread")]
+async fn long_names_are_remembered_by_their_digests() {
+    let bench = Bench::new();
+    let define = |description: &str| {
+        let tool = |number: usize| {
+            format!(r#"{{"name":"n{number}{}","description":"{description}"}}"#, "x".repeat(1_500))
+        };
+        bench.define_tools(&(0..500).map(tool).collect::<Vec<_>>().join(","));
+    };
+    define("one");
+    bench.start().await.shutdown(PATIENCE).await;
+    let size = std::fs::metadata(bench.memory()).unwrap().len();
+    assert!(size < 200_000, "{size} bytes for 500 tools");
+    define("two");
+    let fleet = bench.start().await;
+    assert_eq!((blocked(&fleet).len(), fleet.catalogue().listed().count()), (500, 0));
+    let all = fleet.health_of("up").unwrap().changes_fingerprint().unwrap();
+    // The file says the same of them.
+    eventually(PATIENCE, "the file", || !withheld_in_file(&bench.memory(), "up").unwrap().is_empty())
+        .await
+        .unwrap();
+    let withheld = withheld_in_file(&bench.memory(), "up").unwrap();
+    assert_eq!((withheld.len(), withheld_fingerprint(&withheld)), (500, all.clone()));
+    assert_eq!(accept_in_file(&bench.memory(), "up", &all).unwrap().len(), 500);
+    eventually(PATIENCE, "the acceptance", || fleet.catalogue().listed().count() == 500).await.unwrap();
+    assert_eq!(blocked(&fleet), Vec::<String>::new());
     fleet.shutdown(PATIENCE).await;
 }
 

@@ -97,7 +97,7 @@ impl Voice {
                     self.say(&plain, &json!({"event": "tools", "server": upstream.as_str(), "tools": tools}));
                 }
             }
-            FleetEvent::DefinitionsChanged { upstream, notices } => {
+            FleetEvent::DefinitionsChanged { upstream, notices, more } => {
                 for notice in notices.iter().take(SHOWN_CHANGES) {
                     let blocked = if notice.blocked { ", so it is blocked until it is accepted" } else { "" };
                     let plain = format!("{upstream}: {}{blocked}", notice.change);
@@ -107,7 +107,7 @@ impl Voice {
                     });
                     self.say(&plain, &value);
                 }
-                let more = notices.len().saturating_sub(SHOWN_CHANGES);
+                let more = notices.len().saturating_sub(SHOWN_CHANGES) + more;
                 if more > 0 {
                     let plain = format!("{upstream}: {} changed too", counted(more, "definition"));
                     self.say(

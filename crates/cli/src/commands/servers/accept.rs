@@ -7,9 +7,13 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use gateway_protocol::{printable, printable_lines};
-use gateway_upstream::{AcceptFileError, Withheld, accept_in_file, withheld_fingerprint, withheld_in_file};
+use gateway_upstream::{
+    AcceptFileError, Withheld, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file,
+    withheld_fingerprint, withheld_in_file,
+};
 
 use crate::Outcome;
+use crate::fleet::chosen;
 use crate::setup::{ConfigFlags, Overrides};
 use crate::terminal::{self, Form};
 
@@ -17,7 +21,7 @@ use crate::terminal::{self, Form};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Works on the data directory, so that no key is needed; a running gateway takes notice at once.\n\
-                        Exit status: 0 accepted, or nothing waits; 1 something waits, or the fingerprint is another; 2 unusable."
+                        Exit status: 0 accepted, or nothing waits; 1 something waits, or the fingerprint is another; 2 no such server, or unusable."
 )]
 pub(super) struct Accept {
     #[command(flatten)]
@@ -29,6 +33,9 @@ pub(super) struct Accept {
     name: String,
     /// What was reviewed: the fingerprint of one definition, or the one for all; without it, they are shown
     fingerprint: Option<String>,
+    /// After a loss of `servers.json`: take tools that the server adds from now on as they are again
+    #[arg(long, conflicts_with = "fingerprint")]
+    new_tools: bool,
 }
 
 impl Accept {
@@ -39,33 +46,42 @@ impl Accept {
             .remembering_fleet()
             .memory
             .context("no data directory is configured; name it with --data")?;
-        let Some(fingerprint) = &self.fingerprint else {
-            return self.show(&withheld_in_file(&path, &self.name)?);
+        let withheld = withheld_in_file(&path, &self.name)?;
+        // What waits can be accepted also if the server stands in another configuration.
+        if withheld.is_empty() {
+            chosen(setup.specs, Some(&self.name))?;
+        }
+        let done = match &self.fingerprint {
+            Some(fingerprint) => accept_in_file(&path, &self.name, fingerprint).map(|tools| {
+                let lines =
+                    tools.iter().map(|tool| format!("accepted: tool `{tool}` of server `{}`", self.name));
+                lines.collect::<Vec<_>>()
+            }),
+            None if self.new_tools => take_new_tools_in_file(&path, &self.name).map(|is_new| {
+                let when = if is_new { "from now on" } else { "already" };
+                vec![format!("new tools of server `{}` are taken as they are {when}", self.name)]
+            }),
+            None => return self.show(&withheld, are_new_tools_taken_in_file(&path, &self.name)?),
         };
-        match accept_in_file(&path, &self.name, fingerprint) {
-            Ok(tools) => {
+        match done {
+            Ok(lines) => {
                 let mut stdout = terminal::output(Form::Text);
-                for tool in tools {
-                    writeln!(
-                        stdout,
-                        "accepted: tool `{}` of server `{}`",
-                        printable(&tool),
-                        printable(&self.name)
-                    )?;
+                for line in lines {
+                    writeln!(stdout, "{}", printable(&line))?;
                 }
                 stdout.flush()?;
                 Ok(Outcome::Good)
             }
-            Err(error @ (AcceptFileError::Nothing { .. } | AcceptFileError::Stale { .. })) => {
+            Err(error @ AcceptFileError::File { .. }) => Err(error.into()),
+            Err(error) => {
                 writeln!(terminal::errors(), "error: {}", printable(&error.to_string()))?;
                 Ok(Outcome::Findings)
             }
-            Err(error) => Err(error.into()),
         }
     }
 
     /// Texts of the server are shown without what would steer a terminal.
-    fn show(&self, withheld: &BTreeMap<String, Withheld>) -> Result<Outcome> {
+    fn show(&self, withheld: &BTreeMap<String, Withheld>, are_new_tools_taken: bool) -> Result<Outcome> {
         let mut stdout = terminal::output(Form::Text);
         for one in withheld.values() {
             writeln!(stdout, "{}", printable(&one.change))?;
@@ -88,6 +104,14 @@ impl Accept {
             )?;
         } else {
             writeln!(stdout, "all of them: {}", withheld_fingerprint(withheld))?;
+        }
+        if !are_new_tools_taken {
+            writeln!(
+                stdout,
+                "what was remembered of server `{}` is lost, so each tool that it adds has to be accepted; \
+                 --new-tools ends that once nothing waits",
+                printable(&self.name)
+            )?;
         }
         stdout.flush()?;
         Ok(if withheld.is_empty() { Outcome::Good } else { Outcome::Findings })

@@ -17,20 +17,23 @@ use std::time::Duration;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{
     Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper,
-    set_parent_process_death_signal, wait,
+    set_parent_process_death_signal, wait, waitpid,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
-use super::table::{descendants, kill_below};
+use super::table::{descendants, kill_below, listed_children};
 
 /// The first argument of our executable in this mode; no command has such a name.
 pub(super) const MODE: &str = "__keep";
 
 /// How soon killed processes are looked at again: they may have started others meanwhile.
 const AGAIN: Duration = Duration::from_millis(10);
+
+/// How often the keeper's own children are looked at each time.
+const CHILD_LOOKS: usize = 50;
 
 /// How long the keeper tries to end what cannot be ended, for example because it runs as another user.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -248,5 +251,18 @@ fn send(server: Pid, signal: Signal) {
 fn kill_all(server: Pid) {
     if kill_below(getpid()).is_none() {
         let _ = kill_process_group(server, Signal::KILL);
+    }
+    // A process that forks and ends is gone before the process table is read. What it leaves is our child.
+    for _ in 0..CHILD_LOOKS {
+        let mut children = listed_children().unwrap_or_default();
+        // Its status is reported by who waits for all.
+        children.retain(|pid| *pid != server);
+        if children.is_empty() {
+            break;
+        }
+        for pid in children {
+            let _ = kill_process(pid, Signal::KILL);
+            let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+        }
     }
 }

@@ -16,8 +16,9 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::keeper::{MODE, Order, REPORT_BYTES, Report};
+use super::reaper::{self, Registration};
 use super::table::kill_below;
-use super::{LOOK, Program, Streams, executable, prepare, reaper};
+use super::{LOOK, Program, Streams, executable, prepare};
 
 /// What process lists show for a keeper.
 const NAME: &str = "mcp-tool-gateway";
@@ -29,8 +30,7 @@ const START: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(super) struct Kept {
     keeper: Child,
-    /// Its number, also when it is over.
-    number: Option<Pid>,
+    registration: Registration,
     control: UnixStream,
     /// The beginning of the next report.
     unread: Vec<u8>,
@@ -59,7 +59,7 @@ impl Kept {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         prepare(&mut command, program, mark);
-        let keeper = reaper::spawn(&mut command)?;
+        let (keeper, registration) = reaper::spawn(&mut command)?;
         drop(command);
         let streams = Streams {
             stdin: ChildStdin::from_std(OwnedFd::from(to_program).into())?,
@@ -67,8 +67,7 @@ impl Kept {
             stderr: ChildStderr::from_std(OwnedFd::from(errors).into())?,
         };
         let unread = Vec::with_capacity(REPORT_BYTES);
-        let number = number_of(&keeper);
-        let mut kept = Self { keeper, number, control, unread, program: Pid::INIT, status: None };
+        let mut kept = Self { keeper, registration, control, unread, program: Pid::INIT, status: None };
         let late = || io::Error::new(io::ErrorKind::TimedOut, "its keeper did not start it");
         match timeout(START, kept.report()).await.map_err(|_| late())?? {
             Report::Started(number) if number > 1 => {
@@ -123,6 +122,7 @@ impl Kept {
             self.signal(Signal::CONT);
             // It stays as long as anything is left below it.
             if let Ok(ended) = timeout(patience, self.keeper.wait()).await {
+                self.registration.forget();
                 return ended.is_ok_and(|status| status.success());
             }
         }
@@ -132,6 +132,7 @@ impl Kept {
             let _ = tokio::task::spawn_blocking(move || kill_with_all(keeper)).await;
         }
         let _ = timeout(patience, self.keeper.wait()).await;
+        self.registration.forget();
         false
     }
 
@@ -147,7 +148,10 @@ impl Kept {
         let until = Instant::now() + patience;
         while Instant::now() < until {
             match self.keeper.try_wait() {
-                Ok(Some(status)) => return status.success(),
+                Ok(Some(status)) => {
+                    self.registration.forget();
+                    return status.success();
+                }
                 Ok(None) => std::thread::sleep(LOOK),
                 Err(_) => return false,
             }
@@ -155,20 +159,13 @@ impl Kept {
         if let Some(keeper) = number_of(&self.keeper) {
             kill_with_all(keeper);
         }
+        self.registration.forget();
         false
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(keeper) = number_of(&self.keeper) {
             let _ = kill_process(keeper, signal);
-        }
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        if let Some(keeper) = self.number {
-            reaper::forget(keeper);
         }
     }
 }

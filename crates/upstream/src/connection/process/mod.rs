@@ -54,6 +54,9 @@ pub fn run_as_keeper() -> Option<ExitCode> {
 /// From now on every program is started by a keeper: this executable, in the mode that [`run_as_keeper`] is for. A keeper
 /// ends everything that its program started, also when this process is killed. Only on Linux; elsewhere, and where `/proc`
 /// is missing, programs are started directly.
+///
+/// Every other child of this process is taken for one that lost its keeper, and ended together with a server. So this is for
+/// programs that start no processes of their own.
 pub fn enable_keepers() {
     #[cfg(target_os = "linux")]
     if executable::remember() {
@@ -166,12 +169,17 @@ impl Process {
         #[cfg(target_os = "linux")]
         if let Started::ByKeeper(kept) = &mut self.child
             && kept.end(grace, KILL_PATIENCE).await
+            && adopted().await.is_empty()
         {
             self.over = true;
             return;
         }
         // No keeper, or one that was ended by somebody else: what is left is looked for.
         for (signal, patience) in [(Signal::TERM, grace), (Signal::KILL, KILL_PATIENCE)] {
+            #[cfg(target_os = "linux")]
+            if signal == Signal::KILL && self.is_kept() {
+                let _ = tokio::task::spawn_blocking(|| reaper::sweep(KILL_PATIENCE)).await;
+            }
             let strays = self.members().await;
             if !self.is_running() && strays.is_empty() {
                 break;
@@ -181,7 +189,8 @@ impl Process {
         }
         #[cfg(target_os = "linux")]
         if self.is_kept() {
-            let _ = tokio::task::spawn_blocking(reaper::reap).await;
+            // Those that ended when they were asked to, too.
+            let _ = tokio::task::spawn_blocking(|| reaper::sweep(KILL_PATIENCE)).await;
         }
         self.over = true;
     }
@@ -251,16 +260,22 @@ impl Drop for Process {
     }
 }
 
+/// What lost its keeper.
+#[cfg(target_os = "linux")]
+async fn adopted() -> Vec<Pid> {
+    tokio::task::spawn_blocking(reaper::adopted).await.unwrap_or_default()
+}
+
 /// Waits until nothing is left of a program that is being killed, not even a zombie.
 #[cfg(target_os = "linux")]
 fn finish_off(mut kept: Kept, root: Option<Pid>, mark: &str) {
-    if kept.wait_for_kill(KILL_PATIENCE) {
+    if kept.wait_for_kill(KILL_PATIENCE) && reaper::adopted().is_empty() {
         return;
     }
     let until = std::time::Instant::now() + KILL_PATIENCE;
     loop {
+        reaper::sweep(KILL_PATIENCE);
         let left = strays(root, mark, true);
-        reaper::reap();
         if left.is_empty() || std::time::Instant::now() >= until {
             return;
         }
@@ -285,7 +300,7 @@ fn strays(root: Option<Pid>, mark: &str, is_kept: bool) -> Vec<Pid> {
     #[cfg(target_os = "linux")]
     if is_kept {
         // A signal that is sent twice does no harm.
-        found.extend(table::adopted());
+        found.extend(reaper::adopted());
     }
     found
 }

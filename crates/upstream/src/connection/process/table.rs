@@ -96,27 +96,33 @@ pub(super) fn kill_below(root: Pid) -> Option<()> {
     Some(())
 }
 
-/// The children of ours that ended and that nobody has waited for.
+/// The children of this process, ended ones that nobody has waited for too.
 #[cfg(target_os = "linux")]
-pub(super) fn zombies() -> Vec<Pid> {
+pub(super) fn children() -> Vec<Pid> {
     let us = rustix::process::getpid().as_raw_pid();
-    let ended = |(state, entry): (State, Entry)| {
-        (state == State::Ended && entry.parent == us).then(|| Pid::from_raw(entry.pid)).flatten()
-    };
-    numbers().into_iter().flatten().filter_map(look).filter_map(ended).collect()
+    let is_child = |(_, entry): &(State, Entry)| entry.parent == us;
+    let children = numbers().into_iter().flatten().filter_map(look).filter(is_child);
+    children.filter_map(|(_, entry)| Pid::from_raw(entry.pid)).collect()
 }
 
-/// The living children of ours that run another executable, with all their descendants. We start only keepers, which run
-/// our own, so these lost their keeper.
+/// The same as the kernel lists them for each thread, which takes a moment to read. `None` where it does not.
 #[cfg(target_os = "linux")]
-pub(super) fn adopted() -> Vec<Pid> {
-    let (Some(entries), Ok(own)) = (entries(), std::fs::read_link("/proc/self/exe")) else {
-        return Vec::new();
-    };
+pub(super) fn listed_children() -> Option<Vec<Pid>> {
+    let mut found = Vec::new();
+    for thread in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
+        // A thread that is gone has left its children to another one.
+        let text = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        found.extend(text.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)));
+    }
+    Some(found)
+}
+
+/// The living children of this process that are chosen, with all their descendants.
+#[cfg(target_os = "linux")]
+pub(super) fn below_children(is_chosen: impl Fn(i32) -> bool) -> Vec<Pid> {
+    let Some(entries) = entries() else { return Vec::new() };
     let us = rustix::process::getpid().as_raw_pid();
-    // What was just started and is about to become a keeper runs our executable as well.
-    let is_foreign = |pid: i32| std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path != own);
-    let children = entries.iter().filter(|entry| entry.parent == us && is_foreign(entry.pid));
+    let children = entries.iter().filter(|entry| entry.parent == us && is_chosen(entry.pid));
     let mut found: Vec<i32> = children.map(|entry| entry.pid).collect();
     add_children(&mut found, entries);
     found.into_iter().filter_map(Pid::from_raw).collect()

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, BufWriter, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::{Kept, Withheld, accepted_by};
@@ -38,6 +39,16 @@ pub enum AcceptFileError {
         /// The server.
         server: String,
     },
+    /// Tools wait, so that new ones cannot be taken as they are.
+    #[error(
+        "{waiting} of the tools of server `{server}` wait for somebody to accept them; accept them first"
+    )]
+    Waiting {
+        /// The server.
+        server: String,
+        /// How many tools.
+        waiting: usize,
+    },
     /// The fingerprint is not that of a definition that waits.
     #[error(
         "no definition of server `{server}` that waits has the fingerprint `{fingerprint}`; it may have changed since it was reviewed"
@@ -54,7 +65,7 @@ pub enum AcceptFileError {
 pub fn withheld_in_file(path: &Path, server: &str) -> Result<BTreeMap<String, Withheld>, AcceptFileError> {
     let kept = read(path).map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?;
     let entry = kept.unwrap_or_default().upstreams.remove(server);
-    Ok(entry.map(|entry| entry.withheld).unwrap_or_default())
+    Ok(entry.map(|entry| Arc::unwrap_or_clone(entry).withheld).unwrap_or_default())
 }
 
 /// Accepts withheld definitions in the file: the one with this fingerprint, or all where it stands for all. A gateway that
@@ -66,8 +77,8 @@ pub fn accept_in_file(path: &Path, server: &str, fingerprint: &str) -> Result<Ve
     read(path).map_err(failed)?.ok_or_else(nothing)?;
     change(path, |kept| {
         let entry = kept.upstreams.get_mut(server).filter(|entry| !entry.withheld.is_empty());
-        let Some(entry) = entry else { return Err(nothing()) };
-        let withheld = entry.withheld.iter().map(|(tool, one)| (tool.as_str(), one.fingerprint.as_str()));
+        let Some(entry) = entry.map(Arc::make_mut) else { return Err(nothing()) };
+        let withheld = entry.withheld.iter().map(|(tool, one)| (tool.into(), one.fingerprint.as_str()));
         let accepted = accepted_by(fingerprint, withheld);
         if accepted.is_empty() {
             let (server, fingerprint) = (server.to_owned(), fingerprint.to_owned());
@@ -76,10 +87,35 @@ pub fn accept_in_file(path: &Path, server: &str, fingerprint: &str) -> Result<Ve
         let names = accepted.keys().cloned().collect();
         entry.withheld.retain(|tool, _| !accepted.contains_key(tool));
         entry.fingerprints.extend(accepted);
-        entry.unverified &= !entry.withheld.is_empty();
         Ok(names)
     })
     .map_err(failed)?
+}
+
+/// Whether the file says that new tools of a server are taken as they are. They are not after a loss of what was remembered
+/// of it.
+pub fn are_new_tools_taken_in_file(path: &Path, server: &str) -> Result<bool, AcceptFileError> {
+    let kept = read(path).map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?;
+    Ok(kept.unwrap_or_default().upstreams.get(server).is_none_or(|entry| !entry.unverified))
+}
+
+/// Ends in the file that new tools of a server have to be accepted after a loss of what was remembered of it. Refused while
+/// tools wait. A gateway that runs takes notice. Whether there was something to end.
+pub fn take_new_tools_in_file(path: &Path, server: &str) -> Result<bool, AcceptFileError> {
+    if are_new_tools_taken_in_file(path, server)? {
+        return Ok(false);
+    }
+    change(path, |kept| {
+        let Some(entry) = kept.upstreams.get_mut(server).map(Arc::make_mut) else { return Ok(false) };
+        match entry.withheld.len() {
+            0 => {
+                entry.settle();
+                Ok(true)
+            }
+            waiting => Err(AcceptFileError::Waiting { server: server.to_owned(), waiting }),
+        }
+    })
+    .map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?
 }
 
 /// The content; nothing where there is no file.
@@ -132,10 +168,11 @@ fn change_within<T>(path: &Path, patience: Duration, change: impl FnOnce(&mut Ke
     // Unlocked when it is dropped. What cannot be read any more is replaced by what this process knows.
     let mut kept = read(path).unwrap_or_default().unwrap_or_default();
     let outcome = change(&mut kept);
-    let text = serde_json::to_vec_pretty(&kept)?;
     let draft = path.with_extension("new");
-    let mut file = create(&draft, OpenOptions::new().write(true).truncate(true))?;
-    file.write_all(&text)?;
+    // Piece by piece: the text of many names is as large as the names.
+    let mut file = BufWriter::new(create(&draft, OpenOptions::new().write(true).truncate(true))?);
+    serde_json::to_writer_pretty(&mut file, &kept)?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
     // Without this a power cut can leave an empty file under the new name.
     file.sync_all()?;
     std::fs::rename(&draft, path)?;
