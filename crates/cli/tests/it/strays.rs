@@ -157,6 +157,34 @@ fn a_killed_keeper_leaves_nothing() {
     eventually_blocking(DEADLINE, "no zombie", is_reaped).unwrap();
 }
 
+/// Shells that prepare something and then become the gateway are common in containers.
+#[test]
+fn what_was_there_before_the_gateway_is_not_taken_for_a_stray() {
+    let sandbox = Sandbox::new();
+    let (note, data) = (sandbox.path("note"), sandbox.path("data"));
+    sandbox.configure(&json!({"mcpServers": {"s": server(&note, HIDE, DEAF)}}));
+    let gateway = assert_cmd::cargo::cargo_bin!("mcp-tool-gateway");
+    let mut shell = std::process::Command::new("/bin/sh");
+    let script = r#"/bin/sleep 1000 >/dev/null 2>&1 </dev/null & exec "$0" serve --port 0 --data "$1""#;
+    shell.args(["-c", script]).arg(gateway).arg(data).env_clear().current_dir(sandbox.folder());
+    let mut gateway = Gateway::start(shell);
+    gateway.line("s: 1 tool");
+    gateway.call("s", "hide", &json!({}));
+    let stray = hidden(&note);
+    let (keepers, earlier): (Vec<u32>, Vec<u32>) =
+        children_of(gateway.running.pid()).into_iter().partition(|pid| !children_of(*pid).is_empty());
+    let ([keeper], [earlier]) = (keepers.as_slice(), earlier.as_slice()) else {
+        panic!("a keeper and the shell's child: {keepers:?} {earlier:?}");
+    };
+    let (keeper, earlier) = (*keeper, *earlier);
+    kill_process(Pid::from_raw(i32::try_from(keeper).unwrap()).unwrap(), Signal::KILL).unwrap();
+    gone(&[keeper, stray]);
+    assert_eq!(gateway.stop().0, Some(0));
+    let is_spared = is_alive(earlier);
+    let _ = kill_process(Pid::from_raw(i32::try_from(earlier).unwrap()).unwrap(), Signal::KILL);
+    assert!(is_spared, "the shell's child was ended");
+}
+
 /// A process that looks like a keeper of the gateway: it runs the same executable with the same arguments.
 const POSES_AS_KEEPER: &str = r#"
 import array, socket

@@ -55,11 +55,13 @@ pub fn run_as_keeper() -> Option<ExitCode> {
 /// ends everything that its program started, also when this process is killed. Only on Linux; elsewhere, and where `/proc`
 /// is missing, programs are started directly.
 ///
-/// Every other child of this process is taken for one that lost its keeper, and ended together with a server. So this is for
-/// programs that start no processes of their own.
+/// Every child that this process gets later is taken for one that lost its keeper, and ended together with a server. So this
+/// is for programs that start no processes of their own. Children that are there already are spared: a shell may have started
+/// them before it became this program.
 pub fn enable_keepers() {
     #[cfg(target_os = "linux")]
     if executable::remember() {
+        reaper::spare_children();
         // What loses its keeper becomes ours. Where that is impossible, it is looked for by its mark.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         KEEPERS.store(true, Ordering::Relaxed);

@@ -24,6 +24,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// How long to wait before what cannot be ended is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// In the place of a keeper's number, for children that were there before all keepers.
+const SPARED: u64 = 0;
+
 #[derive(Debug, Default)]
 struct Keepers {
     by_pid: HashMap<i32, u64>,
@@ -64,6 +67,12 @@ pub(super) fn spawn(command: &mut Command) -> io::Result<(Child, Registration)> 
     let number = keepers.last;
     keepers.by_pid.insert(pid, number);
     Ok((keeper, Registration { pid, number }))
+}
+
+/// Spares the children that this process has already. Nobody waits for them, so their process ids are not given again.
+pub(super) fn spare_children() {
+    let children = table::children().into_iter().map(|pid| (pid.as_raw_pid(), SPARED));
+    keepers().by_pid.extend(children);
 }
 
 /// The living processes that we adopted, with all their descendants.
