@@ -425,17 +425,15 @@ mod tests {
 
     #[test]
     fn a_database_with_other_tables_is_damaged() {
-        for (sql, by_reader) in [
-            // Without a version it may be a database that is only being made.
-            ("CREATE TABLE calls (x INTEGER);", false),
-            ("CREATE TABLE state (name TEXT, value INTEGER); PRAGMA user_version = 1;", true),
-            ("CREATE TABLE calls (id INTEGER PRIMARY KEY); PRAGMA user_version = 2;", true),
+        for sql in [
+            "CREATE TABLE calls (x INTEGER);",
+            "CREATE TABLE state (name TEXT, value INTEGER); PRAGMA user_version = 1;",
+            "CREATE TABLE calls (id INTEGER PRIMARY KEY); PRAGMA user_version = 2;",
         ] {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join(FILE_NAME);
             Connection::open(&path).unwrap().execute_batch(sql).unwrap();
-            let reader = open_reader(&path);
-            assert_eq!(matches!(reader, Err(StoreError::Damaged { .. })), by_reader, "{sql}");
+            assert!(matches!(open_reader(&path), Err(StoreError::Damaged { .. })), "{sql}");
             let database = open(Some(directory.path())).unwrap();
             assert!(database.opened.moved_aside.is_some(), "{sql}");
         }
