@@ -93,8 +93,8 @@ fn after_a_loss_new_tools_are_taken_as_they_are_once_somebody_says_so() {
     let mut gateway = sandbox.serve(&[]);
     gateway.line("a: 1 tool");
     gateway.stop();
-    let lost = "what was remembered of server `a` is lost, so each tool that it adds has to be accepted; \
-                --new-tools ends that once nothing waits\n";
+    let lost = "what was remembered of server `a` is lost, so each tool that it lists has to be accepted; \
+                --new-tools ends that once its tools are listed and accepted\n";
     let shown = sandbox.run(&["servers", "accept", "a"]);
     assert!(shown.status == 1 && shown.stdout.ends_with(lost), "{}", shown.stdout);
     let early = sandbox.run(&["servers", "accept", "a", "--new-tools"]);

@@ -62,7 +62,8 @@ struct Kept {
 /// What is remembered of one upstream. Tools stand by their [keys](tool_key).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct OfUpstream {
-    /// What it was reached by; another program under the same name starts afresh.
+    /// What it was reached by: another program under the same name may speak another version. Its tools are compared all the
+    /// same, because a new release of a server is another command line too.
     #[serde(default)]
     endpoint: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,9 +143,6 @@ impl OfUpstream {
 
     /// Takes over what somebody else accepted.
     fn adopt(&mut self, other: &Self) {
-        if other.endpoint != self.endpoint {
-            return;
-        }
         let is_accepted = |tool: &String, withheld: &mut Withheld| {
             other.fingerprints.get(tool) == Some(&withheld.fingerprint)
         };
@@ -212,7 +210,8 @@ impl Memory {
     }
 
     pub(super) fn era(&self, spec: &UpstreamSpec) -> Option<Era> {
-        let version = self.with(spec, |kept| kept.version.clone())?;
+        let of_endpoint = |kept: &OfUpstream| kept.endpoint == endpoint_key(spec);
+        let version = self.with(spec, |kept| kept.version.clone().filter(|_| of_endpoint(kept)))?;
         Some(if is_modern(&version) { Era::Modern { version } } else { Era::Legacy { version } })
     }
 
@@ -325,9 +324,7 @@ impl Memory {
 
     fn with<T: Default>(&self, spec: &UpstreamSpec, read: impl FnOnce(&OfUpstream) -> T) -> T {
         let state = self.lock();
-        let entry =
-            state.kept.upstreams.get(spec.id.as_str()).filter(|entry| entry.endpoint == endpoint_key(spec));
-        entry.map(|entry| read(entry)).unwrap_or_default()
+        state.kept.upstreams.get(spec.id.as_str()).map(|entry| read(entry)).unwrap_or_default()
     }
 
     /// Changes what is remembered of an upstream. `change` also gives whether there is something to write.
@@ -338,7 +335,7 @@ impl Memory {
         let entry = Arc::make_mut(state.kept.upstreams.entry(name.clone()).or_default());
         let is_another = entry.endpoint != key;
         if is_another {
-            *entry = OfUpstream { endpoint: key, ..OfUpstream::default() };
+            (entry.endpoint, entry.version) = (key, None);
         }
         let (outcome, is_changed) = change(entry);
         if is_another || is_changed {

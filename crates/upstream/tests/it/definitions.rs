@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use gateway_testkit::eventually;
 use gateway_upstream::{
-    AcceptError, AcceptFileError, CallError, Fleet, FleetEvent, FleetOptions, OnDefinitionChange, UpstreamId,
-    UpstreamSpec, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, withheld_fingerprint,
-    withheld_in_file,
+    AcceptError, AcceptFileError, CallError, Endpoint, Fleet, FleetEvent, FleetOptions, OnDefinitionChange,
+    UpstreamId, UpstreamSpec, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file,
+    withheld_fingerprint, withheld_in_file,
 };
 
 use crate::fleet::{PATIENCE, call};
@@ -281,6 +281,34 @@ async fn after_a_damaged_memory_new_tools_are_taken_again_on_request() {
     assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (Vec::new(), 3));
     fleet.shutdown(PATIENCE).await;
     assert!(are_new_tools_taken_in_file(&path, "up").unwrap());
+}
+
+/// A server that nobody has listed since has shown nothing that somebody could have looked at.
+#[test]
+fn after_a_loss_new_tools_are_not_taken_before_any_was_accepted() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("data")).unwrap();
+    std::fs::write(bench.memory(), r#"{"upstreams":{"up":{"unverified":true,"losses":1}}}"#).unwrap();
+    let error = take_new_tools_in_file(&bench.memory(), "up").unwrap_err();
+    assert!(matches!(error, AcceptFileError::Unseen { .. }), "{error}");
+    assert!(!are_new_tools_taken_in_file(&bench.memory(), "up").unwrap());
+}
+
+/// A new release of a server is often another command line or address.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_command_line_forgets_no_definition() {
+    let bench = Bench::new();
+    bench.start().await.shutdown(PATIENCE).await;
+    bench.define("two");
+    let mut spec = bench.spec();
+    let Endpoint::Stdio { args, .. } = &mut spec.endpoint else { panic!("a server over stdio") };
+    args.push("--release=2".to_owned());
+    let fleet = bench.start_with(spec).await;
+    assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (vec![CHANGED.to_owned()], 1));
+    let one = fingerprint(&fleet);
+    fleet.accept_definitions("up", &one).await.unwrap();
+    assert_eq!((blocked(&fleet), fleet.catalogue().listed().count()), (Vec::new(), 2));
+    fleet.shutdown(PATIENCE).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -108,8 +108,8 @@ impl Accept {
         if !are_new_tools_taken {
             writeln!(
                 stdout,
-                "what was remembered of server `{}` is lost, so each tool that it adds has to be accepted; \
-                 --new-tools ends that once nothing waits",
+                "what was remembered of server `{}` is lost, so each tool that it lists has to be accepted; \
+                 --new-tools ends that once its tools are listed and accepted",
                 printable(&self.name)
             )?;
         }

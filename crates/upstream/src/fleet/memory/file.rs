@@ -49,6 +49,15 @@ pub enum AcceptFileError {
         /// How many tools.
         waiting: usize,
     },
+    /// No tool was accepted since what was remembered is lost, so that nobody can have looked at any.
+    #[error(
+        "no tool of server `{server}` was accepted since what was remembered of it was lost; let the gateway list its tools \
+         and accept them first"
+    )]
+    Unseen {
+        /// The server.
+        server: String,
+    },
     /// The fingerprint is not that of a definition that waits.
     #[error(
         "no definition of server `{server}` that waits has the fingerprint `{fingerprint}`; it may have changed since it was reviewed"
@@ -100,7 +109,7 @@ pub fn are_new_tools_taken_in_file(path: &Path, server: &str) -> Result<bool, Ac
 }
 
 /// Ends in the file that new tools of a server have to be accepted after a loss of what was remembered of it. Refused while
-/// tools wait. A gateway that runs takes notice. Whether there was something to end.
+/// tools wait, and before any was accepted: a server that was not listed yet has shown nothing. A gateway that runs takes notice. Whether there was something to end.
 pub fn take_new_tools_in_file(path: &Path, server: &str) -> Result<bool, AcceptFileError> {
     if are_new_tools_taken_in_file(path, server)? {
         return Ok(false);
@@ -108,6 +117,7 @@ pub fn take_new_tools_in_file(path: &Path, server: &str) -> Result<bool, AcceptF
     change(path, |kept| {
         let Some(entry) = kept.upstreams.get_mut(server).map(Arc::make_mut) else { return Ok(false) };
         match entry.withheld.len() {
+            0 if entry.fingerprints.is_empty() => Err(AcceptFileError::Unseen { server: server.to_owned() }),
             0 => {
                 entry.settle();
                 Ok(true)
