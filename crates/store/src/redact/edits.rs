@@ -39,11 +39,16 @@ pub(super) fn merged(mut edits: Vec<Edit>) -> Vec<Edit> {
     edits
 }
 
-/// The text with edits that do not overlap and are in its order, or nothing if there are none.
+/// The text with edits that do not overlap and are in its order, or nothing if there are none. Where one cannot be made,
+/// nothing of the text is kept.
 pub(super) fn applied(text: &str, edits: &[Edit]) -> Option<String> {
     if edits.is_empty() {
         return None;
     }
+    Some(edited(text, edits).unwrap_or_else(|| format!("\"{REDACTED}\"")))
+}
+
+fn edited(text: &str, edits: &[Edit]) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;
     for edit in edits {
@@ -71,5 +76,10 @@ mod tests {
         );
         assert_eq!(merged(vec![Edit::redacted(1..4), Edit::redacted(3..6)]), [Edit::redacted(1..6)]);
         assert_eq!(applied("abc", &[]), None);
+        for wrong in
+            [[Edit::redacted(1..2), Edit::redacted(0..1)], [Edit::redacted(0..1), Edit::redacted(1..9)]]
+        {
+            assert_eq!(applied("a\u{e9}bc", &wrong).as_deref(), Some("\"[redacted]\""), "{wrong:?}");
+        }
     }
 }

@@ -303,3 +303,24 @@ fn harmless_documents_stay_as_they_are_inside_of_another_text() {
 fn further_harmless_texts_stay_as_they_are_inside_of_another_text() {
     check_harmless(&["embedded-harmless.json"]);
 }
+
+/// Their names are not encoded, so that what stands behind them needs no other proof.
+#[test]
+fn values_with_encoded_signs_are_hidden_where_their_names_are_plain() {
+    let rules = Rules::parse(&Redaction::default()).unwrap();
+    let kept: Vec<&str> = [
+        ("grant_type=password&username=eva&password=summer%20rain", "summer"),
+        ("GET /login?user=eva&password=summer%20rain HTTP/1.1", "summer"),
+        ("username=eva&password=blue+sky&next=%2Fhome", "blue"),
+        ("password=let%20me%20in&user=eva", "me%20in"),
+        ("https://h.example/login?user=eva&password=blue%20sky", "blue"),
+        ("passwd='&lt;hunter2&gt;'", "hunter2"),
+        ("client_secret='it&#39;s9'", "it&#39;s9"),
+        ("token:letmein%0A", "letmein"),
+    ]
+    .into_iter()
+    .filter(|(text, secret)| stored(&rules, text).iter().any(|kept| kept.contains(secret)))
+    .map(|(text, _)| text)
+    .collect();
+    assert_eq!(kept, Vec::<&str>::new());
+}

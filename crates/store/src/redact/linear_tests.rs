@@ -21,6 +21,8 @@ fn rules() -> Rules {
 
 /// Signs, words and beginnings that the search reacts to.
 const ATOMS: &[&str] = &[
+    "token=aB3dE5fG7 \\n{\"\":\"\"}",
+    "password=aB3dE5fG7 %22{\"a\":\"b\"}\n",
     "=",
     ":",
     "=>",

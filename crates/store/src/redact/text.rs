@@ -1,6 +1,6 @@
 //! Secrets inside strings: tokens known by how they begin, values of sensitive names, passwords in addresses.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, iter::Peekable, ops::Range, vec};
 
 use super::{
     Form, assignments, code, commands,
@@ -13,7 +13,7 @@ use super::{
     phrases,
     placeholders::{is_harmless_word, is_placeholder},
     rules::{Rules, SCHEMES},
-    secrets::Secrets,
+    secrets::{Secrets, work},
     shapes, tables,
     value::{is_odd, is_random},
     walk,
@@ -53,53 +53,69 @@ pub(super) fn edits(text: &str, rules: &Rules, hints: Hint, depth: usize) -> Vec
             Form::Other => {}
         }
     }
-    let mut searched = merged(search(text, rules, hints));
+    let mut searched = merged(search(text, rules, hints)).into_iter().peekable();
     if !is_cut {
         let names =
             hints.contains(Hint::NAMES) || hints.contains(Hint::COMMANDS) || hints.contains(Hint::MEMBERS);
         let mut at = 0;
         // What is in no island may be escaped or encoded. No byte is read twice at one depth.
         for island in if names { islands::find(text) } else { Vec::new() } {
-            found.extend(decoded(text, at..island.range.start, rules, depth, &mut searched));
+            decoded(text, at..island.range.start, rules, depth, &mut searched, &mut found);
             found.extend(island.edits(text, rules, depth + 1));
             at = island.range.end;
         }
-        found.extend(decoded(text, at..text.len(), rules, depth, &mut searched));
+        decoded(text, at..text.len(), rules, depth, &mut searched, &mut found);
     }
     found.extend(searched);
     merged(found)
 }
 
-/// The secrets of a part of a text that is escaped or encoded. What was found there before is kept where the decoded text
-/// says the same: encoded signs make values of what is none.
+/// Adds the secrets of a part of a text that is escaped or encoded. What was `searched` there before, in the order of the
+/// text, is kept where the decoded text says the same: encoded signs make values of what is none.
 fn decoded(
     text: &str,
     part: Range<usize>,
     rules: &Rules,
     depth: usize,
-    searched: &mut Vec<Edit>,
-) -> Vec<Edit> {
+    searched: &mut Peekable<vec::IntoIter<Edit>>,
+    found: &mut Vec<Edit>,
+) {
     let Range { start, end } = part;
     let part = text.get(part).unwrap_or_default();
-    let Some(layer) = Layer::of(part) else { return Vec::new() };
+    let Some(layer) = Layer::of(part) else { return };
     let decoded = layer.decode(part);
-    let found = edits(&decoded, rules, rules.hints_in(&decoded), depth + 1);
-    let found: Vec<Edit> = shifted(layer.translate(part, found), start).collect();
+    let inside = edits(&decoded, rules, rules.hints_in(&decoded), depth + 1);
+    let inside: Vec<Edit> = shifted(layer.translate(part, inside), start).collect();
     let lines = layer.lines(part);
-    searched.retain(|Edit { range, .. }| {
-        if range.start < start || range.end > end {
-            return true;
-        }
+    let is_kept = |range: &Range<usize>| {
         let next = lines.partition_point(|line| start + line.end <= range.start);
         let is_encoded = lines.get(next).is_some_and(|line| start + line.start < range.end);
-        let next = found.partition_point(|edit| edit.range.end <= range.start);
-        let is_confirmed = found.get(next).is_some_and(|edit| edit.range.start < range.end);
-        !is_encoded
-            || is_confirmed
-            || is_in_quotes(text, range)
-            || is_value(&layer.decode(text.get(range.clone()).unwrap_or_default()))
-    });
-    found
+        let next = inside.partition_point(|edit| edit.range.end <= range.start);
+        let is_confirmed = inside.get(next).is_some_and(|edit| edit.range.start < range.end);
+        let is_read = || {
+            let value = layer.decode(text.get(range.clone()).unwrap_or_default());
+            is_value(&value) || is_assigned(text, range, &value)
+        };
+        !is_encoded || is_confirmed || is_in_quotes(text, range) || is_read()
+    };
+    // Each is looked at once, in whatever part it stands.
+    while let Some(edit) = searched.next_if(|edit| edit.range.start < start || edit.range.end <= end) {
+        work::count(1);
+        if edit.range.start < start || is_kept(&edit.range) {
+            found.push(edit);
+        }
+    }
+    found.extend(inside);
+}
+
+/// Whether a name stands before a part of a text with nothing encoded between them, and the part begins as a value does.
+fn is_assigned(text: &str, part: &Range<usize>, value: &str) -> bool {
+    let before = text.get(..part.start).unwrap_or_default();
+    let unquoted = before.strip_suffix(['\'', '"']).unwrap_or(before);
+    let name = unquoted.strip_suffix(['=', ':']).unwrap_or_default();
+    let is_named = name.ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
+    let is_quoted = unquoted.len() < before.len();
+    is_named && (is_quoted || value.trim_start().starts_with(char::is_alphanumeric))
 }
 
 /// Whether a part of a text stands in quotes of the text itself, so that escapes in it are its own.
