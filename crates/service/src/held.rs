@@ -82,10 +82,11 @@ impl Dropped {
 
 impl RequestContext {
     /// Counts a long result for the caller. `false` if there was no room in time.
-    pub(crate) async fn hold(&self, budget: &ResultBudget, bytes: usize) -> bool {
+    pub(crate) async fn hold(&self, budget: &ResultBudget, bytes: usize, is_fresh: bool) -> bool {
         let mut reservation = budget.reservation(holder(self.caller.as_ref()));
-        // The text of the server is there already, and it is the same result.
-        if !reservation.grow_beside(bytes, bytes.saturating_add(FREE_BYTES)).await {
+        // The text of the server is counted already, and it is the same result. A kept one is not.
+        let beside = if is_fresh { bytes.saturating_add(FREE_BYTES) } else { 0 };
+        if !reservation.grow_beside(bytes, beside).await {
             return false;
         }
         let mut held = self.held.lock();
@@ -224,13 +225,13 @@ mod tests {
     async fn results_are_held_until_their_answer_is_dropped() {
         let budget = ResultBudget::new(1_000_000);
         let context = request("ann");
-        assert!(context.hold(&budget, 100_000).await && context.hold(&budget, 150_000).await);
+        assert!(context.hold(&budget, 100_000, true).await && context.hold(&budget, 150_000, true).await);
         assert_eq!(budget.used(), 250_000);
         let text = context.count(&budget, vec![b'x'; 260_000].into()).await.unwrap();
         assert_eq!(budget.used(), 260_000, "the answer stands for its results");
         drop(text);
         assert_eq!(budget.used(), 0);
-        assert!(context.hold(&budget, 100_000).await);
+        assert!(context.hold(&budget, 100_000, true).await);
         drop(context);
         assert_eq!(budget.used(), 0, "a request that ends holds nothing");
     }

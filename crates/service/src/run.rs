@@ -230,7 +230,7 @@ impl Gateway {
     ) -> Result<Done, Failure> {
         let (budget, bytes) = (self.fleet().results(), done.result.len());
         // Boxed: few results are long, and all calls would carry the future along.
-        if bytes > FREE_BYTES && !Box::pin(context.hold(budget, bytes)).await {
+        if bytes > FREE_BYTES && !Box::pin(context.hold(budget, bytes, done.age.is_none())).await {
             let limit = budget.limit();
             let failure = match done.age {
                 None => Failure::Call(CallError::ResultDropped { upstream: server.clone(), limit }),

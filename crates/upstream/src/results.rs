@@ -31,6 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FIRST: u32 = 2;
 const FIRST_STEP: u32 = 10;
 
+/// An answer that its own caller leaves no room for waits one part of so many.
+const OWN: u32 = 4;
+
 /// What others keep becomes dispensable without a notice; whoever waits for room looks again so often.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -97,7 +100,16 @@ impl ResultBudget {
 
     fn reservation_for(&self, holder: impl Into<Arc<str>>, stage: Stage) -> Reservation {
         let (budget, holder) = (self.clone(), holder.into());
-        Reservation { budget, holder, stage, bytes: 0, queued: None, since: None, waited: Duration::ZERO }
+        Reservation {
+            budget,
+            holder,
+            stage,
+            bytes: 0,
+            queued: None,
+            since: None,
+            waited: Duration::ZERO,
+            first_until: None,
+        }
     }
 
     /// Asks `reclaimer` for room whenever there is none, for as long as it lives.
@@ -154,6 +166,8 @@ pub struct Reservation {
     since: Option<Instant>,
     /// How long it lacked room before.
     waited: Duration,
+    /// Until when it may go before others.
+    first_until: Option<Instant>,
 }
 
 impl Reservation {
@@ -215,7 +229,9 @@ impl Reservation {
             ledger.want(*ticket, bytes, beside);
         } else {
             let patience = budget.0.patience;
-            let priority = Priority { each: patience / FIRST_STEP, until: now + patience / FIRST };
+            // Once for the whole message, however often it joins.
+            let until = *self.first_until.get_or_insert(now + patience / FIRST);
+            let priority = Priority { each: patience / FIRST_STEP, until };
             self.queued = Some(ledger.join(self.claim(bytes, beside), self.stage, priority));
         }
         self.since.get_or_insert(now);
@@ -226,7 +242,11 @@ impl Reservation {
     /// Waits until the queue gave what was requested. `false` if that took too long.
     pub(crate) async fn granted(&self) -> bool {
         let (Some((ticket, served)), Some(since)) = (&self.queued, self.since) else { return true };
-        let until = since + self.budget.0.patience.saturating_sub(self.waited);
+        let whole = self.budget.0.patience;
+        // An answer that waits for its own caller to read keeps the server's bytes from all others meanwhile.
+        let is_own = self.stage == Stage::Answer && self.budget.lock().waits_for_own(*ticket);
+        let patience = if is_own { whole / OWN } else { whole };
+        let until = since + patience.saturating_sub(self.waited);
         loop {
             if self.budget.lock().look(*ticket).is_none_or(|(_, is_served)| is_served) {
                 return true;
@@ -509,6 +529,21 @@ mod tests {
         let granted = slow.each_mut().map(|message| message.request(200, 0));
         assert_eq!((granted, budget.used()), ([true, true, false, false], 650), "one may go beyond it");
         assert!(budget.arriving("other").try_grow(300), "there is room for others");
+    }
+
+    #[test]
+    fn what_one_holder_uses_beyond_its_share_takes_nothing_from_others() {
+        let budget = ResultBudget::new(1_000);
+        let mut slow = [100, 300, 100].map(|bytes| {
+            let mut message = budget.arriving("slow");
+            assert!(message.try_grow(bytes));
+            message
+        });
+        assert!(slow[2].request(500, 0) && budget.used() == 900, "one message goes beyond the share");
+        assert!(!slow[0].request(200, 0), "and no other");
+        let mut other = budget.arriving("other");
+        assert!(other.try_grow(450), "half is for others");
+        assert!(!other.try_grow(550));
     }
 
     #[tokio::test(start_paused = true)]

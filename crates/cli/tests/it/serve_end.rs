@@ -72,7 +72,10 @@ fn a_second_signal_ends_at_once() {
     gateway.running.signal(Signal::INT);
     let (status, rest) = gateway.running.end();
     assert_eq!(status, Some(130), "{rest:?}");
-    assert!(slow.join().is_err(), "the connection breaks");
+    // The connection breaks, or the call just hears that its server is gone.
+    if let Ok(answer) = slow.join() {
+        assert!(answer["error"].is_string(), "{answer}");
+    }
     eventually_blocking(Duration::from_secs(5), "no child", || !children.iter().any(|pid| is_alive(*pid)))
         .unwrap();
 }

@@ -69,6 +69,8 @@ impl Queued {
 pub(super) struct Ledger {
     most: usize,
     used: usize,
+    /// What holders use beyond their shares. Nobody else has to do without it.
+    excess: usize,
     by_holder: HashMap<Arc<str>, usize>,
     queue: BTreeMap<Ticket, Queued>,
     next: u64,
@@ -78,7 +80,15 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub(super) fn new(most: usize) -> Self {
-        Self { most, used: 0, by_holder: HashMap::new(), queue: BTreeMap::new(), next: 0, looked: None }
+        Self {
+            most,
+            used: 0,
+            excess: 0,
+            by_holder: HashMap::new(),
+            queue: BTreeMap::new(),
+            next: 0,
+            looked: None,
+        }
     }
 
     pub(super) fn most(&self) -> usize {
@@ -103,6 +113,7 @@ impl Ledger {
     pub(super) fn set(&mut self, holder: &Arc<str>, from: usize, to: usize) {
         self.used = self.used.saturating_sub(from) + to;
         let own = self.of(holder).saturating_sub(from) + to;
+        self.excess = self.excess_after(holder, own);
         if own == 0 {
             self.by_holder.remove(holder);
         } else {
@@ -155,6 +166,11 @@ impl Ledger {
         first_until.is_some_and(|until| now < until)
     }
 
+    /// Whether a claim in the queue waits for what its own holder gives back.
+    pub(super) fn waits_for_own(&self, ticket: Ticket) -> bool {
+        self.queue.get(&ticket).is_some_and(|queued| self.is_beyond_share(&queued.claim))
+    }
+
     pub(super) fn leave(&mut self, ticket: Ticket) {
         self.queue.remove(&ticket);
     }
@@ -205,26 +221,44 @@ impl Ledger {
     fn fits(&self, claim: &Claim) -> bool {
         let others = self.used.saturating_sub(claim.has);
         others <= claim.beside
-            || (others + claim.wants <= self.most && self.others_of(claim) + claim.wants <= self.share())
+            || (self.counted_after(claim) <= self.most && self.others_of(claim) + claim.wants <= self.share())
     }
 
     /// Whether a claim waits for room that others take.
     fn lacks_room(&self, claim: &Claim) -> bool {
-        let after = self.used.saturating_sub(claim.has) + claim.wants;
-        after > self.most && !self.is_beyond_share(claim)
+        self.counted_after(claim) > self.most && !self.is_beyond_share(claim)
     }
 
-    /// Whether a claim has to wait for its own holder, however much room there is.
+    /// What would be in use if a claim got what it wants, without what goes beyond shares.
+    fn counted_after(&self, claim: &Claim) -> usize {
+        let used = self.used.saturating_sub(claim.has) + claim.wants;
+        used.saturating_sub(self.excess_after(&claim.holder, self.others_of(claim) + claim.wants))
+    }
+
+    /// What goes beyond shares if a holder uses `own`.
+    fn excess_after(&self, holder: &str, own: usize) -> usize {
+        self.excess.saturating_sub(self.beyond_share(self.of(holder))) + self.beyond_share(own)
+    }
+
+    /// What of `own` goes beyond the share of a holder. More than two shares is a result that was taken because it was alone.
+    fn beyond_share(&self, own: usize) -> usize {
+        if own > 2 * self.share() { 0 } else { own.saturating_sub(self.share()) }
+    }
+
+    /// Whether a claim has to wait for its own holder, however much room there is. One holder at a time goes beyond its share,
+    /// with one message.
     fn is_beyond_share(&self, claim: &Claim) -> bool {
         let others = self.others_of(claim);
-        let grows_on = claim.has > 0 && claim.wants <= self.share() && others <= self.share();
+        let is_only_one = self.excess_after(&claim.holder, 0) == 0;
+        let grows_on = claim.has > 0 && claim.wants <= self.share() && others <= self.share() && is_only_one;
         others + claim.wants > self.share() && !grows_on
     }
 
     /// Whether a claim may go beyond the bound: what it holds already is lost for others until it gets the rest.
     fn may_exceed(&self, claim: &Claim) -> bool {
         let of_result = claim.has + claim.beside;
-        of_result > 0 && claim.wants <= self.share() && self.used.saturating_sub(of_result) <= self.most
+        let others = self.used.saturating_sub(self.excess).saturating_sub(of_result);
+        of_result > 0 && claim.wants <= self.share() && others <= self.most
     }
 
     /// What the holder of a claim has beside it.

@@ -78,9 +78,9 @@ async fn listen_legacy(http: &Http, answered: oneshot::Sender<()>) {
             headers.insert(HeaderName::from_static(header::LAST_EVENT), id);
         }
         let began = Instant::now();
-        let head = timeout(HEAD_PATIENCE, http.client.get_events(headers)).await;
+        let answer = timeout(HEAD_PATIENCE, http.client.get_events(headers)).await;
         drop(answered.take());
-        let heard = match head {
+        let heard = match answer {
             Ok(sent) => http.hear(sent, &mut last_id, missed, None).await,
             Err(_) => Heard::Nothing,
         };

@@ -21,6 +21,9 @@ static IS_GOING_ON: AtomicBool = AtomicBool::new(false);
 /// How long killed processes are given to end before they are looked at again. One that starts others is not waited for.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// The longest pause between two looks at the same processes.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
 /// How long to wait before what cannot be ended is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -99,7 +102,7 @@ pub(super) fn sweep(patience: Duration) {
 
 fn sweep_within(patience: Duration) -> bool {
     let until = Instant::now() + patience;
-    let mut before = Vec::new();
+    let (mut before, mut pause) = (Vec::new(), PAUSE);
     loop {
         // A process that forks and ends is gone when the whole process table is read, so the kernel's lists come first. They
         // can be incomplete while children end.
@@ -114,7 +117,10 @@ fn sweep_within(patience: Duration) -> bool {
             return false;
         }
         if now == before {
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        } else {
+            pause = PAUSE;
         }
         before = now;
     }

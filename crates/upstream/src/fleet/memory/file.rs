@@ -84,7 +84,7 @@ pub fn accept_in_file(path: &Path, server: &str, fingerprint: &str) -> Result<Ve
     let nothing = || AcceptFileError::Nothing { server: server.to_owned() };
     // A file that is not there is not made.
     read(path).map_err(failed)?.ok_or_else(nothing)?;
-    change(path, |kept| {
+    change_readable(path, |kept| {
         let entry = kept.upstreams.get_mut(server).filter(|entry| !entry.withheld.is_empty());
         let Some(entry) = entry.map(Arc::make_mut) else { return Err(nothing()) };
         let withheld = entry.withheld.iter().map(|(tool, one)| (tool.into(), one.fingerprint.as_str()));
@@ -114,7 +114,7 @@ pub fn take_new_tools_in_file(path: &Path, server: &str) -> Result<bool, AcceptF
     if are_new_tools_taken_in_file(path, server)? {
         return Ok(false);
     }
-    change(path, |kept| {
+    change_readable(path, |kept| {
         let Some(entry) = kept.upstreams.get_mut(server).map(Arc::make_mut) else { return Ok(false) };
         match entry.withheld.len() {
             0 if entry.fingerprints.is_empty() => Err(AcceptFileError::Unseen { server: server.to_owned() }),
@@ -131,6 +131,10 @@ pub fn take_new_tools_in_file(path: &Path, server: &str) -> Result<bool, AcceptF
 /// The content; nothing where there is no file.
 pub(super) fn read(path: &Path) -> io::Result<Option<Kept>> {
     match std::fs::read(path) {
+        // As a list, too, the members would be read.
+        Ok(text) if !text.trim_ascii_start().starts_with(b"{") => {
+            Err(io::Error::new(ErrorKind::InvalidData, "it is not a JSON object"))
+        }
         Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -169,15 +173,39 @@ pub(super) fn set_aside(path: &Path, error: &io::Error) -> String {
 
 /// Changes the content under the lock that all processes share.
 pub(super) fn change<T>(path: &Path, change: impl FnOnce(&mut Kept) -> T) -> io::Result<T> {
+    // What cannot be read any more is replaced by what this process knows.
+    let change = |kept: io::Result<Kept>| {
+        let mut kept = kept.unwrap_or_default();
+        let outcome = change(&mut kept);
+        Ok((outcome, Some(kept)))
+    };
     change_within(path, LOCK_PATIENCE, change)
 }
 
-fn change_within<T>(path: &Path, patience: Duration, change: impl FnOnce(&mut Kept) -> T) -> io::Result<T> {
+/// The same for who knows nothing but what is in the file: one that cannot be read is an error, and a refusal writes nothing.
+fn change_readable<T, E>(
+    path: &Path,
+    change: impl FnOnce(&mut Kept) -> Result<T, E>,
+) -> io::Result<Result<T, E>> {
+    let change = |kept: io::Result<Kept>| {
+        let mut kept = kept?;
+        let outcome = change(&mut kept);
+        let written = outcome.is_ok().then_some(kept);
+        Ok((outcome, written))
+    };
+    change_within(path, LOCK_PATIENCE, change)
+}
+
+fn change_within<T>(
+    path: &Path,
+    patience: Duration,
+    change: impl FnOnce(io::Result<Kept>) -> io::Result<(T, Option<Kept>)>,
+) -> io::Result<T> {
     let folder = make_folder(path)?;
+    // Unlocked when it is dropped.
     let _lock = lock(&path.with_extension("lock"), patience)?;
-    // Unlocked when it is dropped. What cannot be read any more is replaced by what this process knows.
-    let mut kept = read(path).unwrap_or_default().unwrap_or_default();
-    let outcome = change(&mut kept);
+    let (outcome, kept) = change(read(path).map(Option::unwrap_or_default))?;
+    let Some(kept) = kept else { return Ok(outcome) };
     let draft = path.with_extension("new");
     // Piece by piece: the text of many names is as large as the names.
     let mut file = BufWriter::new(create(&draft, OpenOptions::new().write(true).truncate(true))?);
@@ -222,18 +250,34 @@ fn create(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 mod tests {
     use super::*;
 
+    fn unchanged(kept: io::Result<Kept>) -> io::Result<((), Option<Kept>)> {
+        Ok(((), Some(kept?)))
+    }
+
+    #[test]
+    fn who_knows_only_the_file_replaces_none_that_cannot_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("servers.json");
+        for (text, is_readable) in [("{", false), ("[]", false), ("{}", true)] {
+            std::fs::write(&path, text).unwrap();
+            let outcome = change_readable(&path, |_| Err::<(), _>("refused"));
+            assert_eq!(outcome.is_ok(), is_readable, "{text}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "nothing is written");
+        }
+    }
+
     #[test]
     fn a_lock_that_another_process_keeps_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("servers.json");
         let held = lock(&path.with_extension("lock"), Duration::ZERO).unwrap();
-        let error = change_within(&path, Duration::ZERO, |_| ()).unwrap_err();
+        let error = change_within(&path, Duration::ZERO, unchanged).unwrap_err();
         let expected = format!(
             "another process has held the lock `{}` for 0ns; end that process, or try again",
             path.with_extension("lock").display()
         );
         assert_eq!((error.kind(), error.to_string()), (ErrorKind::TimedOut, expected));
         drop(held);
-        change_within(&path, Duration::ZERO, |_| ()).unwrap();
+        change_within(&path, Duration::ZERO, unchanged).unwrap();
     }
 }
