@@ -67,10 +67,16 @@ async fn follow(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Result<Shown> 
             request = request.header("Last-Event-ID", id);
         }
         let response = tokio::select! {
-            answer = remote.send(request, WAIT) => match (settled(remote, answer?)?, &last) {
-                (Ok(response), _) => response,
-                (Err(reason), None) => return Ok(Shown::Nothing(reason)),
-                (Err(reason), Some(_)) => return Err(reason.context("the gateway went away")),
+            answer = remote.send(request, WAIT) => {
+                match (answer.and_then(|answer| settled(remote, answer)), &last) {
+                    (Ok(Ok(response)), _) => response,
+                    (Ok(Err(reason)), None) => return Ok(Shown::Nothing(reason)),
+                    (Err(error), None) => return Err(error),
+                    // One that is ending may still take a connection, and break it.
+                    (Ok(Err(reason)) | Err(reason), Some(_)) => {
+                        return Err(reason.context("the gateway went away"));
+                    }
+                }
             },
             _ = signals.next() => return Ok(Shown::All),
         };
