@@ -109,7 +109,8 @@ pub fn are_new_tools_taken_in_file(path: &Path, server: &str) -> Result<bool, Ac
 }
 
 /// Ends in the file that new tools of a server have to be accepted after a loss of what was remembered of it. Refused while
-/// tools wait, and before any was accepted: a server that was not listed yet has shown nothing. A gateway that runs takes notice. Whether there was something to end.
+/// tools wait, and before any was accepted: a server that was not listed yet has shown nothing. A gateway that runs takes
+/// notice. Whether there was something to end.
 pub fn take_new_tools_in_file(path: &Path, server: &str) -> Result<bool, AcceptFileError> {
     if are_new_tools_taken_in_file(path, server)? {
         return Ok(false);
