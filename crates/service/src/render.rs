@@ -18,8 +18,8 @@ use crate::errors::{ApiError, code};
 use crate::gateway::Gateway;
 use crate::mcp::finder::Finder;
 use crate::scope::Scope;
-use crate::search::MetaTool;
 use crate::told::{Told, unwanted};
+use gateway_search::MetaTool;
 pub(crate) use request::{ListMode, ListRequest, unknown_dialect, unknown_model};
 
 /// A list that is ready to be sent, and what it takes to run calls from it.

@@ -24,7 +24,7 @@ impl OfferedList {
     /// The input schema of a tool of search, where these stand for the list.
     fn search_schema(&self, name: &str) -> Option<(Value, &Plan)> {
         let (tool, finder, plan) = self.rendered.meta_tool(name)?;
-        let index = crate::search::MetaTool::ALL.iter().position(|one| *one == tool)?;
+        let index = gateway_search::MetaTool::ALL.iter().position(|one| *one == tool)?;
         Some((input_schema(finder.definitions().get(index)?), plan))
     }
 }

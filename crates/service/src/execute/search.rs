@@ -13,7 +13,7 @@ use crate::context::RequestContext;
 use crate::gateway::Gateway;
 use crate::mcp::finder::{Finder, Named};
 use crate::run::{Failure, Origin};
-use crate::search::MetaTool;
+use gateway_search::MetaTool;
 
 impl Turn {
     /// Runs a call of one of the tools of search.

@@ -22,7 +22,7 @@ use super::offers::renamed;
 use crate::config::SearchMode;
 use crate::gateway::Gateway;
 use crate::run::error_result;
-use crate::search::{
+use gateway_search::{
     FoundTool, MetaTool, MetaTools, SearchArguments, TokenCost, ToolEntry, ToolIndex, describe_result,
     search_result,
 };
