@@ -34,12 +34,11 @@ const PERMITTED: &[(&str, &[&str])] = &[
             "openapi",
             "progress",
             "query",
-            "render",
+            "lists",
             "route",
             "routes",
             "run",
             "scope",
-            "told",
         ],
     ),
     (

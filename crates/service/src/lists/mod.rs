@@ -1,5 +1,7 @@
 //! Tool lists in a provider's format, rendered once and served as bytes.
 
+mod dialects;
+mod log;
 mod request;
 
 use std::collections::{HashMap, HashSet};
@@ -19,7 +21,8 @@ use crate::gateway::Gateway;
 use crate::mcp::finder::Finder;
 use crate::scope::Scope;
 use crate::search::MetaTool;
-use crate::told::{Told, unwanted};
+pub(crate) use dialects::ReadyDialects;
+use log::{Told, unwanted};
 pub(crate) use request::{ListMode, ListRequest, unknown_dialect, unknown_model};
 
 /// A list that is ready to be sent, and what it takes to run calls from it.
