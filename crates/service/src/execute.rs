@@ -23,11 +23,11 @@ use serde_json::{Map, Value, json};
 use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, code};
 use crate::gateway::Gateway;
+use crate::lists::{ListRequest, Rendered, unknown_dialect};
 use crate::lookup::Sought;
 use crate::mcp::finder::may_be_meant;
 use crate::mcp::plain::{self, Answerer, Came};
 use crate::query::Parameters;
-use crate::render::{ListRequest, Rendered, unknown_dialect};
 use crate::run::{Call, Failure, Origin, PLAIN, error_result, pointer_name};
 use crate::scope::Scope;
 

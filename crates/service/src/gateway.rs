@@ -12,11 +12,11 @@ use tokio::sync::Notify;
 use crate::approval::Approvals;
 use crate::cache::ResultCache;
 use crate::config::{ApprovalConfig, ServiceConfig};
-use crate::dialects::ReadyDialects;
 use crate::idempotency::Idempotency;
+use crate::lists::ReadyDialects;
+use crate::lists::Renders;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
-use crate::render::Renders;
 use crate::routes::Turns;
 use crate::validators::Validators;
 

@@ -9,7 +9,7 @@ use gateway_dialects::input_schema;
 use serde_json::{Map, Value};
 
 use crate::gateway::Gateway;
-use crate::render::Rendered;
+use crate::lists::Rendered;
 use crate::run::pointer_name;
 
 /// The tools of a list. Only names in the list count: text is not searched for other names that lead to a tool.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::errors::json_response;
 use crate::gateway::Gateway;
-use crate::render::unknown_dialect;
+use crate::lists::unknown_dialect;
 
 /// All dialects, briefly.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {

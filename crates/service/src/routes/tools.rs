@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use super::call_tool::error_style;
 use crate::errors::{ApiError, ErrorStyle, classify, json_response};
 use crate::gateway::Gateway;
+use crate::lists::{ListRequest, Rendered, definitions, report};
 use crate::lookup::{Missing, names};
 use crate::query::Parameters;
-use crate::render::{ListRequest, Rendered, definitions, report};
 use crate::run::Failure;
 
 /// Estimated tokens of what is answered.

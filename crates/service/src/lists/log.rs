@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use gateway_upstream::{Catalogue, LeftOut, LeftOutReason};
 
-use crate::render::Rendered;
+use super::Rendered;
 
 /// Most tools that are remembered as told; after that, all are told once more.
 const REMEMBERED: usize = 16_384;

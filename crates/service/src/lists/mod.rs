@@ -1,5 +1,7 @@
 //! Tool lists in a provider's format, rendered once and served as bytes.
 
+mod dialects;
+mod log;
 mod request;
 
 use std::collections::{HashMap, HashSet};
@@ -8,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use gateway_dialects::{Dialect, Plan, ToolTranslation, Translator};
 use gateway_protocol::{RawJson, RawObject};
+use gateway_search::MetaTool;
 use gateway_upstream::{Catalogue, CatalogueTool, LeftOut};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
@@ -18,8 +21,8 @@ use crate::errors::{ApiError, code};
 use crate::gateway::Gateway;
 use crate::mcp::finder::Finder;
 use crate::scope::Scope;
-use crate::told::{Told, unwanted};
-use gateway_search::MetaTool;
+pub(crate) use dialects::ReadyDialects;
+use log::{Told, unwanted};
 pub(crate) use request::{ListMode, ListRequest, unknown_dialect, unknown_model};
 
 /// A list that is ready to be sent, and what it takes to run calls from it.
