@@ -18,9 +18,9 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
 use crate::errors::{ApiError, code};
-use crate::gateway::Gateway;
 use crate::mcp::finder::Finder;
-use crate::scope::Scope;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::scope::Scope;
 pub(crate) use dialects::ReadyDialects;
 use log::{Told, unwanted};
 pub(crate) use request::{ListMode, ListRequest, unknown_dialect, unknown_model};

@@ -20,8 +20,8 @@ use super::core::{invalid, not_found};
 use super::face::Face;
 use super::offers::renamed;
 use crate::config::SearchMode;
-use crate::gateway::Gateway;
-use crate::run::error_result;
+use crate::runtime::failure::error_result;
+use crate::runtime::gateway::Gateway;
 use gateway_search::{
     FoundTool, MetaTool, MetaTools, SearchArguments, TokenCost, ToolEntry, ToolIndex, describe_result,
     search_result,
