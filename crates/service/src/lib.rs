@@ -45,7 +45,6 @@ pub use gateway::Gateway;
 pub use mcp::{StdioError, client_capabilities, serve_stdio};
 pub use openapi::document as openapi_document;
 pub use route::RouteOptions;
-pub use run::pointer_name as parameter_name;
 pub use search::{FoundTool, MetaTool, MetaTools, TokenCost, ToolEntry, ToolHit, ToolIndex, search_result};
 pub use server::{Running, ServeError, serve};
 pub use system::{SystemError, SystemParts, ToolSystem};

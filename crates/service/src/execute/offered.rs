@@ -6,11 +6,11 @@ use gateway_dialects::Plan;
 use gateway_dialects::arguments::{Validator, render_issues};
 use gateway_dialects::calls::text::OfferedTools;
 use gateway_dialects::input_schema;
+use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
 use crate::gateway::Gateway;
 use crate::render::Rendered;
-use crate::run::pointer_name;
 
 /// The tools of a list. Only names in the list count: text is not searched for other names that lead to a tool.
 #[derive(Debug)]
@@ -56,9 +56,9 @@ impl OfferedTools for OfferedList {
             if validator.is_valid(&value) {
                 return Ok(());
             }
-            return Err(render_issues(&validator.validate(&value), &pointer_name));
+            return Err(render_issues(&validator.validate(&value), &pointer::dotted));
         };
-        let rename = |pointer: &str| pointer_name(&plan.wire_pointer(pointer));
+        let rename = |pointer: &str| pointer::dotted(&plan.wire_pointer(pointer));
         self.gateway
             .validate_arguments(&self.rendered.catalogue, tool, &decoded(plan)?, self.coerce, &rename)
             .map(drop)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use bytes::Bytes;
 use gateway_dialects::results::ResultMode;
+use gateway_notation::pointer;
 use gateway_protocol::RawJson;
 use gateway_upstream::{Catalogue, CatalogueTool, LookupError, UpstreamId};
 use http::{HeaderName, HeaderValue, StatusCode, header};
@@ -23,7 +24,7 @@ use crate::lookup::Sought;
 use crate::mcp::Waiting;
 use crate::mcp::plain::{self, Answerer, Came, Continued, InputRequired, PausedCall, Place};
 use crate::query::Parameters;
-use crate::run::{Call, Failure, Origin, PLAIN, pointer_name};
+use crate::run::{Call, Failure, Origin, PLAIN};
 use crate::scope::unknown_server;
 
 #[derive(Default)]
@@ -148,7 +149,7 @@ async fn run(work: Work) -> Result<Response, ApiError> {
         }
     };
     let call = Call { tool, arguments: &arguments, context, origin: &origin };
-    if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer_name) {
+    if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer::dotted) {
         gateway.record_refusal(call, permit, &failure);
         return Err(failure.into_api(style));
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject, header_parameters};
 use serde_json::{Map, Value};
 
-use super::pattern::{any_matches, matching};
 use super::reserved::Reserved;
 use super::view::{self, Labels};
 use super::{
@@ -14,6 +13,7 @@ use super::{
     LeftOut, LeftOutReason, UpstreamTools,
 };
 use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
+use gateway_notation::pattern::{any_matches, matching};
 
 /// What is special about the listings of some upstreams.
 #[derive(Debug, Default)]

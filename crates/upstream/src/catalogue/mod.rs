@@ -17,7 +17,6 @@ mod changes;
 mod filter;
 mod fingerprint;
 mod lookup;
-pub(crate) mod pattern;
 mod reserved;
 mod view;
 

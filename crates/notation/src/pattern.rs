@@ -1,11 +1,23 @@
-//! Patterns of names: `*` is any text, `?` is any one character.
+//! Patterns of names: `*` is any text, also none; `?` is any one character; everything else is itself.
 
 use std::collections::BTreeMap;
 
+const WILDCARDS: [char; 2] = ['*', '?'];
+
+/// Whether a name has wildcards.
+pub fn is_pattern(name: &str) -> bool {
+    name.contains(WILDCARDS)
+}
+
+/// The longest text without wildcards that everything which matches must contain.
+pub fn longest_literal(pattern: &str) -> &str {
+    pattern.split(WILDCARDS).max_by_key(|piece| piece.len()).unwrap_or_default()
+}
+
 /// Whether the whole of `text` matches `pattern`. Takes time in proportion to both lengths at worst.
-pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
-    // Where to go back to: the pattern after the last `*`, and the text that this `*` has not taken yet.
+    // Where to backtrack to: the pattern after the last `*`, and the text that this `*` has not taken yet.
     let mut retry = None;
     loop {
         let text_here = text.clone();
@@ -30,17 +42,17 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
 }
 
 /// Whether any of the patterns matches.
-pub(crate) fn any_matches<'a>(patterns: impl IntoIterator<Item = &'a String>, text: &str) -> bool {
+pub fn any_matches<'a>(patterns: impl IntoIterator<Item = &'a String>, text: &str) -> bool {
     patterns.into_iter().any(|pattern| matches(pattern, text))
 }
 
 /// The entries whose pattern matches, the most specific first: the exact name, then the most letters.
-pub(crate) fn matching<'a, T>(entries: &'a BTreeMap<String, T>, text: &str) -> Vec<&'a T> {
+pub fn matching<'a, T>(entries: &'a BTreeMap<String, T>, text: &str) -> Vec<&'a T> {
     let mut found: Vec<(usize, &T)> = entries
         .iter()
         .filter(|(pattern, _)| matches(pattern, text))
         .map(|(pattern, value)| {
-            let wild = pattern.chars().filter(|letter| matches!(letter, '*' | '?')).count();
+            let wild = pattern.chars().filter(|letter| WILDCARDS.contains(letter)).count();
             let exact = if wild == 0 { usize::MAX } else { pattern.chars().count() - wild };
             (exact, value)
         })
@@ -76,9 +88,22 @@ mod tests {
             ("Read", "read", false),
             ("*ab", "aab", true),
             ("*.tar.*", "x.tar.tar.gz", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "acb", false),
+            ("a*a", "a", false),
+            ("**", "x", true),
+            ("[a]", "a", false),
+            ("rm_?", "rm_é", true),
         ];
         for (pattern, text, expected) in cases {
             assert_eq!(matches(pattern, text), expected, "{pattern} on {text}");
+        }
+    }
+
+    #[test]
+    fn what_every_match_contains_is_known() {
+        for (pattern, literal) in [("*_secret?x", "_secret"), ("add", "add"), ("*?*", "")] {
+            assert_eq!((longest_literal(pattern), is_pattern(pattern)), (literal, pattern != "add"));
         }
     }
 
