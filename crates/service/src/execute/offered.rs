@@ -36,10 +36,7 @@ impl OfferedTools for OfferedList {
 
     fn schema(&self, name: &str) -> Value {
         match self.rendered.tool(name) {
-            Some((tool, _)) => {
-                let definition: Value = tool.without_hidden().read().unwrap_or_default();
-                definition.get("inputSchema").cloned().unwrap_or_default()
-            }
+            Some((tool, _)) => tool.value().get("inputSchema").cloned().unwrap_or_default(),
             None => self.search_schema(name).map(|(schema, _)| schema).unwrap_or_default(),
         }
     }

@@ -64,7 +64,7 @@ impl Finder {
                 name: name.into(),
                 server: tool.server.clone(),
                 own: tool.name.as_str().into(),
-                definition: tool.without_hidden(),
+                definition: tool.without_hidden().clone(),
             })
             .collect();
         let by_name: HashMap<Box<str>, usize> =
