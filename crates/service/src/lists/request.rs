@@ -10,10 +10,10 @@ use http::StatusCode;
 
 use super::Key;
 use crate::errors::{ApiError, code};
-use crate::gateway::Gateway;
 use crate::mcp::finder::Finder;
 use crate::query::{Parameters, compat, translation_options};
-use crate::scope::Scope;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::scope::Scope;
 
 /// What is asked for: which tools, in which form.
 #[derive(Clone, Debug)]

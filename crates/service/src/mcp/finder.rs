@@ -20,9 +20,9 @@ use super::core::{invalid, not_found};
 use super::face::Face;
 use super::offers::renamed;
 use crate::config::SearchMode;
-use crate::gateway::Gateway;
-use crate::run::error_result;
-use crate::search::{
+use crate::runtime::failure::error_result;
+use crate::runtime::gateway::Gateway;
+use gateway_search::{
     FoundTool, MetaTool, MetaTools, SearchArguments, TokenCost, ToolEntry, ToolIndex, describe_result,
     search_result,
 };

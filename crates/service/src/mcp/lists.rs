@@ -13,7 +13,7 @@ use super::caller::{Caller, Reach};
 use super::face::Face;
 use super::finder;
 use super::offers::{offers, renamed};
-use crate::gateway::Gateway;
+use crate::runtime::gateway::Gateway;
 
 /// How long callers of the modern era may keep a list, in milliseconds, where nobody tells them of changes.
 pub(super) const LIST_TTL: u64 = 60_000;

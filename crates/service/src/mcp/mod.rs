@@ -50,8 +50,8 @@ use self::parked::Parked;
 pub(crate) use self::parked::Waiting;
 use self::state::Seal;
 use crate::config::McpConfig;
-use crate::context::RequestContext;
-use crate::gateway::Gateway;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
 
 /// Where everything is offered, without a group.
 pub(crate) const PATH: &str = "/mcp";

@@ -2,20 +2,20 @@
 
 /// A word as it was written: whole, and the pieces that its case and its digits show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Word {
+pub(crate) struct Word {
     /// The word in lower case.
-    pub(super) plain: String,
+    pub(crate) plain: String,
     /// What it is looked up by.
-    pub(super) stem: String,
+    pub(crate) stem: String,
     /// The stems of its pieces; empty where it has only one.
-    pub(super) pieces: Vec<String>,
+    pub(crate) pieces: Vec<String>,
 }
 
 /// Longer words are no words: identifiers, encoded data.
 const LONGEST: usize = 48;
 
 /// The words of a text, in order, and at most so many.
-pub(super) fn words(text: &str, most: usize) -> Vec<Word> {
+pub(crate) fn words(text: &str, most: usize) -> Vec<Word> {
     let mut found = Vec::new();
     for run in text.split(|letter: char| !letter.is_alphanumeric()) {
         if found.len() >= most {
@@ -89,7 +89,7 @@ fn pieces(run: &str) -> Vec<&str> {
 
 /// A word without the endings of English that do not change what it is about: `files`, `filing`, `filed` and `file` are
 /// one. The stem need not be a word.
-pub(super) fn stem(word: &str) -> String {
+pub(crate) fn stem(word: &str) -> String {
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word.to_owned();
     }
@@ -153,14 +153,14 @@ const STOP: &str = "a about am an and any are as at be been but by can could do 
                     will with would you your";
 
 /// Whether a word in lower case says nothing.
-pub(super) fn is_stop_word(word: &str) -> bool {
+pub(crate) fn is_stop_word(word: &str) -> bool {
     // The list is short and sorted by the alphabet; a scan of it is cheaper than a table.
     word.len() <= 9 && STOP.split_whitespace().any(|stop| stop == word)
 }
 
 /// Whether one word is the other with a slip of the hand: a letter more, less, wrong, or two letters swapped. With
 /// `slips` of two, twice.
-pub(super) fn is_near(one: &str, other: &str, slips: usize) -> bool {
+pub(crate) fn is_near(one: &str, other: &str, slips: usize) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     if one.len().abs_diff(other.len()) > slips {
         return false;

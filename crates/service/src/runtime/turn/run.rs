@@ -13,11 +13,11 @@ use gateway_upstream::UpstreamId;
 
 use super::answer::{Answer, write_json};
 use super::{Ran, Turn};
-use crate::context::RequestContext;
 use crate::errors::ApiError;
-use crate::gateway::Gateway;
 use crate::mcp::Waiting;
 use crate::mcp::plain::{self, Continued, Paused, Place};
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
 
 /// Where one call of a turn stands.
 #[derive(Debug)]

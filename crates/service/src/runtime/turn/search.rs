@@ -9,11 +9,12 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::{Ran, Step, Turn, as_sent};
-use crate::context::RequestContext;
-use crate::gateway::Gateway;
 use crate::mcp::finder::{Finder, Named};
-use crate::run::{Failure, Origin};
-use crate::search::MetaTool;
+use crate::runtime::call::Origin;
+use crate::runtime::context::RequestContext;
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
+use gateway_search::MetaTool;
 
 impl Turn {
     /// Runs a call of one of the tools of search.

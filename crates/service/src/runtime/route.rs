@@ -19,13 +19,13 @@ use http::HeaderMap;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::context::RequestContext;
 use crate::errors::ApiError;
-use crate::execute::{Ran, Turn, Unfinished};
-use crate::gateway::Gateway;
-use crate::owner::Owner;
 use crate::query::Parameters;
-use crate::run::error_result;
+use crate::runtime::context::RequestContext;
+use crate::runtime::failure::error_result;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::owner::Owner;
+use crate::runtime::turn::{Ran, Turn, Unfinished};
 
 /// What stands for an output that is empty.
 const NOTHING: &str = "(No response)";

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::words::stem;
+use crate::words::stem;
 
 /// The table, as it was written down.
 const TEXT: &str = include_str!("synonyms.txt");
 
 /// Words and phrases with what stands for them.
 #[derive(Debug, Default)]
-pub(super) struct Synonyms {
+pub(crate) struct Synonyms {
     /// By the stem of a word: the stems that stand for it.
     words: HashMap<String, Vec<String>>,
     /// Words in a row, in lower case, with the stems that stand for them; the longest first.
@@ -18,7 +18,7 @@ pub(super) struct Synonyms {
 }
 
 /// The table that every index uses.
-pub(super) static SYNONYMS: LazyLock<Synonyms> = LazyLock::new(|| Synonyms::read(TEXT));
+pub(crate) static SYNONYMS: LazyLock<Synonyms> = LazyLock::new(|| Synonyms::read(TEXT));
 
 impl Synonyms {
     fn read(text: &str) -> Self {
@@ -45,12 +45,12 @@ impl Synonyms {
     }
 
     /// What stands for a stem.
-    pub(super) fn of(&self, stem: &str) -> &[String] {
+    pub(crate) fn of(&self, stem: &str) -> &[String] {
         self.words.get(stem).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The phrase that a row of words begins with: how many words it takes, and what stands for it.
-    pub(super) fn phrase<'a>(
+    pub(crate) fn phrase<'a>(
         &self,
         words: &(impl Iterator<Item = &'a str> + Clone),
     ) -> Option<(usize, &[String])> {

@@ -11,10 +11,10 @@ use gateway_dialects::results::{
 use gateway_protocol::RawJson;
 use serde_json::{Value, json};
 
-use super::unfinished::turn_key;
+use super::run::turn_key;
 use super::{Ran, Step, Turn};
 use crate::errors::{ApiError, ErrorStyle};
-use crate::run::Failure;
+use crate::runtime::failure::Failure;
 
 /// The answer to a turn.
 pub(crate) struct Answer {

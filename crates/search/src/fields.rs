@@ -2,11 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use gateway_protocol::RawJson;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::words::{Word, is_stop_word, words};
-use super::{ToolEntry, count};
+use crate::words::{Word, is_stop_word, words};
+
+/// A tool to be found.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolEntry<'a> {
+    /// The name under which it is published.
+    pub name: &'a str,
+    /// Whose it is.
+    pub server: &'a str,
+    /// Its definition.
+    pub definition: &'a RawJson,
+}
 
 /// Where a word stands in a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +31,7 @@ enum Field {
     Parameter,
 }
 
-pub(super) const FIELDS: usize = 6;
+pub(crate) const FIELDS: usize = 6;
 
 impl Field {
     const ALL: [Self; FIELDS] =
@@ -42,18 +53,19 @@ impl Field {
 const FIELD_WORDS: usize = 400;
 const DESCRIPTION: usize = 4_000;
 const PARAMETERS: usize = 200;
+
 /// The words of a tool, field by field.
 #[derive(Debug)]
-pub(super) struct Fields([Vec<String>; FIELDS]);
+pub(crate) struct Fields([Vec<String>; FIELDS]);
 
 /// What a term is to one tool.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
-    pub(super) weight: f32,
+pub(crate) struct Found {
+    pub(crate) weight: f32,
     /// The part of the tool's name that the term makes up.
-    pub(super) of_name: f32,
+    pub(crate) of_name: f32,
     /// Whether it stands in the name, the title or the server's name.
-    pub(super) is_named: bool,
+    pub(crate) is_named: bool,
 }
 
 /// The members of a definition that people look for.
@@ -112,7 +124,7 @@ impl<'de> Deserialize<'de> for Keys {
 }
 
 impl Fields {
-    pub(super) fn of(entry: &ToolEntry<'_>) -> Self {
+    pub(crate) fn of(entry: &ToolEntry<'_>) -> Self {
         let read: Definition = entry.definition.read().unwrap_or_default();
         // The name that its author gave it: a prefix that keeps names apart says nothing about the tool.
         let name = read.name.as_deref().unwrap_or(entry.name);
@@ -142,7 +154,7 @@ impl Fields {
     }
 
     /// What each term counts, in the order of the terms.
-    pub(super) fn weights(&self, averages: &[f32; FIELDS]) -> BTreeMap<&str, Found> {
+    pub(crate) fn weights(&self, averages: &[f32; FIELDS]) -> BTreeMap<&str, Found> {
         let mut found: BTreeMap<&str, Found> = BTreeMap::new();
         for ((field, list), average) in Field::ALL.into_iter().zip(&self.0).zip(averages) {
             let (weight, shrink) = field.weight();
@@ -171,7 +183,7 @@ fn stems(word: Word) -> impl Iterator<Item = String> {
 }
 
 /// How long each field is on average.
-pub(super) fn averages(tools: &[Fields]) -> [f32; FIELDS] {
+pub(crate) fn averages(tools: &[Fields]) -> [f32; FIELDS] {
     let mut sums = [0_usize; FIELDS];
     for tool in tools {
         for (sum, list) in sums.iter_mut().zip(&tool.0) {
@@ -182,7 +194,7 @@ pub(super) fn averages(tools: &[Fields]) -> [f32; FIELDS] {
 }
 
 /// The first sentence or line, and not more than a few lines of it.
-pub(super) fn lead(description: &str) -> &str {
+pub(crate) fn lead(description: &str) -> &str {
     const LONGEST: usize = 240;
     let text = beginning(description, LONGEST);
     let line = text.trim_start();
@@ -195,4 +207,13 @@ pub(super) fn lead(description: &str) -> &str {
 /// The first bytes of a text, without half a letter.
 fn beginning(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or(text)
+}
+
+/// A count in the arithmetic of scores, where the last digits of large counts do not matter.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of tools and words are far below 2^24, and scores are estimates"
+)]
+pub(crate) fn count(number: usize) -> f32 {
+    number as f32
 }

@@ -16,11 +16,11 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::context::RequestContext;
-use crate::gateway::Gateway;
-use crate::held::keeping;
 use crate::metrics::Entered;
 use crate::routes::Answering;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::held::keeping;
 
 /// Events that wait for a slow caller. More are dropped: progress is told again soon.
 const WAITING: usize = 64;

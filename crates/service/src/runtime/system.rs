@@ -14,8 +14,8 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use crate::config::ServiceConfig;
-use crate::gateway::Gateway;
-use crate::route::RouteOptions;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::route::RouteOptions;
 
 /// What a system is made of.
 #[derive(Clone, Debug)]

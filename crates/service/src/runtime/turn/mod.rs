@@ -2,11 +2,11 @@
 
 mod answer;
 mod offered;
+mod run;
 mod search;
-mod unfinished;
 
 use self::offered::OfferedList;
-pub(crate) use self::unfinished::{Step, Unfinished};
+pub(crate) use self::run::{Step, Unfinished};
 
 use std::sync::Arc;
 
@@ -20,16 +20,17 @@ use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
 use serde_json::{Map, Value, json};
 
-use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, code};
-use crate::gateway::Gateway;
 use crate::lists::{ListRequest, Rendered, unknown_dialect};
-use crate::lookup::Sought;
 use crate::mcp::finder::may_be_meant;
 use crate::mcp::plain::{self, Answerer, Came};
 use crate::query::Parameters;
-use crate::run::{Call, Failure, Origin, PLAIN, error_result, pointer_name};
-use crate::scope::Scope;
+use crate::runtime::call::{Call, Origin, PLAIN, pointer_name};
+use crate::runtime::context::RequestContext;
+use crate::runtime::failure::{Failure, error_result};
+use crate::runtime::gateway::Gateway;
+use crate::runtime::lookup::Sought;
+use crate::runtime::scope::Scope;
 
 /// A turn to run.
 #[derive(Clone, Debug)]

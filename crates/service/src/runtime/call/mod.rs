@@ -1,6 +1,5 @@
 //! One call: checked, sent, measured, written to the log.
 
-mod failure;
 mod request;
 
 use std::sync::Arc;
@@ -15,12 +14,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-pub(crate) use self::failure::{Failure, error_result};
 use self::request::Subject;
-use crate::context::RequestContext;
 use crate::errors::{ApiError, code};
-use crate::gateway::Gateway;
-use crate::owner::Owner;
+use crate::runtime::context::RequestContext;
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::owner::Owner;
 
 /// How long a call waits for room in the log.
 const LOG_PATIENCE: Duration = Duration::from_secs(2);

@@ -3,7 +3,7 @@
 use gateway_upstream::{CatalogueTool, UpstreamId};
 
 use crate::errors::{ApiError, code};
-use crate::gateway::Gateway;
+use crate::runtime::gateway::Gateway;
 
 /// Which servers a request is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

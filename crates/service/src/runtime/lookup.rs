@@ -2,9 +2,9 @@
 
 use gateway_upstream::{CallError, LookupError, UpstreamId};
 
-use crate::gateway::Gateway;
-use crate::run::Failure;
-use crate::scope::Scope;
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::scope::Scope;
 
 /// What a caller named, and found nothing.
 #[derive(Clone, Copy, Debug)]

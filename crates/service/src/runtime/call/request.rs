@@ -4,10 +4,11 @@ use gateway_protocol::RawJson;
 use gateway_store::Outcome;
 use gateway_upstream::{CallError, UpstreamId};
 
-use super::{Done, Entry, Failure, Origin, begun};
-use crate::context::RequestContext;
+use super::{Done, Entry, Origin, begun};
 use crate::errors::code;
-use crate::gateway::Gateway;
+use crate::runtime::context::RequestContext;
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
 
 /// What an entry is about.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -15,14 +15,15 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::canonical::{Members, canonical};
 use crate::config::{ApprovalConfig, Approver};
-use crate::context::RequestContext;
 use crate::errors::code;
-use crate::gateway::Gateway;
 use crate::mcp::questions::quoted;
-use crate::owner::Owner;
-use crate::run::{Call, Failure, PLAIN};
+use crate::runtime::call::{Call, PLAIN};
+use crate::runtime::canonical::{Members, canonical};
+use crate::runtime::context::RequestContext;
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::owner::Owner;
 
 /// Characters of the arguments that people are shown. Whoever calls is not asked about more than that.
 const SHOWN: usize = 20_000;

@@ -1,6 +1,6 @@
 //! Asks the written-down queries over a corpus of real tools, and prints places, times and tokens.
 //!
-//! `cargo run --release -p gateway-service --example search [queries.toml [corpus folder]]`
+//! `cargo run --release -p gateway-search --example search [queries.toml [corpus folder]]`
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use gateway_dialects::estimate_tokens;
 use gateway_protocol::RawJson;
-use gateway_service::{FoundTool, MetaTools, TokenCost, ToolEntry, ToolIndex, search_result};
+use gateway_search::{FoundTool, MetaTools, TokenCost, ToolEntry, ToolIndex, search_result};
 use serde::Deserialize;
 
 type Failure = Box<dyn std::error::Error>;

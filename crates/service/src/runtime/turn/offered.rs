@@ -8,9 +8,9 @@ use gateway_dialects::calls::text::OfferedTools;
 use gateway_dialects::input_schema;
 use serde_json::{Map, Value};
 
-use crate::gateway::Gateway;
 use crate::lists::Rendered;
-use crate::run::pointer_name;
+use crate::runtime::call::pointer_name;
+use crate::runtime::gateway::Gateway;
 
 /// The tools of a list. Only names in the list count: text is not searched for other names that lead to a tool.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl OfferedList {
     /// The input schema of a tool of search, where these stand for the list.
     fn search_schema(&self, name: &str) -> Option<(Value, &Plan)> {
         let (tool, finder, plan) = self.rendered.meta_tool(name)?;
-        let index = crate::search::MetaTool::ALL.iter().position(|one| *one == tool)?;
+        let index = gateway_search::MetaTool::ALL.iter().position(|one| *one == tool)?;
         Some((input_schema(finder.definitions().get(index)?), plan))
     }
 }

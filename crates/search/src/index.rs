@@ -1,38 +1,10 @@
-//! Finding tools by words, without asking anybody: a ranked index over one list of tools.
-//!
-//! What it is: pure. An index is built from definitions and then only read. What it is not: it knows nothing of meaning
-//! beyond a table of everyday synonyms, and nothing of callers: whoever may not see a tool must not have it in the list.
-//!
-//! Ranking is BM25F: a word counts more the rarer it is among the tools, and more in a name than in a description; long
-//! texts gain nothing by being long. Words of the query that the list does not have are tried as beginnings of names and
-//! as slips of the hand. Tools that answer more of the query stand before those that answer a part of it well. Equal
-//! tools stand in the order of their names, so that the same query gives the same bytes.
-
-mod fields;
-mod meta;
-mod synonyms;
-mod words;
+//! The index over one list of tools, and how it is ranked.
 
 use std::collections::{BTreeMap, HashMap};
 
-use gateway_protocol::RawJson;
-
-use fields::{Fields, averages};
-pub use meta::{FoundTool, MetaTool, MetaTools, TokenCost, search_result};
-pub(crate) use meta::{SearchArguments, describe_result};
-use synonyms::SYNONYMS;
-use words::{is_near, is_stop_word, stem, words};
-
-/// A tool to be found.
-#[derive(Clone, Copy, Debug)]
-pub struct ToolEntry<'a> {
-    /// The name under which it is published.
-    pub name: &'a str,
-    /// Whose it is.
-    pub server: &'a str,
-    /// Its definition.
-    pub definition: &'a RawJson,
-}
+use crate::fields::{Fields, ToolEntry, averages, count};
+use crate::synonyms::SYNONYMS;
+use crate::words::{is_near, is_stop_word, stem, words};
 
 /// A tool that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -342,17 +314,10 @@ impl Sum {
     }
 }
 
-/// A count in the arithmetic of scores, where the last digits of large counts do not matter.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of tools and words are far below 2^24, and scores are estimates"
-)]
-fn count(number: usize) -> f32 {
-    number as f32
-}
-
 #[cfg(test)]
 mod tests {
+    use gateway_protocol::RawJson;
+
     use super::*;
 
     /// Tools as `server/name: description (parameters)`.

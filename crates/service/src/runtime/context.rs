@@ -7,9 +7,9 @@ use gateway_protocol::{RawJson, meta};
 use gateway_upstream::CallOptions;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::held::Held;
-use crate::owner::Owner;
-use crate::progress::ProgressSink;
+use crate::runtime::held::Held;
+use crate::runtime::owner::Owner;
+use crate::runtime::progress::ProgressSink;
 
 /// The header that carries the correlation id.
 pub(crate) const CORRELATION: HeaderName = HeaderName::from_static("x-correlation-id");

@@ -7,7 +7,7 @@ use gateway_protocol::{RawJson, RawObject};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::fields::lead;
+use crate::fields::lead;
 
 /// One of the three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,8 +140,9 @@ impl MetaTools {
 
 /// What a search was asked.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct SearchArguments {
-    pub(crate) query: String,
+pub struct SearchArguments {
+    /// The words.
+    pub query: String,
     #[serde(default)]
     limit: Option<f64>,
 }
@@ -153,7 +154,7 @@ impl SearchArguments {
         clippy::cast_sign_loss,
         reason = "clamped to a small range before"
     )]
-    pub(crate) fn limit(&self) -> usize {
+    pub fn limit(&self) -> usize {
         self.limit.map_or(USUAL, |limit| limit.clamp(1.0, 50.0) as usize)
     }
 }
@@ -211,7 +212,7 @@ pub fn search_result(query: &str, found: &[FoundTool<'_>]) -> Value {
 }
 
 /// The result of a description: the definition as it would stand in a list.
-pub(crate) fn describe_result(definition: &RawJson) -> Option<RawJson> {
+pub fn describe_result(definition: &RawJson) -> Option<RawJson> {
     let content = json!([{"type": "text", "text": definition.as_str()}]);
     let mut result = RawObject::default();
     let content = RawJson::of(&content).ok()?;

@@ -9,8 +9,6 @@ use gateway_store::{CallLog, Subscription};
 use gateway_upstream::{Fleet, Registry, ResultBudget};
 use tokio::sync::Notify;
 
-use crate::approval::Approvals;
-use crate::cache::ResultCache;
 use crate::config::{ApprovalConfig, ServiceConfig};
 use crate::idempotency::Idempotency;
 use crate::lists::ReadyDialects;
@@ -18,7 +16,9 @@ use crate::lists::Renders;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
 use crate::routes::Turns;
-use crate::validators::Validators;
+use crate::runtime::approval::Approvals;
+use crate::runtime::cache::ResultCache;
+use crate::runtime::validators::Validators;
 
 /// How long the call log may take to write what waits, at the end.
 const LOG_CLOSE: Duration = Duration::from_secs(5);
