@@ -16,16 +16,17 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::tool_request::{ToolRequest, Work};
-use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, json_response};
-use crate::execute::{rendered_result, result_mode};
-use crate::gateway::Gateway;
-use crate::lookup::Sought;
 use crate::mcp::Waiting;
 use crate::mcp::plain::{self, Answerer, Came, Continued, InputRequired, PausedCall, Place};
 use crate::query::Parameters;
-use crate::run::{Call, Failure, Origin, PLAIN};
-use crate::scope::unknown_server;
+use crate::runtime::call::{Call, Origin, PLAIN};
+use crate::runtime::context::RequestContext;
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::lookup::Sought;
+use crate::runtime::scope::unknown_server;
+use crate::runtime::turn::{rendered_result, result_mode};
 
 #[derive(Default)]
 struct Body<'a> {

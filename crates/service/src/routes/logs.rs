@@ -20,12 +20,12 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::ServiceConfig;
-use crate::context::RequestContext;
 use crate::errors::{ApiError, code, json_response};
-use crate::gateway::Gateway;
-use crate::owner::Owner;
 use crate::query::Parameters;
-use crate::scope::unknown_server;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::owner::Owner;
+use crate::runtime::scope::unknown_server;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The newest entry of the log when a page was read: the `after` to go on with.
