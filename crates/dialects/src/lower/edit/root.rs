@@ -1,9 +1,9 @@
 //! The root, which has rules of its own.
 
-use super::super::object::PropertyKinds as Kinds;
-use super::super::view::{ObjectPart, View};
+use super::super::reader::members::Kinds;
+use super::super::reader::view::{ObjectPart, View};
 use super::super::{Excess, Findings, LoweredSchema, Lowerer};
-use super::tables::each_reference;
+use super::definitions::each_reference;
 use super::{Entries, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;

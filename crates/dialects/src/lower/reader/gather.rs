@@ -340,7 +340,7 @@ impl<'a> Lowerer<'a, '_> {
         push_part(&mut view.arrays, array);
     }
 
-    pub(super) fn spread_definitions(&mut self, path: PathId, name: &'a str, value: &'a Value) {
+    pub(crate) fn spread_definitions(&mut self, path: PathId, name: &'a str, value: &'a Value) {
         self.change(path, name, Some(value), Fate::Rewritten, "what is used is written where it is needed");
     }
 
@@ -380,7 +380,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Steps into `target`; `false` where it is not written out there.
-    pub(super) fn follow(&mut self, target: Source<'a>) -> bool {
+    pub(crate) fn follow(&mut self, target: Source<'a>) -> bool {
         let times = self.active.iter().filter(|active| std::ptr::eq(**active, target.schema)).count();
         if times > self.reach.unroll || self.active.len() > self.reach.chain {
             return false;

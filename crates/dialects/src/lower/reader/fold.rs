@@ -20,27 +20,27 @@ const MOST_ALTERNATIVES: usize = 64;
 
 /// Branches that are looked into, in all unions of a schema together: references make unions inside unions from few words. Choosing
 /// among them takes at most half, so that there is room to learn what the others declare.
-pub(super) const MOST_BRANCHES: usize = 10_000;
+pub(crate) const MOST_BRANCHES: usize = 10_000;
 
 /// Positions inside one another that only conditions declare; what conditions declare in deeper ones is not looked up, so that conditions
 /// which lead back to themselves end.
 const MOST_CONDITIONS: usize = 3;
 
 /// What conditions say that may hold or not.
-pub(super) struct Discovered<'a> {
+pub(crate) struct Discovered<'a> {
     /// What each of them says about objects.
-    pub(super) objects: Vec<Vec<ObjectPart<'a>>>,
+    pub(crate) objects: Vec<Vec<ObjectPart<'a>>>,
     /// What all of them say about arrays.
-    pub(super) arrays: Vec<ArrayPart<'a>>,
+    pub(crate) arrays: Vec<ArrayPart<'a>>,
     /// What some item must satisfy.
-    pub(super) contained: Vec<Source<'a>>,
+    pub(crate) contained: Vec<Source<'a>>,
     /// Whether that is all.
-    pub(super) complete: bool,
+    pub(crate) complete: bool,
 }
 
 impl Discovered<'_> {
     /// Nothing is said under conditions.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self { objects: Vec::new(), arrays: Vec::new(), contained: Vec::new(), complete: true }
     }
 }
@@ -187,7 +187,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// What a schema says, without reporting on it.
-    pub(super) fn glimpse(&mut self, source: Source<'a>) -> View<'a> {
+    pub(crate) fn glimpse(&mut self, source: Source<'a>) -> View<'a> {
         self.branches_left = self.branches_left.saturating_sub(1);
         let entries = self.changes.entries.len();
         let mark = self.active.len();
@@ -199,7 +199,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// What schemas that hold under conditions say, and what each alternative and condition inside them says.
-    pub(super) fn discover(&mut self, conditional: &[Source<'a>]) -> Discovered<'a> {
+    pub(crate) fn discover(&mut self, conditional: &[Source<'a>]) -> Discovered<'a> {
         let mut found = Discovered::none();
         if conditional.is_empty() {
             return found;
@@ -240,7 +240,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// The branches of a union, each where it stands.
-    pub(super) fn branches(&mut self, union: &UnionPart<'a>) -> Vec<Source<'a>> {
+    pub(crate) fn branches(&mut self, union: &UnionPart<'a>) -> Vec<Source<'a>> {
         let list = self.step(union.path, union.keyword.name());
         let branch = |(index, schema): (usize, &'a Value)| {
             let path = self.changes.paths.index(list, index);

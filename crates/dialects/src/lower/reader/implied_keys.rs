@@ -1,8 +1,8 @@
 //! Keys that an object is about without declaring them: where objects are closed, they must get through all the same.
 
-use super::super::Lowerer;
-use super::super::view::{Facet, ObjectPart};
+use super::Lowerer;
 use super::members::{Property, Said, Undeclared, named};
+use super::view::{Facet, ObjectPart};
 use crate::plan::is_kept;
 use crate::report::{Fate, PathId};
 use crate::schema::{Keyword, Members, Source, TypeSet};
@@ -17,7 +17,7 @@ const MOST_UNIONS: usize = 4;
 
 /// What is said about keys beyond declaring, requiring or inviting them.
 #[derive(Default)]
-pub(super) struct Further<'a> {
+pub(crate) struct Further<'a> {
     /// Keys that are only spoken of, and by what.
     mentions: Vec<Mention<'a>>,
     /// The same keys, and others that are declared somewhere.
@@ -36,7 +36,7 @@ struct Mention<'a> {
 
 impl Said<'_> {
     /// Whether a key is named by a rule that says nothing about its values.
-    pub(super) fn mentions(&self, name: &str) -> bool {
+    pub(crate) fn mentions(&self, name: &str) -> bool {
         self.further.as_ref().is_some_and(|further| further.many || further.names.contains(name))
     }
 
@@ -55,7 +55,7 @@ impl Said<'_> {
 
 impl<'a> Lowerer<'a, '_> {
     /// What the parts say beyond declaring, requiring or inviting keys; `None` where that is nothing, as nearly always.
-    pub(super) fn further(&mut self, said: &Said<'a>) -> Option<Box<Further<'a>>> {
+    pub(crate) fn further(&mut self, said: &Said<'a>) -> Option<Box<Further<'a>>> {
         let mut parts = said.parts.iter().chain(said.uncertain());
         if !parts.any(|part| part.further || part.asked) {
             return None;
@@ -94,7 +94,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Adds properties for keys that are only spoken of, and makes room for as many as there must be.
-    pub(super) fn go_further(
+    pub(crate) fn go_further(
         &mut self,
         said: &Said<'a>,
         further: &Further<'a>,

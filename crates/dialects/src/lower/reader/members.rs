@@ -1,9 +1,9 @@
 //! Which properties an object has, and what describes them.
 
-use super::super::Lowerer;
-use super::super::view::{ObjectPart, View};
-use super::further::Further;
-use super::spoken::Described;
+use super::Lowerer;
+use super::implied_keys::Further;
+use super::property_sources::Described;
+use super::view::{ObjectPart, View};
 use crate::dialect::Additional;
 use crate::report::Fate;
 use crate::schema::{Members, Source};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
 /// What all parts together say about properties that are not declared.
-pub(super) enum Undeclared<'a> {
+pub(crate) enum Undeclared<'a> {
     Unsaid,
     Forbidden,
     /// Values of any of these kinds, each kind described by all of its sources.
@@ -24,14 +24,14 @@ pub(super) enum Undeclared<'a> {
 
 impl Undeclared<'_> {
     /// Any value under any key.
-    pub(super) fn anything() -> Self {
+    pub(crate) fn anything() -> Self {
         Self::Allowed { kinds: vec![Vec::new()], may: Vec::new() }
     }
 }
 
 /// Alternatives of an object, of which one must hold, or conditions, of which any may.
 #[derive(Default)]
-pub(super) struct Choice<'a> {
+pub(crate) struct Choice<'a> {
     alternatives: Vec<Vec<ObjectPart<'a>>>,
     /// Which of them name a key.
     naming: HashMap<&'a str, Vec<usize>>,
@@ -57,12 +57,12 @@ impl<'a> Choice<'a> {
         Self { alternatives, naming, general }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.alternatives.len()
     }
 
     /// The alternatives that may say something about `name`, in order, and whether they name it.
-    pub(super) fn about(&self, name: &str) -> Vec<(&[ObjectPart<'a>], bool)> {
+    pub(crate) fn about(&self, name: &str) -> Vec<(&[ObjectPart<'a>], bool)> {
         let naming = self.naming.get(name).map_or(&[][..], Vec::as_slice);
         let mut indices = [naming, &self.general].concat();
         indices.sort_unstable();
@@ -76,28 +76,28 @@ impl<'a> Choice<'a> {
 }
 
 /// The keys that a part names.
-pub(super) fn named<'p, 'a>(part: &'p ObjectPart<'a>) -> impl Iterator<Item = &'a str> + use<'p, 'a> {
+pub(crate) fn named<'p, 'a>(part: &'p ObjectPart<'a>) -> impl Iterator<Item = &'a str> + use<'p, 'a> {
     let declared = part.properties.into_iter().flatten();
     let declared = declared.filter(|(name, schema)| *name != "required" || !schema.is_array());
     declared.map(|(name, _)| name.as_str()).chain(part.required.iter().copied())
 }
 
 /// All that is said about an object.
-pub(super) struct Said<'a> {
+pub(crate) struct Said<'a> {
     /// What always holds.
-    pub(super) parts: Vec<ObjectPart<'a>>,
-    pub(super) alternatives: Vec<Choice<'a>>,
+    pub(crate) parts: Vec<ObjectPart<'a>>,
+    pub(crate) alternatives: Vec<Choice<'a>>,
     /// What holds under conditions.
-    pub(super) conditions: Choice<'a>,
+    pub(crate) conditions: Choice<'a>,
     /// Whether these are all conditions.
     complete: bool,
     /// What they say about keys beyond declaring, requiring or inviting them.
-    pub(super) further: Option<Box<Further<'a>>>,
+    pub(crate) further: Option<Box<Further<'a>>>,
 }
 
 impl<'a> Said<'a> {
     /// Everything that need not hold.
-    pub(super) fn uncertain(&self) -> impl Iterator<Item = &ObjectPart<'a>> {
+    pub(crate) fn uncertain(&self) -> impl Iterator<Item = &ObjectPart<'a>> {
         self.alternatives.iter().chain([&self.conditions]).flat_map(|set| &set.alternatives).flatten()
     }
 }
@@ -111,7 +111,7 @@ pub(crate) enum Kinds<'a> {
 }
 
 impl<'a> Kinds<'a> {
-    pub(super) fn first(&self) -> Option<&Source<'a>> {
+    pub(crate) fn first(&self) -> Option<&Source<'a>> {
         match self {
             Self::One(source) => Some(source),
             Self::Any(kinds) => kinds.first().and_then(|kind| kind.first()),
@@ -120,17 +120,17 @@ impl<'a> Kinds<'a> {
 }
 
 /// A property and the schemas that describe it.
-pub(super) struct Property<'a> {
-    pub(super) name: &'a str,
-    pub(super) kinds: Kinds<'a>,
+pub(crate) struct Property<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) kinds: Kinds<'a>,
     /// What may hold as well.
-    pub(super) may: Vec<Source<'a>>,
+    pub(crate) may: Vec<Source<'a>>,
     /// Only an alternative or a condition declares it.
-    pub(super) conditional: bool,
+    pub(crate) conditional: bool,
 }
 
 impl<'a> Property<'a> {
-    pub(super) fn new(name: &'a str, described: Described<'a>, conditional: bool) -> Self {
+    pub(crate) fn new(name: &'a str, described: Described<'a>, conditional: bool) -> Self {
         let Described { kinds, may } = described;
         let kinds = match kinds.as_slice() {
             [kind] => match kind.as_slice() {
@@ -150,7 +150,7 @@ pub(crate) struct Folded<'a> {
     pub(crate) closed: bool,
 }
 
-pub(super) fn says_nothing(source: &Source<'_>) -> bool {
+pub(crate) fn says_nothing(source: &Source<'_>) -> bool {
     match source.schema {
         Value::Bool(flag) => *flag,
         Value::Object(map) => map.is_empty(),
@@ -160,20 +160,20 @@ pub(super) fn says_nothing(source: &Source<'_>) -> bool {
 
 /// A set of names that is quick to ask while it is small.
 #[derive(Default)]
-pub(super) struct Names<'a> {
-    pub(super) few: Vec<&'a str>,
-    pub(super) many: HashSet<&'a str>,
+pub(crate) struct Names<'a> {
+    pub(crate) few: Vec<&'a str>,
+    pub(crate) many: HashSet<&'a str>,
 }
 
 impl<'a> Names<'a> {
     const FEW: usize = 16;
 
-    pub(super) fn contains(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         if self.many.is_empty() { self.few.contains(&name) } else { self.many.contains(name) }
     }
 
     /// Whether it is new.
-    pub(super) fn insert(&mut self, name: &'a str) -> bool {
+    pub(crate) fn insert(&mut self, name: &'a str) -> bool {
         if self.contains(name) {
             return false;
         }
@@ -189,14 +189,14 @@ impl<'a> Names<'a> {
 }
 
 /// The names of required properties.
-pub(super) enum Required<'p, 'a> {
+pub(crate) enum Required<'p, 'a> {
     /// Those of the only part, which are few.
     One(&'p [&'a str]),
     All(Names<'a>),
 }
 
 impl Required<'_, '_> {
-    pub(super) fn contains(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         match self {
             Self::One(names) => names.contains(&name),
             Self::All(names) => names.contains(name),
@@ -204,7 +204,7 @@ impl Required<'_, '_> {
     }
 }
 
-pub(super) fn required_names<'p, 'a>(said: &'p Said<'a>) -> Required<'p, 'a> {
+pub(crate) fn required_names<'p, 'a>(said: &'p Said<'a>) -> Required<'p, 'a> {
     if let ([part], []) = (said.parts.as_slice(), said.alternatives.as_slice())
         && part.required.len() <= Names::FEW
     {
@@ -229,7 +229,7 @@ pub(super) fn required_names<'p, 'a>(said: &'p Said<'a>) -> Required<'p, 'a> {
 
 impl<'a> Lowerer<'a, '_> {
     /// All that `view` says about objects, taken out of it.
-    pub(super) fn said(&mut self, view: &mut View<'a>) -> Said<'a> {
+    pub(crate) fn said(&mut self, view: &mut View<'a>) -> Said<'a> {
         let parts = std::mem::take(&mut view.objects);
         let alternatives = std::mem::take(&mut view.alternatives).into_iter().map(Choice::new).collect();
         let found = self.discover(&std::mem::take(&mut view.conditional));
@@ -257,7 +257,7 @@ impl<'a> Lowerer<'a, '_> {
         matches!(self.rules.additional, Additional::Closed | Additional::Declared)
     }
 
-    pub(super) fn undeclared(&mut self, said: &Said<'a>) -> Undeclared<'a> {
+    pub(crate) fn undeclared(&mut self, said: &Said<'a>) -> Undeclared<'a> {
         let mut all: Vec<Source<'a>> = Vec::new();
         let mut any: Option<Vec<Vec<Source<'a>>>> = None;
         let mut may: Vec<Source<'a>> = Vec::new();
@@ -327,7 +327,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Every property that some part names, in order.
-    pub(super) fn properties(&mut self, said: &Said<'a>, undeclared: &Undeclared<'a>) -> Vec<Property<'a>> {
+    pub(crate) fn properties(&mut self, said: &Said<'a>, undeclared: &Undeclared<'a>) -> Vec<Property<'a>> {
         let mut found: Vec<Property<'a>> = Vec::new();
         let mut known = Names::default();
         // The keys of one object are distinct: nothing has to be remembered.

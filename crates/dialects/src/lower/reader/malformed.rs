@@ -13,7 +13,7 @@ use crate::text::Note;
 
 impl<'a> Lowerer<'a, '_> {
     /// Adds a facet, or tightens the one that is there.
-    pub(super) fn add_facet(&mut self, facet: Facet<'a>, view: &mut View<'a>) {
+    pub(crate) fn add_facet(&mut self, facet: Facet<'a>, view: &mut View<'a>) {
         let Some(known) = view.facets.iter_mut().find(|known| known.keyword == facet.keyword) else {
             view.facets.push(facet);
             return;
@@ -73,7 +73,7 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    pub(super) fn unknown_keyword(
+    pub(crate) fn unknown_keyword(
         &mut self,
         path: PathId,
         name: &'a str,
@@ -92,7 +92,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// A keyword whose value is beyond mending.
-    pub(super) fn unusable(
+    pub(crate) fn unusable(
         &mut self,
         path: PathId,
         keyword: Keyword,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Lowerer;
+use super::super::Lowerer;
 use crate::plan::{Branch, Codec, Guard, ObjectCodec, PropertyCodec, Rest};
 use crate::report::PathId;
 use crate::schema::{Source, TypeSet};

@@ -1,9 +1,9 @@
 //! Positions that stand deeper than a dialect takes.
 
-use super::super::node::Node;
-use super::super::position::{Lowered, Place};
-use super::super::view::View;
-use super::super::{Definition, Lowerer};
+use super::node::Node;
+use super::position::{Lowered, Place};
+use super::view::View;
+use super::{Definition, Lowerer};
 use crate::dialect::RefStyle;
 use crate::plan::Codec;
 use crate::report::Fate;

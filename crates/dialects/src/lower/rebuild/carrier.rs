@@ -1,10 +1,10 @@
 //! Properties that an object does not declare: maps, and carriers for them.
 
-use super::super::Lowerer;
-use super::super::node::{ArrayNode, Node, ObjectNode, Rest as RestNode};
-use super::super::position::{Lowered, Place};
-use super::super::view::{ObjectPart, View};
+use super::Lowerer;
 use super::members::{Undeclared, says_nothing};
+use super::node::{ArrayNode, Node, ObjectNode, Rest as RestNode};
+use super::position::{Lowered, Place};
+use super::view::{ObjectPart, View};
 use crate::dialect::{Additional, RefStyle, Verdict};
 use crate::plan::{Codec, Entries, Rest};
 use crate::report::Fate;

@@ -1,11 +1,5 @@
 //! Lowering objects: properties, maps, and carriers for properties that are not declared.
 
-mod carrier;
-mod depth;
-mod further;
-mod members;
-mod spoken;
-
 use super::Lowerer;
 use super::node::{Node, ObjectNode};
 use super::position::{Lowered, Place};
@@ -21,8 +15,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub(crate) use members::Kinds as PropertyKinds;
-use members::{Kinds, Property, Said, Undeclared, required_names, says_nothing};
+use super::members::{Kinds, Property, Said, Undeclared, required_names, says_nothing};
 
 /// The word for null, and the texts that stand for texts which look like it: each escapes the one before.
 const NULLS: [&str; 8] = [
@@ -183,7 +176,12 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    fn lower_kinds(&mut self, kinds: &[Vec<Source<'a>>], may: &[Source<'a>], inside: Place) -> Lowered<'a> {
+    pub(super) fn lower_kinds(
+        &mut self,
+        kinds: &[Vec<Source<'a>>],
+        may: &[Source<'a>],
+        inside: Place,
+    ) -> Lowered<'a> {
         match kinds {
             [] => self.lower(&[], inside),
             [only] => self.lower_with(only, may, inside),

@@ -179,7 +179,7 @@ impl<'a> View<'a> {
     }
 
     /// Adds what one more source says about itself.
-    pub(super) fn add_description(&mut self, more: Cow<'a, str>) {
+    pub(crate) fn add_description(&mut self, more: Cow<'a, str>) {
         self.description = Some(match self.description.take() {
             None => more,
             Some(text) if text.contains(more.as_ref()) => text,
@@ -187,7 +187,7 @@ impl<'a> View<'a> {
         });
     }
 
-    pub(super) fn restrict_values(&mut self, allowed: Vec<&'a Value>) {
+    pub(crate) fn restrict_values(&mut self, allowed: Vec<&'a Value>) {
         self.values = Some(match self.values.take() {
             None => allowed,
             Some(values) => intersection(values, allowed),

@@ -1,8 +1,8 @@
 //! What the parts of an object say about one key.
 
-use super::super::Lowerer;
-use super::super::view::ObjectPart;
+use super::Lowerer;
 use super::members::{Said, says_nothing};
+use super::view::ObjectPart;
 use crate::options::Open;
 use crate::plan::fits;
 use crate::schema::Source;
@@ -13,19 +13,19 @@ const MOST_KINDS: usize = 16;
 
 /// What parts that hold together say about one key.
 #[derive(Default)]
-pub(super) struct Spoken<'a> {
+pub(crate) struct Spoken<'a> {
     /// What its values must satisfy.
-    pub(super) sources: Vec<Source<'a>>,
+    pub(crate) sources: Vec<Source<'a>>,
     /// What its values may have to satisfy: nobody can tell.
     unsure: Vec<Source<'a>>,
     /// A table of properties has it.
-    pub(super) declared: bool,
+    pub(crate) declared: bool,
     /// It is named in some way: declared, required, or among the keys that may come.
     invited: bool,
     /// A table of properties or a pattern has it: more than leave for any key.
     named: bool,
     /// One of the parts forbids it.
-    pub(super) forbidden: bool,
+    pub(crate) forbidden: bool,
 }
 
 impl<'a> Spoken<'a> {
@@ -36,11 +36,11 @@ impl<'a> Spoken<'a> {
 }
 
 /// The schemas that describe one key.
-pub(super) struct Described<'a> {
+pub(crate) struct Described<'a> {
     /// Any of these kinds, each described by all of its sources.
-    pub(super) kinds: Vec<Vec<Source<'a>>>,
+    pub(crate) kinds: Vec<Vec<Source<'a>>>,
     /// What may hold as well.
-    pub(super) may: Vec<Source<'a>>,
+    pub(crate) may: Vec<Source<'a>>,
 }
 
 /// What a key may be, by one way through the alternatives.
@@ -60,7 +60,7 @@ impl Way<'_> {
 
 impl<'a> Lowerer<'a, '_> {
     /// What `parts` together say about `name`.
-    pub(super) fn spoken(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> Spoken<'a> {
+    pub(crate) fn spoken(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> Spoken<'a> {
         let mut spoken = Spoken::default();
         for part in parts {
             let asked = part.asked;
@@ -115,7 +115,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// What all that is said together makes of `name`; `None` where it cannot come.
-    pub(super) fn described(
+    pub(crate) fn described(
         &mut self,
         said: &Said<'a>,
         name: &'a str,
