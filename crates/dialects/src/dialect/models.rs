@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Dialect, DialectError, Dialects};
-use crate::calls::text::TextCalls;
+use super::{Dialect, DialectError, Dialects, TextCalls};
 
 /// What a model id chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,8 +159,8 @@ fn matches(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Choice, Compat, matches};
-    use crate::calls::text::TextCalls;
     use crate::dialect::Dialects;
+    use crate::dialect::TextCalls;
 
     #[test]
     fn stars_stand_for_any_text() {
