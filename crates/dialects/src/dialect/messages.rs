@@ -4,7 +4,6 @@ use gateway_notation::pattern;
 use serde::Deserialize;
 
 use super::Protocol;
-use crate::calls::text::TextCalls;
 
 /// How calls and results travel.
 #[derive(Clone, Debug, Deserialize)]
@@ -210,6 +209,27 @@ pub enum ReasoningScope {
     All,
     /// Those after the last message of the user.
     Loop,
+}
+
+/// In which notation calls are taken out of a reply's text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TextCalls {
+    /// In none: text is text.
+    #[default]
+    Off,
+    /// In every notation.
+    Auto,
+    /// In XML only.
+    Xml,
+    /// In JSON only.
+    Json,
+}
+
+impl TextCalls {
+    /// All values by the words for them in requests and data.
+    pub const WORDS: [(&'static str, Self); 4] =
+        [("off", Self::Off), ("auto", Self::Auto), ("xml", Self::Xml), ("json", Self::Json)];
 }
 
 const fn yes() -> bool {

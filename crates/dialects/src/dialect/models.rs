@@ -3,8 +3,7 @@
 use gateway_notation::pattern::matches;
 use serde::Deserialize;
 
-use super::{Dialect, DialectError, Dialects};
-use crate::calls::text::TextCalls;
+use super::{Dialect, DialectError, Dialects, TextCalls};
 
 /// What a model id chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,8 +143,8 @@ mod tests {
     use gateway_notation::pattern::matches;
 
     use super::{Choice, Compat};
-    use crate::calls::text::TextCalls;
     use crate::dialect::Dialects;
+    use crate::dialect::TextCalls;
 
     #[test]
     fn stars_stand_for_any_text() {

@@ -7,7 +7,7 @@ use super::{
     Outcome, State, StreamEvent,
     open::{Key, OpenCall},
 };
-use crate::calls::{part_signature, read_call};
+use crate::wire::calls::{part_signature, read_call};
 
 /// Places in the arguments that partial values may name: keys and positions in a row.
 const MAX_STEPS: usize = 64;

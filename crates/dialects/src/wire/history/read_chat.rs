@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::neutral::{Block, Content, Message, ResourceBlock, Role};
 use super::read::{Reader, bytes, image, list, result, text};
-use crate::results::piece::split_data_url;
+use crate::wire::results::piece::split_data_url;
 
 /// Members of an assistant message in which APIs send reasoning.
 const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];

@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use super::arrange::{self, Arranged};
 use super::piece::{Answer, Media};
 use super::{Outcome, RenderedResults, ResultChange, ResultOptions, media};
-use crate::calls::text::{Notation, escape_xml};
 use crate::dialect::{
     Dialect, EmptyStyle, ErrorStyle, MessageRules, Placement, Protocol, ResourceStyle, StructuredStyle,
 };
+use crate::wire::calls::text::{Notation, escape_xml};
 
 /// Renders the results of calls that the model wrote as text, in order, as one message of the user.
 ///

@@ -20,12 +20,10 @@ pub use text::TextStream;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{
-    calls::{
-        CallError, Ids, RawCall, TextScan, ToolCall,
-        text::{Found, FoundCall, SkippedCall},
-    },
-    dialect::Protocol,
+use crate::dialect::Protocol;
+use crate::wire::calls::{
+    CallError, Ids, RawCall, TextScan, ToolCall,
+    text::{Found, FoundCall, SkippedCall},
 };
 use generate::Partial;
 use open::{OpenCall, OpenCalls};

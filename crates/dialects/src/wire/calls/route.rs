@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{CallError, ReadOptions, Reply, TextScan, parse_reply, text::render_xml_result};
 use crate::dialect::Protocol;
-use crate::results::joined;
+use crate::wire::results::joined;
 
 /// The formats that are answered in kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

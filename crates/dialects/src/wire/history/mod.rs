@@ -33,7 +33,7 @@ pub use write::to_dialect;
 use serde_json::Value;
 
 use crate::dialect::Protocol;
-use crate::results::ResultOptions;
+use crate::wire::results::ResultOptions;
 
 /// A conversation in the form of one API.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Warning;
 use super::codec::ArgumentCodec;
 use super::neutral::{Block, Content, Message, Role, ToolResultBlock};
-use crate::results::IdMap;
+use crate::wire::results::IdMap;
 
 /// Stands for a result that the conversation does not hold.
 const LOST: &str = "No result of this call was recorded.";

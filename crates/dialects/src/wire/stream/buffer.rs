@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::calls::Arguments;
+use crate::wire::calls::Arguments;
 
 /// Argument text up to a limit, or an object that came whole.
 #[derive(Clone, Debug)]

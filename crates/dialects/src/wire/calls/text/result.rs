@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::results::piece::{Answer, read_block};
-use crate::results::piece_text;
+use crate::wire::results::piece::{Answer, read_block};
+use crate::wire::results::piece_text;
 
 /// Results inside results that are written out.
 const MAX_DEPTH: u32 = 8;

@@ -10,7 +10,8 @@ mod result;
 mod scan;
 mod typed;
 
-pub use offered::{OfferedTools, SkippedCall, TextCalls, TextScan, ToolSchemas};
+pub use crate::dialect::TextCalls;
+pub use offered::{OfferedTools, SkippedCall, TextScan, ToolSchemas};
 pub use result::{escape_xml, render_xml_result};
 
 pub(crate) use scan::{Found, FoundCall, Scanner, Wanted, calls_only};

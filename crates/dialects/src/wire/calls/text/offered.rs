@@ -6,35 +6,16 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Notation;
 use crate::{
     arguments::{Validator, render_issues},
+    dialect::TextCalls,
     plan::Plan,
 };
 
-/// In which notation calls are taken out of a reply's text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TextCalls {
-    /// In none: text is text.
-    #[default]
-    Off,
-    /// In every notation.
-    Auto,
-    /// In XML only.
-    Xml,
-    /// In JSON only.
-    Json,
-}
-
 impl TextCalls {
-    /// All values by the words for them in requests and data.
-    pub const WORDS: [(&'static str, Self); 4] =
-        [("off", Self::Off), ("auto", Self::Auto), ("xml", Self::Xml), ("json", Self::Json)];
-
     pub(crate) fn reads(self, notation: Notation) -> bool {
         match self {
             Self::Off => false,

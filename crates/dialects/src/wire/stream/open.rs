@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Outcome, StreamEvent, StreamedCall, buffer::Buffer};
-use crate::calls::{Arguments, Ids, RawCall, text::Notation};
+use crate::wire::calls::{Arguments, Ids, RawCall, text::Notation};
 
 /// Bytes of a name or an id.
 const MAX_NAME: usize = 1024;

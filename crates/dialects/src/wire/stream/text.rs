@@ -1,7 +1,7 @@
 //! Text deltas: reasoning and tool use in plain text.
 
 use super::{Outcome, StreamEvent, StreamOptions, open::OpenCall};
-use crate::calls::{
+use crate::wire::calls::{
     Ids,
     text::{Found, FoundCall, Scanner, Wanted},
 };

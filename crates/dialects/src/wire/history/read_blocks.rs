@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::neutral::{Block, Content, MediaBlock, Message, ResourceBlock, Role, Source};
 use super::read::{Reader, bytes, list, result, text};
 use crate::dialect::Protocol;
-use crate::results::media::mime_of;
+use crate::wire::results::media::mime_of;
 
 /// Reads `given` onto the end of `messages`.
 pub(super) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {

@@ -10,8 +10,8 @@ use super::neutral::{
 use super::{Conversation, Warning, origin};
 use super::{read_blocks, read_chat, read_gemini, read_responses};
 use crate::dialect::Protocol;
-use crate::results::IdMap;
-use crate::results::piece::split_data_url;
+use crate::wire::results::IdMap;
+use crate::wire::results::piece::split_data_url;
 
 /// Reads a conversation of the API `protocol`; `ids` is the table that [`to_dialect`](super::to_dialect) filled, or
 /// an empty one.

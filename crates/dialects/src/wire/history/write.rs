@@ -8,9 +8,9 @@ use super::turns::{Reply, Turn, turns};
 use super::{Conversation, HistoryOptions, Warning, origin};
 use super::{write_blocks, write_chat, write_gemini, write_responses};
 use crate::dialect::{Dialect, MessageRules, Placement, Placements, Protocol};
-use crate::results::arrange::placement;
-use crate::results::piece::{Piece, read_block};
-use crate::results::{IdMap, Outcome, media, note, render_results};
+use crate::wire::results::arrange::placement;
+use crate::wire::results::piece::{Piece, read_block};
+use crate::wire::results::{IdMap, Outcome, media, note, render_results};
 
 /// Writes `messages` for `dialect`; `ids` learns the calls' ids, so that they can be read back.
 pub fn to_dialect(

@@ -11,6 +11,7 @@ mod route;
 mod shape;
 pub mod text;
 
+pub use crate::arguments::Arguments;
 pub use error::CallError;
 pub use ids::CallId;
 pub use route::{RouteFormat, parse_route, render_route_error, render_route_result, route_format};
@@ -44,18 +45,6 @@ pub struct ToolCall {
     pub extra: Map<String, Value>,
     /// How it is written, if it was found in the text. Its result is then told as text too.
     pub written: Option<text::Notation>,
-}
-
-/// Arguments as they came.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Arguments {
-    /// There were none.
-    #[default]
-    Missing,
-    /// JSON text, not looked at yet.
-    Text(String),
-    /// JSON, an object where all is well.
-    Json(Value),
 }
 
 impl ToolCall {

@@ -6,7 +6,7 @@ use super::{
     State, StreamEvent,
     open::{Key, OpenCall},
 };
-use crate::calls::read_call;
+use crate::wire::calls::read_call;
 
 pub(super) fn push(state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
     state.usage(chunk.get("usage"), "prompt_tokens", "completion_tokens");

@@ -12,7 +12,7 @@ use super::{
     element::{CloseFinder, element_arguments, opening_tag},
 };
 use crate::arguments::{BadArguments, parse_arguments};
-use crate::calls::{
+use crate::wire::calls::{
     Arguments,
     shape::{RawCall, read_call},
 };

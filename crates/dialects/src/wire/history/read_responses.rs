@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::neutral::{Block, Content, Message, Role};
 use super::origin;
 use super::read::{Reader, bytes, image, list, result, text};
-use crate::results::piece::split_data_url;
+use crate::wire::results::piece::split_data_url;
 
 /// Reads `given` onto the end of `messages`; items of the model in a row become one message.
 pub(super) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {

@@ -30,7 +30,7 @@ mod read;
 mod write;
 mod written;
 
-pub use crate::calls::text::{escape_xml, render_xml_result};
+pub use crate::wire::calls::text::{escape_xml, render_xml_result};
 pub use ids::IdMap;
 pub use mode::{ResultMode, UnknownMode, render_mode};
 pub(crate) use mode::{joined, piece_text};
