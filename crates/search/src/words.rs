@@ -161,34 +161,8 @@ pub(crate) fn is_stop_word(word: &str) -> bool {
 /// Whether one word is the other with a slip of the hand: a letter more, less, wrong, or two letters swapped. With
 /// `slips` of two, twice.
 pub(crate) fn is_near(one: &str, other: &str, slips: usize) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    if one.len().abs_diff(other.len()) > slips {
-        return false;
-    }
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (down, letter) in one.iter().enumerate() {
-        let mut next = Vec::with_capacity(row.len());
-        next.push(down + 1);
-        for (across, wanted) in other.iter().enumerate() {
-            let at = |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX / 2);
-            let changed = at(&row, across) + usize::from(letter != wanted);
-            let mut best = changed.min(at(&row, across + 1) + 1).min(at(&next, across) + 1);
-            let is_swap = down > 0
-                && across > 0
-                && one.get(down - 1) == Some(wanted)
-                && other.get(across - 1) == Some(letter);
-            if is_swap {
-                best = best.min(at(&before, across - 1) + 1);
-            }
-            next.push(best);
-        }
-        if next.iter().all(|distance| *distance > slips) {
-            return false;
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().is_some_and(|distance| *distance <= slips)
+    // Lengths first: the distance is at least their difference, and takes the product of them to find.
+    one.chars().count().abs_diff(other.chars().count()) <= slips && strsim::osa_distance(one, other) <= slips
 }
 
 #[cfg(test)]

@@ -25,7 +25,6 @@ pub use config::{
 pub use errors::code;
 pub use mcp::{StdioError, client_capabilities, serve_stdio};
 pub use openapi::document as openapi_document;
-pub use runtime::call::pointer_name as parameter_name;
 pub use runtime::gateway::Gateway;
 pub use runtime::route::RouteOptions;
 pub use runtime::system::{SystemError, SystemParts, ToolSystem};

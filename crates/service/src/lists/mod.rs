@@ -342,9 +342,9 @@ fn listed_definition(
 ) -> Result<RawJson, serde_json::Error> {
     let definition = tool.without_hidden();
     if name == &*tool.name && !request.with_server {
-        return Ok(definition);
+        return Ok(definition.clone());
     }
-    let mut members = RawObject::parse(&definition)?;
+    let mut members = RawObject::parse(definition)?;
     if name != &*tool.name {
         members.set("name", &RawJson::of(name)?)?;
     }
@@ -370,7 +370,7 @@ fn model_definitions(request: &ListRequest, catalogue: &Catalogue, places: &[usi
 
 /// One definition to translate, under its name in this list.
 fn model_definition(request: &ListRequest, tool: &CatalogueTool) -> Value {
-    let mut definition: Value = tool.without_hidden().read().unwrap_or_default();
+    let mut definition: Value = tool.value().into_owned();
     let name = request.scope.name_of(tool);
     if let Some(members) = definition.as_object_mut()
         && name != &*tool.name

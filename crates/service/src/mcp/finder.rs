@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gateway_dialects::arguments::{nearest_names, unknown_tool_text};
+use gateway_dialects::arguments::unknown_tool_text;
+use gateway_notation::spelling::nearest_names;
 use gateway_protocol::{RawJson, RawObject, RpcError, method};
 use gateway_upstream::{Catalogue, CatalogueTool, UpstreamId};
 use serde::Deserialize;
@@ -64,7 +65,7 @@ impl Finder {
                 name: name.into(),
                 server: tool.server.clone(),
                 own: tool.name.as_str().into(),
-                definition: tool.without_hidden(),
+                definition: tool.without_hidden().clone(),
             })
             .collect();
         let by_name: HashMap<Box<str>, usize> =

@@ -39,7 +39,8 @@ impl ToolLists {
             .map(|tool| {
                 let shown = tool.without_hidden();
                 let name = face.name_of(tool);
-                if name == tool.name { shown } else { renamed(&shown, "name", name).unwrap_or(shown) }
+                let renamed = (name != tool.name).then(|| renamed(shown, "name", name)).flatten();
+                renamed.unwrap_or_else(|| shown.clone())
             })
             .collect();
         let mut lists = self.lock();

@@ -245,7 +245,7 @@ fn unknown(gateway: &Gateway, name: Option<&str>) -> Response {
     let catalogue = gateway.fleet().catalogue();
     let ids = gateway.fleet().ids();
     let known: Vec<&str> =
-        catalogue.group_names().chain(ids.iter().map(gateway_upstream::UpstreamId::as_str)).collect();
+        catalogue.groups().chain(ids.iter().map(gateway_upstream::UpstreamId::as_str)).collect();
     let message = format!(
         "no group or server is called `{}`; there are: {}",
         name.unwrap_or_default(),

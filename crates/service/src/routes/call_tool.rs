@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use bytes::Bytes;
 use gateway_dialects::results::ResultMode;
+use gateway_notation::pointer;
 use gateway_protocol::RawJson;
 use gateway_upstream::{Catalogue, CatalogueTool, LookupError, UpstreamId};
 use http::{HeaderName, HeaderValue, StatusCode, header};
@@ -18,7 +19,7 @@ use super::tool_request::{ToolRequest, Work};
 use crate::errors::{ApiError, json_response};
 use crate::mcp::Waiting;
 use crate::mcp::plain::{self, Answerer, Came, Continued, InputRequired, PausedCall, Place};
-use crate::runtime::call::{Call, Origin, PLAIN, pointer_name};
+use crate::runtime::call::{Call, Origin, PLAIN};
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::{ErrorStyle, Failure};
 use crate::runtime::gateway::Gateway;
@@ -149,7 +150,7 @@ async fn run(work: Work) -> Result<Response, ApiError> {
         }
     };
     let call = Call { tool, arguments: &arguments, context, origin: &origin };
-    if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer_name) {
+    if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer::dotted) {
         gateway.record_refusal(call, permit, &failure);
         return Err(ApiError::of(failure, style));
     }

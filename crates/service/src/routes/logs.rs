@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
+use gateway_notation::pattern::is_pattern;
 use gateway_store::jsonl::{self, Lines, Tail};
 use gateway_store::{CallStatus, Filter, LogOwner, Page, StoreError, write_json_array};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
@@ -117,7 +118,7 @@ impl LogRequest {
         filter.provider = parameters.get("provider").map(str::to_owned);
         filter.caller = parameters.get("caller").map(str::to_owned);
         if let (Some(owner), Some(name)) = (&owner, &filter.caller)
-            && !name.contains('*')
+            && !is_pattern(name)
             && !matches!(owner, LogOwner::Named(own) if **own == **name)
         {
             return Err(forbidden("calls of another caller"));

@@ -7,8 +7,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use gateway_notation::pattern;
 use gateway_protocol::{RawJson, method, printable};
-use gateway_store::matches_pattern;
 use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -309,7 +309,7 @@ fn policy(config: &ApprovalConfig, tool: &CatalogueTool) -> Approval {
         None
     } else {
         let name = format!("{}/{}", tool.server, tool.name);
-        let found = config.tools.iter().find(|(pattern, _)| matches_pattern(pattern, &name));
+        let found = config.tools.iter().find(|(wanted, _)| pattern::matches(wanted, &name));
         found.map(|(_, approval)| *approval)
     };
     if tool.approval == Some(Approval::Deny) || everywhere == Some(Approval::Deny) {

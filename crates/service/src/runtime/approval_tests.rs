@@ -38,6 +38,8 @@ fn a_denial_stands_above_all_and_a_server_above_the_rest() {
     check(&[("*", Ask), ("write", Allow)], &[], &[("*", Ask)], Deny, Allow);
     check(&[], &[], &[("files/read", Ask), ("files/w*", Ask), ("*", Allow)], Allow, Ask);
     check(&[], &[], &[("other/*", Deny)], Allow, Allow);
+    check(&[], &[], &[("files/w?ite", Deny)], Allow, Deny);
+    check(&[], &[], &[("files/write?", Deny)], Allow, Allow);
 }
 
 #[tokio::test(start_paused = true)]

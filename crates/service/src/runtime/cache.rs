@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use gateway_notation::pattern;
 use gateway_protocol::{CallResultView, RawJson, ResultType};
-use gateway_store::matches_pattern;
 use gateway_upstream::CatalogueTool;
 use sha2::{Digest as _, Sha256};
 
@@ -94,8 +94,8 @@ impl ResultCache {
             return None;
         }
         let name = format!("{}/{}", tool.server, tool.name);
-        let covers = |pattern: &str| {
-            pattern == name || (tool.read_only && !tool.destructive && matches_pattern(pattern, &name))
+        let covers = |wanted: &str| {
+            wanted == name || (tool.read_only && !tool.destructive && pattern::matches(wanted, &name))
         };
         let (_, time) = self.config.tools.iter().find(|(pattern, _)| covers(pattern))?;
         (!time.is_zero()).then_some(*time)

@@ -8,7 +8,6 @@ use arc_swap::ArcSwap;
 use gateway_dialects::arguments::Validator;
 use gateway_dialects::input_schema;
 use gateway_upstream::{Catalogue, CatalogueTool, Fingerprint, UpstreamId};
-use serde_json::Value;
 
 /// Compiled schemas of the tools of one catalogue. A schema is compiled when its tool is first called.
 #[derive(Debug, Default)]
@@ -40,10 +39,7 @@ impl Validators {
     /// The compiled schema of `tool`, as the model sees the tool: without parameters that are filled in for it.
     pub(crate) fn get(&self, catalogue: &Catalogue, tool: &CatalogueTool) -> Arc<OnceLock<Validator>> {
         let cell = self.cell(catalogue, tool);
-        cell.get_or_init(|| {
-            let definition: Value = tool.without_hidden().read().unwrap_or_default();
-            Validator::new(&input_schema(&definition))
-        });
+        cell.get_or_init(|| Validator::new(&input_schema(&tool.value())));
         cell
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gateway_dialects::arguments::{Coercion, render_issues};
+use gateway_notation::pointer;
 use gateway_protocol::{CallResultView, RawJson, ResultType};
 use gateway_store::{CallRecord, Outcome, Permit};
 use gateway_upstream::{CallError, CallOptions, Catalogue, CatalogueTool, FREE_BYTES, UpstreamId};
@@ -266,7 +267,7 @@ impl Gateway {
                 if !validator.is_valid(&value) {
                     return Err(Failure::Arguments(render_issues(
                         &validator.validate(&value),
-                        &pointer_name,
+                        &pointer::dotted,
                     )));
                 }
             }
@@ -416,11 +417,6 @@ impl Drop for Entry<'_> {
             Some("CANCELLED"),
         );
     }
-}
-
-/// The name of a parameter for people and models, from a JSON Pointer: `/a/b` is `a.b`.
-pub fn pointer_name(pointer: &str) -> String {
-    pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~")
 }
 
 /// The first text of a result, shortened.

@@ -10,11 +10,13 @@ pub(crate) use self::run::{Step, Unfinished};
 
 use std::sync::Arc;
 
-use gateway_dialects::arguments::{BadArguments, nearest_names, unknown_tool_text};
+use gateway_dialects::arguments::{BadArguments, unknown_tool_text};
 use gateway_dialects::calls::text::{Notation, TextCalls, ToolSchemas};
 use gateway_dialects::calls::{Arguments, CallError, ReadOptions, Reply, TextScan, ToolCall, parse_reply};
 use gateway_dialects::results::{Outcome, ResultMode, ResultOptions, read_result, render_mode};
 use gateway_dialects::{Dialect, Plan};
+use gateway_notation::pointer;
+use gateway_notation::spelling::nearest_names;
 use gateway_protocol::RawJson;
 use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
@@ -23,7 +25,7 @@ use serde_json::{Map, Value, json};
 use crate::lists::{ListRequest, Rendered, unknown_dialect};
 use crate::mcp::finder::may_be_meant;
 use crate::mcp::plain::{self, Answerer, Came};
-use crate::runtime::call::{Call, Origin, PLAIN, pointer_name};
+use crate::runtime::call::{Call, Origin, PLAIN};
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::{ErrorStyle, Failure, code, error_result};
 use crate::runtime::gateway::Gateway;
@@ -273,8 +275,8 @@ impl Turn {
             }
         };
         let rename = |pointer: &str| match plan {
-            Some(plan) => pointer_name(&plan.wire_pointer(pointer)),
-            None => pointer_name(pointer),
+            Some(plan) => pointer::dotted(&plan.wire_pointer(pointer)),
+            None => pointer::dotted(pointer),
         };
         let value =
             match gateway.check_arguments(&self.rendered.catalogue, tool, &value, self.coerce, &rename) {

@@ -6,10 +6,10 @@ use gateway_dialects::Plan;
 use gateway_dialects::arguments::{Validator, render_issues};
 use gateway_dialects::calls::text::OfferedTools;
 use gateway_dialects::input_schema;
+use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
 use crate::lists::Rendered;
-use crate::runtime::call::pointer_name;
 use crate::runtime::gateway::Gateway;
 
 /// The tools of a list. Only names in the list count: text is not searched for other names that lead to a tool.
@@ -36,10 +36,7 @@ impl OfferedTools for OfferedList {
 
     fn schema(&self, name: &str) -> Value {
         match self.rendered.tool(name) {
-            Some((tool, _)) => {
-                let definition: Value = tool.without_hidden().read().unwrap_or_default();
-                definition.get("inputSchema").cloned().unwrap_or_default()
-            }
+            Some((tool, _)) => tool.value().get("inputSchema").cloned().unwrap_or_default(),
             None => self.search_schema(name).map(|(schema, _)| schema).unwrap_or_default(),
         }
     }
@@ -56,9 +53,9 @@ impl OfferedTools for OfferedList {
             if validator.is_valid(&value) {
                 return Ok(());
             }
-            return Err(render_issues(&validator.validate(&value), &pointer_name));
+            return Err(render_issues(&validator.validate(&value), &pointer::dotted));
         };
-        let rename = |pointer: &str| pointer_name(&plan.wire_pointer(pointer));
+        let rename = |pointer: &str| pointer::dotted(&plan.wire_pointer(pointer));
         self.gateway
             .validate_arguments(&self.rendered.catalogue, tool, &decoded(plan)?, self.coerce, &rename)
             .map(drop)
