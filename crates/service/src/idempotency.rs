@@ -20,8 +20,8 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use crate::errors::{ApiError, NotRun, code};
+use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
 use crate::runtime::owner::Owner;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");

@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
-use crate::mcp::finder::Finder;
+use crate::runtime::Runtime as Gateway;
 use crate::runtime::failure::Failure;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::finder::Finder;
 use crate::runtime::scope::Scope;
 pub(crate) use dialects::ReadyDialects;
 use log::{Told, unwanted};

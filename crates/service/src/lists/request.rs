@@ -8,9 +8,9 @@ use gateway_dialects::{Dialect, DialectError, Options};
 use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
 
 use super::Key;
-use crate::mcp::finder::Finder;
+use crate::runtime::Runtime as Gateway;
 use crate::runtime::failure::Failure;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::finder::Finder;
 use crate::runtime::parameters::{Parameters, compat, translation_options};
 use crate::runtime::scope::Scope;
 

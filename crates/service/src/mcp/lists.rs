@@ -11,9 +11,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::caller::{Caller, Reach};
 use super::face::Face;
-use super::finder;
-use super::offers::{offers, renamed};
-use crate::runtime::gateway::Gateway;
+use super::offers::offers;
+use super::search;
+use crate::gateway::Gateway;
+use crate::runtime::finder::renamed;
 
 /// How long callers of the modern era may keep a list, in milliseconds, where nobody tells them of changes.
 pub(super) const LIST_TTL: u64 = 60_000;
@@ -70,7 +71,7 @@ pub(super) async fn list(
             if let Reach::Asked(peer) = &caller.reach {
                 peer.sees(gateway.fleet().catalogue().version());
             }
-            match finder::offered(gateway, caller, params) {
+            match search::offered(gateway, caller, params) {
                 Some((shown, said)) => {
                     note = Some(said);
                     shown

@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::ServiceConfig;
 use crate::errors::{ApiError, code, json_response};
+use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
 use crate::runtime::owner::Owner;
 use crate::runtime::parameters::Parameters;
 use crate::runtime::scope::unknown_server;

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::call_tool::error_style;
 use crate::errors::{ApiError, json_response};
+use crate::gateway::Gateway;
 use crate::lists::{ListRequest, Rendered, definitions, report};
 use crate::runtime::failure::{ErrorStyle, Failure, call_code};
-use crate::runtime::gateway::Gateway;
 use crate::runtime::lookup::{Missing, names};
 use crate::runtime::parameters::Parameters;
 
@@ -59,7 +59,7 @@ pub(crate) async fn render(
         let style = error_style(&parameters)?;
         let rendered = gateway.rendered(&request).await?;
         let missing = missing(&gateway, &request, style)?;
-        gateway.metrics().conversions(rendered.wire_names().count(), rendered.withheld.len());
+        gateway.call_metrics().conversions(rendered.wire_names().count(), rendered.withheld.len());
         let warning = request.model_warning(&gateway);
         let (is_list, wants_report) = (parameters.flag("list")?, parameters.flag("report")?);
         if is_list && request.wants_meta() {

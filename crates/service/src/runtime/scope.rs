@@ -2,8 +2,8 @@
 
 use gateway_upstream::{CatalogueTool, UpstreamId};
 
+use crate::runtime::Runtime;
 use crate::runtime::failure::Failure;
-use crate::runtime::gateway::Gateway;
 
 /// Which servers a request is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -16,16 +16,16 @@ pub(crate) enum Scope {
 
 impl Scope {
     /// The scope that a request names: a server, `*` for all, or nothing, which means the default server if there is one.
-    pub(crate) fn parse(gateway: &Gateway, server: Option<&str>) -> Result<Self, Failure> {
-        let fleet = gateway.fleet();
+    pub(crate) fn parse(runtime: &Runtime, server: Option<&str>) -> Result<Self, Failure> {
+        let fleet = runtime.fleet();
         match server {
             Some("*") => Ok(Self::All),
             Some(name) => {
-                let known = fleet.spec(name).ok_or_else(|| unknown_server(gateway, name))?;
+                let known = fleet.spec(name).ok_or_else(|| unknown_server(runtime, name))?;
                 Ok(Self::Server(known.id.clone()))
             }
             None => {
-                let name = gateway.config().default_server.as_deref().unwrap_or("default");
+                let name = runtime.config().default_server.as_deref().unwrap_or("default");
                 Ok(fleet.spec(name).map_or(Self::All, |spec| Self::Server(spec.id.clone())))
             }
         }
@@ -49,8 +49,8 @@ impl Scope {
 }
 
 /// The answer for a server that is not configured.
-pub(crate) fn unknown_server(gateway: &Gateway, name: &str) -> Failure {
-    let ids = gateway.fleet().ids();
+pub(crate) fn unknown_server(runtime: &Runtime, name: &str) -> Failure {
+    let ids = runtime.fleet().ids();
     let known = if ids.is_empty() {
         "none".to_owned()
     } else {
