@@ -19,7 +19,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use crate::errors::{ApiError, code};
+use crate::errors::{ApiError, NotRun, code};
 use crate::runtime::context::RequestContext;
 use crate::runtime::gateway::Gateway;
 use crate::runtime::owner::Owner;
@@ -33,11 +33,6 @@ const ENTRIES: usize = 10_000;
 const BYTES: usize = 64 << 20;
 /// A longer answer is given, but not kept.
 const ANSWER_BYTES: usize = 8 << 20;
-
-/// Marks an answer of 5xx, or one whose calls all failed, that certainly ran nothing; put it among the extensions of the
-/// response.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NotRun;
 
 /// A request under a key.
 #[derive(Clone, Debug)]

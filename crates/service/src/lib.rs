@@ -13,7 +13,6 @@ mod lists;
 mod mcp;
 mod metrics;
 mod openapi;
-mod query;
 mod routes;
 mod runtime;
 mod server;

@@ -12,13 +12,13 @@ use gateway_dialects::{Dialect, Plan, ToolTranslation, Translator};
 use gateway_protocol::{RawJson, RawObject};
 use gateway_search::MetaTool;
 use gateway_upstream::{Catalogue, CatalogueTool, LeftOut};
-use http::{HeaderValue, StatusCode};
+use http::HeaderValue;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
-use crate::errors::{ApiError, code};
 use crate::mcp::finder::Finder;
+use crate::runtime::failure::Failure;
 use crate::runtime::gateway::Gateway;
 use crate::runtime::scope::Scope;
 pub(crate) use dialects::ReadyDialects;
@@ -148,13 +148,13 @@ impl Renders {
 
 impl Gateway {
     /// The list that a request asks for, in the provider's format, once its servers have told their tools.
-    pub(crate) async fn rendered(&self, request: &ListRequest) -> Result<Arc<Rendered>, ApiError> {
+    pub(crate) async fn rendered(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
         self.fleet().listed(request.scope.ids(), self.config().list_wait).await;
         self.rendered_now(request).await
     }
 
     /// The list as far as it is known.
-    pub(crate) async fn rendered_now(&self, request: &ListRequest) -> Result<Arc<Rendered>, ApiError> {
+    pub(crate) async fn rendered_now(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
         let catalogue = self.fleet().catalogue();
         let cell = self.renders().cell(&request.key(&catalogue, "dialect"));
         if let Some(rendered) = cell.get() {
@@ -169,14 +169,14 @@ impl Gateway {
                 let work = move || render(&request, &translator, catalogue);
                 let rendered = tokio::task::spawn_blocking(work).await.map_err(|_| broken())??;
                 self.renders().told.converted(&rendered);
-                Ok::<_, ApiError>(rendered)
+                Ok::<_, Failure>(rendered)
             })
             .await?;
         Ok(Arc::clone(rendered))
     }
 
     /// The list that a request asks for, as MCP has it.
-    pub(crate) async fn raw_list(&self, request: &ListRequest) -> Result<Arc<Rendered>, ApiError> {
+    pub(crate) async fn raw_list(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
         self.fleet().listed(request.scope.ids(), self.config().list_wait).await;
         let catalogue = self.fleet().catalogue();
         let cell = self.renders().cell(&request.key(&catalogue, "mcp"));
@@ -189,23 +189,19 @@ impl Gateway {
     }
 }
 
-fn broken() -> ApiError {
-    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, "rendering the list of tools broke off")
+fn broken() -> Failure {
+    Failure::Internal("rendering the list of tools broke off".to_owned())
 }
 
-fn failed(error: &serde_json::Error) -> ApiError {
-    ApiError::new(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        code::UNKNOWN,
-        format!("writing the list of tools: {error}"),
-    )
+fn failed(error: &serde_json::Error) -> Failure {
+    Failure::Internal(format!("writing the list of tools: {error}"))
 }
 
 fn render(
     request: &ListRequest,
     translator: &Translator,
     catalogue: Arc<Catalogue>,
-) -> Result<Arc<Rendered>, ApiError> {
+) -> Result<Arc<Rendered>, Failure> {
     let mut rendering = Rendering::new(&translator.dialect().tool.document)?;
     if request.mode == ListMode::Search {
         let finder = request.finder(&catalogue);
@@ -266,7 +262,7 @@ struct Rendering {
 }
 
 impl Rendering {
-    fn new(key: &str) -> Result<Self, ApiError> {
+    fn new(key: &str) -> Result<Self, Failure> {
         let mut body = b"{".to_vec();
         serde_json::to_writer(&mut body, key).map_err(|error| failed(&error))?;
         body.push(b':');
@@ -275,7 +271,7 @@ impl Rendering {
         Ok(Self { body, start, tools: HashMap::new(), tokens: 0, withheld: Vec::new(), finder: None })
     }
 
-    fn add(&mut self, place: usize, tool: ToolTranslation<'_>) -> Result<(), ApiError> {
+    fn add(&mut self, place: usize, tool: ToolTranslation<'_>) -> Result<(), Failure> {
         self.tokens += tool.tokens.after;
         let Some(definition) = tool.definition else {
             self.withheld.push((place, tool.quarantine.unwrap_or_default()));
@@ -307,7 +303,7 @@ impl Rendering {
     }
 }
 
-fn render_raw(request: &ListRequest, catalogue: Arc<Catalogue>) -> Result<Arc<Rendered>, ApiError> {
+fn render_raw(request: &ListRequest, catalogue: Arc<Catalogue>) -> Result<Arc<Rendered>, Failure> {
     let places = request.places(&catalogue);
     let mut body = b"{\"tools\":[".to_vec();
     let mut tools = HashMap::new();
@@ -385,7 +381,7 @@ fn model_definition(request: &ListRequest, tool: &CatalogueTool) -> Value {
 }
 
 /// What happened to every tool of a list, for people who want to know.
-pub(crate) async fn report(gateway: &Gateway, request: &ListRequest) -> Result<Value, ApiError> {
+pub(crate) async fn report(gateway: &Gateway, request: &ListRequest) -> Result<Value, Failure> {
     gateway.fleet().listed(request.scope.ids(), gateway.config().list_wait).await;
     let catalogue = gateway.fleet().catalogue();
     let dialect = request.dialect(gateway)?;

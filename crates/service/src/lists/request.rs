@@ -6,13 +6,12 @@ use std::sync::Arc;
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::{Dialect, DialectError, Options};
 use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
-use http::StatusCode;
 
 use super::Key;
-use crate::errors::{ApiError, code};
 use crate::mcp::finder::Finder;
-use crate::query::{Parameters, compat, translation_options};
+use crate::runtime::failure::Failure;
 use crate::runtime::gateway::Gateway;
+use crate::runtime::parameters::{Parameters, compat, translation_options};
 use crate::runtime::scope::Scope;
 
 /// What is asked for: which tools, in which form.
@@ -45,10 +44,10 @@ impl ListRequest {
         gateway: &Gateway,
         provider: Option<&str>,
         parameters: &Parameters,
-    ) -> Result<Self, ApiError> {
+    ) -> Result<Self, Failure> {
         let importance = parameters.get("importance").map(|word| {
             gateway_upstream::Importance::parse(word).ok_or_else(|| {
-                ApiError::bad_request(format!("importance={word}: expected one of low, normal, high"))
+                Failure::Request(format!("importance={word}: expected one of low, normal, high"))
             })
         });
         let filter = ToolFilter {
@@ -89,7 +88,7 @@ impl ListRequest {
     }
 
     /// The dialect that is meant.
-    pub(crate) fn dialect(&self, gateway: &Gateway) -> Result<Dialect, ApiError> {
+    pub(crate) fn dialect(&self, gateway: &Gateway) -> Result<Dialect, Failure> {
         let dialects = gateway.dialects();
         dialects
             .choose(self.provider.as_deref(), self.model.as_deref(), &self.compat)
@@ -134,7 +133,7 @@ impl ListRequest {
 }
 
 /// A group that is not configured holds nothing, which nobody means who names one.
-fn check_groups(gateway: &Gateway, named: &[String]) -> Result<(), ApiError> {
+fn check_groups(gateway: &Gateway, named: &[String]) -> Result<(), Failure> {
     let catalogue = gateway.fleet().catalogue();
     let Some(unknown) = named.iter().find(|name| !catalogue.groups().any(|known| known == name.as_str()))
     else {
@@ -146,7 +145,8 @@ fn check_groups(gateway: &Gateway, named: &[String]) -> Result<(), ApiError> {
     } else {
         format!("group={unknown}: expected one of {}", known.join(", "))
     };
-    Err(ApiError::bad_request(message).with("availableGroups", known))
+    let known = known.into_iter().map(str::to_owned).collect();
+    Err(Failure::UnknownGroup { message, known })
 }
 
 /// What to say of a model that no rule knows: it gets the dialect without the layer of a family.
@@ -156,7 +156,7 @@ pub(crate) fn unknown_model(gateway: &Gateway, model: &str) -> Option<String> {
 }
 
 /// The answer for a dialect that is not known.
-pub(crate) fn unknown_dialect(gateway: &Gateway, error: &DialectError) -> ApiError {
+pub(crate) fn unknown_dialect(gateway: &Gateway, error: &DialectError) -> Failure {
     let dialects = gateway.dialects();
     let aliases =
         dialects.names().filter_map(|name| dialects.get(name).ok()).flat_map(|dialect| dialect.aliases);
@@ -166,5 +166,5 @@ pub(crate) fn unknown_dialect(gateway: &Gateway, error: &DialectError) -> ApiErr
         DialectError::Unknown { name, .. } => format!("Unknown provider: {name}"),
         other => other.to_string(),
     };
-    ApiError::new(StatusCode::BAD_REQUEST, code::UNKNOWN_PROVIDER, message).with("availableProviders", known)
+    Failure::UnknownProvider { message, known }
 }

@@ -317,8 +317,7 @@ async fn tool(
         Err(error) => error,
     };
     let failure = not_found(gateway, caller, name, &error, format!("Unknown tool: {name} ({error})"));
-    let permit =
-        gateway.reserve().await.map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message))?;
+    let permit = gateway.reserve().await.map_err(told_failure)?;
     let server = caller.face.server().map(UpstreamId::as_str);
     let origin = Origin { transport: caller.transport, provider: None };
     gateway.record_unknown((server, name), arguments, permit, &caller.context, &origin, &failure);

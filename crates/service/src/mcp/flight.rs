@@ -19,11 +19,11 @@ use tokio::sync::mpsc;
 
 use super::caller::{Caller, Can, Reach};
 use super::out::Out;
-use super::questions;
 use crate::runtime::call::{Call, Done, Origin};
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::{Failure, error_result};
+use crate::runtime::failure::{Failure, call_code, error_result};
 use crate::runtime::gateway::Gateway;
+use crate::runtime::questions;
 
 /// Notifications of one call that may wait; more are dropped, as a slow reader cannot be waited for.
 const NOTES: usize = 64;
@@ -131,7 +131,7 @@ impl Errand {
                 };
                 let permit = match permit {
                     Some(permit) => permit,
-                    None => self.gateway.reserve().await.map_err(|error| Failure::NoRoom(error.message))?,
+                    None => self.gateway.reserve().await?,
                 };
                 let origin = Origin { transport: self.transport, provider: self.provider.clone() };
                 let call = Call { tool, arguments, context: &self.context, origin: &origin };
@@ -191,8 +191,7 @@ pub(super) fn told(error: CallError) -> RpcError {
     match error {
         CallError::Refused { upstream, error } => questions::attributed_error(&upstream, error),
         other => {
-            let (_, word) = crate::errors::classify(&other, crate::errors::ErrorStyle::Plain);
-            let data = RawJson::of(&json!({"code": word})).ok();
+            let data = RawJson::of(&json!({"code": call_code(&other)})).ok();
             RpcError { code: code::INTERNAL_ERROR, message: other.to_string(), data }
         }
     }
@@ -202,14 +201,10 @@ pub(super) fn told(error: CallError) -> RpcError {
 pub(super) fn told_failure(failure: Failure) -> RpcError {
     match failure {
         Failure::Call(error) => told(error),
-        Failure::NoRoom(message) => RpcError::new(code::INTERNAL_ERROR, message),
-        Failure::Refused { message, .. }
-        | Failure::TooMany(message)
-        | Failure::Arguments(message)
-        | Failure::Unreadable(message)
-        | Failure::UnknownTool(message)
-        | Failure::Ambiguous { message, .. }
-        | Failure::NeedsInput(message) => RpcError::new(code::INVALID_PARAMS, message),
+        Failure::NoRoom(message) | Failure::Internal(message) | Failure::BadQuestion(message) => {
+            RpcError::new(code::INTERNAL_ERROR, message)
+        }
+        other => RpcError::new(code::INVALID_PARAMS, other.message()),
     }
 }
 

@@ -22,7 +22,6 @@ mod offers;
 mod out;
 mod parked;
 pub(crate) mod plain;
-pub(crate) mod questions;
 mod state;
 mod stdio;
 mod tasks;

@@ -10,7 +10,6 @@ use std::time::Duration;
 use gateway_protocol::{RawJson, RawObject, ResultType, without_repeats};
 use gateway_store::Permit;
 use gateway_upstream::UpstreamId;
-use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -20,7 +19,6 @@ use super::flight::{Errand, Flight, Input, Lap, Target};
 use super::out::{Out, Sink};
 use super::parked::Waiting;
 use super::state::{BadState, Behind, unique_name};
-use crate::errors::{ApiError, code};
 use crate::runtime::call::{Call, Done};
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::Failure;
@@ -36,7 +34,7 @@ pub(crate) struct Answerer {
 
 impl Answerer {
     /// Reads the words of `input`; nothing where there are none.
-    pub(crate) fn of(words: &[String]) -> Result<Option<Self>, ApiError> {
+    pub(crate) fn of(words: &[String]) -> Result<Option<Self>, Failure> {
         if words.is_empty() {
             return Ok(None);
         }
@@ -47,7 +45,7 @@ impl Answerer {
                 "sampling" | "roots" => json!({}),
                 other => {
                     let message = format!("input={other}: expected one of elicitation, sampling, roots");
-                    return Err(ApiError::bad_request(message));
+                    return Err(Failure::request(message));
                 }
             };
             capabilities.insert(word.clone(), value);
@@ -243,7 +241,7 @@ pub(crate) struct PausedCall {
     pub(crate) server: String,
     pub(crate) tool: String,
     pub(crate) mode: gateway_dialects::results::ResultMode,
-    pub(crate) style: crate::errors::ErrorStyle,
+    pub(crate) style: crate::runtime::failure::ErrorStyle,
 }
 
 /// What a caller is asked, and how it goes on.
@@ -279,24 +277,21 @@ pub(crate) fn park(
     place: Place,
     (waiting, patience): (Waiting, Duration),
     requests: &[(String, RawJson)],
-) -> Result<InputRequired, ApiError> {
+) -> Result<InputRequired, Failure> {
     let mut object = RawObject::default();
     for (key, request) in requests {
         object.set(key, request).map_err(|error| unwritten(&error))?;
     }
     let requests = object.to_raw().map_err(|error| unwritten(&error))?;
     let mcp = gateway.mcp();
-    let id = mcp.parked.park(waiting, patience).ok_or_else(|| {
-        let message = "too many calls wait for answers; try again later";
-        ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
-    })?;
+    let full = || Failure::NoRoom("too many calls wait for answers; try again later".to_owned());
+    let id = mcp.parked.park(waiting, patience).ok_or_else(full)?;
     let state = mcp.seal.write(Behind::Parked(id), context.caller.as_ref(), place.mark(), Some(patience));
     Ok(InputRequired { requests, state, expires_in: patience.as_secs() })
 }
 
-fn unwritten(error: &serde_json::Error) -> ApiError {
-    let message = format!("what the server asks cannot be written: {error}");
-    ApiError::new(StatusCode::BAD_GATEWAY, code::SERVER_ERROR, message)
+fn unwritten(error: &serde_json::Error) -> Failure {
+    Failure::BadQuestion(format!("what the server asks cannot be written: {error}"))
 }
 
 /// A request that goes on with a call or a turn.
@@ -308,16 +303,16 @@ pub(crate) struct Continued {
 
 impl Continued {
     /// Reads the members `continue` and `responses` of a body. Nothing else may stand beside them.
-    pub(crate) fn read(body: &RawJson) -> Result<Self, ApiError> {
+    pub(crate) fn read(body: &RawJson) -> Result<Self, Failure> {
         let members = RawObject::parse(body)
-            .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
+            .map_err(|error| Failure::request(format!("reading the body as JSON: {error}")))?;
         let mut others = members.members().iter().map(|(key, _)| key.as_ref());
         if let Some(other) = others.find(|key| !matches!(*key, "continue" | "responses")) {
             let message = format!("\"{other}\" cannot stand beside \"continue\": the first request said it");
-            return Err(ApiError::bad_request(message));
+            return Err(Failure::request(message));
         }
         let state = members.get("continue").and_then(|state| serde_json::from_str(state.get()).ok());
-        let state = state.ok_or_else(|| ApiError::bad_request("Missing or invalid \"continue\" field"))?;
+        let state = state.ok_or_else(|| Failure::request("Missing or invalid \"continue\" field"))?;
         let responses = match members.get("responses").filter(|responses| responses.get() != "null") {
             None => RawJson::empty_object(),
             Some(responses) => body.part(responses),
@@ -326,7 +321,7 @@ impl Continued {
             .is_ok_and(|given| given.members().iter().all(|(_, value)| value.get().starts_with('{')));
         if !is_sound {
             let message = "Missing or invalid \"responses\" field: expected an object of objects";
-            return Err(ApiError::bad_request(message));
+            return Err(Failure::request(message));
         }
         Ok(Self { state, responses })
     }
@@ -343,21 +338,19 @@ impl Continued {
         gateway: &Gateway,
         context: &RequestContext,
         place: Place,
-    ) -> Result<Waiting, ApiError> {
-        let gone = |message: &str| {
-            ApiError::new(StatusCode::GONE, code::INPUT_EXPIRED, format!("{message}; send the request again"))
-        };
+    ) -> Result<Waiting, Failure> {
+        let gone = |message: &str| Failure::InputExpired(format!("{message}; send the request again"));
         let mcp = gateway.mcp();
         let behind = mcp.seal.read(&self.state, context.caller.as_ref(), place.mark());
         let id = match behind {
             Ok(Behind::Parked(id)) => id,
             Ok(Behind::Upstream(_)) | Err(BadState::Forged) => {
-                return Err(ApiError::bad_request("this state was not made here, or was changed"));
+                return Err(Failure::request("this state was not made here, or was changed"));
             }
             Err(BadState::Expired) => return Err(gone("this state has expired")),
             Err(BadState::Foreign) => {
                 let message = "this state belongs to another caller or another route";
-                return Err(ApiError::new(StatusCode::FORBIDDEN, code::FORBIDDEN, message));
+                return Err(Failure::Foreign(message.to_owned()));
             }
         };
         let taken = mcp.parked.take_if(&id, |waiting| self.check(waiting));
@@ -365,7 +358,7 @@ impl Continued {
     }
 
     /// An answer that nobody asked for is most likely a mistyped name, and the question would be refused.
-    fn check(&self, waiting: &Waiting) -> Result<(), ApiError> {
+    fn check(&self, waiting: &Waiting) -> Result<(), Failure> {
         let known: Vec<String> = match waiting {
             Waiting::Call(call) => call.paused.requests().iter().map(|(key, _)| key.clone()).collect(),
             Waiting::Turn(turn) => turn.requests().into_iter().map(|(key, _)| key).collect(),
@@ -377,7 +370,7 @@ impl Continued {
             Some((key, _)) => {
                 let known = known.join(", ");
                 let message = format!("nothing was asked under the name \"{key}\"; asked was: {known}");
-                Err(ApiError::bad_request(message))
+                Err(Failure::request(message))
             }
         }
     }
@@ -401,7 +394,9 @@ mod tests {
         assert!(answerer.can.answers(method::ELICIT) && answerer.can.answers(method::LIST_ROOTS));
         assert!(!answerer.can.answers(method::SAMPLE));
         assert_eq!(answerer.can.raw().as_str(), r#"{"elicitation":{"form":{},"url":{}},"roots":{}}"#);
-        assert!(Answerer::of(&words(&["everything"])).is_err_and(|error| error.message.contains("sampling")));
+        assert!(
+            Answerer::of(&words(&["everything"])).is_err_and(|error| error.message().contains("sampling"))
+        );
     }
 
     #[test]

@@ -12,10 +12,10 @@ use super::caller::Caller;
 use super::core::invalid;
 use super::face::Face;
 use super::flight::told;
-use super::questions;
 use super::state::Behind;
 use crate::runtime::call::Done;
 use crate::runtime::gateway::Gateway;
+use crate::runtime::questions;
 
 const TASK_ID: &str = "taskId";
 

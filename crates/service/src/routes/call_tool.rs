@@ -16,15 +16,15 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::tool_request::{ToolRequest, Work};
-use crate::errors::{ApiError, ErrorStyle, json_response};
+use crate::errors::{ApiError, json_response};
 use crate::mcp::Waiting;
 use crate::mcp::plain::{self, Answerer, Came, Continued, InputRequired, PausedCall, Place};
-use crate::query::Parameters;
 use crate::runtime::call::{Call, Origin, PLAIN};
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::Failure;
+use crate::runtime::failure::{ErrorStyle, Failure};
 use crate::runtime::gateway::Gateway;
 use crate::runtime::lookup::Sought;
+use crate::runtime::parameters::Parameters;
 use crate::runtime::scope::unknown_server;
 use crate::runtime::turn::{rendered_result, result_mode};
 
@@ -146,13 +146,13 @@ async fn run(work: Work) -> Result<Response, ApiError> {
             let wanted = (server.as_deref(), name.as_str());
             let failure = not_found(gateway, wanted, &error);
             gateway.record_unknown(wanted, &arguments, permit, context, &origin, &failure);
-            return Err(failure.into_api(style));
+            return Err(ApiError::of(failure, style));
         }
     };
     let call = Call { tool, arguments: &arguments, context, origin: &origin };
     if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer::dotted) {
         gateway.record_refusal(call, permit, &failure);
-        return Err(failure.into_api(style));
+        return Err(ApiError::of(failure, style));
     }
     let came = match &answerer {
         Some(answerer) => plain::call(gateway, call, permit, answerer).await,
@@ -183,7 +183,7 @@ fn respond(
     (mode, style): (ResultMode, ErrorStyle),
     came: Result<Came, Failure>,
 ) -> Result<Response, ApiError> {
-    let done = match came.map_err(|failure| failure.into_api(style))? {
+    let done = match came.map_err(|failure| ApiError::of(failure, style))? {
         Came::Done(done) => done,
         Came::Waits(paused) => {
             let (requests, patience) = (paused.requests().to_vec(), paused.patience());
@@ -221,12 +221,12 @@ struct Asking<'a> {
 /// What the caller can be asked: the body's word stands above the query.
 fn answerer(parameters: &Parameters, input: Option<&RawValue>) -> Result<Option<Answerer>, ApiError> {
     match input.filter(|input| input.get() != "null") {
-        None => Answerer::of(&parameters.all("input")),
+        None => Ok(Answerer::of(&parameters.all("input"))?),
         Some(input) => {
             let words: Vec<String> = serde_json::from_str(input.get()).map_err(|_| {
                 ApiError::bad_request("Missing or invalid \"input\" field: expected a list of words")
             })?;
-            Answerer::of(&words)
+            Ok(Answerer::of(&words)?)
         }
     }
 }
@@ -245,7 +245,7 @@ async fn known_tools(
     if let Some(server) = server
         && fleet.spec(server).is_none()
     {
-        return Err(unknown_server(gateway, server));
+        return Err(unknown_server(gateway, server).into());
     }
     if catalogue.resolve(server, name).is_ok() {
         return Ok(catalogue);

@@ -6,8 +6,7 @@ use http::StatusCode;
 use serde_json::{Map, Value};
 
 use super::tool_request::{ToolRequest, Work};
-use crate::errors::{ApiError, json_response};
-use crate::idempotency::NotRun;
+use crate::errors::{ApiError, NotRun, json_response};
 use crate::mcp::Waiting;
 use crate::mcp::plain::{Continued, Place};
 use crate::metrics::Provider;
@@ -32,11 +31,14 @@ async fn run(work: Work) -> Result<Response, ApiError> {
         let Waiting::Turn(turn) = continued.take(gateway, context, Place::Execute)? else {
             return Err(ApiError::bad_request("this state is of no turn"));
         };
-        turn.run(gateway, context, Some(&continued)).await?
+        let style = turn.turn().style;
+        turn.run(gateway, context, Some(&continued)).await.map_err(|failure| ApiError::of(failure, style))?
     } else {
         let turn = Turn::parse(gateway, &parsed, query).await?;
-        context.held.set_style(turn.style);
-        Unfinished::of(turn).run(gateway, context, None).await?
+        let style = turn.style;
+        context.held.set_style(style);
+        let run = Unfinished::of(turn).run(gateway, context, None).await;
+        run.map_err(|failure| ApiError::of(failure, style))?
     };
     let mut response = json_response(StatusCode::OK, answer.body);
     response.extensions_mut().insert(Provider(answer.provider));

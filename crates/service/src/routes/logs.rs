@@ -21,10 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::ServiceConfig;
 use crate::errors::{ApiError, code, json_response};
-use crate::query::Parameters;
 use crate::runtime::context::RequestContext;
 use crate::runtime::gateway::Gateway;
 use crate::runtime::owner::Owner;
+use crate::runtime::parameters::Parameters;
 use crate::runtime::scope::unknown_server;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -93,7 +93,7 @@ impl LogRequest {
         if let Some(name) = server
             && gateway.fleet().spec(name).is_none()
         {
-            return Err(unknown_server(gateway, name));
+            return Err(unknown_server(gateway, name).into());
         }
         let follows = parameters.flag("follow")? || parameters.flag("stream")?;
         let limit = parameters.number("limit", 1..=MOST)?.unwrap_or(USUAL);

@@ -15,8 +15,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::errors::{ApiError, code, json_response};
 use crate::lists::{unknown_dialect, unknown_model};
-use crate::query::{Parameters, compat, translation_options};
 use crate::runtime::gateway::Gateway;
+use crate::runtime::parameters::{Parameters, compat, translation_options};
 
 /// Requests at once that translate what they bring; each has a thread of its own.
 const AT_ONCE: u32 = 2;
@@ -202,8 +202,8 @@ fn translator(gateway: &Gateway, parameters: &Parameters) -> Result<Translator, 
         .dialects()
         .choose(name, model, &compat(parameters))
         .map_err(|error| unknown_dialect(gateway, &error))?;
-    Translator::with(gateway.dialects(), dialect, translation_options(parameters)?)
-        .map_err(|error| unknown_dialect(gateway, &error))
+    Ok(Translator::with(gateway.dialects(), dialect, translation_options(parameters)?)
+        .map_err(|error| unknown_dialect(gateway, &error))?)
 }
 
 /// Says so where no rule knows the model.

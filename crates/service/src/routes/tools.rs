@@ -11,12 +11,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use serde_json::{Value, json};
 
 use super::call_tool::error_style;
-use crate::errors::{ApiError, ErrorStyle, classify, json_response};
+use crate::errors::{ApiError, json_response};
 use crate::lists::{ListRequest, Rendered, definitions, report};
-use crate::query::Parameters;
-use crate::runtime::failure::Failure;
+use crate::runtime::failure::{ErrorStyle, Failure, call_code};
 use crate::runtime::gateway::Gateway;
 use crate::runtime::lookup::{Missing, names};
+use crate::runtime::parameters::Parameters;
 
 /// Estimated tokens of what is answered.
 const TOKENS: HeaderName = HeaderName::from_static("x-tool-tokens");
@@ -153,7 +153,7 @@ pub(crate) async fn context(
 
 /// The servers that a list lacks, or the error where it could show nothing at all.
 fn missing(gateway: &Gateway, request: &ListRequest, style: ErrorStyle) -> Result<Vec<Missing>, ApiError> {
-    gateway.missing(&request.scope).map_err(|error| Failure::Call(error).into_api(style))
+    gateway.missing(&request.scope).map_err(|error| ApiError::of(Failure::Call(error), style))
 }
 
 /// An answer that names the servers that it lacks, also where its body is the same as before.
@@ -167,8 +167,7 @@ fn named(mut response: Response, missing: &[Missing]) -> Response {
 }
 
 fn told((server, error): &Missing) -> Value {
-    let (_, code) = classify(error, ErrorStyle::Plain);
-    json!({"server": server.as_str(), "code": code, "error": error.to_string()})
+    json!({"server": server.as_str(), "code": call_code(error), "error": error.to_string()})
 }
 
 /// The tools that are in no list because somebody has to accept their definitions first.

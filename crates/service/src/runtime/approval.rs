@@ -16,14 +16,13 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::config::{ApprovalConfig, Approver};
-use crate::errors::code;
-use crate::mcp::questions::quoted;
 use crate::runtime::call::{Call, PLAIN};
 use crate::runtime::canonical::{Members, canonical};
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::Failure;
+use crate::runtime::failure::{Failure, code};
 use crate::runtime::gateway::Gateway;
 use crate::runtime::owner::Owner;
+use crate::runtime::questions::quoted;
 
 /// Characters of the arguments that people are shown. Whoever calls is not asked about more than that.
 const SHOWN: usize = 20_000;

@@ -15,8 +15,9 @@ use gateway_upstream::{FREE_BYTES, NoRoom, Reservation, ResultBudget};
 use http::StatusCode;
 use serde_json::json;
 
-use crate::errors::{ApiError, ErrorStyle, code};
+use crate::errors::ApiError;
 use crate::runtime::context::RequestContext;
+use crate::runtime::failure::{ErrorStyle, code};
 use crate::runtime::owner::Owner;
 
 /// Bytes that a request holds for its answer. Clones share them.

@@ -19,12 +19,11 @@ use http::HeaderMap;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::errors::ApiError;
-use crate::query::Parameters;
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::error_result;
+use crate::runtime::failure::{Failure, error_result};
 use crate::runtime::gateway::Gateway;
 use crate::runtime::owner::Owner;
+use crate::runtime::parameters::Parameters;
 use crate::runtime::turn::{Ran, Turn, Unfinished};
 
 /// What stands for an output that is empty.
@@ -77,9 +76,9 @@ impl From<String> for Fault {
     }
 }
 
-impl From<ApiError> for Fault {
-    fn from(error: ApiError) -> Self {
-        Self { message: error.message, not_run: error.not_run }
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self { message: failure.message(), not_run: failure.did_not_run() }
     }
 }
 
@@ -144,7 +143,7 @@ impl Gateway {
                 RouteFormat::OpenAi | RouteFormat::Neutral => None,
             };
         }
-        let turn = Turn::parse(self, &body, &Parameters::default()).await.map_err(|error| error.message)?;
+        let turn = Turn::parse(self, &body, &Parameters::default()).await.map_err(|error| error.message())?;
         if turn.reply.calls.is_empty() && matches!(shape, Shape::Route(_)) {
             return Err(no_tool_use(&turn.reply.skipped).into());
         }
@@ -167,7 +166,7 @@ impl Gateway {
         };
         let (results, not_run): (Vec<Value>, bool) = match outcome {
             Ok(over) => {
-                over.map_err(|error| error.message)?;
+                over.map_err(|error| error.message())?;
                 let mut ran = turn.take_ran();
                 if shape == Shape::Provider {
                     ran.iter_mut().for_each(say_something);

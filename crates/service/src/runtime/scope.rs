@@ -2,7 +2,7 @@
 
 use gateway_upstream::{CatalogueTool, UpstreamId};
 
-use crate::errors::{ApiError, code};
+use crate::runtime::failure::Failure;
 use crate::runtime::gateway::Gateway;
 
 /// Which servers a request is about.
@@ -16,7 +16,7 @@ pub(crate) enum Scope {
 
 impl Scope {
     /// The scope that a request names: a server, `*` for all, or nothing, which means the default server if there is one.
-    pub(crate) fn parse(gateway: &Gateway, server: Option<&str>) -> Result<Self, ApiError> {
+    pub(crate) fn parse(gateway: &Gateway, server: Option<&str>) -> Result<Self, Failure> {
         let fleet = gateway.fleet();
         match server {
             Some("*") => Ok(Self::All),
@@ -49,7 +49,7 @@ impl Scope {
 }
 
 /// The answer for a server that is not configured.
-pub(crate) fn unknown_server(gateway: &Gateway, name: &str) -> ApiError {
+pub(crate) fn unknown_server(gateway: &Gateway, name: &str) -> Failure {
     let ids = gateway.fleet().ids();
     let known = if ids.is_empty() {
         "none".to_owned()
@@ -57,5 +57,5 @@ pub(crate) fn unknown_server(gateway: &Gateway, name: &str) -> ApiError {
         ids.iter().map(UpstreamId::as_str).collect::<Vec<_>>().join(", ")
     };
     let message = format!("Unknown server: {name}. Available servers: {known}");
-    ApiError::new(http::StatusCode::BAD_REQUEST, code::SERVER_NOT_FOUND, message)
+    Failure::UnknownServer(message)
 }

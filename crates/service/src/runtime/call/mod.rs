@@ -10,15 +10,13 @@ use gateway_notation::pointer;
 use gateway_protocol::{CallResultView, RawJson, ResultType};
 use gateway_store::{CallRecord, Outcome, Permit};
 use gateway_upstream::{CallError, CallOptions, Catalogue, CatalogueTool, FREE_BYTES, UpstreamId};
-use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use self::request::Subject;
-use crate::errors::{ApiError, code};
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::Failure;
+use crate::runtime::failure::{Failure, code};
 use crate::runtime::gateway::Gateway;
 use crate::runtime::owner::Owner;
 
@@ -74,7 +72,7 @@ impl Gateway {
     /// Room in the log for one call. Without it the call is not made: no call goes unrecorded.
     ///
     /// A burst fills the queue for the time of one commit, so a caller waits a moment before it is sent away.
-    pub(crate) async fn reserve(&self) -> Result<Permit, ApiError> {
+    pub(crate) async fn reserve(&self) -> Result<Permit, Failure> {
         if let Some(permit) = self.log().try_reserve() {
             return Ok(permit);
         }
@@ -88,8 +86,7 @@ impl Gateway {
             }
         };
         tokio::time::timeout(LOG_PATIENCE, waiting).await.map_err(|_| {
-            let message = "the call log is full and takes no entries at the moment";
-            ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
+            Failure::NoRoom("the call log is full and takes no entries at the moment".to_owned())
         })
     }
 
@@ -258,7 +255,7 @@ impl Gateway {
         }
         if tool.registered {
             let validator = self.validators().get(&self.fleet().catalogue(), tool);
-            let value: Value = arguments.read().map_err(|error| Failure::Unreadable(error.to_string()))?;
+            let value: Value = arguments.read().map_err(|error| Failure::Request(error.to_string()))?;
             if let Some(validator) = validator.get() {
                 if let Some(fault) = validator.unchecked() {
                     let message = format!(

@@ -5,9 +5,8 @@ use gateway_store::Outcome;
 use gateway_upstream::{CallError, UpstreamId};
 
 use super::{Done, Entry, Origin, begun};
-use crate::errors::code;
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::Failure;
+use crate::runtime::failure::{Failure, code};
 use crate::runtime::gateway::Gateway;
 
 /// What an entry is about.
@@ -30,7 +29,7 @@ impl Gateway {
         origin: &Origin,
         answering: impl Future<Output = Result<RawJson, CallError>>,
     ) -> Result<Done, Failure> {
-        let permit = self.reserve().await.map_err(|error| Failure::NoRoom(error.message))?;
+        let permit = self.reserve().await?;
         let record = begun(server.to_shared(), method.into(), input, context, origin);
         let mut entry = Entry::begin(self, record, Subject::Request, permit);
         match answering.await {
@@ -52,7 +51,7 @@ impl Gateway {
         origin: &Origin,
         message: &str,
     ) -> Result<(), Failure> {
-        let permit = self.reserve().await.map_err(|error| Failure::NoRoom(error.message))?;
+        let permit = self.reserve().await?;
         let mut record = begun("".into(), method.into(), input, context, origin);
         record.outcome = Outcome::error(message, code::NOT_FOUND);
         permit.record(record);

@@ -13,8 +13,7 @@ use serde_json::{Value, json};
 
 use super::run::turn_key;
 use super::{Ran, Step, Turn};
-use crate::errors::{ApiError, ErrorStyle};
-use crate::runtime::failure::Failure;
+use crate::runtime::failure::{ErrorStyle, Failure};
 
 /// The answer to a turn.
 pub(crate) struct Answer {
@@ -27,7 +26,7 @@ pub(crate) struct Answer {
 
 impl Turn {
     /// The answer: one call's result or several calls' results, and the messages to append.
-    pub(crate) fn answer(&self, ran: &[Ran]) -> Result<Answer, ApiError> {
+    pub(crate) fn answer(&self, ran: &[Ran]) -> Result<Answer, Failure> {
         if let [single] = ran
             && let Some(error) = self.single_failure(single)
         {
@@ -153,25 +152,12 @@ impl Turn {
             .unwrap_or_else(|_| RawJson::null())
     }
 
-    /// A single call's failure as an HTTP error, where it is the caller's own or the caller asked for precision.
-    fn single_failure(&self, ran: &Ran) -> Option<ApiError> {
+    /// A single call's failure as the failure of the whole request, where it is the caller's own or the caller asked for
+    /// precision.
+    fn single_failure(&self, ran: &Ran) -> Option<Failure> {
         let failure = ran.failure.as_ref()?;
-        match (failure, self.style) {
-            (Failure::Unreadable(_), _) | (_, ErrorStyle::Precise) => {
-                Some(failure.clone().into_api(self.style))
-            }
-            (
-                Failure::Arguments(_)
-                | Failure::UnknownTool(_)
-                | Failure::Ambiguous { .. }
-                | Failure::NoRoom(_)
-                | Failure::TooMany(_)
-                | Failure::NeedsInput(_)
-                | Failure::Refused { .. }
-                | Failure::Call(_),
-                ErrorStyle::Plain,
-            ) => None,
-        }
+        let is_whole = matches!(failure, Failure::Request(_)) || self.style == ErrorStyle::Precise;
+        is_whole.then(|| failure.clone())
     }
 }
 

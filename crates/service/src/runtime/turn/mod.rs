@@ -22,16 +22,15 @@ use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
 use serde_json::{Map, Value, json};
 
-use crate::errors::{ApiError, ErrorStyle, code};
 use crate::lists::{ListRequest, Rendered, unknown_dialect};
 use crate::mcp::finder::may_be_meant;
 use crate::mcp::plain::{self, Answerer, Came};
-use crate::query::Parameters;
 use crate::runtime::call::{Call, Origin, PLAIN};
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::{Failure, error_result};
+use crate::runtime::failure::{ErrorStyle, Failure, code, error_result};
 use crate::runtime::gateway::Gateway;
 use crate::runtime::lookup::Sought;
+use crate::runtime::parameters::Parameters;
 use crate::runtime::scope::Scope;
 
 /// A turn to run.
@@ -78,20 +77,20 @@ impl Turn {
         gateway: &Gateway,
         body: &Map<String, Value>,
         query: &Parameters,
-    ) -> Result<Self, ApiError> {
+    ) -> Result<Self, Failure> {
         let provider = match body.get("provider") {
             None | Some(Value::Null) => None,
             Some(Value::String(name)) if !name.is_empty() => Some(name.as_str()),
-            Some(_) => return Err(ApiError::bad_request("Missing or invalid \"provider\" field")),
+            Some(_) => return Err(Failure::request("Missing or invalid \"provider\" field")),
         };
         let call = body
             .get("call")
             .filter(|call| !call.is_null())
-            .ok_or_else(|| ApiError::bad_request("Missing or invalid \"call\" field"))?;
+            .ok_or_else(|| Failure::request("Missing or invalid \"call\" field"))?;
         if !matches!(body.get("server"), None | Some(Value::Null))
             && body.get("server").and_then(Value::as_str).is_none_or(str::is_empty)
         {
-            return Err(ApiError::bad_request("Missing or invalid \"server\" field"));
+            return Err(Failure::request("Missing or invalid \"server\" field"));
         }
         // What the body says stands above the query.
         let mut options = query.clone();
@@ -103,7 +102,12 @@ impl Turn {
             _ => Some(
                 gateway
                     .ready_dialects()
-                    .choose(gateway.dialects(), provider, model, &crate::query::compat(&options))
+                    .choose(
+                        gateway.dialects(),
+                        provider,
+                        model,
+                        &crate::runtime::parameters::compat(&options),
+                    )
                     .map_err(|error| unknown_dialect(gateway, &error))?,
             ),
         };
@@ -157,7 +161,7 @@ impl Turn {
         };
         if reply.calls.len() > MOST_CALLS {
             let message = format!("{} calls in one turn; at most {MOST_CALLS} are run", reply.calls.len());
-            return Err(ApiError::bad_request(message));
+            return Err(Failure::request(message));
         }
         // A model that was given the three tools of search calls them, and its caller need not say so again.
         let mut calls = reply.calls.iter();
@@ -247,7 +251,7 @@ impl Turn {
         let parsed = match call.arguments_object(&self.dialect.label, self.bad_arguments) {
             Ok(parsed) => parsed,
             Err(error) => {
-                let failure = Failure::Unreadable(error.to_string());
+                let failure = Failure::Request(error.to_string());
                 let arguments = as_sent(&call.arguments);
                 let refused = Call { tool, arguments: &arguments, context, origin };
                 gateway.record_refusal(refused, permit, &failure);
@@ -335,19 +339,19 @@ impl Turn {
 }
 
 /// Reads native calls, or a text that is nothing but tool use.
-fn first_reading(call: &Value, read: &ReadOptions<'_>, text: TextCalls) -> Result<Reply, ApiError> {
+fn first_reading(call: &Value, read: &ReadOptions<'_>, text: TextCalls) -> Result<Reply, Failure> {
     match parse_reply(call, read) {
         // The text of a model that may write calls is read again when the tools that it was offered are known.
         Err(CallError::NotObject { .. }) if text != TextCalls::Off && call.is_string() => {
             let text = TextScan::Offered(text, Arc::new(ToolSchemas::default()));
             read_reply(call, &ReadOptions { text, ..read.clone() })
         }
-        reply => reply.map_err(|error| ApiError::bad_request(error.to_string())),
+        reply => reply.map_err(|error| Failure::request(error.to_string())),
     }
 }
 
-fn read_reply(call: &Value, read: &ReadOptions<'_>) -> Result<Reply, ApiError> {
-    parse_reply(call, read).map_err(|error| ApiError::bad_request(error.to_string()))
+fn read_reply(call: &Value, read: &ReadOptions<'_>) -> Result<Reply, Failure> {
+    parse_reply(call, read).map_err(|error| Failure::request(error.to_string()))
 }
 
 /// More calls than any model makes in one turn.
@@ -440,10 +444,10 @@ impl Ran {
 }
 
 /// What the caller wants of a result.
-pub(crate) fn result_mode(parameters: &Parameters) -> Result<ResultMode, ApiError> {
+pub(crate) fn result_mode(parameters: &Parameters) -> Result<ResultMode, Failure> {
     match parameters.get("result") {
         None => Ok(ResultMode::Raw),
-        Some(word) => word.parse().map_err(|error| ApiError::bad_request(format!("{error}"))),
+        Some(word) => word.parse().map_err(|error| Failure::request(format!("{error}"))),
     }
 }
 

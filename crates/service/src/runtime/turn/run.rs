@@ -13,10 +13,10 @@ use gateway_upstream::UpstreamId;
 
 use super::answer::{Answer, write_json};
 use super::{Ran, Turn};
-use crate::errors::ApiError;
 use crate::mcp::Waiting;
 use crate::mcp::plain::{self, Continued, Paused, Place};
 use crate::runtime::context::RequestContext;
+use crate::runtime::failure::Failure;
 use crate::runtime::gateway::Gateway;
 
 /// Where one call of a turn stands.
@@ -73,7 +73,7 @@ impl Unfinished {
         gateway: &Gateway,
         context: &RequestContext,
         continued: Option<&Continued>,
-    ) -> Result<Answer, ApiError> {
+    ) -> Result<Answer, Failure> {
         self.advance(gateway, context, continued).await?;
         self.answer(gateway, context)
     }
@@ -84,7 +84,7 @@ impl Unfinished {
         gateway: &Gateway,
         context: &RequestContext,
         continued: Option<&Continued>,
-    ) -> Result<(), ApiError> {
+    ) -> Result<(), Failure> {
         // Room in the log for all of them first: a turn is run as a whole or not at all.
         let are_ahead: Vec<bool> = self.steps.iter().map(|step| matches!(step, Step::Ahead)).collect();
         let mut permits: Vec<Option<Permit>> = Vec::with_capacity(are_ahead.len());
@@ -142,7 +142,7 @@ impl Unfinished {
     }
 
     /// The whole turn's answer, or what has to be known before there can be one.
-    fn answer(mut self, gateway: &Gateway, context: &RequestContext) -> Result<Answer, ApiError> {
+    fn answer(mut self, gateway: &Gateway, context: &RequestContext) -> Result<Answer, Failure> {
         if self.steps.iter().all(|step| matches!(step, Step::Done(_))) {
             let ran = self.take_ran();
             return self.turn.answer(&ran);

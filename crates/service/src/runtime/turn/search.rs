@@ -30,7 +30,7 @@ impl Turn {
         let mut ran = Ran::nobodys(call.name.clone());
         let parsed = match call.arguments_object(&self.dialect.label, self.bad_arguments) {
             Ok(parsed) => parsed,
-            Err(error) => return Step::Done(ran.failed(Failure::Unreadable(error.to_string()))),
+            Err(error) => return Step::Done(ran.failed(Failure::Request(error.to_string()))),
         };
         let sent = Value::Object(parsed.object);
         let value = match plan.decode(&sent) {
