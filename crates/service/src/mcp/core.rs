@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 
 use super::caller::Caller;
 use super::face::Face;
-use super::finder::{self, Meant};
 use super::flight::{
     Errand, Flight, Input, Progressed, Target, prompt_input, resource_input, told, told_failure,
 };
@@ -19,6 +18,7 @@ use super::lists;
 use super::offers::{self, Whose};
 use super::out::Out;
 use super::parked::Waiting;
+use super::search::{self, Meant};
 use super::state::{Behind, request_mark};
 use super::tasks;
 use crate::runtime::call::Origin;
@@ -44,7 +44,7 @@ pub(super) async fn answer(
         method::CALL_TOOL | method::GET_PROMPT | method::READ_RESOURCE => {
             let params = params.ok_or_else(|| invalid("`params` are missing"))?;
             let other;
-            let params = match finder::meant(gateway, caller, asked, params).await? {
+            let params = match search::meant(gateway, caller, asked, params).await? {
                 Meant::Itself => params,
                 Meant::Answered(result) => return Ok(finished(caller, method::CALL_TOOL, result)),
                 Meant::Other(meant) => {

@@ -1,6 +1,6 @@
 //! What all routes share.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -11,8 +11,7 @@ use tokio::sync::Notify;
 
 use crate::config::{ApprovalConfig, ServiceConfig};
 use crate::idempotency::Idempotency;
-use crate::lists::ReadyDialects;
-use crate::lists::Renders;
+use crate::lists::{Lists, ReadyDialects};
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
 use crate::routes::Turns;
@@ -42,11 +41,9 @@ pub struct Gateway {
 struct Shared {
     config: ServiceConfig,
     fleet: Fleet,
-    dialects: Dialects,
-    ready: OnceLock<ReadyDialects>,
     log: CallLog,
     metrics: Metrics,
-    renders: Renders,
+    lists: Lists,
     validators: Validators,
     idempotency: Idempotency,
     mcp: Mcp,
@@ -67,6 +64,7 @@ impl Gateway {
         let wake = Arc::clone(&written);
         let mcp = Mcp::new(&config.mcp, fleet.results());
         let bodies = bodies_of(&config);
+        let lists = Lists::new(fleet.clone(), dialects, config.list_wait);
         let shared = Shared {
             _subscription: log.on_write(move |_| wake.notify_waiters()),
             written,
@@ -74,11 +72,9 @@ impl Gateway {
             approval: ArcSwap::from_pointee(config.approval.clone()),
             config,
             fleet,
-            ready: OnceLock::new(),
-            dialects,
             log,
             metrics: Metrics::default(),
-            renders: Renders::default(),
+            lists,
             validators: Validators::default(),
             idempotency: Idempotency::default(),
             approvals: Approvals::default(),
@@ -140,20 +136,20 @@ impl Gateway {
     }
 
     pub(crate) fn dialects(&self) -> &Dialects {
-        &self.shared.dialects
+        self.ready_dialects().all()
     }
 
     pub(crate) fn ready_dialects(&self) -> &ReadyDialects {
-        // Not at the start, which has no time for it.
-        self.shared.ready.get_or_init(|| ReadyDialects::of(self.dialects()))
+        self.shared.lists.dialects()
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
 
-    pub(crate) fn renders(&self) -> &Renders {
-        &self.shared.renders
+    /// All lists that callers may ask for.
+    pub(crate) fn lists(&self) -> &Lists {
+        &self.shared.lists
     }
 
     pub(crate) fn validators(&self) -> &Validators {

@@ -8,6 +8,7 @@ pub(crate) mod context;
 pub(crate) mod failure;
 pub(crate) mod gateway;
 pub(crate) mod held;
+pub(crate) mod least_recently_used;
 pub(crate) mod lookup;
 pub(crate) mod owner;
 pub(crate) mod parameters;

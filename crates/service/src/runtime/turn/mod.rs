@@ -22,8 +22,7 @@ use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
 use serde_json::{Map, Value, json};
 
-use crate::lists::{ListRequest, Rendered, unknown_dialect};
-use crate::mcp::finder::may_be_meant;
+use crate::lists::{ListRequest, Rendered, may_be_meant};
 use crate::mcp::plain::{self, Answerer, Came};
 use crate::runtime::call::{Call, Origin, PLAIN};
 use crate::runtime::context::RequestContext;
@@ -102,13 +101,8 @@ impl Turn {
             _ => Some(
                 gateway
                     .ready_dialects()
-                    .choose(
-                        gateway.dialects(),
-                        provider,
-                        model,
-                        &crate::runtime::parameters::compat(&options),
-                    )
-                    .map_err(|error| unknown_dialect(gateway, &error))?,
+                    .choose(provider, model, &crate::runtime::parameters::compat(&options))
+                    .map_err(|error| gateway.lists().unknown_dialect(&error))?,
             ),
         };
         let read = ReadOptions {
@@ -135,17 +129,18 @@ impl Turn {
             Some(_) => provider.map(str::to_owned),
             None => gateway.ready_dialects().detected(reply.protocol).map(|dialect| dialect.name.clone()),
         };
-        let request = ListRequest::parse(gateway, dialect_name.as_deref(), &options)?;
+        let scope = Scope::parse(gateway, options.get("server"))?;
+        let request = ListRequest::parse(gateway.lists(), scope, dialect_name.as_deref(), &options)?;
         // Servers that are still starting are waited for only where a name is not known yet.
-        let mut rendered = gateway.rendered_now(&request).await?;
+        let mut rendered = gateway.lists().get_now(&request).await?;
         if !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
-            rendered = gateway.rendered(&request).await?;
+            rendered = gateway.lists().get(&request).await?;
         }
         let coerce = options.flag("coerceArguments")? || options.flag("coerce")?;
         let reads_text = text_calls != TextCalls::Off;
         if reads_text {
             // Which names are tools is known when all servers are.
-            rendered = gateway.rendered(&request).await?;
+            rendered = gateway.lists().get(&request).await?;
         }
         let reply = if reads_text || reply.written == Some(Notation::Xml) {
             let tools =
@@ -168,14 +163,14 @@ impl Turn {
         let search = if rendered.finder.is_some() {
             Some(Arc::clone(&rendered))
         } else if calls.any(|call| rendered.tool(&call.name).is_none() && may_be_meant(&call.name)) {
-            Some(gateway.rendered_now(&request.searched()).await?)
+            Some(gateway.lists().get_now(&request.searched()).await?)
         } else {
             None
         };
         let dialect = match (&rendered.dialect, named) {
             (Some(dialect), _) => Arc::clone(dialect),
             (None, Some(dialect)) => dialect,
-            (None, None) => Arc::new(request.dialect(gateway)?),
+            (None, None) => request.dialect(gateway.lists())?,
         };
         let words =
             [("error", BadArguments::Error), ("raw", BadArguments::Raw), ("repair", BadArguments::Repair)];

@@ -9,7 +9,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::{Ran, Step, Turn, as_sent};
-use crate::mcp::finder::{Finder, Named};
+use crate::lists::{Finder, Named};
 use crate::runtime::call::Origin;
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::Failure;
