@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::runtime::failure::{ErrorStyle, Failure};
 use crate::runtime::questions::attributed_error;
 
-pub use crate::runtime::failure::code;
+pub(crate) use crate::runtime::failure::code;
 
 /// Marks an answer of 5xx, or one whose calls all failed, that certainly ran nothing; put it among the extensions of the
 /// response.

@@ -61,8 +61,14 @@ impl Gateway {
     /// Ends the upstreams, whose calls in flight may finish until `drain` is over, and writes the rest of the log. For
     /// gateways that do not listen; [`crate::Running::shutdown`] does more.
     pub async fn close(&self, drain: Duration) {
-        self.faces.mcp.stop();
+        self.stop();
         self.runtime.close(drain).await;
+    }
+
+    /// Ends all streams, and the calls that wait for answers: nobody can bring them any more.
+    pub(crate) fn stop(&self) {
+        self.faces.mcp.stop();
+        self.runtime.parked().clear();
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

@@ -116,7 +116,7 @@ impl Running {
         let deadline = Instant::now() + self.gateway.config().drain;
         self.shared.stopping.cancel();
         self.shared.tasks.close();
-        self.gateway.mcp().stop();
+        self.gateway.stop();
         let finish = async {
             self.shared.tasks.wait().await;
             self.gateway.mcp().drain().await;

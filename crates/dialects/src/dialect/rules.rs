@@ -103,7 +103,7 @@ fn tools() -> String {
 }
 
 /// What becomes of `required: []`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyRequired {
     /// As it came.
@@ -346,7 +346,7 @@ pub enum TextStyle {
 }
 
 /// What becomes of `default`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Defaults {
     /// Stays a keyword.

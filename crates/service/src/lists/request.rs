@@ -1,35 +1,37 @@
-//! What a listing route is asked for.
+//! What a list is asked for.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use gateway_dialects::dialect::Compat;
-use gateway_dialects::{Dialect, DialectError, Options};
+use gateway_dialects::{Dialect, Options};
 use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
+use serde_json::Value;
 
-use super::Key;
-use crate::runtime::Runtime as Gateway;
+use super::{Finder, Lists};
 use crate::runtime::failure::Failure;
-use crate::runtime::finder::Finder;
 use crate::runtime::parameters::{Parameters, compat, translation_options};
 use crate::runtime::scope::Scope;
 
-/// What is asked for: which tools, in which form.
-#[derive(Clone, Debug)]
+/// What is asked for: which tools, in which form. The same request gives the same list while the catalogue is the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ListRequest {
     pub(crate) scope: Scope,
-    pub(super) filter: ToolFilter,
+    filter: ToolFilter,
     /// The provider, the model and the options, as given.
-    pub(super) provider: Option<String>,
-    pub(super) model: Option<String>,
-    pub(super) compat: Compat,
+    provider: Option<String>,
+    model: Option<String>,
+    compat: Compat,
     pub(super) options: Options,
     pub(super) with_server: bool,
+    /// Whether the list comes with a report of what happened to every tool.
+    pub(crate) with_report: bool,
     pub(crate) mode: ListMode,
+    pub(crate) form: ListForm,
 }
 
 /// What a list shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum ListMode {
     /// All tools.
     #[default]
@@ -38,10 +40,20 @@ pub(crate) enum ListMode {
     Search,
 }
 
+/// The format of the definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ListForm {
+    /// As their servers gave them.
+    Mcp,
+    /// As a provider takes them.
+    Dialect,
+}
+
 impl ListRequest {
-    /// Reads the parameters of a listing route.
+    /// Reads the parameters of a list.
     pub(crate) fn parse(
-        gateway: &Gateway,
+        lists: &Lists,
+        scope: Scope,
         provider: Option<&str>,
         parameters: &Parameters,
     ) -> Result<Self, Failure> {
@@ -58,26 +70,27 @@ impl ListRequest {
             groups: parameters.all("group"),
             ..ToolFilter::default()
         };
-        check_groups(gateway, &filter.groups)?;
-        let provider = parameters.get("profile").or(provider).map(str::to_owned);
+        check_groups(lists, &filter.groups)?;
         Ok(Self {
-            scope: Scope::parse(gateway, parameters.get("server"))?,
+            scope,
             filter,
-            provider,
+            provider: parameters.get("profile").or(provider).map(str::to_owned),
             model: parameters.get("model").map(str::to_owned),
             compat: compat(parameters),
             options: translation_options(parameters)?,
             with_server: parameters.flag("meta")?,
+            with_report: false,
             mode: if parameters.get("mode") == Some("search") { ListMode::Search } else { ListMode::Full },
+            form: ListForm::Dialect,
         })
     }
 
     /// What to say of the model that is named.
-    pub(crate) fn model_warning(&self, gateway: &Gateway) -> Option<String> {
-        unknown_model(gateway, self.model.as_deref()?)
+    pub(crate) fn model_warning(&self, lists: &Lists) -> Option<String> {
+        lists.unknown_model(self.model.as_deref()?)
     }
 
-    /// Whether the servers of the tools are to be told.
+    /// Whether the list names the servers of its tools.
     pub(crate) fn wants_meta(&self) -> bool {
         self.with_server
     }
@@ -88,83 +101,59 @@ impl ListRequest {
     }
 
     /// The dialect that is meant.
-    pub(crate) fn dialect(&self, gateway: &Gateway) -> Result<Dialect, Failure> {
-        let dialects = gateway.dialects();
-        dialects
-            .choose(self.provider.as_deref(), self.model.as_deref(), &self.compat)
-            .map_err(|error| unknown_dialect(gateway, &error))
+    pub(crate) fn dialect(&self, lists: &Lists) -> Result<Arc<Dialect>, Failure> {
+        let chosen = lists.dialects().choose(self.provider.as_deref(), self.model.as_deref(), &self.compat);
+        chosen.map_err(|error| lists.unknown_dialect(&error))
     }
 
-    /// The tools that are meant, as places in the catalogue.
-    pub(super) fn places(&self, catalogue: &Catalogue) -> Vec<usize> {
+    /// The tools that are meant, with their indexes in the catalogue.
+    pub(super) fn chosen<'c>(
+        &'c self,
+        catalogue: &'c Catalogue,
+    ) -> impl Iterator<Item = (usize, &'c CatalogueTool)> {
         let mut filter = self.filter.clone();
         if let Scope::Server(id) = &self.scope {
             filter.servers = vec![id.as_str().to_owned()];
         }
-        let wanted: HashSet<*const CatalogueTool> =
-            catalogue.filter(&filter).map(std::ptr::from_ref).collect();
-        let exact = |tool: &CatalogueTool| match &self.scope {
+        let is_meant = move |tool: &CatalogueTool| match &self.scope {
             // A server's name may itself look like a pattern.
-            Scope::Server(id) => tool.server == *id,
-            Scope::All => true,
+            Scope::Server(id) => tool.server == *id && catalogue.is_wanted(&filter, tool),
+            Scope::All => catalogue.is_wanted(&filter, tool),
         };
-        let tools = catalogue.tools().iter().enumerate();
-        tools
-            .filter(|(_, tool)| exact(tool) && wanted.contains(&std::ptr::from_ref(*tool)))
-            .map(|(place, _)| place)
-            .collect()
+        catalogue.tools().iter().enumerate().filter(move |(_, tool)| is_meant(tool))
+    }
+
+    /// One definition, under its name in this list.
+    pub(super) fn definition<'t>(&self, tool: &'t CatalogueTool) -> Cow<'t, Value> {
+        let mut definition = tool.value();
+        let name = self.scope.name_of(tool);
+        if name != tool.name
+            && definition.is_object()
+            && let Some(members) = definition.to_mut().as_object_mut()
+        {
+            members.insert("name".to_owned(), name.into());
+        }
+        definition
     }
 
     /// What finds, describes and calls the tools that are meant.
     pub(super) fn finder(&self, catalogue: &Catalogue) -> Arc<Finder> {
-        let places = self.places(catalogue);
-        let tools = places.iter().filter_map(|place| catalogue.tools().get(*place));
-        Arc::new(Finder::new(tools.map(|tool| (self.scope.name_of(tool), tool))))
-    }
-
-    pub(super) fn key(&self, catalogue: &Catalogue, form: &'static str) -> Key {
-        // Options have no order of their own; their debug form names every field and is the same for the same options.
-        let text = format!(
-            "{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{:?}\u{0}{}\u{0}{:?}",
-            self.filter, self.provider, self.model, self.compat, self.options, self.with_server, self.mode
-        );
-        Key { version: catalogue.version(), form, scope: self.scope.clone(), text }
+        let tools = self.chosen(catalogue);
+        Arc::new(Finder::new(tools.map(|(_, tool)| (self.scope.name_of(tool), tool))))
     }
 }
 
 /// A group that is not configured holds nothing, which nobody means who names one.
-fn check_groups(gateway: &Gateway, named: &[String]) -> Result<(), Failure> {
-    let catalogue = gateway.fleet().catalogue();
-    let Some(unknown) = named.iter().find(|name| !catalogue.groups().any(|known| known == name.as_str()))
-    else {
+fn check_groups(lists: &Lists, named: &[String]) -> Result<(), Failure> {
+    if named.is_empty() {
         return Ok(());
-    };
-    let known: Vec<&str> = catalogue.groups().collect();
+    }
+    let known = lists.groups();
+    let Some(unknown) = named.iter().find(|name| !known.contains(name)) else { return Ok(()) };
     let message = if known.is_empty() {
         format!("group={unknown}: no groups are configured")
     } else {
         format!("group={unknown}: expected one of {}", known.join(", "))
     };
-    let known = known.into_iter().map(str::to_owned).collect();
     Err(Failure::UnknownGroup { message, known })
-}
-
-/// What to say of a model that no rule knows: it gets the dialect without the layer of a family.
-pub(crate) fn unknown_model(gateway: &Gateway, model: &str) -> Option<String> {
-    let is_unknown = gateway.dialects().for_model(model).is_err();
-    is_unknown.then(|| format!("no rule knows the model `{model}`: nothing is adapted to its family"))
-}
-
-/// The answer for a dialect that is not known.
-pub(crate) fn unknown_dialect(gateway: &Gateway, error: &DialectError) -> Failure {
-    let dialects = gateway.dialects();
-    let aliases =
-        dialects.names().filter_map(|name| dialects.get(name).ok()).flat_map(|dialect| dialect.aliases);
-    let mut known: Vec<String> = dialects.names().map(str::to_owned).chain(aliases).collect();
-    known.sort_unstable();
-    let message = match error {
-        DialectError::Unknown { name, .. } => format!("Unknown provider: {name}"),
-        other => other.to_string(),
-    };
-    Failure::UnknownProvider { message, known }
 }

@@ -184,7 +184,7 @@ impl<'a> Asked<'a> {
             Behind::Upstream(state) => Ok(Resumed::Input(Input { responses, state })),
             Behind::Parked(id) => {
                 let taken = gateway.parked().take_if(&id, |_| Ok::<_, Infallible>(()));
-                let taken = taken.and_then(Result::ok).and_then(Waiting::into);
+                let taken = taken.and_then(Result::ok).and_then(Waiting::downcast);
                 let Some(mut flight): Option<Box<InFlight>> = taken else {
                     let message =
                         "the call behind this `requestState` is over; send the request again without it";

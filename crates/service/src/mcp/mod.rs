@@ -19,6 +19,7 @@ mod modern;
 mod news;
 mod offers;
 mod out;
+mod per_face;
 mod search;
 mod stdio;
 mod tasks;

@@ -17,7 +17,7 @@ use gateway_upstream::UpstreamId;
 
 use super::face::Face;
 use crate::gateway::Gateway;
-use crate::runtime::finder::renamed;
+use crate::lists::renamed;
 
 /// How long servers are waited for that have not said yet what they offer. Whoever is late is left out and tells when it
 /// comes.

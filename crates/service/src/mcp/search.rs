@@ -1,69 +1,50 @@
-//! Search instead of a list: what callers over MCP see of it.
+//! Search over MCP: where it is on, `tools/list` gives three tools that stand for all others.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use gateway_protocol::{RawJson, RawObject, RpcError, method};
 use gateway_search::{MetaTool, TokenCost};
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::caller::Caller;
 use super::core::{invalid, not_found};
 use super::face::Face;
+use super::per_face::PerFace;
 use crate::config::SearchMode;
 use crate::gateway::Gateway;
+use crate::lists::{Finder, Named, may_be_meant};
 use crate::runtime::failure::error_result;
-use crate::runtime::finder::{Finder, Named, may_be_meant};
 
 /// A member of `_meta` of `tools/list`: `all` gives every definition, whatever is configured.
 const LIST_META: &str = "mcp-tool-gateway/list";
-/// A member of `_meta` of the answer: how many tools there are, and what they would have cost.
-const SEARCH_META: &str = "mcp-tool-gateway/search";
 
-/// The finders of the endpoints, for one version of the catalogue each.
-#[derive(Debug, Default)]
-pub(super) struct Finders(Mutex<Known>);
+/// The finder of each face.
+pub(super) type Finders = PerFace<Arc<Finder>>;
 
-type Known = HashMap<Face, (u64, Arc<Finder>)>;
-
-impl Finders {
-    fn get(&self, gateway: &Gateway, face: &Face) -> Arc<Finder> {
-        /// Faces are configured; more than these cannot be meant.
-        const FACES: usize = 256;
-        let catalogue = gateway.fleet().catalogue();
-        let known = self.lock().get(face).filter(|(version, _)| *version == catalogue.version()).cloned();
-        if let Some((_, finder)) = known {
-            return finder;
-        }
+fn finder_of(gateway: &Gateway, face: &Face) -> Arc<Finder> {
+    let catalogue = gateway.fleet().catalogue();
+    gateway.mcp().finders.get(face, catalogue.version(), || {
         let tools = face.tools(&catalogue);
         let finder = Arc::new(Finder::new(tools.into_iter().map(|tool| (face.name_of(tool), tool))));
         if is_on(gateway, &finder) {
             let TokenCost { all, listed } = finder.cost();
             tracing::info!(
-                face = %face.word(), tools = finder.tools.len(), tokens = all, listed, saved = finder.cost().saved(),
+                face = %face.word(), tools = finder.len(), tokens = all, listed, saved = finder.cost().saved(),
                 "Tools are offered through search."
             );
         }
-        let mut finders = self.lock();
-        if finders.len() >= FACES {
-            finders.clear();
-        }
-        finders.insert(face.clone(), (catalogue.version(), Arc::clone(&finder)));
         finder
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    })
 }
 
 fn is_on(gateway: &Gateway, finder: &Finder) -> bool {
     match gateway.config().mcp.search {
         SearchMode::Off => false,
-        SearchMode::Above(tools) => finder.tools.len() > tools,
+        SearchMode::Above(tools) => finder.len() > tools,
         SearchMode::On => true,
     }
 }
@@ -77,8 +58,8 @@ pub(super) fn offered(
     if gateway.config().mcp.search == SearchMode::Off || params.is_some_and(wants_all) {
         return None;
     }
-    let finder = gateway.mcp().finders.get(gateway, &caller.face);
-    is_on(gateway, &finder).then(|| (Arc::clone(&finder.shown), note(&finder)))
+    let finder = finder_of(gateway, &caller.face);
+    is_on(gateway, &finder).then(|| (Arc::clone(finder.shown()), finder.note()))
 }
 
 fn wants_all(params: &RawJson) -> bool {
@@ -125,8 +106,8 @@ pub(super) async fn meant(
         return Ok(Meant::Itself);
     }
     gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
-    let finder = gateway.mcp().finders.get(gateway, &caller.face);
-    let Some(tool) = finder.meta.named(&name) else { return Ok(Meant::Itself) };
+    let finder = finder_of(gateway, &caller.face);
+    let Some(tool) = finder.meta_tool(&name) else { return Ok(Meant::Itself) };
     let arguments = arguments.map_or_else(RawJson::empty_object, |arguments| params.part(arguments));
     let fault = |error: serde_json::Error| invalid(format!("reading `params.arguments`: {error}"));
     if tool == MetaTool::Search {
@@ -162,13 +143,6 @@ fn unwrapped(params: &RawJson, named: &Named) -> Result<RawJson, serde_json::Err
     members.set("name", &name)?;
     members.set("arguments", &arguments)?;
     members.to_raw()
-}
-
-/// What the answer to `tools/list` says beside the three.
-fn note(finder: &Finder) -> Value {
-    let tokens =
-        json!({"all": finder.cost().all, "listed": finder.cost().listed, "saved": finder.cost().saved()});
-    json!({SEARCH_META: {"tools": finder.tools.len(), "tokens": tokens}})
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ where
         }
     };
     // Nothing more will be asked. What is at work may finish, as somebody may still read; then it is cancelled.
-    gateway.mcp().stop();
+    gateway.stop();
     wire.tasks.close();
     let _ = tokio::time::timeout(gateway.config().drain, wire.tasks.wait()).await;
     sessions.close(&wire.session);

@@ -21,6 +21,7 @@ use crate::runtime::context::RequestContext;
 use crate::runtime::failure::{ErrorStyle, Failure};
 use crate::runtime::input::{Answerer, Continued, InputRequired, PausedCall, Suspension, park};
 use crate::runtime::parameters::Parameters;
+use crate::runtime::parked::Suspended;
 use crate::runtime::turn::{rendered_result, result_mode};
 
 #[derive(Default)]
@@ -207,7 +208,7 @@ fn set_aside(
     let (requests, patience) = (paused.call.requests.clone(), paused.call.patience());
     let CallOutcome { server, tool, .. } = &paused.call.outcome;
     let names = json!({"server": server.as_ref().map(UpstreamId::as_str), "tool": tool});
-    let waiting = (Box::new(paused) as Box<_>, patience);
+    let waiting: (Box<dyn Suspended>, _) = (Box::new(paused), patience);
     let input = park(gateway, context, Suspension::Call, waiting, (1, &requests))?;
     let answer = Asking { input_required: &input, names: &names };
     Ok(json_response(StatusCode::OK, serde_json::to_vec(&answer).unwrap_or_default()))

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
-use crate::lists::unknown_dialect;
 
 /// All dialects, briefly.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
@@ -31,6 +30,6 @@ pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
 pub(crate) async fn one(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
     match gateway.dialects().get(&name) {
         Ok(dialect) => json_response(StatusCode::OK, dialect.to_json().to_string()),
-        Err(error) => ApiError::from(unknown_dialect(&gateway, &error)).into_response(),
+        Err(error) => ApiError::from(gateway.lists().unknown_dialect(&error)).into_response(),
     }
 }

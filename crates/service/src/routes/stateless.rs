@@ -15,7 +15,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
-use crate::lists::{unknown_dialect, unknown_model};
 use crate::runtime::parameters::{Parameters, compat, translation_options};
 
 /// Requests at once that translate what they bring; each has a thread of its own.
@@ -199,16 +198,16 @@ fn translator(gateway: &Gateway, parameters: &Parameters) -> Result<Translator, 
         return Err(ApiError::bad_request("say which dialect: \"to\", \"provider\" or \"model\" is missing"));
     }
     let dialect = gateway
-        .dialects()
+        .ready_dialects()
         .choose(name, model, &compat(parameters))
-        .map_err(|error| unknown_dialect(gateway, &error))?;
+        .map_err(|error| gateway.lists().unknown_dialect(&error))?;
     Ok(Translator::with(gateway.dialects(), dialect, translation_options(parameters)?)
-        .map_err(|error| unknown_dialect(gateway, &error))?)
+        .map_err(|error| gateway.lists().unknown_dialect(&error))?)
 }
 
 /// Says so where no rule knows the model.
 fn warn(gateway: &Gateway, parameters: &Parameters, answer: &mut Value) {
-    if let Some(warning) = parameters.get("model").and_then(|model| unknown_model(gateway, model)) {
+    if let Some(warning) = parameters.get("model").and_then(|model| gateway.lists().unknown_model(model)) {
         answer["warnings"] = json!([warning]);
     }
 }
@@ -278,7 +277,7 @@ fn checked(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u
         .iter()
         .map(|name| Translator::new(dialects, name, options.clone()))
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| unknown_dialect(gateway, &error))?;
+        .map_err(|error| gateway.lists().unknown_dialect(&error))?;
     let limits = Limits { work, bytes: LISTED };
     written(&check_within("the request", &tools, &translators, limits).map_err(too_much)?)
 }

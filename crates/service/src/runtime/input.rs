@@ -373,7 +373,7 @@ impl Continued {
         };
         let taken = runtime.parked().take_if(&id, |keys| self.check(keys));
         let taken = taken.ok_or_else(|| gone("what this state stands for was continued already, or is over"));
-        taken??.into().ok_or_else(forged)
+        taken??.downcast().ok_or_else(forged)
     }
 
     /// An answer that nobody asked for is most likely a mistyped name, and the question would be refused.

@@ -25,7 +25,7 @@ impl<T: Any + std::fmt::Debug + Send> Suspended for T {}
 
 impl Waiting {
     /// What waits, if it is of this kind.
-    pub(crate) fn into<T: Any>(self) -> Option<Box<T>> {
+    pub(crate) fn downcast<T: Any>(self) -> Option<Box<T>> {
         let what: Box<dyn Any> = self.what;
         what.downcast().ok()
     }

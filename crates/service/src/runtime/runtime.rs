@@ -1,6 +1,6 @@
 //! What all faces share.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -10,8 +10,7 @@ use gateway_upstream::{Fleet, Registry};
 use tokio::sync::Notify;
 
 use crate::config::{ApprovalConfig, ServiceConfig};
-use crate::lists::ReadyDialects;
-use crate::lists::Renders;
+use crate::lists::{Lists, ReadyDialects};
 use crate::runtime::approval::Approvals;
 use crate::runtime::cache::ResultCache;
 use crate::runtime::metrics::CallMetrics;
@@ -32,11 +31,9 @@ pub struct Runtime {
 struct Shared {
     config: ServiceConfig,
     fleet: Fleet,
-    dialects: Dialects,
-    ready: OnceLock<ReadyDialects>,
     log: CallLog,
     metrics: Arc<CallMetrics>,
-    renders: Renders,
+    lists: Lists,
     validators: Validators,
     /// Calls that wait for answers of their callers, and the signature of what these callers carry.
     parked: Parked,
@@ -54,6 +51,7 @@ impl Runtime {
     pub fn new(config: ServiceConfig, fleet: Fleet, dialects: Dialects, log: CallLog) -> Self {
         let written = Arc::new(Notify::new());
         let wake = Arc::clone(&written);
+        let lists = Lists::new(fleet.clone(), dialects, config.list_wait);
         let shared = Shared {
             _subscription: log.on_write(move |_| wake.notify_waiters()),
             written,
@@ -63,11 +61,9 @@ impl Runtime {
             approval: ArcSwap::from_pointee(config.approval.clone()),
             config,
             fleet,
-            ready: OnceLock::new(),
-            dialects,
             log,
             metrics: Arc::default(),
-            renders: Renders::default(),
+            lists,
             validators: Validators::default(),
             approvals: Approvals::default(),
         };
@@ -125,20 +121,20 @@ impl Runtime {
     }
 
     pub(crate) fn dialects(&self) -> &Dialects {
-        &self.shared.dialects
+        self.ready_dialects().all()
     }
 
     pub(crate) fn ready_dialects(&self) -> &ReadyDialects {
-        // Not at the start, which has no time for it.
-        self.shared.ready.get_or_init(|| ReadyDialects::of(self.dialects()))
+        self.shared.lists.dialects()
     }
 
     pub(crate) fn call_metrics(&self) -> &Arc<CallMetrics> {
         &self.shared.metrics
     }
 
-    pub(crate) fn renders(&self) -> &Renders {
-        &self.shared.renders
+    /// All lists that callers may ask for.
+    pub(crate) fn lists(&self) -> &Lists {
+        &self.shared.lists
     }
 
     pub(crate) fn validators(&self) -> &Validators {

@@ -21,12 +21,11 @@ use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
 use serde_json::{Map, Value};
 
-use crate::lists::{ListRequest, Rendered, unknown_dialect};
+use crate::lists::{ListRequest, Rendered, may_be_meant};
 use crate::runtime::Runtime;
 use crate::runtime::call::{CallArguments, CallRequest, CallState, Origin, PLAIN};
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::{ErrorStyle, Failure};
-use crate::runtime::finder::may_be_meant;
 use crate::runtime::input::Answerer;
 use crate::runtime::lookup::Sought;
 use crate::runtime::parameters::{Parameters, compat};
@@ -84,9 +83,8 @@ impl Turn {
         let named = match (provider, model) {
             (None, None) => None,
             _ => {
-                let (all, compat) = (runtime.dialects(), compat(&options));
-                let chosen = runtime.ready_dialects().choose(all, provider, model, &compat);
-                Some(chosen.map_err(|error| unknown_dialect(runtime, &error))?)
+                let chosen = runtime.ready_dialects().choose(provider, model, &compat(&options));
+                Some(chosen.map_err(|error| runtime.lists().unknown_dialect(&error))?)
             }
         };
         let read = ReadOptions {
@@ -113,14 +111,15 @@ impl Turn {
             Some(_) => provider.map(str::to_owned),
             None => runtime.ready_dialects().detected(reply.protocol).map(|dialect| dialect.name.clone()),
         };
-        let request = ListRequest::parse(runtime, dialect_name.as_deref(), &options)?;
+        let scope = Scope::parse(runtime, options.get("server"))?;
+        let request = ListRequest::parse(runtime.lists(), scope, dialect_name.as_deref(), &options)?;
         let coerce = options.flag("coerceArguments")? || options.flag("coerce")?;
         let reads_text = text_calls != TextCalls::Off;
         // Servers that are still starting are waited for only where a name is not known yet, or where a text is searched
         // for names: which ones are tools is known when all servers are. Boxed, as few turns wait.
-        let mut rendered = Box::pin(runtime.rendered_now(&request)).await?;
+        let mut rendered = Box::pin(runtime.lists().get_now(&request)).await?;
         if reads_text || !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
-            rendered = Box::pin(runtime.rendered(&request)).await?;
+            rendered = Box::pin(runtime.lists().get(&request)).await?;
         }
         let reply = if reads_text || reply.written == Some(Notation::Xml) {
             let tools =
@@ -143,14 +142,14 @@ impl Turn {
         let search = if rendered.finder.is_some() {
             Some(Arc::clone(&rendered))
         } else if calls.any(|call| rendered.tool(&call.name).is_none() && may_be_meant(&call.name)) {
-            Some(Box::pin(runtime.rendered_now(&request.searched())).await?)
+            Some(Box::pin(runtime.lists().get_now(&request.searched())).await?)
         } else {
             None
         };
         let dialect = match (&rendered.dialect, named) {
             (Some(dialect), _) => Arc::clone(dialect),
             (None, Some(dialect)) => dialect,
-            (None, None) => Arc::new(request.dialect(runtime)?),
+            (None, None) => request.dialect(runtime.lists())?,
         };
         let words =
             [("error", BadArguments::Error), ("raw", BadArguments::Raw), ("repair", BadArguments::Repair)];

@@ -16,6 +16,7 @@ use crate::runtime::call::{CallOutcome, CallState};
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::Failure;
 use crate::runtime::input::{Continued, PausedCall, Requests, Suspension, park};
+use crate::runtime::parked::Suspended;
 
 /// A turn that is not over.
 #[derive(Debug)]
@@ -133,7 +134,7 @@ impl TurnRun {
             .collect();
         let rest = self.turn.so_far(&self.calls);
         let provider = self.turn.origin.provider.clone();
-        let waiting = (Box::new(self) as Box<_>, patience);
+        let waiting: (Box<dyn Suspended>, _) = (Box::new(self), patience);
         let input = park(runtime, context, Suspension::Turn, waiting, (count, &requests))?;
         let mut body = Vec::with_capacity(rest.len() + 512);
         body.extend_from_slice(b"{\"inputRequired\":");

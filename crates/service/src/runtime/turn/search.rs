@@ -11,11 +11,11 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::Turn;
+use crate::lists::{Finder, Named};
 use crate::runtime::Runtime;
 use crate::runtime::call::{CallOutcome, CallState};
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::Failure;
-use crate::runtime::finder::{Finder, Named};
 
 impl Turn {
     /// Runs a call of one of the tools of search.

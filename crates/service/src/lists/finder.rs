@@ -1,4 +1,4 @@
-//! Search instead of a list: three tools that stand for all those of an endpoint.
+//! Search instead of a list: three tools that stand for all others.
 //!
 //! A finder belongs to one list of tools at one version of the catalogue. It finds and describes nothing but these, so
 //! that a caller learns of no tool that its own list does not show.
@@ -15,20 +15,22 @@ use gateway_search::{
 };
 use gateway_upstream::{Catalogue, CatalogueTool, UpstreamId};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::failure::error_result;
+use crate::runtime::failure::error_result;
+
+/// A member of `_meta` of the answer: how many tools there are, and what they would have cost.
+const SEARCH_META: &str = "mcp-tool-gateway/search";
 
 /// The tools of one list, and the three that stand for them.
 #[derive(Debug)]
 pub(crate) struct Finder {
-    pub(crate) tools: Vec<Listed>,
+    tools: Vec<Listed>,
     by_name: HashMap<Box<str>, usize>,
-    pub(crate) meta: MetaTools,
+    meta: MetaTools,
     definitions: [Value; 3],
-    /// The three, as they are listed.
-    pub(crate) shown: Arc<[RawJson]>,
+    shown: Arc<[RawJson]>,
     cost: TokenCost,
     /// Built when somebody searches for the first time.
     index: OnceCell<Arc<ToolIndex>>,
@@ -69,6 +71,21 @@ impl Finder {
             definitions.iter().filter_map(|definition| RawJson::of(definition).ok()).collect();
         let cost = TokenCost::of(tools.iter().map(|tool| &tool.definition), shown.iter());
         Self { tools, by_name, meta, definitions, shown, cost, index: OnceCell::new() }
+    }
+
+    /// How many tools there are.
+    pub(crate) fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// The tool of search that has this name.
+    pub(crate) fn meta_tool(&self, name: &str) -> Option<MetaTool> {
+        self.meta.named(name)
+    }
+
+    /// The three definitions, for a list.
+    pub(crate) fn shown(&self) -> &Arc<[RawJson]> {
+        &self.shown
     }
 
     /// The three definitions, for a translation.
@@ -140,6 +157,12 @@ impl Finder {
             .collect();
         ToolIndex::build(&entries)
     }
+
+    /// What the answer to `tools/list` says beside the three.
+    pub(crate) fn note(&self) -> Value {
+        let tokens = json!({"all": self.cost.all, "listed": self.cost.listed, "saved": self.cost.saved()});
+        json!({SEARCH_META: {"tools": self.tools.len(), "tokens": tokens}})
+    }
 }
 
 impl Listed {
@@ -180,9 +203,9 @@ pub(crate) fn may_be_meant(name: &str) -> bool {
     ["search_tools", "describe_tool", "call_tool"].iter().any(|base| name.starts_with(base))
 }
 
-/// A definition with another name.
+/// A definition in which one member that names it is another.
 pub(crate) fn renamed(definition: &RawJson, member: &str, name: &str) -> Option<RawJson> {
-    let mut object = RawObject::parse(definition).ok()?;
-    object.set(member, &RawJson::of(name).ok()?).ok()?;
-    object.to_raw().ok()
+    let mut members = RawObject::parse(definition).ok()?;
+    members.set(member, &RawJson::of(name).ok()?).ok()?;
+    members.to_raw().ok()
 }
