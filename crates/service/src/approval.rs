@@ -7,6 +7,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use gateway_config::{ApprovalConfig, Approver};
 use gateway_protocol::{RawJson, method, printable};
 use gateway_store::matches_pattern;
 use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
@@ -16,7 +17,6 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::canonical::{Members, canonical};
-use crate::config::{ApprovalConfig, Approver};
 use crate::context::RequestContext;
 use crate::errors::code;
 use crate::gateway::Gateway;

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use gateway_config::{ApprovalConfig, ServiceConfig};
 use gateway_dialects::Dialects;
 use gateway_store::{CallLog, Subscription};
 use gateway_upstream::{Fleet, Registry, ResultBudget};
@@ -11,7 +12,6 @@ use tokio::sync::Notify;
 
 use crate::approval::Approvals;
 use crate::cache::ResultCache;
-use crate::config::{ApprovalConfig, ServiceConfig};
 use crate::dialects::ReadyDialects;
 use crate::idempotency::Idempotency;
 use crate::mcp::Mcp;

@@ -7,7 +7,6 @@
 mod approval;
 mod cache;
 mod canonical;
-mod config;
 mod connections;
 mod context;
 mod dialects;
@@ -36,10 +35,6 @@ mod telemetry;
 mod told;
 mod validators;
 
-pub use config::{
-    ApprovalConfig, Approver, CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, Secret,
-    ServiceConfig, SettingProblem, SettingProblems, Settings,
-};
 pub use errors::code;
 pub use gateway::Gateway;
 pub use mcp::{StdioError, client_capabilities, serve_stdio};
@@ -49,4 +44,10 @@ pub use run::pointer_name as parameter_name;
 pub use search::{FoundTool, MetaTool, MetaTools, TokenCost, ToolEntry, ToolHit, ToolIndex, search_result};
 pub use server::{Running, ServeError, serve};
 pub use system::{SystemError, SystemParts, ToolSystem};
-pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};
+pub use telemetry::{AlreadyInstalled, LogFormat, install as install_logs};
+
+// What stands in the signatures of this crate, so that its users need no other one.
+pub use gateway_config::{
+    ApprovalConfig, Approver, CacheConfig, LogConfig, LogLevel, McpConfig, RateLimit, SearchMode, Secret,
+    ServiceConfig, SettingProblem, SettingProblems, Settings,
+};

@@ -13,17 +13,29 @@ use serde_json::Value;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("gateway-dialects", &[]),
     ("gateway-protocol", &[]),
-    ("gateway-upstream", &["gateway-protocol"]),
+    ("gateway-config", &["gateway-protocol"]),
+    ("gateway-process", &[]),
+    ("gateway-builtin", &["gateway-config", "gateway-process", "gateway-protocol"]),
+    ("gateway-upstream", &["gateway-builtin", "gateway-config", "gateway-process", "gateway-protocol"]),
     ("gateway-store", &["gateway-dialects"]),
     (
         "gateway-service",
-        &["gateway-agent", "gateway-upstream", "gateway-store", "gateway-dialects", "gateway-protocol"],
+        &[
+            "gateway-agent",
+            "gateway-config",
+            "gateway-upstream",
+            "gateway-store",
+            "gateway-dialects",
+            "gateway-protocol",
+        ],
     ),
     ("gateway-agent", &["gateway-upstream", "gateway-dialects", "gateway-store"]),
     (
         "mcp-tool-gateway",
         &[
+            "gateway-config",
             "gateway-dialects",
+            "gateway-process",
             "gateway-protocol",
             "gateway-upstream",
             "gateway-store",
@@ -37,8 +49,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gateway-node", &["gateway-dialects"]),
 ];
 
-/// Crates without I/O, async and clock.
-const PURE: &[&str] = &["gateway-dialects", "gateway-protocol"];
+/// Crates that reach no runtime, network or clock. The configuration reads files besides.
+const PURE: &[&str] = &["gateway-config", "gateway-dialects", "gateway-protocol"];
 
 /// What no pure crate may depend on, however far down.
 const IMPURE: &[&str] = &[

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gateway_config::SearchMode;
 use gateway_dialects::arguments::{nearest_names, unknown_tool_text};
 use gateway_protocol::{RawJson, RawObject, RpcError, method};
 use gateway_upstream::{Catalogue, CatalogueTool, UpstreamId};
@@ -19,7 +20,6 @@ use super::caller::Caller;
 use super::core::{invalid, not_found};
 use super::face::Face;
 use super::offers::renamed;
-use crate::config::SearchMode;
 use crate::gateway::Gateway;
 use crate::run::error_result;
 use crate::search::{

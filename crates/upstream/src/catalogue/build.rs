@@ -3,17 +3,16 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use gateway_config::pattern::{any_matches, matching};
+use gateway_config::{CatalogueRules, ClashPolicy, Endpoint, Importance, UpstreamId, UpstreamSpec};
 use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject, header_parameters};
 use serde_json::{Map, Value};
 
-use super::pattern::{any_matches, matching};
 use super::reserved::Reserved;
 use super::view::{self, Labels};
 use super::{
-    Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, Fingerprint, Importance,
-    LeftOut, LeftOutReason, UpstreamTools,
+    Catalogue, CatalogueTool, Clash, ClashOutcome, Fingerprint, LeftOut, LeftOutReason, UpstreamTools,
 };
-use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 
 /// What is special about the listings of some upstreams.
 #[derive(Debug, Default)]

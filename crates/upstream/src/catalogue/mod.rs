@@ -1,7 +1,7 @@
 //! The tools of all upstreams in one list, with one name each.
 //!
 //! Names. A tool is published under its own name as long as no other upstream has a tool of that name: people who
-//! configure one server see the names they know. What happens otherwise is the [`ClashPolicy`]. An upstream with a
+//! configure one server see the names they know. What happens otherwise is the [`gateway_config::ClashPolicy`]. An upstream with a
 //! configured prefix carries it always, so its names do not depend on who else is configured. Three more ways lead to
 //! every tool, whatever its public name: its upstream and its name, `mcp__<upstream>__<tool>`, and its bare name where
 //! that is unique. Names that begin as those of another upstream do are reserved for that one: a tool with such a name
@@ -17,7 +17,6 @@ mod changes;
 mod filter;
 mod fingerprint;
 mod lookup;
-pub(crate) mod pattern;
 mod reserved;
 mod view;
 
@@ -25,43 +24,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use gateway_config::{Approval, CatalogueRules, Importance, ToolGroup, UpstreamId, UpstreamSpec};
 use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject};
 use serde_json::{Map, Value};
-
-use crate::spec::{Approval, UpstreamId, UpstreamSpec};
 
 pub(crate) use build::Standing;
 pub(crate) use build::{fingerprinted_tools, tool_name};
 pub(crate) use changes::changed_parts;
 pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart, changed_definitions};
-pub use filter::{ToolFilter, ToolGroup};
+pub use filter::ToolFilter;
 pub use fingerprint::Fingerprint;
 pub use lookup::{LookupError, canonical_name, canonical_splits};
-
-/// What happens when two upstreams have a tool of the same name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ClashPolicy {
-    /// None of them is in the list over all upstreams; each still runs when its upstream is named.
-    Error,
-    /// Each of them is published as `<prefix>__<tool>`. The bare name then belongs to nobody: a call with it is refused
-    /// with the candidates, and never reaches another server than before.
-    #[default]
-    Prefix,
-    /// The upstream that stands first in the configuration has the name; the others run when their upstream is named.
-    First,
-}
-
-/// How a catalogue is made.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CatalogueRules {
-    /// What a clash of names means.
-    pub clash: ClashPolicy,
-    /// Named sets of tools.
-    pub groups: BTreeMap<String, ToolGroup>,
-    /// The upstreams in the order of the configuration, for [`ClashPolicy::First`]. Those that are missing here come
-    /// last, in the order in which they are given.
-    pub order: Vec<UpstreamId>,
-}
 
 /// The listing of one upstream.
 #[derive(Clone, Copy, Debug)]
@@ -251,42 +224,6 @@ impl CatalogueTool {
     /// `mcp__<upstream>__<tool>`.
     pub fn canonical_name(&self) -> String {
         canonical_name(self.server.as_str(), &self.name)
-    }
-}
-
-/// How much a tool matters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Importance {
-    /// Can be spared.
-    Low,
-    /// As most tools.
-    #[default]
-    Normal,
-    /// Should be offered first.
-    High,
-}
-
-impl Importance {
-    /// All words, least important first.
-    pub const NAMES: [&str; 3] = ["low", "normal", "high"];
-
-    /// Reads `low`, `normal` (or `medium`) or `high`.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text.to_ascii_lowercase().as_str() {
-            "low" => Some(Self::Low),
-            "normal" | "medium" => Some(Self::Normal),
-            "high" => Some(Self::High),
-            _ => None,
-        }
-    }
-
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Normal => "normal",
-            Self::High => "high",
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use gateway_config::{OnDefinitionChange, UpstreamSpec};
 use gateway_protocol::RawJson;
 use tracing::warn;
 
@@ -14,7 +15,6 @@ use crate::catalogue::{
     DefinitionChange, DefinitionChangeKind, changed_parts, fingerprinted_tools, tool_name,
 };
 use crate::long_work;
-use crate::spec::{OnDefinitionChange, UpstreamSpec};
 
 /// Fingerprints that are remembered of one upstream, of tools that are gone too, and bytes of the keys of these tools. A
 /// server that goes on inventing names grows it no further.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use gateway_upstream::config::jsonc::{Document, pointer_step};
+use gateway_config::jsonc::{Document, pointer_step};
 use gateway_upstream::{Endpoint, UpstreamSpec};
 
 use crate::setup::{Problem, Setup};
