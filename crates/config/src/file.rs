@@ -10,12 +10,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gateway_notation::pattern::is_pattern;
+use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
 use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 use crate::environment::Environment;
 use crate::expand::Source;
-use crate::jsonc::{Document, pointer_step};
+use crate::jsonc::Document;
 use crate::problems::{ConfigError, ConfigErrors};
 use crate::reader::{Notes, Reader};
 use crate::spec::{Fallback, UpstreamId, UpstreamSpec};
@@ -246,7 +248,7 @@ impl Parts {
                     continue;
                 }
                 None if problems.is_empty() => {
-                    let pointer = format!("{}/{}", block.pointer, pointer_step(name));
+                    let pointer = pointer::join(&block.pointer, name);
                     let text = format!("Tool \"{name}\": the handler is empty");
                     problems.push(top.notes.problem(&pointer, &text));
                 }
@@ -263,7 +265,7 @@ impl Parts {
         self.registry.tools = tools;
         for tool in too_long {
             let text = format!("has more than {bytes} bytes; \"registry.maxDefinitionBytes\" allows more");
-            let pointer = format!("{}/{}", block.pointer, pointer_step(&tool.name));
+            let pointer = pointer::join(&block.pointer, &tool.name);
             self.refuse(&tool.name, vec![top.notes.problem(&pointer, &text)]);
         }
     }
@@ -313,8 +315,7 @@ impl Parts {
             }
         }
         for (name, group) in &self.groups {
-            let missing =
-                group.servers.iter().find(|pattern| !pattern.contains(['*', '?']) && !exists(pattern));
+            let missing = group.servers.iter().find(|pattern| !is_pattern(pattern) && !exists(pattern));
             if let (Some(missing), Some(groups)) = (missing, top.object("groups")) {
                 groups.warn(name, &format!("no server is called \"{missing}\""));
             }
@@ -414,7 +415,7 @@ impl Expanding<'_> {
             Value::Object(members) => members
                 .iter()
                 .map(|(name, member)| {
-                    let pointer = format!("{pointer}/{}", pointer_step(name));
+                    let pointer = pointer::join(&pointer, name);
                     (name.clone(), self.expand(member, &pointer))
                 })
                 .collect::<Map<String, Value>>()

@@ -33,7 +33,6 @@ pub mod jsonc;
 mod key;
 mod level;
 mod locate;
-pub mod pattern;
 mod problems;
 mod reader;
 mod registry;

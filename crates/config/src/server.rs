@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use gateway_notation::pattern::any_matches;
+use gateway_notation::spelling::nearest_names;
+
 use crate::environment::Environment;
 use crate::fields::{self, Field};
-use crate::pattern::any_matches;
 use crate::reader::Reader;
 use crate::spec::{
     ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, ProtocolChoice, RestartPolicy, Timeouts,
     UpstreamId, UpstreamSpec,
 };
 use crate::tools::tool_rules;
-use crate::words::nearest;
 use crate::workspace::workspace;
 use crate::{dotenv, unsafe_env};
 
@@ -67,7 +68,8 @@ pub(crate) fn warn_of_unknown(reader: &Reader<'_>, known: &[Field], ignored: &[&
         if fields::knows(known, name) || ignored.contains(&name.as_str()) {
             continue;
         }
-        let hint = nearest(name, known.iter().map(|field| field.name))
+        let hint = nearest_names(name, known.iter().map(|field| field.name))
+            .first()
             .map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
         reader.warn(name, &format!("unknown field, ignored{hint}"));
     }

@@ -16,7 +16,7 @@ mod results;
 
 pub use catalogue::{
     Catalogue, CatalogueTool, Clash, ClashOutcome, DefinitionChange, DefinitionChangeKind, DefinitionPart,
-    Fingerprint, LeftOut, LeftOutReason, LookupError, ToolFilter, UpstreamTools, canonical_name,
+    Fingerprint, LeftOut, LeftOutReason, ListedTool, LookupError, ToolFilter, UpstreamTools, canonical_name,
     canonical_splits, changed_definitions,
 };
 pub use connection::{

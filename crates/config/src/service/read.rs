@@ -330,6 +330,7 @@ impl Paths<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::Secret;
 
     fn settings(text: &str, variables: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
         let variable = |name: &str| {
@@ -375,8 +376,8 @@ mod tests {
         let Settings { service: config, warnings, .. } = settings(text, &variables).unwrap();
         assert_eq!(warnings, []);
         assert_eq!(config.listen, "0.0.0.0:9000".parse().unwrap());
-        assert_eq!(config.keys["alice"].expose(), "a-long-enough-key");
-        assert_eq!(config.admin_keys["root"].expose(), "a-long-enough-key-admin");
+        assert_eq!(config.keys["alice"], Secret::new("a-long-enough-key"));
+        assert_eq!(config.admin_keys["root"], Secret::new("a-long-enough-key-admin"));
         assert_eq!(config.allowed_origins, ["https://app.example"]);
         assert_eq!((config.body_bytes, config.concurrent_requests, config.log_streams), (2 << 20, 10, 3));
         assert_eq!((config.bodies_bytes, config.result_bytes), (Some(20 << 20), 64 << 20));
@@ -501,7 +502,7 @@ mod tests {
     fn keys_without_a_name_are_named_by_their_hash() {
         let names = |text: &str, variables: &[(&str, &str)]| {
             let config = settings(text, variables).unwrap().service;
-            let names = |keys: &std::collections::BTreeMap<String, crate::key::Secret>| {
+            let names = |keys: &std::collections::BTreeMap<String, Secret>| {
                 keys.keys().cloned().collect::<Vec<String>>()
             };
             (names(&config.keys), names(&config.admin_keys))

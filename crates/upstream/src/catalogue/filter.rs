@@ -1,7 +1,7 @@
 //! Choosing among tools.
 
-use gateway_config::pattern::{any_matches, matches};
 use gateway_config::{Importance, ToolGroup, UpstreamId};
+use gateway_notation::pattern::{any_matches, matches};
 
 use super::{Catalogue, CatalogueTool};
 

@@ -53,12 +53,12 @@ fn describe(tool: &CatalogueTool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use gateway_config::{CatalogueRules, Endpoint, UpstreamSpec};
     use gateway_protocol::RawJson;
 
     use super::*;
-    use crate::catalogue::{CatalogueRules, UpstreamTools};
+    use crate::catalogue::UpstreamTools;
     use crate::log_lines::log_lines;
-    use gateway_config::{Endpoint, UpstreamSpec};
 
     #[test]
     fn many_reserved_names_are_one_line_of_the_log() {

@@ -295,7 +295,7 @@ async fn a_workspace_that_is_only_read_has_no_tools_that_write() {
 
 #[tokio::test]
 async fn a_missing_directory_is_told_when_it_is_opened() {
-    let spec = gateway_upstream::WorkspaceSpec::new("/nonexistent/workspace");
-    let error = gateway_upstream::WorkspaceServer::open(&spec).unwrap_err();
+    let spec = gateway_config::WorkspaceSpec::new("/nonexistent/workspace");
+    let error = gateway_builtin::WorkspaceServer::open(&spec).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
 }
