@@ -42,7 +42,7 @@ pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
 }
 
-fn table() -> Vec<(String, Judge)> {
+pub(super) fn table() -> Vec<(String, Judge)> {
     vec![
         // The body of a private key, also with `\n` instead of ends of lines, also without its end.
         (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----((?s:.*?))(?:-----END|\z)".to_owned(), body),
@@ -83,14 +83,4 @@ pub(super) fn is_token(prefix: &str, rest: &str) -> bool {
 fn has_digits(rest: &str) -> bool {
     rest.bytes().filter(u8::is_ascii_digit).count() >= 2
         && rest.split(['-', '_', '.']).any(|piece| piece.len() >= 8)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_expression_compiles() {
-        assert_eq!(FINDERS.len(), table().len());
-    }
 }

@@ -123,6 +123,11 @@ pub(super) struct Setting<'a> {
     pub(super) rest: &'a str,
 }
 
+impl Setting<'_> {
+    /// A value whose beginning and end are certain: in quotes, in an element, in a cell.
+    pub(super) const DELIMITED: Self = Self { quoted: true, is_line: true, is_variable: false, rest: "" };
+}
+
 /// Whether the value of a name of this kind is a secret.
 pub(super) fn is_secret(kind: Kind, value: &str, setting: Setting<'_>) -> bool {
     let phrase = kind == Kind::Password && !setting.quoted && is_passphrase(value, setting.rest);
