@@ -1,5 +1,6 @@
 //! How calls and results travel in a dialect.
 
+use gateway_notation::pattern;
 use serde::Deserialize;
 
 use super::Protocol;
@@ -86,7 +87,7 @@ impl MessageRules {
         let model = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         self.variants
             .iter()
-            .find(|variant| variant.models.iter().any(|pattern| matches_pattern(pattern, &model)))
+            .find(|variant| variant.models.iter().any(|wanted| pattern::matches(wanted, &model)))
             .map_or(own, |variant| Placements {
                 images: variant.images.unwrap_or(own.images),
                 audio: variant.audio.unwrap_or(own.audio),
@@ -233,8 +234,4 @@ impl TextCalls {
 
 const fn yes() -> bool {
     true
-}
-
-fn matches_pattern(pattern: &str, model: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == model, |start| model.starts_with(start))
 }

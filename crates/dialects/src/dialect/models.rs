@@ -1,5 +1,6 @@
 //! Which dialect a model id asks for.
 
+use gateway_notation::pattern::matches;
 use serde::Deserialize;
 
 use super::{Dialect, DialectError, Dialects, TextCalls};
@@ -137,28 +138,11 @@ impl Dialects {
     }
 }
 
-/// Whether `text` matches `pattern`, in which `*` stands for any text.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let mut last = None;
-    for part in parts {
-        if let Some(middle) = last.replace(part) {
-            match rest.find(middle) {
-                Some(at) => rest = rest.get(at + middle.len()..).unwrap_or_default(),
-                None => return false,
-            }
-        }
-    }
-    match last {
-        None => rest.is_empty(),
-        Some(last) => rest.ends_with(last),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Choice, Compat, matches};
+    use gateway_notation::pattern::matches;
+
+    use super::{Choice, Compat};
     use crate::dialect::Dialects;
     use crate::dialect::TextCalls;
 

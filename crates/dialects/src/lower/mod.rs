@@ -1,24 +1,9 @@
 //! Rewriting one schema into a dialect's subset, with a plan and a report.
 
-mod array;
-mod definition;
 mod edit;
-mod fold;
-mod foresee;
-mod gather;
-mod guard;
-mod node;
-mod object;
-mod odd;
-mod position;
-mod rename;
-mod root;
+mod reader;
+mod rebuild;
 mod scan;
-mod typed;
-mod union;
-mod values;
-mod view;
-mod words;
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -33,7 +18,7 @@ use crate::options::{Defaults, Options};
 use crate::plan::{Codec, Guard, Plan};
 use crate::report::{Changes, Entry, Fate, PathId};
 use crate::schema::{Members, Resolver, Source};
-use node::{Node, Writer};
+use rebuild::node::Node;
 
 pub(crate) use scan::{Excess, Size, scan};
 
@@ -279,8 +264,8 @@ fn lower_once<'a>(
         nodes: 0,
         keys: KeyTable::new(&dialect.keys, schema),
         waiting: Vec::new(),
-        comparisons: Cell::new(guard::MOST_COMPARISONS),
-        branches_left: fold::MOST_BRANCHES,
+        comparisons: Cell::new(rebuild::guard::MOST_COMPARISONS),
+        branches_left: reader::fold::MOST_BRANCHES,
         patterns_left: MOST_PATTERNS,
         guarded: false,
         inexact: Vec::new(),

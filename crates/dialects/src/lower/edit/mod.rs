@@ -1,9 +1,10 @@
 //! Lowering keyword by keyword, for dialects that read JSON Schema: structure and order stay.
 
 mod children;
+mod definitions;
 mod references;
+mod rename;
 mod root;
-mod tables;
 mod values;
 
 use super::Lowerer;

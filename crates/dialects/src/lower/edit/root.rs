@@ -1,9 +1,9 @@
 //! The root, which has rules of its own.
 
-use super::super::object::PropertyKinds as Kinds;
-use super::super::view::{ObjectPart, View};
+use super::super::reader::members::Kinds;
+use super::super::reader::view::{ObjectPart, View};
 use super::super::{Excess, Findings, LoweredSchema, Lowerer};
-use super::tables::each_reference;
+use super::definitions::each_reference;
 use super::{Entries, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
@@ -12,6 +12,7 @@ use crate::report::{Fate, PathId};
 use crate::schema::refs::percent_decoded;
 use crate::schema::{Keyword, Members, Source};
 use crate::text::{Note, compose};
+use gateway_notation::pointer::unescape;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -321,7 +322,8 @@ fn add_definitions<'a>(schema: &mut Entries<'a>, written: Entries<'a>) {
 fn is_there(schema: &Json<'_>, pointer: &str) -> bool {
     let Some(rest) = pointer.strip_prefix('/') else { return true };
     let (step, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let key = percent_decoded(step).replace("~1", "/").replace("~0", "~");
+    let decoded = percent_decoded(step);
+    let key = unescape(&decoded);
     match schema {
         Json::Object(entries) => {
             entries.iter().find(|(name, _)| *name == key).is_some_and(|(_, json)| is_there(json, rest))
@@ -332,7 +334,7 @@ fn is_there(schema: &Json<'_>, pointer: &str) -> bool {
             .and_then(|index| items.get(index))
             .is_some_and(|json| is_there(json, rest)),
         Json::Same(value) => match value {
-            Value::Object(map) => map.get(&key).is_some_and(|value| is_there(&Json::Same(value), rest)),
+            Value::Object(map) => map.get(&*key).is_some_and(|value| is_there(&Json::Same(value), rest)),
             Value::Array(items) => {
                 let item = key.parse::<usize>().ok().and_then(|index| items.get(index));
                 item.is_some_and(|value| is_there(&Json::Same(value), rest))

@@ -3,6 +3,7 @@
 //! JSON knows more than a [`Value`] can hold: numbers of any size, values of any depth, halves of surrogate pairs. Such a
 //! part is told as text, digit by digit, instead of being rounded or taking the whole result with it.
 
+use gateway_notation::pointer;
 use serde_json::{Map, Number, Value};
 
 use crate::arguments::string_end;
@@ -181,7 +182,7 @@ impl<'a> Reader<'a> {
             if !self.takes(':') {
                 return None;
             }
-            let value = self.below(&key.replace('~', "~0").replace('/', "~1"), depth)?;
+            let value = self.below(&pointer::escape(&key), depth)?;
             members.insert(key, value);
             if self.takes('}') {
                 return Some(Value::Object(members));

@@ -1,0 +1,129 @@
+//! The tables of definitions of a folded root.
+
+use super::super::Lowerer;
+use super::Entries;
+use crate::json::Json;
+use crate::report::{Fate, PathId};
+use crate::schema::refs::percent_decoded;
+use crate::schema::{Members, Source};
+use gateway_notation::pointer::escape;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+
+/// Definitions by their pointers, and which of them are referred to.
+struct Used {
+    known: HashMap<String, usize>,
+    /// Those that are still to be looked at.
+    ahead: BTreeSet<usize>,
+    /// Whether all of them are taken for used.
+    all: bool,
+}
+
+impl<'a> Lowerer<'a, '_> {
+    /// Adds the definitions that `out` refers to. Others were used only where their parts are now written out.
+    pub(super) fn edit_tables(&mut self, out: &mut Entries<'a>) {
+        let mut definitions: Vec<(&'static str, &'a str, &'a Value)> = Vec::new();
+        for table in ["$defs", "definitions"] {
+            let entries = self.root.member(table).and_then(Value::as_object).into_iter().flatten();
+            definitions.extend(entries.map(|(name, schema)| (table, name.as_str(), schema)));
+        }
+        let known = definitions.iter().enumerate();
+        let mut used = Used {
+            known: known.map(|(index, (table, name, _))| (pointer(table, name), index)).collect(),
+            ahead: BTreeSet::new(),
+            all: false,
+        };
+        for (_, json) in &*out {
+            used.note(json);
+        }
+        if self.resolver.has_resources() || !self.known.gone.is_empty() {
+            used.take_all();
+        }
+        let mut written: Vec<Option<Json<'a>>> = definitions.iter().map(|_| None).collect();
+        loop {
+            // What waits is edited later, and may refer to any of them.
+            if !self.waiting.is_empty() {
+                used.take_all();
+            }
+            let Some(index) = used.ahead.pop_first() else { break };
+            let Some((table, name, schema)) = definitions.get(index).copied() else { continue };
+            let Some(place) = written.get_mut(index).filter(|place| place.is_none()) else { continue };
+            let list = self.step(PathId::ROOT, table);
+            let path = self.step(list, name);
+            let edited = self.edit(Source { schema, path, resource: 0, asked: false });
+            used.note(&edited.json);
+            *place = Some(edited.json);
+        }
+        for table in ["$defs", "definitions"] {
+            let own = definitions.iter().zip(&mut written).filter(|((known, ..), _)| *known == table);
+            let kept: Entries<'a> =
+                own.filter_map(|((_, name, _), json)| Some((Cow::Borrowed(*name), json.take()?))).collect();
+            let original = self.root.member(table).filter(|given| given.is_object());
+            let count = original.and_then(Value::as_object).map_or(0, serde_json::Map::len);
+            if kept.len() < count {
+                self.change(
+                    PathId::ROOT,
+                    table,
+                    original,
+                    Fate::Rewritten,
+                    "what nothing refers to is left out",
+                );
+            }
+            if !kept.is_empty() {
+                out.push((Cow::Borrowed(table), Json::Object(kept)));
+            }
+        }
+    }
+}
+
+impl Used {
+    fn note(&mut self, json: &Json<'_>) {
+        each_reference(json, &mut |keyword, target| {
+            let fragment = target.strip_prefix('#').filter(|_| keyword == "$ref").map(percent_decoded);
+            match fragment {
+                Some(fragment) if fragment.is_empty() => {}
+                Some(fragment) if fragment.starts_with('/') => {
+                    let end = fragment.match_indices('/').nth(2).map_or(fragment.len(), |(at, _)| at);
+                    let definition = fragment.get(..end).and_then(|pointer| self.known.get(pointer));
+                    self.ahead.extend(definition);
+                }
+                // Nobody knows where it leads.
+                _ => self.take_all(),
+            }
+        });
+    }
+
+    fn take_all(&mut self) {
+        if !std::mem::replace(&mut self.all, true) {
+            self.ahead.extend(0..self.known.len());
+        }
+    }
+}
+
+fn pointer(table: &str, name: &str) -> String {
+    format!("/{table}/{}", escape(name))
+}
+
+/// Shows every reference with its keyword.
+pub(super) fn each_reference(json: &Json<'_>, visit: &mut dyn FnMut(&str, &str)) {
+    let mut member = |name: &str, value: &Json<'_>| {
+        if let ("$ref" | "$dynamicRef" | "$recursiveRef", Some(target)) = (name, value.as_str()) {
+            visit(name, target);
+        }
+        each_reference(value, visit);
+    };
+    match json {
+        Json::Object(entries) => entries.iter().for_each(|(name, value)| member(name, value)),
+        Json::Same(Value::Object(map)) => {
+            map.iter().for_each(|(name, value)| member(name, &Json::Same(value)));
+        }
+        Json::Array(items) => items.iter().for_each(|item| each_reference(item, visit)),
+        Json::Same(Value::Array(items)) => {
+            for item in items {
+                each_reference(&Json::Same(item), visit);
+            }
+        }
+        Json::Same(_) | Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
+    }
+}

@@ -1,0 +1,423 @@
+//! Reading the keywords of a schema into a view.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::Lowerer;
+use super::view::{ArrayPart, Facet, ObjectPart, UnionPart, View};
+use crate::json::Json;
+use crate::report::{Fate, PathId};
+use crate::schema::repair::{Checked, check, type_alias};
+use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
+use crate::text::Note;
+
+impl<'a> Lowerer<'a, '_> {
+    /// Adds what `source` says to `view`.
+    pub(crate) fn gather(&mut self, source: Source<'a>, view: &mut View<'a>) {
+        let map = match source.schema {
+            Value::Object(map) => map,
+            Value::Bool(true) => return,
+            Value::Bool(false) => {
+                view.impossible = true;
+                return;
+            }
+            other => {
+                // A type name in place of a schema is a common slip; anything else says nothing.
+                if let Some(types) = other.as_str().and_then(type_alias).and_then(TypeSet::named) {
+                    view.types = view.types.and(types);
+                }
+                self.change(source.path, "", Some(other), Fate::Rewritten, "not a schema");
+                return;
+            }
+        };
+        let path = source.path;
+        let resource = self.resolver.resource_of(source.schema, source.resource);
+        if self.draft.ref_hides_siblings
+            && let Some(Value::String(reference)) = map.member("$ref")
+        {
+            self.gather_reference(Source { resource, ..source }, reference, view);
+            for (name, value) in map {
+                match Keyword::parse(name) {
+                    Some(Keyword::Description) => self.gather_description(path, value, view),
+                    Some(Keyword::Ref) => {}
+                    Some(Keyword::Defs | Keyword::Definitions) => self.spread_definitions(path, name, value),
+                    Some(keyword) if matches!(keyword.kind(), Kind::Annotation | Kind::Hint) => {
+                        view.hints.push((keyword, value, path));
+                    }
+                    _ => self.change(
+                        path,
+                        name,
+                        Some(value),
+                        Fate::Rewritten,
+                        "this draft ignores it beside $ref",
+                    ),
+                }
+            }
+            return;
+        }
+        let mut object: Option<ObjectPart<'a>> = None;
+        let mut array: Option<ArrayPart<'a>> = None;
+        let mut types = TypeSet::ALL;
+        let mut nullable = false;
+        let object_part = |object: &mut Option<ObjectPart<'a>>| {
+            object.get_or_insert_with(|| ObjectPart {
+                asked: source.asked,
+                ..ObjectPart::new(source.schema, path, resource)
+            });
+        };
+        for (name, value) in map {
+            let Some(keyword) = Keyword::parse(name) else {
+                self.unknown_keyword(path, name, value, view);
+                continue;
+            };
+            let mended = match check(keyword, value) {
+                Checked::Fine => None,
+                Checked::Mended(json) => {
+                    self.change(
+                        path,
+                        name,
+                        Some(value),
+                        Fate::Rewritten,
+                        "mended: not what the keyword asks for",
+                    );
+                    Some(json)
+                }
+                Checked::Unusable => {
+                    self.unusable(path, keyword, map, value, view);
+                    continue;
+                }
+            };
+            match keyword {
+                Keyword::Type => types = named_types(value, mended.as_ref()),
+                Keyword::Description => self.gather_description(path, value, view),
+                Keyword::Enum => match value {
+                    Value::Array(values) if values.is_empty() => {
+                        self.change(
+                            path,
+                            name,
+                            Some(value),
+                            Fate::Rewritten,
+                            "an empty list allows nothing; taken as absent",
+                        );
+                    }
+                    Value::Array(values) => view.restrict_values(values.iter().collect()),
+                    single => view.restrict_values(vec![single]),
+                },
+                Keyword::Const => {
+                    view.constant = true;
+                    view.restrict_values(vec![value]);
+                }
+                Keyword::Ref => {
+                    if let Value::String(reference) = value {
+                        self.gather_reference(Source { resource, ..source }, reference, view);
+                    }
+                }
+                Keyword::AllOf => {
+                    if let Value::Array(members) = value {
+                        self.change(path, name, Some(value), Fate::Rewritten, "merged");
+                        let list = self.step(path, "allOf");
+                        for (index, member) in members.iter().enumerate() {
+                            let path = self.changes.paths.index(list, index);
+                            self.gather(Source { schema: member, path, resource, ..source }, view);
+                        }
+                    }
+                }
+                Keyword::AnyOf | Keyword::OneOf => {
+                    if let Value::Array(branches) = value {
+                        view.unions.push(UnionPart { keyword, branches, original: value, path, resource });
+                    }
+                }
+                Keyword::Properties => {
+                    object_part(&mut object);
+                    if let Some(part) = &mut object {
+                        part.properties = value.as_object();
+                        // `required` inside `properties` is a slip of indentation.
+                        if let Some(Value::Array(names)) = value.member("required") {
+                            part.required.extend(names.iter().filter_map(Value::as_str));
+                        }
+                    }
+                }
+                Keyword::Required => {
+                    object_part(&mut object);
+                    if let (Some(part), Value::Array(names)) = (&mut object, value) {
+                        part.required.reserve(names.len());
+                        part.required.extend(names.iter().filter_map(Value::as_str));
+                    }
+                }
+                Keyword::AdditionalProperties => {
+                    object_part(&mut object);
+                    if let Some(part) = &mut object {
+                        part.additional = match (value, mended) {
+                            (Value::Object(_) | Value::Bool(_), _) => Some(value),
+                            (_, Some(Json::Bool(false))) => Some(&Value::Bool(false)),
+                            _ => Some(&Value::Bool(true)),
+                        };
+                    }
+                }
+                Keyword::PatternProperties => {
+                    object_part(&mut object);
+                    if let Some(part) = &mut object {
+                        part.patterns = value.as_object();
+                    }
+                }
+                Keyword::PropertyNames => {
+                    object_part(&mut object);
+                    if let Some(part) = &mut object {
+                        part.names = Some(value);
+                        part.further = true;
+                    }
+                }
+                Keyword::Items | Keyword::PrefixItems | Keyword::AdditionalItems => {
+                    let part = array.get_or_insert(ArrayPart {
+                        schema: source.schema,
+                        path,
+                        asked: source.asked,
+                        resource,
+                        prefix: None,
+                        items: None,
+                    });
+                    match (keyword, value) {
+                        (Keyword::PrefixItems | Keyword::Items, Value::Array(prefix)) => {
+                            part.prefix = Some((keyword.name(), prefix));
+                        }
+                        (Keyword::AdditionalItems, _) => {
+                            // It speaks only beside the list form of `items`.
+                            if map.member("items").is_some_and(Value::is_array) {
+                                part.items = Some((keyword.name(), value));
+                            } else {
+                                self.change(
+                                    path,
+                                    name,
+                                    Some(value),
+                                    Fate::Rewritten,
+                                    "says nothing without a list of items",
+                                );
+                            }
+                        }
+                        _ => part.items = Some((keyword.name(), value)),
+                    }
+                }
+                Keyword::Nullable => {
+                    nullable = value == &Value::Bool(true);
+                    self.change(path, name, Some(value), Fate::Rewritten, "said by the type");
+                }
+                Keyword::If => {
+                    if map.has("then") || map.has("else") {
+                        let path_in = self.step(path, keyword.name());
+                        view.conditional.push(Source { schema: value, path: path_in, resource, asked: true });
+                    }
+                    view.notes.push(Note::Keyword(name, value));
+                    self.change(path, name, Some(value), Fate::Described, "conditions cannot be said here");
+                }
+                Keyword::Then | Keyword::Else if !map.has("if") => {
+                    self.change(path, name, Some(value), Fate::Rewritten, "says nothing without if");
+                }
+                Keyword::Then | Keyword::Else => {
+                    let path_in = self.step(path, keyword.name());
+                    view.conditional.push(Source { schema: value, path: path_in, resource, ..source });
+                    view.notes.push(Note::Keyword(name, value));
+                    self.change(path, name, Some(value), Fate::Described, "conditions cannot be said here");
+                }
+                Keyword::DependentSchemas | Keyword::Dependencies => {
+                    object_part(&mut object);
+                    if let (Some(part), Value::Object(members)) = (&mut object, value) {
+                        part.further = true;
+                        let list = self.step(path, keyword.name());
+                        for (key, member) in members {
+                            if member.is_object() {
+                                let path = self.step(list, key);
+                                view.conditional.push(Source { schema: member, path, resource, ..source });
+                            }
+                        }
+                    }
+                    self.describe(path, name, value, view, "dependencies cannot be said here");
+                }
+                Keyword::UnevaluatedProperties => {
+                    object_part(&mut object);
+                    if let Some(part) = &mut object
+                        && part.additional.is_none()
+                        && value != &Value::Bool(false)
+                        && !map.has("additionalProperties")
+                    {
+                        part.additional = Some(&Value::Bool(true));
+                    }
+                    self.describe(path, name, value, view, "cannot be said here");
+                }
+                Keyword::Format
+                | Keyword::Pattern
+                | Keyword::MinLength
+                | Keyword::MaxLength
+                | Keyword::Minimum
+                | Keyword::Maximum
+                | Keyword::ExclusiveMinimum
+                | Keyword::ExclusiveMaximum
+                | Keyword::MultipleOf
+                | Keyword::MinItems
+                | Keyword::MaxItems
+                | Keyword::UniqueItems
+                | Keyword::MinProperties
+                | Keyword::MaxProperties => {
+                    if keyword == Keyword::MinProperties {
+                        object_part(&mut object);
+                        if let Some(part) = &mut object {
+                            part.further = true;
+                        }
+                    }
+                    let facet =
+                        Facet { keyword, value: mended.unwrap_or(Json::Same(value)), original: value, path };
+                    self.add_facet(facet, view);
+                }
+                Keyword::DependentRequired => {
+                    object_part(&mut object);
+                    if let Some(part) = &mut object {
+                        part.further = true;
+                    }
+                    self.describe(path, name, value, view, "cannot be said here");
+                }
+                Keyword::Contains => {
+                    let path_in = self.step(path, keyword.name());
+                    view.contained.push(Source { schema: value, path: path_in, resource, asked: true });
+                    self.describe(path, name, value, view, "cannot be said here");
+                }
+                Keyword::Not => match denied(value) {
+                    // What is denied twice must hold.
+                    Some(schema) => {
+                        self.change(path, name, Some(value), Fate::Rewritten, "denied twice: merged");
+                        let once = self.step(path, keyword.name());
+                        let path = self.step(once, keyword.name());
+                        self.gather(Source { schema, path, resource, ..source }, view);
+                    }
+                    None => self.describe(path, name, value, view, "cannot be said here"),
+                },
+                Keyword::MinContains
+                | Keyword::MaxContains
+                | Keyword::UnevaluatedItems
+                | Keyword::DynamicRef
+                | Keyword::RecursiveRef => {
+                    self.describe(path, name, value, view, "cannot be said here");
+                }
+                Keyword::Defs | Keyword::Definitions => self.spread_definitions(path, name, value),
+                Keyword::Default
+                | Keyword::Examples
+                | Keyword::Example
+                | Keyword::ContentEncoding
+                | Keyword::ContentMediaType
+                | Keyword::ContentSchema
+                | Keyword::Title
+                | Keyword::Schema
+                | Keyword::Id
+                | Keyword::DraftFourId
+                | Keyword::Anchor
+                | Keyword::DynamicAnchor
+                | Keyword::RecursiveAnchor
+                | Keyword::Vocabulary
+                | Keyword::Comment
+                | Keyword::Deprecated
+                | Keyword::ReadOnly
+                | Keyword::WriteOnly
+                | Keyword::PropertyOrdering
+                | Keyword::Discriminator => {
+                    view.hints.push((keyword, value, path));
+                }
+            }
+        }
+        if array.as_ref().is_some_and(|part| part.prefix.is_some_and(|(name, _)| name == "items")) {
+            // The list form of `items` under 2020-12, or beside `prefixItems`, still means positions.
+            self.change(
+                path,
+                "items",
+                map.member("items"),
+                Fate::Rewritten,
+                "a list of items means positions",
+            );
+        }
+        if nullable {
+            types = types.or(TypeSet::NULL);
+        }
+        view.types = view.types.and(types);
+        push_part(&mut view.objects, object);
+        push_part(&mut view.arrays, array);
+    }
+
+    pub(crate) fn spread_definitions(&mut self, path: PathId, name: &'a str, value: &'a Value) {
+        self.change(path, name, Some(value), Fate::Rewritten, "what is used is written where it is needed");
+    }
+
+    fn gather_description(&mut self, path: PathId, value: &'a Value, view: &mut View<'a>) {
+        match value {
+            Value::String(text) if !text.is_empty() => view.add_description(Cow::Borrowed(text)),
+            Value::String(_) | Value::Null => {}
+            other => {
+                self.change(path, "description", Some(other), Fate::Rewritten, "mended: not text");
+                view.add_description(Cow::Owned(other.to_string()));
+            }
+        }
+    }
+
+    fn gather_reference(&mut self, source: Source<'a>, reference: &'a str, view: &mut View<'a>) {
+        let original = source.schema.member("$ref");
+        let Some(target) = self.resolve(reference, source.resource) else {
+            self.change(source.path, "$ref", original, Fate::Described, "names nothing in this schema");
+            if let Some(original) = original {
+                view.notes.push(Note::Keyword("$ref", original));
+            }
+            return;
+        };
+        if !self.follow(target) {
+            view.cut = true;
+            self.change(
+                source.path,
+                "$ref",
+                original,
+                Fate::Encoded,
+                "recursion beyond this depth travels as JSON text",
+            );
+            return;
+        }
+        self.change(source.path, "$ref", original, Fate::Rewritten, "written out");
+        self.gather(Source { asked: source.asked, ..target }, view);
+    }
+
+    /// Steps into `target`; `false` where it is not written out there.
+    pub(crate) fn follow(&mut self, target: Source<'a>) -> bool {
+        let times = self.active.iter().filter(|active| std::ptr::eq(**active, target.schema)).count();
+        if times > self.reach.unroll || self.active.len() > self.reach.chain {
+            return false;
+        }
+        self.active.push(target.schema);
+        self.longest = self.longest.max(self.active.len());
+        true
+    }
+}
+
+/// Adds what one source says. Nearly always there is only one: the list is made no larger than that.
+fn push_part<T>(parts: &mut Vec<T>, part: Option<T>) {
+    if let Some(part) = part {
+        if parts.is_empty() {
+            parts.reserve_exact(1);
+        }
+        parts.push(part);
+    }
+}
+
+/// What a schema denies, where it says nothing else.
+pub(crate) fn denied(schema: &Value) -> Option<&Value> {
+    let map = schema.as_object().filter(|map| map.len() == 1)?;
+    map.member("not").filter(|inner| inner.is_object())
+}
+
+fn named_types(value: &Value, mended: Option<&Json<'_>>) -> TypeSet {
+    let read = |name: &str| TypeSet::named(name).unwrap_or(TypeSet::NONE);
+    match (mended, value) {
+        (Some(Json::Array(names)), _) => {
+            names.iter().filter_map(Json::as_str).map(read).fold(TypeSet::NONE, TypeSet::or)
+        }
+        (Some(json), _) => json.as_str().map_or(TypeSet::ALL, read),
+        (None, Value::String(name)) => read(name),
+        (None, Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).map(read).fold(TypeSet::NONE, TypeSet::or)
+        }
+        (None, _) => TypeSet::ALL,
+    }
+}

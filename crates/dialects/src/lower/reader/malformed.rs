@@ -1,0 +1,138 @@
+//! Keywords that come twice, that nobody knows, or that say something else than they should.
+
+use serde_json::{Map, Value};
+
+use super::Lowerer;
+use super::view::{Facet, View};
+use crate::dialect::Verdict;
+use crate::json::Json;
+use crate::plan::equal;
+use crate::report::{Fate, PathId};
+use crate::schema::{Keyword, Members};
+use crate::text::Note;
+
+impl<'a> Lowerer<'a, '_> {
+    /// Adds a facet, or tightens the one that is there.
+    pub(crate) fn add_facet(&mut self, facet: Facet<'a>, view: &mut View<'a>) {
+        let Some(known) = view.facets.iter_mut().find(|known| known.keyword == facet.keyword) else {
+            view.facets.push(facet);
+            return;
+        };
+        if equal(known.original, facet.original) {
+            return;
+        }
+        let number = |value: &Json<'_>| match value {
+            Json::Same(Value::Number(number)) | Json::Number(number) => number.as_f64(),
+            _ => None,
+        };
+        let tighter = match (number(&known.value), number(&facet.value)) {
+            (Some(old), Some(new)) => match facet.keyword {
+                Keyword::MinLength
+                | Keyword::MinItems
+                | Keyword::MinProperties
+                | Keyword::Minimum
+                | Keyword::ExclusiveMinimum => Some(new > old),
+                Keyword::MaxLength
+                | Keyword::MaxItems
+                | Keyword::MaxProperties
+                | Keyword::Maximum
+                | Keyword::ExclusiveMaximum => Some(new < old),
+                _ => None,
+            },
+            _ => None,
+        };
+        match tighter {
+            Some(true) => {
+                let old = std::mem::replace(known, facet);
+                self.change(
+                    old.path,
+                    old.keyword.name(),
+                    Some(old.original),
+                    Fate::Rewritten,
+                    "a tighter bound holds",
+                );
+            }
+            Some(false) => {
+                self.change(
+                    facet.path,
+                    facet.keyword.name(),
+                    Some(facet.original),
+                    Fate::Rewritten,
+                    "a tighter bound holds",
+                );
+            }
+            None => {
+                self.describe(
+                    facet.path,
+                    facet.keyword.name(),
+                    facet.original,
+                    view,
+                    "a second one cannot be said here",
+                );
+            }
+        }
+    }
+
+    pub(crate) fn unknown_keyword(
+        &mut self,
+        path: PathId,
+        name: &'a str,
+        value: &'a Value,
+        view: &mut View<'a>,
+    ) {
+        match self.rules.keywords.unknown {
+            Verdict::Drop => {
+                self.change(path, name, Some(value), Fate::Dropped, "not a keyword of JSON Schema");
+            }
+            _ if name.starts_with("x-") => {
+                self.change(path, name, Some(value), Fate::Dropped, "an extension of the server's own");
+            }
+            _ => self.describe(path, name, value, view, "not a keyword of this dialect"),
+        }
+    }
+
+    /// A keyword whose value is beyond mending.
+    pub(crate) fn unusable(
+        &mut self,
+        path: PathId,
+        keyword: Keyword,
+        map: &'a Map<String, Value>,
+        value: &'a Value,
+        view: &mut View<'a>,
+    ) {
+        match (keyword, value) {
+            (Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum, Value::Bool(flag)) => {
+                // Draft 4: a flag on `minimum` / `maximum`.
+                let bound = if keyword == Keyword::ExclusiveMinimum { "minimum" } else { "maximum" };
+                self.change(
+                    path,
+                    keyword.name(),
+                    Some(value),
+                    Fate::Rewritten,
+                    "a flag on the bound, as in draft 4",
+                );
+                if *flag && let Some(original) = map.member(bound).filter(|bound| bound.is_number()) {
+                    let facet = Facet { keyword, value: Json::Same(original), original, path };
+                    self.add_facet(facet, view);
+                }
+            }
+            (_, Value::Null) | (Keyword::Required, Value::Bool(_)) => {
+                view.required |= value == &Value::Bool(true);
+                self.change(path, keyword.name(), Some(value), Fate::Rewritten, "says nothing in this form");
+            }
+            _ => self.describe(path, keyword.name(), value, view, "not what the keyword asks for"),
+        }
+    }
+
+    pub(crate) fn describe(
+        &mut self,
+        path: PathId,
+        name: &'a str,
+        value: &'a Value,
+        view: &mut View<'a>,
+        reason: &'static str,
+    ) {
+        view.notes.push(Note::Keyword(name, value));
+        self.change(path, name, Some(value), Fate::Described, reason);
+    }
+}

@@ -1,0 +1,238 @@
+//! What the parts of an object say about one key.
+
+use super::Lowerer;
+use super::members::{Said, says_nothing};
+use super::view::ObjectPart;
+use crate::options::Open;
+use crate::plan::fits;
+use crate::schema::Source;
+use serde_json::Value;
+
+/// Kinds that the alternatives of several unions may be multiplied into for one key.
+const MOST_KINDS: usize = 16;
+
+/// What parts that hold together say about one key.
+#[derive(Default)]
+pub(crate) struct Spoken<'a> {
+    /// What its values must satisfy.
+    pub(crate) sources: Vec<Source<'a>>,
+    /// What its values may have to satisfy: nobody can tell.
+    unsure: Vec<Source<'a>>,
+    /// A table of properties has it.
+    pub(crate) declared: bool,
+    /// It is named in some way: declared, required, or among the keys that may come.
+    invited: bool,
+    /// A table of properties or a pattern has it: more than leave for any key.
+    named: bool,
+    /// One of the parts forbids it.
+    pub(crate) forbidden: bool,
+}
+
+impl<'a> Spoken<'a> {
+    fn add(&mut self, source: Source<'a>) {
+        // What is only asked need not hold for the key to come.
+        if source.asked { self.unsure.push(source) } else { self.sources.push(source) }
+    }
+}
+
+/// The schemas that describe one key.
+pub(crate) struct Described<'a> {
+    /// Any of these kinds, each described by all of its sources.
+    pub(crate) kinds: Vec<Vec<Source<'a>>>,
+    /// What may hold as well.
+    pub(crate) may: Vec<Source<'a>>,
+}
+
+/// What a key may be, by one way through the alternatives.
+struct Way<'a> {
+    sources: Vec<Source<'a>>,
+    invited: bool,
+    /// By its name, not only among any keys.
+    named: bool,
+}
+
+impl Way<'_> {
+    /// Whether it only leaves the key free, as it leaves all others.
+    fn is_general(&self) -> bool {
+        !self.named && self.sources.iter().all(says_nothing)
+    }
+}
+
+impl<'a> Lowerer<'a, '_> {
+    /// What `parts` together say about `name`.
+    pub(crate) fn spoken(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> Spoken<'a> {
+        let mut spoken = Spoken::default();
+        for part in parts {
+            let asked = part.asked;
+            let mut hit = false;
+            if let Some((key, schema)) = part.properties.and_then(|properties| properties.get_key_value(name))
+                && !(name == "required" && schema.is_array())
+            {
+                let list = self.step(part.path, "properties");
+                let source = self.source(schema, list, key, part.resource);
+                spoken.add(Source { asked, ..source });
+                spoken.declared = true;
+                hit = true;
+            }
+            for (pattern, schema) in part.patterns.into_iter().flatten() {
+                let fits = self.fits(pattern, name);
+                if fits == Some(false) {
+                    continue;
+                }
+                hit = true;
+                let list = self.step(part.path, "patternProperties");
+                let source = self.source(schema, list, pattern, part.resource);
+                spoken.invited |= schema != &Value::Bool(false);
+                spoken.named |= schema != &Value::Bool(false);
+                if fits.is_some() {
+                    spoken.add(Source { asked, ..source });
+                } else {
+                    spoken.unsure.push(source);
+                }
+            }
+            match part.additional {
+                _ if hit => {}
+                None => {}
+                Some(Value::Bool(false)) => spoken.forbidden = true,
+                Some(schema) => {
+                    spoken.invited = true;
+                    if schema.is_object() {
+                        let source = self.source(schema, part.path, "additionalProperties", part.resource);
+                        spoken.add(Source { asked, ..source });
+                    }
+                }
+            }
+        }
+        spoken.invited |= spoken.declared;
+        spoken.named |= spoken.declared;
+        spoken
+    }
+
+    /// Whether a key fits a pattern; `None` where that is not known.
+    pub(crate) fn fits(&mut self, pattern: &str, name: &str) -> Option<bool> {
+        self.patterns_left = self.patterns_left.checked_sub(1)?;
+        fits(pattern, name)
+    }
+
+    /// What all that is said together makes of `name`; `None` where it cannot come.
+    pub(crate) fn described(
+        &mut self,
+        said: &Said<'a>,
+        name: &'a str,
+        required: bool,
+    ) -> Option<Described<'a>> {
+        let mut own = self.spoken(&said.parts, name);
+        let mut may = std::mem::take(&mut own.unsure);
+        let named = own.named || required;
+        let invited = own.invited || named || said.mentions(name);
+        let mut ways = vec![Way { invited, named, sources: own.sources }];
+        for set in &said.alternatives {
+            let mut choices: Vec<Way<'a>> = Vec::new();
+            let mut silent = false;
+            let about = set.about(name);
+            let heard = about.len();
+            for (parts, named) in about {
+                let mut spoken = self.spoken(parts, name);
+                may.append(&mut spoken.unsure);
+                if spoken.forbidden {
+                    continue;
+                }
+                let named = named || spoken.named;
+                let invited = spoken.invited || named;
+                let sources = spoken.sources;
+                silent |= sources.is_empty() && !invited;
+                let known = choices.iter_mut().find(|known| same_sources(&known.sources, &sources));
+                match known {
+                    Some(known) => {
+                        known.invited |= invited;
+                        known.named |= named;
+                    }
+                    None => choices.push(Way { sources, invited, named }),
+                }
+            }
+            if own.declared || choices.len().saturating_mul(ways.len()) > MOST_KINDS {
+                // Any of them may hold: what they ask for is not enforced, but what they declare is known.
+                for choice in choices {
+                    may.extend(choice.sources);
+                    for way in &mut ways {
+                        way.invited |= choice.invited;
+                        way.named |= choice.named;
+                    }
+                }
+                continue;
+            }
+            if choices.is_empty() {
+                continue;
+            }
+            if heard < set.len() && !silent {
+                choices.push(Way { sources: Vec::new(), invited: false, named: false });
+            }
+            ways = ways
+                .iter()
+                .flat_map(|way| {
+                    choices.iter().map(move |choice| Way {
+                        sources: [way.sources.as_slice(), &choice.sources].concat(),
+                        invited: way.invited || choice.invited,
+                        named: way.named || choice.named,
+                    })
+                })
+                .collect();
+        }
+        let all = self.options.open == Open::All;
+        let mut kinds: Vec<Vec<Source<'a>>> = Vec::new();
+        let mut conditions: Vec<Spoken<'a>> = Vec::new();
+        for (parts, named) in said.conditions.about(name) {
+            let mut spoken = self.spoken(parts, name);
+            may.append(&mut spoken.unsure);
+            may.extend(&spoken.sources);
+            if spoken.invited || named {
+                conditions.push(spoken);
+            }
+        }
+        // What leaves room for any key does not make nothing of what others say about this one.
+        let mut general = false;
+        for way in ways {
+            let leaves_free = way.invited && way.is_general() && !all;
+            general |= leaves_free;
+            if (way.invited || all) && !leaves_free {
+                kinds.push(way.sources);
+                continue;
+            }
+            for spoken in &conditions {
+                kinds.push([way.sources.as_slice(), &spoken.sources].concat());
+            }
+        }
+        if general && kinds.iter().all(|kind| kind.iter().all(says_nothing)) {
+            kinds.push(Vec::new());
+        }
+        if kinds.is_empty() {
+            return None;
+        }
+        Some(weakest(kinds, may))
+    }
+}
+
+fn same_schema(left: &Source<'_>, right: &Source<'_>) -> bool {
+    std::ptr::eq(left.schema, right.schema) || left.schema == right.schema
+}
+
+fn same_sources(left: &[Source<'_>], right: &[Source<'_>]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same_schema(left, right))
+}
+
+/// Leaves out kinds that say all that another one says, and more.
+fn weakest<'a>(mut kinds: Vec<Vec<Source<'a>>>, mut may: Vec<Source<'a>>) -> Described<'a> {
+    let mut kept: Vec<Vec<Source<'a>>> = Vec::with_capacity(kinds.len());
+    let within = |few: &[Source<'a>], many: &[Source<'a>]| {
+        few.iter().all(|source| says_nothing(source) || many.iter().any(|other| same_schema(source, other)))
+    };
+    kinds.sort_by_key(Vec::len);
+    for kind in kinds {
+        if kept.iter().any(|weaker| within(weaker, &kind)) {
+            may.extend(kind);
+        } else {
+            kept.push(kind);
+        }
+    }
+    Described { kinds: kept, may }
+}

@@ -1,0 +1,371 @@
+//! Properties that an object does not declare: maps, and carriers for them.
+
+use super::Lowerer;
+use super::members::{Undeclared, says_nothing};
+use super::node::{ArrayNode, Node, ObjectNode, Rest as RestNode};
+use super::position::{Lowered, Place};
+use super::view::{ObjectPart, View};
+use crate::dialect::{Additional, RefStyle, Verdict};
+use crate::plan::{Codec, Entries, Rest};
+use crate::report::Fate;
+use crate::schema::{Keyword, Members, Source, TypeSet};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+impl<'a> Lowerer<'a, '_> {
+    /// An object without declared properties, as a list of entries.
+    pub(super) fn lower_map(
+        &mut self,
+        view: &mut View<'a>,
+        parts: &[ObjectPart<'a>],
+        undeclared: Undeclared<'a>,
+        place: Place,
+    ) -> Lowered<'a> {
+        let wrapped = place.in_union;
+        let levels = if wrapped { 3 } else { 2 };
+        if self.too_deep(place, levels) {
+            view.objects = parts.to_vec();
+            return self.hoist(view, place, Self::lower_object);
+        }
+        for part in parts {
+            self.report_additional(part, Fate::Encoded, "a list of entries");
+            if part.patterns.is_some() {
+                let original = part.schema.member("patternProperties");
+                match original {
+                    Some(value) => {
+                        self.describe(part.path, "patternProperties", value, view, "a list of entries");
+                    }
+                    None => {
+                        self.change(part.path, "patternProperties", None, Fate::Encoded, "a list of entries");
+                    }
+                }
+            }
+        }
+        self.change(view.path, "type", view.original("type"), Fate::Encoded, "a list of entries");
+        for part in parts.iter().filter(|part| part.properties.is_some() || !part.required.is_empty()) {
+            for name in ["properties", "required"] {
+                if let Some(original) = part.schema.member(name) {
+                    self.change(part.path, name, Some(original), Fate::Encoded, "a list of entries");
+                }
+            }
+        }
+        let inside = place.deeper(levels);
+        let key = self.key_node(parts, inside, view);
+        let value = self.lower_undeclared(undeclared, inside);
+        let mut node = self.entries_node(key, value.node, wrapped);
+        let mut counts = Vec::new();
+        for facet in std::mem::take(&mut view.facets) {
+            let items = match facet.keyword {
+                Keyword::MinProperties => Keyword::MinItems,
+                Keyword::MaxProperties => Keyword::MaxItems,
+                _ => {
+                    counts.push(facet);
+                    continue;
+                }
+            };
+            let taken = self.takes_facet(items, facet.original, TypeSet::ARRAY);
+            if !wrapped && taken && self.rules.keywords.of(items) == Verdict::Keep {
+                node.keywords.push((items.name(), facet.value.clone()));
+                self.change(
+                    facet.path,
+                    facet.keyword.name(),
+                    Some(facet.original),
+                    Fate::Rewritten,
+                    "counts the entries",
+                );
+            } else {
+                self.describe(
+                    facet.path,
+                    facet.keyword.name(),
+                    facet.original,
+                    view,
+                    "not a keyword of this dialect",
+                );
+            }
+        }
+        view.facets = counts;
+        self.write_facets(view, TypeSet::OBJECT, &mut node);
+        Lowered::new(node, Codec::Entries(Box::new(Entries { value: value.codec, wrapped })))
+    }
+
+    /// What became of the rule of `part` for other properties, where it has one.
+    fn report_additional(&mut self, part: &ObjectPart<'a>, fate: Fate, reason: &'static str) {
+        if let Some(additional) = part.additional {
+            self.change(part.path, "additionalProperties", Some(additional), fate, reason);
+        }
+    }
+
+    /// `[{"key": …, "value": …}]`, in `{"entries": …}` where `wrapped`.
+    pub(crate) fn entries_node(&self, mut key: Node<'a>, value: Node<'a>, wrapped: bool) -> Node<'a> {
+        key.types = TypeSet::STRING;
+        let mut entry = Node::of(TypeSet::OBJECT);
+        entry.object = Some(Box::new(ObjectNode {
+            properties: vec![(Cow::Borrowed("key"), key), (Cow::Borrowed("value"), value)],
+            required: vec![Cow::Borrowed("key"), Cow::Borrowed("value")],
+            additional: self.closed_rest(),
+        }));
+        let mut list = Node::of(TypeSet::ARRAY);
+        list.array = Some(Box::new(ArrayNode { prefix: Vec::new(), items: Some(entry) }));
+        if !wrapped {
+            return list;
+        }
+        let mut object = Node::of(TypeSet::OBJECT);
+        object.object = Some(Box::new(ObjectNode {
+            properties: vec![(Cow::Borrowed("entries"), list)],
+            required: vec![Cow::Borrowed("entries")],
+            additional: self.closed_rest(),
+        }));
+        object
+    }
+
+    /// What an object of ours says about other properties.
+    pub(crate) fn closed_rest(&self) -> RestNode<'a> {
+        match self.rules.additional {
+            Additional::Closed | Additional::Keep | Additional::Explicit => RestNode::Closed,
+            Additional::Declared | Additional::Open => RestNode::Unsaid,
+        }
+    }
+
+    /// The rule for keys of a map.
+    pub(super) fn key_node(
+        &mut self,
+        parts: &[ObjectPart<'a>],
+        inside: Place,
+        view: &mut View<'a>,
+    ) -> Node<'a> {
+        let mut sources = Vec::new();
+        for part in parts {
+            if let Some(names) = part.names {
+                let path = self.step(part.path, "propertyNames");
+                sources.push(Source { schema: names, path, resource: part.resource, asked: false });
+                self.change(
+                    part.path,
+                    "propertyNames",
+                    Some(names),
+                    Fate::Rewritten,
+                    "a rule for the key of each entry",
+                );
+            }
+        }
+        if sources.is_empty() {
+            return Node::of(TypeSet::STRING);
+        }
+        let mut keys = View::new(view.path, None);
+        for source in sources {
+            self.gather(source, &mut keys);
+        }
+        keys.types = keys.types.and(TypeSet::STRING);
+        keys.unions.clear();
+        let lowered = self.lower_view(&mut keys, inside);
+        if lowered.possible
+            && lowered.codec == Codec::Same
+            && lowered.node.branches.is_empty()
+            && !lowered.node.free
+        {
+            lowered.node
+        } else {
+            Node::of(TypeSet::STRING)
+        }
+    }
+
+    /// The values of properties that are not declared.
+    pub(super) fn lower_undeclared(&mut self, undeclared: Undeclared<'a>, inside: Place) -> Lowered<'a> {
+        let lowered = match undeclared {
+            Undeclared::Allowed { kinds, may } => self.lower_kinds(&kinds, &may, inside),
+            Undeclared::Unsaid | Undeclared::Forbidden => self.lower(&[], inside),
+        };
+        if lowered.possible { lowered } else { self.lower(&[], inside) }
+    }
+
+    /// A property of ours that carries all properties that are not declared.
+    pub(super) fn add_carrier(
+        &mut self,
+        object: &mut ObjectNode<'a>,
+        parts: &[ObjectPart<'a>],
+        undeclared: Undeclared<'a>,
+        inside: Place,
+        view: &mut View<'a>,
+    ) -> Rest {
+        let mut wire = String::from("additional_properties");
+        while object.properties.iter().any(|(name, _)| *name == wire)
+            || parts.iter().any(|part| part.required.contains(&wire.as_str()))
+        {
+            wire.push('_');
+        }
+        for part in parts {
+            self.report_additional(part, Fate::Encoded, "a list of entries");
+            if part.patterns.is_some()
+                && let Some(value) = part.schema.member("patternProperties")
+            {
+                self.describe(part.path, "patternProperties", value, view, "a list of entries");
+            }
+        }
+        if parts.iter().all(|part| part.additional.is_none()) {
+            self.change(view.path, "additionalProperties", None, Fate::Encoded, "a list of entries");
+        }
+        let key = self.key_node(parts, inside.deeper(2), view);
+        let value = self.lower_undeclared(undeclared, inside.deeper(2));
+        let mut node = self.entries_node(key, value.node, false);
+        if self.too_deep(inside, 2) && self.rules.refs == RefStyle::Defs {
+            let index = self.add_part(node);
+            node = Node { reference: Some(index), ..Node::default() };
+        }
+        node.description = Some(Cow::Borrowed("Properties that are not declared"));
+        let optional = self.rules.all_required;
+        if optional {
+            node = node.or_null();
+            object.required.push(Cow::Owned(wire.clone()));
+        }
+        object.properties.push((Cow::Owned(wire.clone()), node));
+        object.additional = match self.rules.additional {
+            Additional::Closed => RestNode::Closed,
+            _ => RestNode::Unsaid,
+        };
+        Rest::Carrier {
+            wire: wire.into_boxed_str(),
+            entries: Entries { value: value.codec, wrapped: false },
+            null_is_absent: optional,
+        }
+    }
+
+    /// Says what the dialect can say about properties that are not declared.
+    pub(super) fn say_undeclared(
+        &mut self,
+        object: &mut ObjectNode<'a>,
+        parts: &[ObjectPart<'a>],
+        undeclared: Undeclared<'a>,
+        open: bool,
+        inside: Place,
+        view: &mut View<'a>,
+    ) -> Rest {
+        for part in parts {
+            if let Some(names) = part.names {
+                let trivial =
+                    names == &json!({"type": "string"}) || names == &json!({}) || names == &json!(true);
+                if trivial {
+                    self.change(
+                        part.path,
+                        "propertyNames",
+                        Some(names),
+                        Fate::Rewritten,
+                        "keys are text anyway",
+                    );
+                } else {
+                    self.describe(part.path, "propertyNames", names, view, "not a keyword of this dialect");
+                }
+            }
+            if part.patterns.is_some()
+                && let Some(value) = part.schema.member("patternProperties")
+            {
+                self.describe(part.path, "patternProperties", value, view, "not a keyword of this dialect");
+            }
+        }
+        let merged = parts.len() > 1;
+        match self.rules.additional {
+            Additional::Keep | Additional::Explicit => {}
+            Additional::Closed => {
+                object.additional = RestNode::Closed;
+                if !matches!(undeclared, Undeclared::Forbidden) {
+                    self.change(
+                        view.path,
+                        "additionalProperties",
+                        None,
+                        Fate::Rewritten,
+                        "closed: the dialect wants it so",
+                    );
+                }
+                return Rest::Same;
+            }
+            Additional::Declared => {
+                for part in parts {
+                    self.report_additional(part, Fate::Rewritten, "only declared properties can be written");
+                }
+                return Rest::Same;
+            }
+            Additional::Open => {
+                for part in parts {
+                    match part.additional {
+                        None => {}
+                        Some(Value::Bool(true)) => {
+                            self.change(
+                                part.path,
+                                "additionalProperties",
+                                part.additional,
+                                Fate::Rewritten,
+                                "open anyway",
+                            );
+                        }
+                        Some(additional) => {
+                            self.describe(
+                                part.path,
+                                "additionalProperties",
+                                additional,
+                                view,
+                                "not a keyword of this dialect",
+                            );
+                        }
+                    }
+                }
+                return Rest::Same;
+            }
+        }
+        match undeclared {
+            Undeclared::Unsaid => {
+                if open && self.rules.additional == Additional::Explicit {
+                    object.additional = RestNode::Open;
+                    self.change(
+                        view.path,
+                        "additionalProperties",
+                        None,
+                        Fate::Rewritten,
+                        "open: said where it is needed",
+                    );
+                }
+                Rest::Same
+            }
+            Undeclared::Forbidden => {
+                object.additional = RestNode::Closed;
+                if merged {
+                    self.change(
+                        view.path,
+                        "additionalProperties",
+                        None,
+                        Fate::Rewritten,
+                        "one of the merged parts forbids others",
+                    );
+                }
+                Rest::Same
+            }
+            Undeclared::Allowed { kinds, .. } if kinds.iter().all(|kind| kind.iter().all(says_nothing)) => {
+                object.additional = RestNode::Open;
+                for part in parts {
+                    if let Some(additional @ (Value::Object(_) | Value::Bool(false))) = part.additional {
+                        self.change(
+                            part.path,
+                            "additionalProperties",
+                            Some(additional),
+                            Fate::Rewritten,
+                            "any value: said by true",
+                        );
+                    }
+                }
+                Rest::Same
+            }
+            allowed @ Undeclared::Allowed { .. } => {
+                for part in parts.iter().filter(|part| part.patterns.is_some()) {
+                    self.report_additional(part, Fate::Rewritten, "what the patterns admit is said here");
+                }
+                let value = self.lower_undeclared(allowed, inside);
+                if value.node.free && value.node.description.is_none() {
+                    object.additional = RestNode::Open;
+                } else {
+                    object.additional = RestNode::Each(Box::new(value.node));
+                }
+                match value.codec {
+                    Codec::Same => Rest::Same,
+                    codec => Rest::Each(codec),
+                }
+            }
+        }
+    }
+}
