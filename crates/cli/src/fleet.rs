@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use gateway_dialects::arguments::nearest_names;
+use gateway_notation::spelling::nearest_names;
 use gateway_upstream::{Fleet, FleetOptions, UpstreamHealth, UpstreamId, UpstreamSpec, UpstreamState};
 
 use crate::progress::with_progress;

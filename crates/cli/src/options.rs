@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use gateway_dialects::arguments::nearest_names;
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::{Dialect, DialectError, Dialects, Options, Translator};
+use gateway_notation::spelling::nearest_names;
 
 /// Flags of the translation.
 #[derive(Debug, Args)]

@@ -3,11 +3,9 @@
 //! The crate is pure: no I/O, no async, no clock. Dialects are data; the code holds mechanisms only.
 
 pub mod arguments;
-pub mod calls;
 pub mod check;
 pub mod context;
 pub mod dialect;
-pub mod history;
 mod json;
 mod limits;
 mod lower;
@@ -15,14 +13,13 @@ mod names;
 mod options;
 mod plan;
 mod report;
-pub mod results;
 pub mod schema;
-pub mod stream;
 mod text;
 mod tokens;
 mod tool;
 mod translate;
 mod unrepeated;
+mod wire;
 mod work;
 
 pub use dialect::{Dialect, DialectError, Dialects, Protocol};
@@ -35,4 +32,5 @@ pub use tokens::{Tokens, estimate as estimate_tokens};
 pub use tool::{input_schema, schema_pointer};
 pub use translate::{ToolTranslation, Translation, Translator};
 pub use unrepeated::from_slice;
+pub use wire::{calls, history, results, stream};
 pub use work::{TooMuchWork, Work};

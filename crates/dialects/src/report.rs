@@ -1,5 +1,6 @@
 //! What happened to every keyword.
 
+use gateway_notation::pointer;
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::Value;
 
@@ -101,18 +102,14 @@ impl<'a> Paths<'a> {
             steps.push(step);
             at = parent;
         }
-        let mut pointer = String::new();
+        let mut text = String::new();
         for step in steps.iter().rev() {
-            pointer.push('/');
             match step {
-                Step::Name(name) if name.contains(['~', '/']) => {
-                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-                }
-                Step::Name(name) => pointer.push_str(name),
-                Step::Index(index) => pointer.push_str(&index.to_string()),
+                Step::Name(name) => pointer::push(&mut text, name),
+                Step::Index(index) => pointer::push(&mut text, &index.to_string()),
             }
         }
-        pointer
+        text
     }
 }
 

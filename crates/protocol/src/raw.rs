@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -43,6 +43,16 @@ impl RawJson {
             return Self::part_of(&self.0, value);
         }
         Self(Bytes::copy_from_slice(value.get().as_bytes()))
+    }
+
+    /// The same texts in memory of their own, one behind the other.
+    pub fn copied(texts: &[Self]) -> impl Iterator<Item = Self> + use<'_> {
+        let mut memory = BytesMut::with_capacity(texts.iter().map(Self::len).sum());
+        for text in texts {
+            memory.extend_from_slice(&text.0);
+        }
+        let mut memory = memory.freeze();
+        texts.iter().map(move |text| Self(memory.split_to(text.len())))
     }
 
     /// A text that is known to be one JSON value in UTF-8, without white space around it.

@@ -14,6 +14,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::ControlFlow;
 
+use gateway_notation::pointer;
 use serde::de::IgnoredAny;
 
 use self::name::{compare, unescaped};
@@ -344,16 +345,12 @@ fn pointer_to(text: &[u8], target: usize) -> String {
         }
         at += 1;
     }
-    let mut pointer = String::new();
+    let mut text = String::new();
     for step in path {
-        pointer.push('/');
         match step {
-            Step::Item(index) => pointer.push_str(&index.to_string()),
-            Step::Member(name) => {
-                let name = unescaped(name);
-                pointer.push_str(&String::from_utf8_lossy(&name).replace('~', "~0").replace('/', "~1"));
-            }
+            Step::Item(index) => pointer::push(&mut text, &index.to_string()),
+            Step::Member(name) => pointer::push(&mut text, &String::from_utf8_lossy(&unescaped(name))),
         }
     }
-    pointer
+    text
 }

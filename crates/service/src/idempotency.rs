@@ -19,10 +19,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use crate::context::RequestContext;
 use crate::errors::{ApiError, code};
-use crate::gateway::Gateway;
-use crate::owner::Owner;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::owner::Owner;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");

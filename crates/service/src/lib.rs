@@ -4,49 +4,30 @@
 //! metrics and logs. Only this crate chooses the HTTP status codes that we send. What it is not: it spawns no process and
 //! opens no connection to a server; it calls no model.
 
-mod approval;
-mod cache;
-mod canonical;
 mod config;
 mod connections;
-mod context;
-mod dialects;
 mod errors;
-mod execute;
-mod gateway;
 mod guard;
-mod held;
 mod idempotency;
-mod lookup;
+mod lists;
 mod mcp;
 mod metrics;
 mod openapi;
-mod owner;
-mod progress;
 mod query;
-mod render;
-mod route;
 mod routes;
-mod run;
-mod scope;
-mod search;
+mod runtime;
 mod server;
-mod system;
 mod telemetry;
-mod told;
-mod validators;
 
 pub use config::{
     ApprovalConfig, Approver, CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, Secret,
     ServiceConfig, SettingProblem, SettingProblems, Settings,
 };
 pub use errors::code;
-pub use gateway::Gateway;
 pub use mcp::{StdioError, client_capabilities, serve_stdio};
 pub use openapi::document as openapi_document;
-pub use route::RouteOptions;
-pub use run::pointer_name as parameter_name;
-pub use search::{FoundTool, MetaTool, MetaTools, TokenCost, ToolEntry, ToolHit, ToolIndex, search_result};
+pub use runtime::gateway::Gateway;
+pub use runtime::route::RouteOptions;
+pub use runtime::system::{SystemError, SystemParts, ToolSystem};
 pub use server::{Running, ServeError, serve};
-pub use system::{SystemError, SystemParts, ToolSystem};
 pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};

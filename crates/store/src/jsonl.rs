@@ -9,6 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use gateway_notation::pattern::matches;
 use jiff::Timestamp;
 use serde::{
     Deserialize, Deserializer,
@@ -16,7 +17,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::{pattern, record::write_string};
+use crate::record::write_string;
 
 /// Which lines to read from the end of a file.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ impl Tail {
     fn wants_tool(&self, entry: &Entry) -> bool {
         match (&self.tool, &entry.tool) {
             (None, _) => true,
-            (Some(pattern), Some(tool)) => pattern::matches(pattern, tool),
+            (Some(pattern), Some(tool)) => matches(pattern, tool),
             (Some(_), None) => false,
         }
     }

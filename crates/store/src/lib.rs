@@ -63,7 +63,6 @@ mod writer;
 pub use crate::{
     error::{Refusal, Refused, StoreError},
     log::{CallLog, Options},
-    pattern::matches as matches_pattern,
     query::{CallStatus, Filter, LogOwner, LogReader, Page},
     queue::Permit,
     record::{CallRecord, Outcome, StoredRecord, write_json_array},

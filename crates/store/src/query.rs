@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use gateway_notation::pattern::is_pattern;
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, params_from_iter, types::Value};
 
@@ -189,7 +190,7 @@ impl Conditions {
             ("correlation", &filter.correlation_id),
         ] {
             match name {
-                Some(name) if name.contains('*') => {
+                Some(name) if is_pattern(name) => {
                     conditions.add(&format!("{column} GLOB ?"), [pattern::to_glob(name)]);
                 }
                 Some(name) => conditions.add(&format!("{column} = ?"), [name.clone()]),
@@ -249,7 +250,7 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
         (Field::Correlation, &filter.correlation_id),
     ]
     .into_iter()
-    .filter_map(|(field, name)| name.as_deref().filter(|name| !name.contains('*')).map(|name| (field, name)))
+    .filter_map(|(field, name)| name.as_deref().filter(|name| !is_pattern(name)).map(|name| (field, name)))
     .chain(match &filter.owner {
         Some(LogOwner::Named(name)) => Some((Field::Caller, &**name)),
         Some(LogOwner::Anonymous) | None => None,

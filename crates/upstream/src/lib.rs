@@ -26,8 +26,8 @@ pub use builtin::registry::{
 pub use builtin::workspace::{WorkspaceServer, WorkspaceSpec};
 pub use catalogue::{
     Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, DefinitionChange,
-    DefinitionChangeKind, DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, LookupError,
-    ToolFilter, ToolGroup, UpstreamTools, canonical_name, canonical_splits, changed_definitions,
+    DefinitionChangeKind, DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, ListedTool,
+    LookupError, ToolFilter, ToolGroup, UpstreamTools, canonical_name, canonical_splits, changed_definitions,
 };
 pub use connection::{
     Asker, ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, ServerEvent,

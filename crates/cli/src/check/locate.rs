@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use gateway_notation::pointer;
 use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -16,8 +17,7 @@ pub(super) struct Place {
 /// The place of the value at `pointer` in the JSON `text`, or of the nearest value around it.
 pub(super) fn locate(text: &str, pointer: &str) -> Place {
     let mut part = text.trim_start();
-    for step in pointer.split('/').skip(1) {
-        let name = step.replace("~1", "/").replace("~0", "~");
+    for name in pointer::steps(pointer) {
         let Some(inner) = member(part, &name) else { break };
         part = inner;
     }

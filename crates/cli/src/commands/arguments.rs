@@ -9,8 +9,8 @@ use gateway_dialects::arguments::{
     Coercion, Issue, Repair, Validator, check_numbers, parse_arguments, render_issues,
 };
 use gateway_dialects::{Plan, PlanError, Translator, calls, input_schema};
+use gateway_notation::pointer;
 use gateway_protocol::find_repeated;
-use gateway_service::parameter_name;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -234,7 +234,7 @@ fn refused_by_schema(plan: &Plan, issues: &[Issue]) -> Value {
             row
         })
         .collect();
-    json!({"error": {"message": render_issues(issues, &|path| parameter_name(&rename(path))), "issues": listed}})
+    json!({"error": {"message": render_issues(issues, &|path| pointer::dotted(&rename(path))), "issues": listed}})
 }
 
 fn answer(arguments: &Value, repairs: &[Repair], coercions: &[Coercion]) -> Value {

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use gateway_dialects::arguments::{Validator, nearest_names, render_issues};
+use gateway_dialects::arguments::{Validator, render_issues};
 use gateway_dialects::results::{self, ResultMode, ResultOptions, render_mode};
 use gateway_dialects::{Dialects, input_schema};
+use gateway_notation::pointer;
+use gateway_notation::spelling::nearest_names;
 use gateway_protocol::{CallResultView, RawJson, printable};
-use gateway_service::parameter_name;
 use gateway_upstream::{CallOptions, Catalogue, CatalogueTool, Fleet, LookupError};
 use serde_json::Value;
 
@@ -212,7 +213,7 @@ fn check(tool: &CatalogueTool, arguments: &RawJson) -> Result<()> {
     if validator.is_valid(&arguments) {
         return Ok(());
     }
-    let issues = render_issues(&validator.validate(&arguments), &parameter_name);
+    let issues = render_issues(&validator.validate(&arguments), &pointer::dotted);
     bail!(
         "tool `{}` of server `{}` was not called (--no-validate calls it anyway)\n{issues}",
         printable(&tool.name),

@@ -118,9 +118,9 @@ impl Row<'_> {
     fn definition(&self) -> Result<RawJson> {
         let definition = self.tool.without_hidden();
         if *self.name == *self.tool.name {
-            return Ok(definition);
+            return Ok(definition.clone());
         }
-        let mut members = RawObject::parse(&definition)?;
+        let mut members = RawObject::parse(definition)?;
         members.set("name", &RawJson::of(self.name)?)?;
         Ok(members.to_raw()?)
     }

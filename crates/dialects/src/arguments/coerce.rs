@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use gateway_notation::pointer;
 use serde_json::{Map, Number, Value};
 
 use super::{
@@ -168,7 +169,7 @@ impl<'a> Walk<'a> {
         self.gather(schema, Applies::Always, map, &mut parts);
         let mut out = Map::with_capacity(map.len());
         for (name, value) in map {
-            let below = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let below = pointer::join(path, name);
             let own = parts.iter().find_map(|(part, _)| part.get("properties")?.get(name));
             let others = || {
                 parts.iter().find_map(|(part, _)| part.get("additionalProperties").filter(|s| s.is_object()))

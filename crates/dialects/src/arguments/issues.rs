@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 
+use gateway_notation::pointer;
 use jsonschema::{
     ValidationError,
     error::{TypeKind, ValidationErrorKind},
@@ -38,6 +39,15 @@ pub struct Issue {
     pub siblings: Vec<String>,
     /// All of that as one clause without the path.
     pub message: String,
+}
+
+/// What a model reads that called a tool that does not exist.
+pub fn unknown_tool_text(name: &str, nearest: &[&str]) -> String {
+    match nearest {
+        [] => format!("Tool not found: {name}"),
+        [one] => format!("Tool not found: {name}. Did you mean `{one}`?"),
+        several => format!("Tool not found: {name}. Did you mean one of `{}`?", several.join("`, `")),
+    }
 }
 
 /// One text for the model. `rename` turns a JSON Pointer into the name that the model saw.
@@ -223,7 +233,7 @@ fn owner<'a>(schema: &'a Value, error: &ValidationError<'_>) -> Option<&'a Value
 }
 
 pub(super) fn child(path: &str, name: &str) -> String {
-    format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
+    pointer::join(path, name)
 }
 
 /// The issues of the branch that was most likely meant; one merged issue when the value fits none in kind.

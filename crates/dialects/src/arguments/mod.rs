@@ -16,7 +16,6 @@ mod issues;
 mod kinds;
 mod lenient;
 mod listing;
-mod names;
 mod omit;
 mod parse;
 mod patterns;
@@ -26,10 +25,9 @@ mod search;
 mod validate;
 
 pub use coerce::{Coercion, CoercionRule, coerce};
-pub use issues::{Issue, render_issues};
-pub use names::{nearest_names, unknown_tool_text};
+pub use issues::{Issue, render_issues, unknown_tool_text};
 pub(crate) use parse::string_end;
-pub use parse::{ArgumentError, BadArguments, Parsed, Repair, check_numbers, parse_arguments};
+pub use parse::{ArgumentError, Arguments, BadArguments, Parsed, Repair, check_numbers, parse_arguments};
 pub use validate::{Omission, OmissionKind, Validator};
 
 pub(crate) use kinds::{Kinds, accepted_kinds, resolve};

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
 use super::{
@@ -77,11 +78,11 @@ pub(super) fn relax(schema: &mut Value, pointer: &str) -> Option<String> {
     let anything = Value::Object(Map::new());
     match schema.pointer_mut(parent)? {
         Value::Object(map) => {
-            let name = last.replace("~1", "/").replace("~0", "~");
-            match map.get_mut(&name)? {
+            let name = pointer::unescape(last);
+            match map.get_mut(&*name)? {
                 member if owner == "properties" && *member != anything => *member = anything,
                 _ => {
-                    map.shift_remove(&name)?;
+                    map.shift_remove(&*name)?;
                 }
             }
         }

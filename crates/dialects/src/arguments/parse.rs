@@ -4,8 +4,19 @@ use serde_json::{Map, Value};
 
 use super::kinds::kind_name;
 use super::lenient::{Repaired, parse_lenient};
-use crate::calls::Arguments;
 use crate::unrepeated::{from_str, repeated};
+
+/// Arguments as they came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Arguments {
+    /// There were none.
+    #[default]
+    Missing,
+    /// JSON text, not looked at yet.
+    Text(String),
+    /// JSON, an object where all is well.
+    Json(Value),
+}
 
 /// What to do with arguments that are not a JSON object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

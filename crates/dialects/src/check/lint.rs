@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::Translator;
 use crate::arguments::{OmissionKind, Validator};
 use crate::dialect::{Dialect, Lowering};
+use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
 use super::limits::Spend;
@@ -232,7 +233,7 @@ impl Lint<'_> {
                     Value::Object(map),
                 ) => {
                     for (name, inner) in map {
-                        self.node(root, inner, &format!("{under}/{}", escaped(name)), Place::Inside);
+                        self.node(root, inner, &format!("{under}/{}", pointer::escape(name)), Place::Inside);
                     }
                 }
                 (
@@ -298,7 +299,7 @@ impl Lint<'_> {
         }
         let listed: HashSet<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
         for (name, schema) in properties {
-            let at = format!("{pointer}/properties/{}", escaped(name));
+            let at = format!("{pointer}/properties/{}", pointer::escape(name));
             let optional = !listed.contains(name.as_str());
             self.parameter(root, name, schema, &at, optional);
         }
@@ -375,8 +376,4 @@ impl Lint<'_> {
 enum Place {
     Root,
     Inside,
-}
-
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }

@@ -1,5 +1,6 @@
 //! Which tools are told, and in which groups.
 
+use gateway_notation::pattern;
 use serde_json::Value;
 
 /// A choice among tools; an empty member lets every tool through.
@@ -44,7 +45,7 @@ impl ToolFilter {
             wanted.is_empty()
                 || metadata(tool, key).is_some_and(|given| wanted.iter().any(|one| one == given))
         };
-        (self.names.is_empty() || self.names.iter().any(|pattern| matches_pattern(pattern, name)))
+        (self.names.is_empty() || self.names.iter().any(|wanted| pattern::matches(wanted, name)))
             && among(&self.categories, "category")
             && among(&self.importances, "importance")
             && among(&self.servers, "server")
@@ -90,24 +91,4 @@ fn metadata<'t>(tool: &'t Value, key: &str) -> Option<&'t str> {
         .find(|(name, _)| name.as_str() == key || name.rsplit_once('/').is_some_and(|(_, last)| last == key));
     let annotated = || tool.get("annotations").and_then(|annotations| annotations.get(key));
     named.map(|(_, value)| value).or_else(annotated).and_then(Value::as_str)
-}
-
-/// Whether `text` has the form of `pattern`, in which `*` stands for any text.
-fn matches_pattern(pattern: &str, text: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let mut last = None;
-    for piece in pieces {
-        if let Some(held) = last.replace(piece) {
-            match rest.split_once(held) {
-                Some((_, after)) => rest = after,
-                None => return false,
-            }
-        }
-    }
-    match last {
-        None => rest.is_empty(),
-        Some(end) => rest.ends_with(end),
-    }
 }

@@ -1,9 +1,9 @@
 //! How calls and results travel in a dialect.
 
+use gateway_notation::pattern;
 use serde::{Deserialize, Serialize};
 
 use super::Protocol;
-use crate::calls::text::TextCalls;
 
 /// How calls and results travel.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -87,7 +87,7 @@ impl MessageRules {
         let model = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         self.variants
             .iter()
-            .find(|variant| variant.models.iter().any(|pattern| matches_pattern(pattern, &model)))
+            .find(|variant| variant.models.iter().any(|wanted| pattern::matches(wanted, &model)))
             .map_or(own, |variant| Placements {
                 images: variant.images.unwrap_or(own.images),
                 audio: variant.audio.unwrap_or(own.audio),
@@ -211,10 +211,27 @@ pub enum ReasoningScope {
     Loop,
 }
 
-const fn yes() -> bool {
-    true
+/// In which notation calls are taken out of a reply's text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TextCalls {
+    /// In none: text is text.
+    #[default]
+    Off,
+    /// In every notation.
+    Auto,
+    /// In XML only.
+    Xml,
+    /// In JSON only.
+    Json,
 }
 
-fn matches_pattern(pattern: &str, model: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == model, |start| model.starts_with(start))
+impl TextCalls {
+    /// All values by the words for them in requests and data.
+    pub const WORDS: [(&'static str, Self); 4] =
+        [("off", Self::Off), ("auto", Self::Auto), ("xml", Self::Xml), ("json", Self::Json)];
+}
+
+const fn yes() -> bool {
+    true
 }

@@ -9,7 +9,7 @@ mod rules;
 pub use file::{DialectError, Dialects};
 pub use messages::{
     EmptyStyle, ErrorStyle, MediaVariant, MessageRules, Placement, Placements, ReasoningScope, ResourceStyle,
-    SilentContent, StructuredStyle,
+    SilentContent, StructuredStyle, TextCalls,
 };
 pub use models::{Choice, Compat};
 pub use rules::{

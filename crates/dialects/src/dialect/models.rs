@@ -1,9 +1,9 @@
 //! Which dialect a model id asks for.
 
+use gateway_notation::pattern::matches;
 use serde::Deserialize;
 
-use super::{Dialect, DialectError, Dialects};
-use crate::calls::text::TextCalls;
+use super::{Dialect, DialectError, Dialects, TextCalls};
 
 /// What a model id chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,30 +138,13 @@ impl Dialects {
     }
 }
 
-/// Whether `text` matches `pattern`, in which `*` stands for any text.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let mut last = None;
-    for part in parts {
-        if let Some(middle) = last.replace(part) {
-            match rest.find(middle) {
-                Some(at) => rest = rest.get(at + middle.len()..).unwrap_or_default(),
-                None => return false,
-            }
-        }
-    }
-    match last {
-        None => rest.is_empty(),
-        Some(last) => rest.ends_with(last),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Choice, Compat, matches};
-    use crate::calls::text::TextCalls;
+    use gateway_notation::pattern::matches;
+
+    use super::{Choice, Compat};
     use crate::dialect::Dialects;
+    use crate::dialect::TextCalls;
 
     #[test]
     fn stars_stand_for_any_text() {

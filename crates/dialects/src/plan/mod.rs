@@ -22,6 +22,7 @@ pub(crate) use text::NULL_TEXT;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
 /// How the arguments of one tool travel: `decode` undoes `encode`. Beyond that it also reads what `encode` never writes, such as
@@ -52,8 +53,7 @@ impl PlanError {
     }
 
     pub(crate) fn under(mut self, step: &str) -> Self {
-        let step = step.replace('~', "~0").replace('/', "~1");
-        self.path = format!("/{step}{}", self.path);
+        self.path = format!("/{}{}", pointer::escape(step), self.path);
         self
     }
 }

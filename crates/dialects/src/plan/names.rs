@@ -1,5 +1,7 @@
 //! The names that the model saw.
 
+use gateway_notation::pointer;
+
 use super::{Codec, Plan, Rest};
 
 impl Plan {
@@ -7,11 +9,9 @@ impl Plan {
     pub fn wire_pointer(&self, pointer: &str) -> String {
         let mut shown = String::new();
         let mut codec = &self.root;
-        for step in pointer.split('/').skip(1) {
-            let name = step.replace("~1", "/").replace("~0", "~");
+        for name in pointer::steps(pointer) {
             let (wire, inner) = self.step(codec, &name);
-            shown.push('/');
-            shown.push_str(&wire.replace('~', "~0").replace('/', "~1"));
+            pointer::push(&mut shown, &wire);
             codec = inner;
         }
         shown

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use gateway_notation::pointer::unescape;
 use serde_json::Value;
 
 use super::Members;
@@ -149,13 +150,7 @@ impl<'a> Resolver<'a> {
                 .map(|anchor| Source { schema: anchor.schema, path: anchor.path, resource, asked: false });
         };
         let mut found = Source { schema: start.schema, path: start.path, resource, asked: false };
-        let escaped = pointer.contains('~');
-        for step in pointer.split('/') {
-            let step = if escaped {
-                Cow::Owned(step.replace("~1", "/").replace("~0", "~"))
-            } else {
-                Cow::Borrowed(step)
-            };
+        for step in pointer.split('/').map(unescape) {
             found = match found.schema {
                 Value::Object(map) => {
                     let (name, schema) = Members::entry(map, step.as_ref())?;

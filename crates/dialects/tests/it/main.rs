@@ -19,6 +19,7 @@ mod invited_properties;
 mod keys;
 mod layers;
 mod limits;
+mod module_cycles;
 mod properties;
 mod prose;
 mod prose_asked;

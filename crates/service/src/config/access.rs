@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::section::Section;
 use super::{Secret, ServiceConfig};
 use crate::guard::{is_broken_hash, name_of_key};
-use crate::owner::name_problem;
+use crate::runtime::owner::name_problem;
 
 /// Where to listen: `listen`, or `host` and `port`; the variables `HOST` and `PORT` win.
 pub(super) fn listen(top: &Section<'_>, environment: &Environment<'_>) -> SocketAddr {

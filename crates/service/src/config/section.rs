@@ -5,9 +5,10 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use gateway_notation::pointer;
 use gateway_protocol::printable;
 use gateway_upstream::config::ConfigError;
-use gateway_upstream::config::jsonc::{Document, pointer_step};
+use gateway_upstream::config::jsonc::Document;
 use serde_json::{Map, Value};
 
 use super::units;
@@ -82,7 +83,7 @@ impl Notes<'_> {
     }
 
     fn problem(&self, pointer: &str, message: String) -> SettingProblem {
-        let field = pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
+        let field = pointer::dotted(pointer);
         let line = self.document.map(|document| document.line_of(pointer));
         SettingProblem { file: self.file.to_owned(), line, field, message }
     }
@@ -108,7 +109,7 @@ pub(super) struct Section<'a> {
 
 impl<'a> Section<'a> {
     pub(super) fn at(&self, name: &str) -> String {
-        format!("{}/{}", self.pointer, pointer_step(name))
+        format!("{}/{}", self.pointer, pointer::escape(name))
     }
 
     pub(super) fn error(&self, name: &str, message: impl Into<String>) {

@@ -9,8 +9,8 @@ use http::{HeaderMap, StatusCode, header};
 
 use super::linger::Arriving;
 use crate::errors::{ApiError, code};
-use crate::held::holder;
-use crate::owner::Owner;
+use crate::runtime::held::holder;
+use crate::runtime::owner::Owner;
 
 /// What bounds a body.
 #[derive(Clone, Copy, Debug)]

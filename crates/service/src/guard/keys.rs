@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use crate::config::Secret;
-use crate::owner::{self, Owner};
+use crate::runtime::owner::{self, Owner};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 

@@ -27,13 +27,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connections::Link;
-use crate::context::RequestContext;
 use crate::errors::{ApiError, code};
-use crate::gateway::Gateway;
 use crate::metrics::{Provider, RouteIndex};
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
-use crate::owner::Owner;
 use crate::routes;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::owner::Owner;
 use body::BodyLimits;
 use hosts::{Hosts, Origins, Standing};
 use keys::{Keys, NotKnown};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::config::RateLimit;
-use crate::owner::Owner;
+use crate::runtime::owner::Owner;
 
 /// Most buckets that are kept. One that is full again says nothing and is thrown away first.
 const BUCKETS: usize = 4_096;

@@ -6,7 +6,7 @@ use gateway_protocol::{RawJson, RawObject, method};
 
 use super::face::Face;
 use super::out::Peer;
-use crate::context::RequestContext;
+use crate::runtime::context::RequestContext;
 
 /// Whoever sent a request.
 #[derive(Clone, Debug)]

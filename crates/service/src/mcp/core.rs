@@ -21,9 +21,10 @@ use super::out::Out;
 use super::parked::Waiting;
 use super::state::{Behind, request_mark};
 use super::tasks;
-use crate::gateway::Gateway;
-use crate::lookup::Sought;
-use crate::run::{Failure, Origin};
+use crate::runtime::call::Origin;
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::lookup::Sought;
 
 /// Answers a request. A method that both eras do not share is not known here.
 pub(super) async fn answer(

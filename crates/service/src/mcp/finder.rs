@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gateway_dialects::arguments::{nearest_names, unknown_tool_text};
+use gateway_dialects::arguments::unknown_tool_text;
+use gateway_notation::spelling::nearest_names;
 use gateway_protocol::{RawJson, RawObject, RpcError, method};
 use gateway_upstream::{Catalogue, CatalogueTool, UpstreamId};
 use serde::Deserialize;
@@ -20,9 +21,9 @@ use super::core::{invalid, not_found};
 use super::face::Face;
 use super::offers::renamed;
 use crate::config::SearchMode;
-use crate::gateway::Gateway;
-use crate::run::error_result;
-use crate::search::{
+use crate::runtime::failure::error_result;
+use crate::runtime::gateway::Gateway;
+use gateway_search::{
     FoundTool, MetaTool, MetaTools, SearchArguments, TokenCost, ToolEntry, ToolIndex, describe_result,
     search_result,
 };
@@ -64,7 +65,7 @@ impl Finder {
                 name: name.into(),
                 server: tool.server.clone(),
                 own: tool.name.as_str().into(),
-                definition: tool.without_hidden(),
+                definition: tool.without_hidden().clone(),
             })
             .collect();
         let by_name: HashMap<Box<str>, usize> =

@@ -20,9 +20,10 @@ use tokio::sync::mpsc;
 use super::caller::{Caller, Can, Reach};
 use super::out::Out;
 use super::questions;
-use crate::context::RequestContext;
-use crate::gateway::Gateway;
-use crate::run::{Call, Done, Failure, Origin, error_result};
+use crate::runtime::call::{Call, Done, Origin};
+use crate::runtime::context::RequestContext;
+use crate::runtime::failure::{Failure, error_result};
+use crate::runtime::gateway::Gateway;
 
 /// Notifications of one call that may wait; more are dropped, as a slow reader cannot be waited for.
 const NOTES: usize = 64;

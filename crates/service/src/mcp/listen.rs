@@ -19,7 +19,7 @@ use super::face::Face;
 use super::modern::Checked;
 use super::news::News;
 use super::out::{Sink, written};
-use crate::gateway::Gateway;
+use crate::runtime::gateway::Gateway;
 
 /// News that wait for a slow listener; more are lost, as the specification allows.
 const NEWS: usize = 256;

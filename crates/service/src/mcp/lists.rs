@@ -13,7 +13,7 @@ use super::caller::{Caller, Reach};
 use super::face::Face;
 use super::finder;
 use super::offers::{offers, renamed};
-use crate::gateway::Gateway;
+use crate::runtime::gateway::Gateway;
 
 /// How long callers of the modern era may keep a list, in milliseconds, where nobody tells them of changes.
 pub(super) const LIST_TTL: u64 = 60_000;
@@ -39,7 +39,8 @@ impl ToolLists {
             .map(|tool| {
                 let shown = tool.without_hidden();
                 let name = face.name_of(tool);
-                if name == tool.name { shown } else { renamed(&shown, "name", name).unwrap_or(shown) }
+                let renamed = (name != tool.name).then(|| renamed(shown, "name", name)).flatten();
+                renamed.unwrap_or_else(|| shown.clone())
             })
             .collect();
         let mut lists = self.lock();

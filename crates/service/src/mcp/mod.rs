@@ -50,8 +50,8 @@ use self::parked::Parked;
 pub(crate) use self::parked::Waiting;
 use self::state::Seal;
 use crate::config::McpConfig;
-use crate::context::RequestContext;
-use crate::gateway::Gateway;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
 
 /// Where everything is offered, without a group.
 pub(crate) const PATH: &str = "/mcp";
@@ -246,7 +246,7 @@ fn unknown(gateway: &Gateway, name: Option<&str>) -> Response {
     let catalogue = gateway.fleet().catalogue();
     let ids = gateway.fleet().ids();
     let known: Vec<&str> =
-        catalogue.group_names().chain(ids.iter().map(gateway_upstream::UpstreamId::as_str)).collect();
+        catalogue.groups().chain(ids.iter().map(gateway_upstream::UpstreamId::as_str)).collect();
     let message = format!(
         "no group or server is called `{}`; there are: {}",
         name.unwrap_or_default(),

@@ -26,8 +26,8 @@ use super::listen;
 use super::out::{Out, Sink};
 use super::state::unique_name;
 use super::tasks;
-use crate::context::RequestContext;
-use crate::gateway::Gateway;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
 
 /// Messages of one request that wait for their reader; what sends more waits too.
 const MESSAGES: usize = 4;

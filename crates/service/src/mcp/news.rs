@@ -13,7 +13,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::face::Face;
 use super::level::Level;
 use super::out::written;
-use crate::gateway::Gateway;
+use crate::runtime::gateway::Gateway;
 
 /// How often sessions and calls that nobody came back for are looked for.
 const SWEEP: Duration = Duration::from_secs(5);

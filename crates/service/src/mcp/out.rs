@@ -12,8 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::legacy::Stream;
 use super::level::Level;
-use crate::held::keeping;
-use crate::progress::Watcher;
+use crate::runtime::held::keeping;
+use crate::runtime::progress::Watcher;
 
 /// Where messages of one request go.
 #[derive(Clone, Debug)]

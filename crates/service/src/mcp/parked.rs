@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::flight::Flight;
 use super::plain::PausedCall;
 use super::state::secret_id;
-use crate::execute::Unfinished;
+use crate::runtime::turn::Unfinished;
 
 /// What waits for answers.
 #[derive(Debug)]

@@ -20,10 +20,11 @@ use super::flight::{Errand, Flight, Input, Lap, Target};
 use super::out::{Out, Sink};
 use super::parked::Waiting;
 use super::state::{BadState, Behind, unique_name};
-use crate::context::RequestContext;
 use crate::errors::{ApiError, code};
-use crate::gateway::Gateway;
-use crate::run::{Call, Done, Failure};
+use crate::runtime::call::{Call, Done};
+use crate::runtime::context::RequestContext;
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
 
 /// What a caller can be asked.
 #[derive(Clone, Debug)]

@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::canonical::{Members, spelled};
-use crate::owner::Owner;
+use crate::runtime::canonical::{Members, spelled};
+use crate::runtime::owner::Owner;
 
 /// What a state stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,8 +19,8 @@ use super::legacy::{self, Running, Session};
 use super::out::Sink;
 use super::state::secret_id;
 use super::{listen, modern};
-use crate::context::RequestContext;
-use crate::gateway::Gateway;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
 
 /// Messages that wait to be written.
 const MESSAGES: usize = 256;

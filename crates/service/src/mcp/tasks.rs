@@ -14,8 +14,8 @@ use super::face::Face;
 use super::flight::told;
 use super::questions;
 use super::state::Behind;
-use crate::gateway::Gateway;
-use crate::run::Done;
+use crate::runtime::call::Done;
+use crate::runtime::gateway::Gateway;
 
 const TASK_ID: &str = "taskId";
 

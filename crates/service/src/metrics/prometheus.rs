@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::sync::atomic::Ordering;
 
-use crate::cache::CacheFigures;
+use crate::runtime::cache::CacheFigures;
 
 use super::histogram::{BOUNDS, Histogram};
 use super::labels::OUTCOMES;

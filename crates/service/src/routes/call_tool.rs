@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use bytes::Bytes;
 use gateway_dialects::results::ResultMode;
+use gateway_notation::pointer;
 use gateway_protocol::RawJson;
 use gateway_upstream::{Catalogue, CatalogueTool, LookupError, UpstreamId};
 use http::{HeaderName, HeaderValue, StatusCode, header};
@@ -15,16 +16,17 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::tool_request::{ToolRequest, Work};
-use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle, json_response};
-use crate::execute::{rendered_result, result_mode};
-use crate::gateway::Gateway;
-use crate::lookup::Sought;
 use crate::mcp::Waiting;
 use crate::mcp::plain::{self, Answerer, Came, Continued, InputRequired, PausedCall, Place};
 use crate::query::Parameters;
-use crate::run::{Call, Failure, Origin, PLAIN, pointer_name};
-use crate::scope::unknown_server;
+use crate::runtime::call::{Call, Origin, PLAIN};
+use crate::runtime::context::RequestContext;
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::lookup::Sought;
+use crate::runtime::scope::unknown_server;
+use crate::runtime::turn::{rendered_result, result_mode};
 
 #[derive(Default)]
 struct Body<'a> {
@@ -148,7 +150,7 @@ async fn run(work: Work) -> Result<Response, ApiError> {
         }
     };
     let call = Call { tool, arguments: &arguments, context, origin: &origin };
-    if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer_name) {
+    if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer::dotted) {
         gateway.record_refusal(call, permit, &failure);
         return Err(failure.into_api(style));
     }

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use super::tool_request::{ToolRequest, Work};
 use crate::errors::{ApiError, json_response};
-use crate::execute::{Turn, Unfinished};
 use crate::idempotency::NotRun;
 use crate::mcp::Waiting;
 use crate::mcp::plain::{Continued, Place};
 use crate::metrics::Provider;
+use crate::runtime::turn::{Turn, Unfinished};
 
 /// Runs the calls of a model and answers in the provider's shape.
 pub(super) async fn execute(request: ToolRequest) -> Response {

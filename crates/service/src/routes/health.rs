@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::servers::{describe, describe_renamed};
-use crate::context::RequestContext;
 use crate::errors::{ApiError, json_response};
-use crate::gateway::Gateway;
 use crate::query::Parameters;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
 
 /// How long a probe may take.
 const PROBE: Duration = Duration::from_secs(5);

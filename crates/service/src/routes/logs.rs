@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
+use gateway_notation::pattern::is_pattern;
 use gateway_store::jsonl::{self, Lines, Tail};
 use gateway_store::{CallStatus, Filter, LogOwner, Page, StoreError, write_json_array};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
@@ -19,12 +20,12 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::ServiceConfig;
-use crate::context::RequestContext;
 use crate::errors::{ApiError, code, json_response};
-use crate::gateway::Gateway;
-use crate::owner::Owner;
 use crate::query::Parameters;
-use crate::scope::unknown_server;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::owner::Owner;
+use crate::runtime::scope::unknown_server;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The newest entry of the log when a page was read: the `after` to go on with.
@@ -117,7 +118,7 @@ impl LogRequest {
         filter.provider = parameters.get("provider").map(str::to_owned);
         filter.caller = parameters.get("caller").map(str::to_owned);
         if let (Some(owner), Some(name)) = (&owner, &filter.caller)
-            && !name.contains('*')
+            && !is_pattern(name)
             && !matches!(owner, LogOwner::Named(own) if **own == **name)
         {
             return Err(forbidden("calls of another caller"));

@@ -6,8 +6,8 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::errors::json_response;
-use crate::gateway::Gateway;
-use crate::render::unknown_dialect;
+use crate::lists::unknown_dialect;
+use crate::runtime::gateway::Gateway;
 
 /// All dialects, briefly.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::tool_request::{ToolRequest, Work};
 use crate::errors::{ApiError, json_response};
 use crate::idempotency::NotRun;
-use crate::route::RouteOptions;
+use crate::runtime::route::RouteOptions;
 
 /// Runs tool use and answers in its format.
 pub(super) async fn route(request: ToolRequest) -> Response {

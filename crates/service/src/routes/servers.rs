@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::errors::{ApiError, ErrorStyle, classify, code, json_response};
-use crate::gateway::Gateway;
+use crate::runtime::gateway::Gateway;
 
 /// `GET /servers`.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {

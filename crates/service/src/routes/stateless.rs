@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::errors::{ApiError, code, json_response};
-use crate::gateway::Gateway;
+use crate::lists::{unknown_dialect, unknown_model};
 use crate::query::{Parameters, compat, translation_options};
-use crate::render::{unknown_dialect, unknown_model};
+use crate::runtime::gateway::Gateway;
 
 /// Requests at once that translate what they bring; each has a thread of its own.
 const AT_ONCE: u32 = 2;

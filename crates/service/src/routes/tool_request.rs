@@ -7,11 +7,11 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Uri};
 
-use crate::context::RequestContext;
 use crate::errors::{ApiError, ErrorStyle};
-use crate::gateway::Gateway;
 use crate::idempotency::answered;
 use crate::query::Parameters;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
 
 /// A request that runs tools, at most once under an `Idempotency-Key`.
 #[derive(Debug)]

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::call_tool::error_style;
 use crate::errors::{ApiError, ErrorStyle, classify, json_response};
-use crate::gateway::Gateway;
-use crate::lookup::{Missing, names};
+use crate::lists::{ListRequest, Rendered, definitions, report};
 use crate::query::Parameters;
-use crate::render::{ListRequest, Rendered, definitions, report};
-use crate::run::Failure;
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::lookup::{Missing, names};
 
 /// Estimated tokens of what is answered.
 const TOKENS: HeaderName = HeaderName::from_static("x-tool-tokens");

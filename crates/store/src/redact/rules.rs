@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use gateway_notation::{pattern, pointer::unescape};
+
 use super::{
     Redaction,
     hints::{self, HINTS, Hint},
@@ -9,7 +11,7 @@ use super::{
     shapes,
     words::{Kind, classify},
 };
-use crate::{error::StoreError, pattern};
+use crate::error::StoreError;
 
 /// Schemes of an `Authorization` header.
 pub(super) const SCHEMES: &[&str] = &["bearer ", "basic "];
@@ -53,9 +55,9 @@ impl Rules {
         let mut always = false;
         let patterns: Vec<String> = redaction.keys.iter().map(|key| key.to_ascii_lowercase()).collect();
         for key in &patterns {
-            match key.split('*').max_by_key(|piece| piece.len()).filter(|piece| !piece.is_empty()) {
-                Some(piece) => hints.push((piece.to_owned(), Hint::NAMES)),
-                None => always = true,
+            match pattern::longest_literal(key) {
+                "" => always = true,
+                piece => hints.push((piece.to_owned(), Hint::NAMES)),
             }
         }
         let tokens: Vec<&str> = prefixes
@@ -135,7 +137,7 @@ impl Path {
         if server.is_empty() || tool.is_empty() || path.is_empty() {
             return Err(problem("server, tool and path must not be empty; use `*` for any"));
         }
-        let segments = path.split('/').map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect();
+        let segments = path.split('/').map(|segment| unescape(segment).into_owned()).collect();
         Ok(Self { server: server.to_owned(), tool: tool.to_owned(), segments })
     }
 }

@@ -3,16 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject, header_parameters};
-use serde_json::{Map, Value};
-
-use super::pattern::{any_matches, matching};
+use super::listed::ToolListing;
 use super::reserved::Reserved;
-use super::view::{self, Labels};
-use super::{
-    Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, Fingerprint, Importance,
-    LeftOut, LeftOutReason, UpstreamTools,
-};
+use super::{Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy};
 use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 
 /// What is special about the listings of some upstreams.
@@ -26,18 +19,38 @@ pub(crate) struct Standing {
     pub(crate) reserved: Vec<UpstreamId>,
 }
 
+/// One upstream's configuration and listing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) spec: &'a UpstreamSpec,
+    /// `None` while its tools are not known.
+    pub(crate) listing: Option<&'a ToolListing>,
+}
+
 pub(super) fn build(
     version: u64,
-    parts: &[UpstreamTools<'_>],
+    parts: &[Part<'_>],
     rules: &CatalogueRules,
     standing: &Standing,
 ) -> Catalogue {
-    let mut tools = Vec::with_capacity(parts.iter().map(|part| part.tools.len()).sum());
+    let mut tools = Vec::with_capacity(parts.iter().filter_map(|part| Some(part.listing?.tools.len())).sum());
     let mut left_out = Vec::new();
-    let mut sorted: Vec<&UpstreamTools<'_>> = parts.iter().collect();
+    let mut sorted: Vec<&Part<'_>> = parts.iter().collect();
     sorted.sort_by(|one, other| one.spec.id.cmp(&other.spec.id));
     for part in sorted {
-        take_listing(part, standing, &mut tools, &mut left_out);
+        let Some(listing) = part.listing else { continue };
+        left_out.extend_from_slice(&listing.left_out);
+        let (lender, withheld) = (standing.lent.get(&part.spec.id), standing.withheld.get(&part.spec.id));
+        tools.extend(listing.tools.iter().map(|tool| CatalogueTool {
+            public_name: tool.name.clone(),
+            listed: true,
+            registered: lender.map_or(&part.spec.endpoint, |lender| &lender.endpoint) == &Endpoint::Registry,
+            withheld:
+                withheld.and_then(|withheld| withheld.get(&tool.name)).map(|reason| reason.as_str().into()),
+            lent_by: lender.map(|lender| lender.id.clone()),
+            reserved_for: None,
+            tool: Arc::clone(tool),
+        }));
     }
     let configured = Configured::of(parts, &rules.order);
     let reserved = Reserved::of(parts.iter().map(|part| part.spec), standing.reserved.iter());
@@ -62,172 +75,16 @@ pub(super) fn build(
     }
 }
 
-fn take_listing(
-    part: &UpstreamTools<'_>,
-    standing: &Standing,
-    tools: &mut Vec<CatalogueTool>,
-    left_out: &mut Vec<LeftOut>,
-) {
-    let (lender, withheld) = (standing.lent.get(&part.spec.id), standing.withheld.get(&part.spec.id));
-    let (mut seen, mut lent) = (HashSet::new(), HashSet::new());
-    for (place, definition) in part.tools.iter().enumerate() {
-        // Nobody lends what it does not offer itself.
-        if lender.is_some_and(|lender| read_tool(lender, definition, &mut lent).is_err()) {
-            continue;
-        }
-        match read_tool(part.spec, definition, &mut seen) {
-            Ok(mut tool) => {
-                if let Some(lender) = lender {
-                    tool.lent_by = Some(lender.id.clone());
-                    tool.registered = lender.endpoint == Endpoint::Registry;
-                }
-                let reason = withheld.and_then(|withheld| withheld.get(&tool.name));
-                tool.withheld = reason.map(|reason| reason.as_str().into());
-                tools.push(tool);
-            }
-            Err((name, reason)) => {
-                left_out.push(LeftOut { server: part.spec.id.clone(), name, place, reason });
-            }
-        }
-    }
-}
-
-/// The tools of a listing with their fingerprints and definitions, one after the other, before they are put together with
-/// others.
-pub(crate) fn fingerprinted_tools<'a>(
-    spec: &UpstreamSpec,
-    entries: &'a [RawJson],
-) -> impl Iterator<Item = (String, Fingerprint, &'a RawJson)> {
-    let mut seen = HashSet::new();
-    entries.iter().filter_map(move |definition| {
-        let tool = read_tool(spec, definition, &mut seen).ok()?;
-        Some((tool.name, tool.fingerprint, definition))
-    })
-}
-
-/// The name of a tool, as the catalogue has it.
-pub(crate) fn tool_name(definition: &RawJson) -> Option<String> {
-    name_of(&RawObject::parse(definition).ok()?)
-}
-
-fn name_of(definition: &RawObject<'_>) -> Option<String> {
-    view::text(definition.get("name")).map(String::from)
-}
-
-fn read_tool(
-    spec: &UpstreamSpec,
-    definition: &RawJson,
-    seen: &mut HashSet<String>,
-) -> Result<CatalogueTool, (Option<String>, LeftOutReason)> {
-    let Ok(members) = RawObject::parse(definition) else { return Err((None, LeftOutReason::NotAnObject)) };
-    let Some(name) = name_of(&members) else { return Err((None, LeftOutReason::NoName)) };
-    let rules = &spec.tools;
-    if any_matches(&rules.deny, &name) {
-        return Err((Some(name), LeftOutReason::Denied));
-    }
-    if !rules.allow.is_empty() && !any_matches(&rules.allow, &name) {
-        return Err((Some(name), LeftOutReason::NotAllowed));
-    }
-    if !seen.insert(name.clone()) {
-        return Err((Some(name), LeftOutReason::Duplicate));
-    }
-    let header_parameters = match mirrored(&members) {
-        Ok(parameters) => parameters,
-        Err(invalid) if matches!(spec.endpoint, Endpoint::Http { .. }) => {
-            return Err((Some(name), invalid.into()));
-        }
-        // Nothing is mirrored where there are no headers.
-        Err(_) => Vec::new(),
-    };
-    let effective =
-        rules.overrides.get(&name).and_then(|overrides| view::overridden(definition, overrides).ok());
-    let labels = match &effective {
-        Some(effective) => {
-            RawObject::parse(effective).map(|members| Labels::of(&members)).unwrap_or_default()
-        }
-        None => Labels::of(&members),
-    };
-    let read_only = labels.read_only.unwrap_or(false);
-    Ok(CatalogueTool {
-        server: spec.id.clone(),
-        listed: true,
-        definition: definition.clone(),
-        effective,
-        read_only,
-        destructive: !read_only && labels.destructive.unwrap_or(true),
-        // `idempotentHint` only means something where `readOnlyHint` is false: what changes nothing may run twice.
-        idempotent: read_only || labels.idempotent.unwrap_or(false) || any_matches(&rules.idempotent, &name),
-        always_allow: any_matches(&rules.always_allow, &name),
-        approval: first(&rules.approval, &name).copied(),
-        registered: spec.endpoint == Endpoint::Registry,
-        category: first(&rules.categories, &name)
-            .map(|category| Arc::from(category.as_str()))
-            .or(labels.category),
-        importance: first(&rules.importance, &name)
-            .and_then(|importance| Importance::parse(importance))
-            .or(labels.importance)
-            .unwrap_or_default(),
-        tags: all_tags(&rules.tags, &name, labels.tags),
-        fingerprint: Fingerprint::of(&name, &members),
-        hidden: hidden(&rules.hidden, &name),
-        injected: injected(&rules.injected, &name),
-        title: labels.title,
-        lent_by: None,
-        reserved_for: None,
-        withheld: None,
-        header_parameters,
-        public_name: name.clone(),
-        name,
-    })
-}
-
-fn mirrored(definition: &RawObject<'_>) -> Result<Vec<HeaderParameter>, InvalidHeaderParameter> {
-    let Some(schema) = definition.get("inputSchema") else { return Ok(Vec::new()) };
-    // Reading a schema costs much more than looking for the word.
-    if !schema.get().contains("x-mcp-header") {
-        return Ok(Vec::new());
-    }
-    serde_json::from_str::<Value>(schema.get())
-        .map_or_else(|_| Ok(Vec::new()), |schema| header_parameters(&schema))
-}
-
-fn first<'a, T>(entries: &'a BTreeMap<String, T>, name: &str) -> Option<&'a T> {
-    matching(entries, name).into_iter().next()
-}
-
-fn all_tags(entries: &BTreeMap<String, Vec<String>>, name: &str, mut tags: Vec<Arc<str>>) -> Vec<Arc<str>> {
-    tags.extend(matching(entries, name).into_iter().flatten().map(|tag| Arc::from(tag.as_str())));
-    tags.sort_unstable();
-    tags.dedup();
-    tags
-}
-
-fn hidden(entries: &BTreeMap<String, Vec<String>>, name: &str) -> Vec<String> {
-    let mut hidden: Vec<String> = matching(entries, name).into_iter().flatten().cloned().collect();
-    hidden.sort_unstable();
-    hidden.dedup();
-    hidden
-}
-
-fn injected(entries: &BTreeMap<String, Map<String, Value>>, name: &str) -> Map<String, Value> {
-    let mut injected = Map::new();
-    // The most specific pattern comes first and wins.
-    for (parameter, value) in matching(entries, name).into_iter().flatten() {
-        injected.entry(parameter).or_insert_with(|| value.clone());
-    }
-    injected
-}
-
 /// What the configuration says about the upstreams of a catalogue.
 struct Configured<'a> {
     specs: HashMap<&'a UpstreamId, (usize, &'a UpstreamSpec)>,
 }
 
 impl<'a> Configured<'a> {
-    fn of(parts: &[UpstreamTools<'a>], order: &[UpstreamId]) -> Self {
+    fn of(parts: &[Part<'a>], order: &[UpstreamId]) -> Self {
         let rank =
             |id: &UpstreamId| order.iter().position(|configured| configured == id).unwrap_or(order.len());
-        let mut sorted: Vec<&UpstreamTools<'_>> = parts.iter().collect();
+        let mut sorted: Vec<&Part<'_>> = parts.iter().collect();
         sorted.sort_by_key(|part| rank(&part.spec.id));
         let specs =
             sorted.into_iter().enumerate().map(|(rank, part)| (&part.spec.id, (rank, part.spec))).collect();
@@ -329,7 +186,7 @@ fn step_back(configured: &Configured<'_>, policy: ClashPolicy, tools: &mut [Cata
 
 fn unlist(tool: &mut CatalogueTool) {
     tool.listed = false;
-    tool.public_name.clone_from(&tool.name);
+    tool.public_name.clone_from(&tool.tool.name);
 }
 
 /// Public names that several listed tools have, with the places of these in the order of the configuration.

@@ -1,8 +1,8 @@
 //! Choosing among tools.
 
-use super::pattern::{any_matches, matches};
 use super::{Catalogue, CatalogueTool, Importance};
 use crate::spec::UpstreamId;
+use gateway_notation::pattern::{any_matches, matches};
 
 /// Which tools are wanted. Every part that is given must hold; within one part, one entry is enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

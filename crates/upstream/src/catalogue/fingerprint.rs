@@ -6,11 +6,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use gateway_protocol::RawObject;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
+
+use super::view::Members;
 
 /// The SHA-256 of a tool's definition in canonical form, and short digests of its parts to tell what changed.
 ///
@@ -26,7 +26,7 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// The fingerprint of a definition.
-    pub(super) fn of(name: &str, definition: &RawObject<'_>) -> Self {
+    pub(super) fn of(name: &str, definition: &Members<'_>) -> Self {
         let description = digest(definition, &["title", "description"]);
         let schema = digest(definition, &["inputSchema", "outputSchema"]);
         let annotations = digest(definition, &["annotations"]);
@@ -95,23 +95,18 @@ impl From<Fingerprint> for String {
     }
 }
 
-fn digest(definition: &RawObject<'_>, members: &[&str]) -> [u8; 32] {
+fn digest(definition: &Members<'_>, members: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for name in members {
         if let Some(value) = definition.get(name) {
             write_text(name, &mut hash);
-            write_member(value, &mut hash);
+            write_canonical(value, &mut hash);
+        } else if let Some(text) = definition.unread(name) {
+            write_text(name, &mut hash);
+            hash.update(text);
         }
     }
     hash.finalize().into()
-}
-
-fn write_member(value: &RawValue, hash: &mut Sha256) {
-    match serde_json::from_str::<Value>(value.get()) {
-        Ok(value) => write_canonical(&value, hash),
-        // Too deep to read: its text stands for it.
-        Err(_) => hash.update(value.get()),
-    }
 }
 
 /// Feeds a value with its keys sorted. The parser's own bound on depth bounds the recursion.

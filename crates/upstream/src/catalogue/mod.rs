@@ -10,14 +10,15 @@
 //! Order. Tools are sorted by the upstream's id, then stand as the upstream listed them, so that the same tools give the
 //! same bytes on every start.
 //!
-//! Memory. Definitions share the bytes of the listing they came with; no parsed tree is kept.
+//! Memory. Definitions share the bytes of the listing they came with. Each is read once, and its tree is kept while all of
+//! them together are short.
 
 mod build;
 mod changes;
 mod filter;
 mod fingerprint;
+mod listed;
 mod lookup;
-pub(crate) mod pattern;
 mod reserved;
 mod view;
 
@@ -25,17 +26,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject};
-use serde_json::{Map, Value};
+use gateway_protocol::{InvalidHeaderParameter, RawJson};
 
-use crate::spec::{Approval, UpstreamId, UpstreamSpec};
+use crate::spec::{UpstreamId, UpstreamSpec};
 
-pub(crate) use build::Standing;
-pub(crate) use build::{fingerprinted_tools, tool_name};
+pub(crate) use build::{Part, Standing};
 pub(crate) use changes::changed_parts;
 pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart, changed_definitions};
 pub use filter::{ToolFilter, ToolGroup};
 pub use fingerprint::Fingerprint;
+pub use listed::ListedTool;
+pub(crate) use listed::{TREE_BYTES, ToolListing};
 pub use lookup::{LookupError, canonical_name, canonical_splits};
 
 /// What happens when two upstreams have a tool of the same name.
@@ -91,18 +92,19 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Puts listings together, one for each upstream.
+    /// Reads listings, one for each upstream, and puts them together.
     pub fn build(version: u64, parts: &[UpstreamTools<'_>], rules: &CatalogueRules) -> Self {
-        Self::build_with(version, parts, rules, &Standing::default())
+        let read =
+            |part: &UpstreamTools<'_>| ToolListing::read(part.spec, part.tools.into(), None, TREE_BYTES);
+        let listings: Vec<ToolListing> = parts.iter().map(read).collect();
+        let read = parts.iter().zip(&listings);
+        let parts: Vec<Part<'_>> =
+            read.map(|(part, listing)| Part { spec: part.spec, listing: Some(listing) }).collect();
+        Self::of(version, &parts, rules, &Standing::default())
     }
 
-    /// The same, where some listings are not simply those of their upstreams.
-    pub(crate) fn build_with(
-        version: u64,
-        parts: &[UpstreamTools<'_>],
-        rules: &CatalogueRules,
-        standing: &Standing,
-    ) -> Self {
+    /// Puts listings together that were read.
+    pub(crate) fn of(version: u64, parts: &[Part<'_>], rules: &CatalogueRules, standing: &Standing) -> Self {
         build::build(version, parts, rules, standing)
     }
 
@@ -145,55 +147,19 @@ impl Catalogue {
     pub fn groups(&self) -> impl Iterator<Item = &str> {
         self.groups.keys().map(String::as_str)
     }
-
-    /// The names of the configured groups.
-    pub fn group_names(&self) -> impl Iterator<Item = &str> {
-        self.groups.keys().map(String::as_str)
-    }
 }
 
-/// One tool of one upstream.
-#[derive(Clone, PartialEq)]
+/// A tool in the list of all upstreams: what its own upstream says of it, and what it is called here.
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CatalogueTool {
-    /// Whose it is.
-    pub server: UpstreamId,
-    /// Its name at the upstream.
-    pub name: String,
+    tool: Arc<ListedTool>,
     /// The name under which it is published.
     pub public_name: String,
     /// Whether it stands in the list over all upstreams. Otherwise it is only reached by naming its upstream.
     pub listed: bool,
-    /// Its definition as it came.
-    pub definition: RawJson,
-    /// Its definition with the configured overrides, if there are any.
-    pub effective: Option<RawJson>,
-    /// Its name for people.
-    pub title: Option<Box<str>>,
-    /// It changes nothing.
-    pub read_only: bool,
-    /// It may destroy something.
-    pub destructive: bool,
-    /// It may run twice: by configuration, or because its author says that it is idempotent or changes nothing.
-    pub idempotent: bool,
-    /// It needs no approval, by configuration.
-    pub always_allow: bool,
-    /// Whether its calls run, where its server's entry says so.
-    pub approval: Option<Approval>,
     /// Whether it stands in the registry, so that nobody but us checks its arguments.
     pub registered: bool,
-    /// Its category, from the configuration or the definition.
-    pub category: Option<Arc<str>>,
-    /// Its importance, from the configuration or the definition.
-    pub importance: Importance,
-    /// Its tags, from the configuration and the definition, sorted.
-    pub tags: Vec<Arc<str>>,
-    /// What its definition is known by.
-    pub fingerprint: Fingerprint,
-    /// Parameters that the model never sees.
-    pub hidden: Vec<String>,
-    /// Parameters that the model never sees and the gateway fills in.
-    pub injected: Map<String, Value>,
     /// Why it is in no list: its definition changed, and nobody has accepted it. Calls are told so.
     pub withheld: Option<Box<str>>,
     /// Whose definition it is, where its own upstream was never reached: that one takes its calls over.
@@ -201,56 +167,14 @@ pub struct CatalogueTool {
     /// The other upstream that its name is reserved for. It has its prefix then, and its own name does not lead to it
     /// unless its upstream is named.
     pub reserved_for: Option<UpstreamId>,
-    /// Parameters that are mirrored into headers.
-    pub header_parameters: Vec<HeaderParameter>,
 }
 
-/// Values that are filled in may be secrets, so only their names are shown.
-impl fmt::Debug for CatalogueTool {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("CatalogueTool")
-            .field("server", &self.server)
-            .field("name", &self.name)
-            .field("public_name", &self.public_name)
-            .field("listed", &self.listed)
-            .field("definition", self.shown())
-            .field("hidden", &self.hidden)
-            .field("injected", &self.injected.keys().collect::<Vec<_>>())
-            .finish_non_exhaustive()
-    }
-}
+/// What the tool is at its upstream.
+impl std::ops::Deref for CatalogueTool {
+    type Target = ListedTool;
 
-impl CatalogueTool {
-    /// The definition to show: with overrides where some are configured, else as it came.
-    pub fn shown(&self) -> &RawJson {
-        self.effective.as_ref().unwrap_or(&self.definition)
-    }
-
-    /// The hidden parameter that `arguments` hold, if they hold one: no caller may choose its value. Those that are filled in
-    /// are replaced on the way to the server, so they do no harm.
-    pub fn hidden_parameter(&self, arguments: &RawJson) -> Option<&str> {
-        if self.hidden.is_empty() {
-            return None;
-        }
-        let given = RawObject::parse(arguments).ok()?;
-        let mut hidden = self.hidden.iter().filter(|name| !self.injected.contains_key(name.as_str()));
-        hidden.find(|name| given.get(name).is_some()).map(String::as_str)
-    }
-
-    /// The definition to show to those who take it as it is: without the hidden and injected parameters.
-    pub fn without_hidden(&self) -> RawJson {
-        if self.hidden.is_empty() && self.injected.is_empty() {
-            return self.shown().clone();
-        }
-        let is_hidden =
-            |name: &str| self.hidden.iter().any(|hidden| hidden == name) || self.injected.contains_key(name);
-        view::without_parameters(self.shown(), is_hidden).unwrap_or_else(|| self.shown().clone())
-    }
-
-    /// `mcp__<upstream>__<tool>`.
-    pub fn canonical_name(&self) -> String {
-        canonical_name(self.server.as_str(), &self.name)
+    fn deref(&self) -> &ListedTool {
+        &self.tool
     }
 }
 

@@ -22,33 +22,75 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    pub(super) fn of(definition: &RawObject<'_>) -> Self {
-        let annotations = object(definition.get("annotations"));
-        let meta = object(definition.get("_meta"));
+    pub(super) fn of(definition: &Members<'_>) -> Self {
+        let none = Value::Null;
+        let annotations = definition.get("annotations").unwrap_or(&none);
+        let meta = definition.get("_meta").unwrap_or(&none);
         // FastMCP writes the tags of a tool under its own name.
-        let fastmcp = object(meta.get("_fastmcp").or_else(|| meta.get("fastmcp")));
+        let fastmcp = meta.get("_fastmcp").or_else(|| meta.get("fastmcp")).unwrap_or(&none);
+        let hint = |name: &str| annotations.get(name).and_then(Value::as_bool);
         let label = |name: &str| text(meta.get(name)).or_else(|| text(annotations.get(name)));
         let tags = [meta.get("tags"), annotations.get("tags"), fastmcp.get("tags")];
         Self {
-            title: text(definition.get("title")).or_else(|| text(annotations.get("title"))),
-            read_only: read(annotations.get("readOnlyHint")),
-            destructive: read(annotations.get("destructiveHint")),
-            idempotent: read(annotations.get("idempotentHint")),
+            title: text(definition.get("title")).or_else(|| text(annotations.get("title"))).map(Into::into),
+            read_only: hint("readOnlyHint"),
+            destructive: hint("destructiveHint"),
+            idempotent: hint("idempotentHint"),
             category: label("category").map(Into::into),
             importance: label("importance").and_then(|importance| Importance::parse(&importance)),
             tags: tags
                 .into_iter()
-                .filter_map(read::<Vec<String>>)
+                .filter_map(|tags| Vec::<Arc<str>>::deserialize(tags?).ok())
                 .flatten()
-                .map(|tag| Arc::from(tag.as_str()))
                 .collect(),
         }
     }
 }
 
+/// The members of a definition.
+#[derive(Debug)]
+pub(super) struct Members<'a> {
+    read: Map<String, Value>,
+    /// All members as they came, where some of them cannot be read: they are too deep, or hold half a character.
+    raw: Option<RawObject<'a>>,
+}
+
+impl<'a> Members<'a> {
+    /// Reads a definition; `None` if it is not an object.
+    pub(super) fn read(definition: &'a RawJson) -> Option<Self> {
+        match definition.read() {
+            Ok(Value::Object(read)) => Some(Self { read, raw: None }),
+            Ok(_) => None,
+            Err(_) => {
+                let raw = RawObject::parse(definition).ok()?;
+                let members = raw.members().iter();
+                let read = members.filter_map(|(name, value)| {
+                    Some((name.clone().into_owned(), serde_json::from_str(value.get()).ok()?))
+                });
+                Some(Self { read: read.collect(), raw: Some(raw) })
+            }
+        }
+    }
+
+    /// A member that can be read.
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.read.get(name)
+    }
+
+    /// The text of a member that cannot be read.
+    pub(super) fn unread(&self, name: &str) -> Option<&str> {
+        self.raw.as_ref()?.get(name).map(RawValue::get)
+    }
+
+    /// The definition, if all of it can be read.
+    pub(super) fn whole(self) -> Option<Value> {
+        self.raw.is_none().then_some(Value::Object(self.read))
+    }
+}
+
 /// A member as text, if it is one and not empty.
-pub(super) fn text(value: Option<&RawValue>) -> Option<Box<str>> {
-    read::<Box<str>>(value).filter(|text| !text.is_empty())
+pub(super) fn text(value: Option<&Value>) -> Option<String> {
+    value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 fn read<'a, T: Deserialize<'a>>(value: Option<&'a RawValue>) -> Option<T> {
@@ -84,7 +126,7 @@ pub(super) fn overridden(
     changed.to_raw()
 }
 
-/// The definition without some of its parameters; nothing if it has no such parameters.
+/// The definition without some of its parameters; `None` if it has no parameters.
 pub(super) fn without_parameters(definition: &RawJson, is_hidden: impl Fn(&str) -> bool) -> Option<RawJson> {
     let mut changed = RawObject::parse(definition).ok()?;
     let own = changed.get("inputSchema")?.to_owned();

@@ -3,6 +3,7 @@
 //! Comments and trailing commas are replaced by spaces of the same length, so that lines and columns of the plain JSON
 //! are those of the file.
 
+use gateway_notation::pointer;
 use serde_json::Value;
 
 /// A text that was read, with its value and the lines of its members.
@@ -55,8 +56,7 @@ impl Document {
         let mut cursor = Cursor { bytes, at: 0 };
         cursor.skip_space();
         let mut found = cursor.at;
-        for step in pointer.split('/').skip(1) {
-            let step = step.replace("~1", "/").replace("~0", "~");
+        for step in pointer::steps(pointer) {
             let Some((name, value)) = cursor.step_into(&step) else { break };
             found = name;
             cursor.at = value;
@@ -71,11 +71,6 @@ impl Document {
         cursor.collect_duplicates("", &mut found);
         found
     }
-}
-
-/// One step of a JSON Pointer, escaped.
-pub fn pointer_step(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// The same text as plain JSON of the same length.
@@ -211,7 +206,7 @@ impl Cursor<'_> {
         let mut inner = Vec::new();
         let mut index = 0_usize;
         self.members(|name, (_, value)| {
-            let step = name.map_or_else(|| index.to_string(), pointer_step);
+            let step = name.map_or_else(|| index.to_string(), |name| pointer::escape(name).into_owned());
             index += 1;
             let pointer = format!("{pointer}/{step}");
             if !names.insert(step) {

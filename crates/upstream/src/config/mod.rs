@@ -29,10 +29,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gateway_notation::pattern::is_pattern;
+use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
 use self::expand::Source;
-use self::jsonc::{Document, pointer_step};
+use self::jsonc::Document;
 use self::reader::{Notes, Reader};
 use crate::builtin::registry::{RefusedTool, RegisteredTool, RegistryConfig};
 use crate::catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
@@ -271,7 +273,7 @@ impl Parts {
                     continue;
                 }
                 None if problems.is_empty() => {
-                    let pointer = format!("{}/{}", block.pointer, pointer_step(name));
+                    let pointer = pointer::join(&block.pointer, name);
                     let text = format!("Tool \"{name}\": the handler is empty");
                     problems.push(top.notes.problem(&pointer, &text));
                 }
@@ -288,7 +290,7 @@ impl Parts {
         self.registry.tools = tools;
         for tool in too_long {
             let text = format!("has more than {bytes} bytes; \"registry.maxDefinitionBytes\" allows more");
-            let pointer = format!("{}/{}", block.pointer, pointer_step(tool.name()));
+            let pointer = pointer::join(&block.pointer, tool.name());
             self.refuse(tool.name(), vec![top.notes.problem(&pointer, &text)]);
         }
     }
@@ -338,8 +340,7 @@ impl Parts {
             }
         }
         for (name, group) in &self.groups {
-            let missing =
-                group.servers.iter().find(|pattern| !pattern.contains(['*', '?']) && !exists(pattern));
+            let missing = group.servers.iter().find(|pattern| !is_pattern(pattern) && !exists(pattern));
             if let (Some(missing), Some(groups)) = (missing, top.object("groups")) {
                 groups.warn(name, &format!("no server is called \"{missing}\""));
             }
@@ -436,7 +437,7 @@ impl Expanding<'_> {
             Value::Object(members) => members
                 .iter()
                 .map(|(name, member)| {
-                    let pointer = format!("{pointer}/{}", pointer_step(name));
+                    let pointer = pointer::join(&pointer, name);
                     (name.clone(), self.expand(member, &pointer))
                 })
                 .collect::<Map<String, Value>>()

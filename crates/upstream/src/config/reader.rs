@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
-use super::jsonc::{Document, pointer_step};
+use super::jsonc::Document;
 use super::problems::{ConfigError, ConfigErrors};
 
 /// Takes notes of what is wrong in one file.
@@ -30,8 +31,6 @@ impl Notes<'_> {
     }
 
     pub(super) fn problem(&self, pointer: &str, message: &str) -> ConfigError {
-        let field: Vec<String> =
-            pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
         let secrets = self.secrets.borrow();
         // Short values are words such as `1` or `on`, which would only garble the text.
         let message = secrets
@@ -41,7 +40,7 @@ impl Notes<'_> {
         ConfigError {
             file: self.file.to_owned(),
             line: Some(self.document.line_of(pointer)),
-            field: field.join("."),
+            field: pointer::dotted(pointer),
             message,
         }
     }
@@ -65,15 +64,11 @@ impl<'a> Reader<'a> {
 
     /// Notes an error at a member of a member.
     pub(super) fn error_within(&self, name: &str, inner: &str, message: &str) {
-        self.notes.error(&format!("{}/{}", self.at(name), pointer_step(inner)), message);
+        self.notes.error(&pointer::join(&self.at(name), inner), message);
     }
 
     fn at(&self, name: &str) -> String {
-        if name.is_empty() {
-            self.pointer.clone()
-        } else {
-            format!("{}/{}", self.pointer, pointer_step(name))
-        }
+        if name.is_empty() { self.pointer.clone() } else { pointer::join(&self.pointer, name) }
     }
 
     /// A member that is there and not `null`.

@@ -7,14 +7,13 @@ use super::environment::Environment;
 use super::fields::{self, Field};
 use super::reader::Reader;
 use super::tools::tool_rules;
-use super::words::nearest;
 use super::workspace::workspace;
 use super::{dotenv, unsafe_env};
-use crate::catalogue::pattern::any_matches;
 use crate::spec::{
     ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, ProtocolChoice, RestartPolicy, Timeouts,
     UpstreamId, UpstreamSpec,
 };
+use gateway_notation::{pattern::any_matches, spelling::nearest_names};
 
 /// Reads an entry. Nothing, if it has no usable endpoint; the reason is noted then.
 pub(super) fn read_server(
@@ -67,7 +66,8 @@ pub(super) fn warn_of_unknown(reader: &Reader<'_>, known: &[Field], ignored: &[&
         if fields::knows(known, name) || ignored.contains(&name.as_str()) {
             continue;
         }
-        let hint = nearest(name, known.iter().map(|field| field.name))
+        let hint = nearest_names(name, known.iter().map(|field| field.name))
+            .first()
             .map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
         reader.warn(name, &format!("unknown field, ignored{hint}"));
     }

@@ -4,6 +4,8 @@
 //! registry, or to load a library into every server. Variables that only tell a program where its own files are
 //! (`PATH`, `PYTHONPATH`, `NODE_PATH`, proxies, certificates) are everyday and stay allowed.
 
+use gateway_notation::pattern::matches;
+
 /// Beginnings and whole names, in upper case, and what such a variable does.
 const REFUSED: &[(&str, &str)] = &[
     ("NPM_CONFIG_*", PACKAGES),
@@ -52,13 +54,7 @@ const CODE: &str = "it can make the server run other code";
 /// Why a variable is refused, if it is. Programs read some of these names in any case, so all are compared like that.
 pub(super) fn refused(name: &str) -> Option<&'static str> {
     let upper = name.to_ascii_uppercase();
-    REFUSED
-        .iter()
-        .find(|(pattern, _)| match pattern.strip_suffix('*') {
-            Some(start) => upper.starts_with(start),
-            None => upper == *pattern,
-        })
-        .map(|(_, why)| *why)
+    REFUSED.iter().find(|(pattern, _)| matches(pattern, &upper)).map(|(_, why)| *why)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Command lines and misspelt words.
+//! Command lines.
 
 /// Splits a command line into words as a shell does, without running one: quotes and backslashes, nothing else.
 ///
@@ -40,47 +40,6 @@ pub fn split_words(line: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// The known word that is most like `word`, if one is like it at all.
-pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| {
-        text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
-    };
-    let word = plain(word);
-    let most = (word.len() / 3).clamp(1, 3);
-    known
-        .into_iter()
-        .map(|known| (distance(&word, &plain(known)), known))
-        .filter(|(distance, _)| *distance <= most)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, known)| known)
-}
-
-/// How many letters must be changed, added, taken away or swapped with their neighbour.
-fn distance(one: &str, other: &str) -> usize {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=other.len()).collect();
-    for (row, letter) in one.iter().enumerate() {
-        let mut current = vec![row + 1];
-        for (column, wanted) in other.iter().enumerate() {
-            let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
-            let mut cost = (at(&last, column) + usize::from(letter != wanted))
-                .min(at(&last, column + 1) + 1)
-                .min(at(&current, column) + 1);
-            let swapped = row > 0
-                && column > 0
-                && one.get(row - 1) == Some(wanted)
-                && other.get(column - 1) == Some(letter);
-            if swapped {
-                cost = cost.min(at(&before_last, column - 1) + 1);
-            }
-            current.push(cost);
-        }
-        before_last = std::mem::replace(&mut last, current);
-    }
-    last.last().copied().unwrap_or(usize::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,24 +61,6 @@ mod tests {
             let words = split_words(line);
             let words = words.as_ref().map(|words| words.iter().map(String::as_str).collect::<Vec<_>>());
             assert_eq!(words.as_deref(), *expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn misspelt_words_find_their_nearest() {
-        let known = ["command", "args", "env", "timeout", "alwaysAllow", "connectTimeout"];
-        let cases = [
-            ("comand", Some("command")),
-            ("cmomand", Some("command")),
-            ("always_allow", Some("alwaysAllow")),
-            ("connect-timeout", Some("connectTimeout")),
-            ("Args", Some("args")),
-            ("envs", Some("env")),
-            ("zebra", None),
-            ("x", None),
-        ];
-        for (word, expected) in cases {
-            assert_eq!(nearest(word, known), expected, "{word}");
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use gateway_protocol::RawJson;
 use tracing::warn;
 
 use super::health::DefinitionNotice;
@@ -10,11 +9,8 @@ use super::memory::{OfUpstream, Withheld};
 use super::tool_key::tool_key;
 use super::upstream::Upstream;
 use super::{FleetEvent, Shared};
-use crate::catalogue::{
-    DefinitionChange, DefinitionChangeKind, changed_parts, fingerprinted_tools, tool_name,
-};
-use crate::long_work;
-use crate::spec::{OnDefinitionChange, UpstreamSpec};
+use crate::catalogue::{DefinitionChange, DefinitionChangeKind, ListedTool, ToolListing, changed_parts};
+use crate::spec::OnDefinitionChange;
 
 /// Fingerprints that are remembered of one upstream, of tools that are gone too, and bytes of the keys of these tools. A
 /// server that goes on inventing names grows it no further.
@@ -34,15 +30,12 @@ const LOGGED_CHARACTERS: usize = 200;
 impl Shared {
     /// Compares the definitions of a listing with what was known of them. New tools are taken as they are; changed ones are
     /// reported, and withheld where that is configured.
-    pub(super) async fn compare_definitions(&self, upstream: &Upstream, entries: &[RawJson]) {
+    pub(super) async fn compare_definitions(&self, upstream: &Upstream, listing: &ToolListing) {
         let (spec, memory) = (&upstream.spec, &self.memory);
         // Somebody may have accepted it while nobody looked.
         memory.reload().await;
-        let bytes = entries.iter().map(|entry| entry.as_str().len()).sum();
-        let found = long_work::reading(bytes, || {
-            let now = current(spec, entries);
-            memory.compare(spec, |known| compare(known, &now, spec.tools.on_definition_change))
-        });
+        let now = current(listing);
+        let found = memory.compare(spec, |known| compare(known, &now, spec.tools.on_definition_change));
         let mut fresh = replace_notices(upstream, found);
         if !fresh.is_empty() {
             log(upstream, &fresh);
@@ -56,15 +49,16 @@ impl Shared {
 /// A tool as it is listed now.
 struct Current<'a> {
     fingerprint: String,
-    definition: &'a RawJson,
+    tool: &'a ListedTool,
 }
 
 /// The tools of a listing by their keys.
-fn current<'a>(spec: &UpstreamSpec, entries: &'a [RawJson]) -> BTreeMap<String, Current<'a>> {
-    fingerprinted_tools(spec, entries)
-        .map(|(name, fingerprint, definition)| {
-            let fingerprint = fingerprint.to_string();
-            (tool_key(&name).into_owned(), Current { fingerprint, definition })
+fn current(listing: &ToolListing) -> BTreeMap<String, Current<'_>> {
+    let tools = listing.tools.iter();
+    tools
+        .map(|tool| {
+            let fingerprint = tool.fingerprint.to_string();
+            (tool_key(&tool.name).into_owned(), Current { fingerprint, tool })
         })
         .collect()
 }
@@ -95,8 +89,7 @@ fn compare(
             if blocked {
                 withheld.insert(key.clone(), waiting(key, &kind, tool, &mut room));
             }
-            let name = tool_name(tool.definition).unwrap_or_default();
-            let change = DefinitionChange { tool: name, kind };
+            let change = DefinitionChange { tool: tool.tool.name.clone(), kind };
             found.push(DefinitionNotice { change, blocked, fingerprint: tool.fingerprint.clone() });
         }
         // A blocked tool stays blocked over restarts, until somebody accepts its definition.
@@ -122,11 +115,11 @@ fn compare(
 }
 
 /// What is kept of a withheld definition for those who review it.
-fn waiting(key: &str, kind: &DefinitionChangeKind, tool: &Current<'_>, room: &mut usize) -> Withheld {
+fn waiting(key: &str, kind: &DefinitionChangeKind, now: &Current<'_>, room: &mut usize) -> Withheld {
     let change = DefinitionChange { tool: key.to_owned(), kind: kind.clone() };
-    let definition = Some(tool.definition).filter(|text| text.as_str().len() <= *room);
-    let withheld = Withheld::new(&tool.fingerprint, change.to_string(), definition);
-    *room -= withheld.definition.as_ref().map_or(0, |text| text.as_str().len());
+    let definition = Some(&now.tool.definition).filter(|text| text.len() <= *room);
+    let withheld = Withheld::new(&now.fingerprint, change.to_string(), definition);
+    *room -= withheld.definition.as_ref().map_or(0, gateway_protocol::RawJson::len);
     withheld
 }
 

@@ -1,11 +1,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use gateway_protocol::RawJson;
+
 use super::*;
 use crate::catalogue::DefinitionPart;
 use crate::fleet::memory::Memory;
 use crate::log_lines::log_lines;
-use crate::spec::Endpoint;
+use crate::spec::{Endpoint, UpstreamSpec};
 
 fn tool(number: usize, description: &str) -> RawJson {
     RawJson::parse(format!(r#"{{"name":"t{number:05}","description":"{description}"}}"#)).unwrap()
@@ -27,9 +29,13 @@ fn known(entries: &[RawJson]) -> OfUpstream {
     known
 }
 
+fn listing(entries: &[RawJson]) -> ToolListing {
+    ToolListing::read(&spec(), entries.into(), None, 0)
+}
+
 /// What is found in one more listing.
 fn list(known: &mut OfUpstream, entries: &[RawJson]) -> Vec<DefinitionNotice> {
-    compare(known, &current(&spec(), entries), OnDefinitionChange::Block).0
+    compare(known, &current(&listing(entries)), OnDefinitionChange::Block).0
 }
 
 #[test]
@@ -41,7 +47,7 @@ fn what_is_withheld_stands_beside_its_definition() {
     assert_eq!((found.len(), known.withheld.len()), (COUNT, COUNT));
     let last = known.withheld.last_key_value().unwrap();
     let expected = Withheld::new(
-        &current(&spec(), &entries).get("t02999").unwrap().fingerprint,
+        &current(&listing(&entries)).get("t02999").unwrap().fingerprint,
         "tool `t02999` changed its description".to_owned(),
         entries.last(),
     );
@@ -51,7 +57,8 @@ fn what_is_withheld_stands_beside_its_definition() {
 #[test]
 fn nothing_is_withheld_where_changes_are_only_reported() {
     let (mut known, entries) = (known(&tools(3, "one")), tools(3, "two"));
-    let now = current(&spec(), &entries);
+    let listing = listing(&entries);
+    let now = current(&listing);
     let (found, is_changed) = compare(&mut known, &now, OnDefinitionChange::Warn);
     assert_eq!((found.len(), known.withheld.len(), is_changed), (3, 0, true));
     assert_eq!(compare(&mut known, &now, OnDefinitionChange::Warn), (Vec::new(), false));
@@ -69,7 +76,8 @@ fn what_is_kept_for_review_is_bounded_as_a_whole() {
 /// Lists other names again and again, and gives whether new tools have to be accepted after each of three listings.
 fn invent(known: &mut OfUpstream, count: usize, name: impl Fn(usize) -> String) -> [bool; 3] {
     let definition = tool(1, "one");
-    let fingerprint = || current(&spec(), std::slice::from_ref(&definition)).into_values().next().unwrap();
+    let listing = listing(std::slice::from_ref(&definition));
+    let fingerprint = || current(&listing).into_values().next().unwrap();
     [0, 1, 2].map(|round| {
         let names = (round * count..(round + 1) * count).map(&name);
         let now = names.map(|name| (tool_key(&name).into_owned(), fingerprint())).collect();
@@ -151,7 +159,8 @@ async fn others_run_while_a_big_listing_is_hashed() {
     let listing = tokio::spawn(async move {
         let entries = tools(2_000, &"x".repeat(8 << 10));
         let before = turns.load(Ordering::Relaxed);
-        shared.compare_definitions(&upstream, &entries).await;
+        let listing = upstream.read_listing(entries, 0);
+        shared.compare_definitions(&upstream, &listing).await;
         turns.load(Ordering::Relaxed) - before
     });
     assert_ne!(listing.await.unwrap(), 0);

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use bytes::BytesMut;
 use gateway_protocol::{ListKind, RawJson, code, parse_list};
 
 use crate::connection::{Connection, OutgoingRequest};
@@ -106,7 +105,8 @@ async fn pages(
         if entries.len() + page.entries.len() > limits.entries {
             return Err(ListError::LimitExceeded { limit: limits.entries, what: kind.member() });
         }
-        entries.extend(detached(&page.entries).map_err(&failed)?);
+        // As they came, they share the memory of the whole message, with everything in it that is not counted.
+        entries.extend(RawJson::copied(&page.entries));
         if let Some(page_ttl) = page.ttl_ms.map(Duration::from_millis) {
             ttl = Some(ttl.map_or(page_ttl, |ttl| ttl.min(page_ttl)));
         }
@@ -120,19 +120,4 @@ async fn pages(
         cursor = Some(next);
     }
     Ok(Listing { entries, ttl })
-}
-
-/// The entries of a page in memory of their own. As they came, they share the memory of the whole message, with everything
-/// in it that is not counted.
-fn detached(entries: &[RawJson]) -> Result<Vec<RawJson>, String> {
-    let mut text = BytesMut::with_capacity(entries.iter().map(|entry| entry.as_str().len()).sum());
-    for entry in entries {
-        text.extend_from_slice(entry.as_str().as_bytes());
-    }
-    let mut text = text.freeze();
-    let copy = |entry: &RawJson| {
-        let copied = text.split_to(entry.as_str().len());
-        RawJson::parse(copied).map_err(|error| error.to_string())
-    };
-    entries.iter().map(copy).collect()
 }

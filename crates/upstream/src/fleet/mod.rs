@@ -33,9 +33,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::builtin::registry::Registry;
-use crate::catalogue::{Catalogue, CatalogueRules, Standing, UpstreamTools};
+use crate::catalogue::{Catalogue, CatalogueRules, Part, Standing, TREE_BYTES, ToolListing};
 use crate::error::CallError;
-use crate::long_work;
 use crate::results::ResultBudget;
 use crate::spec::{ConnectMode, Endpoint, UpstreamId, UpstreamSpec};
 
@@ -393,7 +392,8 @@ impl Shared {
         let upstreams = self.upstreams.load();
         for upstream in upstreams.values() {
             if upstream.spec.endpoint == Endpoint::Registry && !upstream.spec.disabled {
-                upstream.set_tools(self.options.registry.definitions());
+                let room = self.room_for_trees(upstream);
+                upstream.set_tools(upstream.read_listing(self.options.registry.definitions(), room));
                 upstream.listing.send_replace(upstream::ListingState::Known);
             }
         }
@@ -404,7 +404,11 @@ impl Shared {
             if tools.is_none()
                 && let Some(lender) = missing::lender(&upstreams, upstream)
             {
-                tools = lender.own_tools();
+                // Nobody lends what it does not offer itself.
+                let offered = |tools: Arc<ToolListing>| {
+                    tools.tools.iter().map(|tool| tool.definition.clone()).collect()
+                };
+                tools = lender.own_tools().map(|tools| upstream.list_instead(offered(tools)));
                 standing.lent.insert(id.clone(), Arc::clone(&lender.spec));
             }
             let withheld = upstream.withheld();
@@ -418,20 +422,22 @@ impl Shared {
         if !upstreams.contains_key(&registry) {
             standing.reserved.push(registry);
         }
-        let parts: Vec<UpstreamTools<'_>> = listings
+        let parts: Vec<Part<'_>> = listings
             .iter()
-            .map(|(upstream, tools)| UpstreamTools {
-                spec: &upstream.spec,
-                tools: tools.as_deref().unwrap_or_default(),
-            })
+            .map(|(upstream, tools)| Part { spec: &upstream.spec, listing: tools.as_deref() })
             .collect();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
-        let rules = self.rules.load();
-        let bytes = parts.iter().flat_map(|part| part.tools).map(|tool| tool.as_str().len()).sum();
-        let catalogue =
-            long_work::reading(bytes, || Catalogue::build_with(version, &parts, &rules, &standing));
+        let catalogue = Catalogue::of(version, &parts, &self.rules.load(), &standing);
         self.renamed.log(&catalogue);
         self.catalogue.store(Arc::new(catalogue));
+    }
+
+    /// Bytes of definitions of an upstream whose trees may be kept beside those of all others.
+    fn room_for_trees(&self, upstream: &Upstream) -> usize {
+        let upstreams = self.upstreams.load();
+        let others = upstreams.values().filter(|other| other.spec.id != upstream.spec.id);
+        let kept = others.filter_map(|other| Some(other.own_tools()?.tree_bytes)).sum();
+        TREE_BYTES.saturating_sub(kept)
     }
 
     fn accept(&self, upstream: &Upstream, fingerprint: &str) -> Result<(), AcceptError> {
@@ -459,7 +465,7 @@ impl Shared {
         });
         if was_blocked {
             self.rebuild();
-            let tools = upstream.own_tools().map_or(0, |tools| tools.len());
+            let tools = upstream.own_tools().map_or(0, |tools| tools.definitions.len());
             self.tell(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools });
         }
     }

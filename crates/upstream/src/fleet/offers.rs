@@ -222,7 +222,7 @@ impl Fleet {
     ) -> Result<Arc<[RawJson]>, CallError> {
         let upstream = self.upstream(id)?;
         if kind == ListKind::Tools {
-            return Ok(upstream.tools().unwrap_or_default());
+            return Ok(upstream.tools().map(|tools| Arc::clone(&tools.definitions)).unwrap_or_default());
         }
         if upstream.spec.endpoint == Endpoint::Registry && !upstream.spec.disabled {
             return Ok(self.registry().resource_definitions(kind).into());

@@ -352,10 +352,11 @@ impl Supervisor {
             upstream.set_reason(None);
             return;
         }
-        let count = read.entries.len();
+        let listing = upstream.read_listing(read.entries, self.shared.room_for_trees(upstream));
+        let count = listing.definitions.len();
         // First, so that nobody ever sees a definition that is blocked.
-        self.shared.compare_definitions(upstream, &read.entries).await;
-        upstream.set_tools(read.entries);
+        self.shared.compare_definitions(upstream, &listing).await;
+        upstream.set_tools(listing);
         upstream.set_reason(None);
         self.shared.rebuild();
         upstream.listing.send_replace(ListingState::Known);

@@ -11,12 +11,14 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::catalogue::ToolListing;
 use crate::connection::Connection;
 use crate::error::CallError;
 use crate::fleet::askers::Askers;
 use crate::fleet::health::{DefinitionNotice, UpstreamHealth, UpstreamState};
 use crate::fleet::offers::Offers;
 use crate::fleet::subscriptions::Subscriptions;
+use crate::long_work;
 use crate::spec::{OnDefinitionChange, UpstreamSpec};
 
 /// What the supervisor is asked to do.
@@ -69,7 +71,9 @@ pub(super) enum ListingState {
 
 #[derive(Debug, Default)]
 struct Facts {
-    tools: Option<Arc<[RawJson]>>,
+    tools: Option<Arc<ToolListing>>,
+    /// What is listed for it instead of its own tools.
+    stand_in: Option<Arc<ToolListing>>,
     reason: Option<String>,
     era: Option<Era>,
     server: Option<(String, String)>,
@@ -224,13 +228,33 @@ impl Upstream {
         self.generation.load(Ordering::Acquire) > 0
     }
 
-    /// Its tools as they came, or those of the command that stands in for it; absent where neither was ever listed.
-    pub(super) fn tools(&self) -> Option<Arc<[RawJson]>> {
-        self.own_tools().or_else(|| self.standby.as_ref()?.own_tools())
+    /// What it listed, or the command that stands in for it; `None` if neither was ever listed.
+    pub(super) fn tools(&self) -> Option<Arc<ToolListing>> {
+        self.own_tools().or_else(|| {
+            let definitions = Arc::clone(&self.standby.as_ref()?.own_tools()?.definitions);
+            Some(self.list_instead(definitions))
+        })
     }
 
-    pub(super) fn own_tools(&self) -> Option<Arc<[RawJson]>> {
+    pub(super) fn own_tools(&self) -> Option<Arc<ToolListing>> {
         self.facts().tools.clone()
+    }
+
+    /// The definitions of another upstream, as its own configuration has them.
+    pub(super) fn list_instead(&self, definitions: Arc<[RawJson]>) -> Arc<ToolListing> {
+        let known = self.facts().stand_in.clone();
+        let listing = Arc::new(ToolListing::read(&self.spec, definitions, known.as_deref(), 0));
+        self.facts().stand_in = Some(Arc::clone(&listing));
+        listing
+    }
+
+    /// Reads its own listing; what is known of it need not be read. Trees are kept within `room`.
+    pub(super) fn read_listing(&self, definitions: Vec<RawJson>, room: usize) -> ToolListing {
+        let bytes = definitions.iter().map(RawJson::len).sum();
+        let known = self.own_tools();
+        long_work::reading(bytes, || {
+            ToolListing::read(&self.spec, definitions.into(), known.as_deref(), room)
+        })
     }
 
     pub(super) fn has_own_tools(&self) -> bool {
@@ -291,9 +315,11 @@ impl Upstream {
         blocked.map(|notice| (notice.change.tool.clone(), notice.change.to_string())).collect()
     }
 
-    pub(super) fn set_tools(&self, tools: Vec<RawJson>) {
+    pub(super) fn set_tools(&self, tools: ToolListing) {
         self.late.store(false, Ordering::Relaxed);
-        self.facts().tools = Some(tools.into());
+        let mut facts = self.facts();
+        facts.tools = Some(Arc::new(tools));
+        facts.stand_in = None;
     }
 
     pub(super) fn set_notices(&self, notices: Vec<DefinitionNotice>) {
@@ -377,7 +403,7 @@ impl Upstream {
             required: self.spec.required,
             era: facts.era.clone(),
             server: facts.server.clone(),
-            tools: facts.tools.as_ref().map(|tools| tools.len()),
+            tools: facts.tools.as_ref().map(|tools| tools.definitions.len()),
             restarts: facts.restarts,
             failures: facts.failures,
             next_attempt_ms: facts

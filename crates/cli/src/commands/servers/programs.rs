@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use gateway_upstream::config::jsonc::{Document, pointer_step};
+use gateway_notation::pointer;
+use gateway_upstream::config::jsonc::Document;
 use gateway_upstream::{Endpoint, UpstreamSpec};
 
 use crate::setup::{Problem, Setup};
@@ -58,11 +59,11 @@ fn is_program(path: &PathBuf) -> bool {
 fn place(id: &str, files: &[(String, Document)]) -> (String, Option<usize>, String) {
     for (file, document) in files {
         for block in BLOCKS {
-            let entry = format!("{block}/{}", pointer_step(id));
+            let entry = pointer::join(block, id);
             let command = format!("{entry}/command");
             for pointer in [command, entry] {
                 if document.value().pointer(&pointer).is_some() {
-                    let field = gateway_service::parameter_name(&pointer);
+                    let field = gateway_notation::pointer::dotted(&pointer);
                     return (file.clone(), Some(document.line_of(&pointer)), field);
                 }
             }

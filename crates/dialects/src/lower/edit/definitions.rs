@@ -5,6 +5,7 @@ use crate::json::Json;
 use crate::report::PathId;
 use crate::schema::refs::percent_decoded;
 use crate::schema::{Members, Source};
+use gateway_notation::pointer::escape;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -94,7 +95,7 @@ impl Used {
 }
 
 fn pointer(table: &str, name: &str) -> String {
-    format!("/{table}/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("/{table}/{}", escape(name))
 }
 
 /// Shows every reference with its keyword.

@@ -4,6 +4,7 @@ use super::{Definition, Edit, NodeEdit};
 use crate::dialect::RefStyle;
 use crate::json::Json;
 use crate::schema::Source;
+use gateway_notation::pointer;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -56,11 +57,11 @@ impl<'a> Edit<'a, '_> {
         let steps: Vec<&str> = pointer.split('/').skip(1).collect();
         for (index, step) in steps.iter().copied().enumerate() {
             renamed.push('/');
-            let key = step.replace("~1", "/").replace("~0", "~");
+            let key = pointer::unescape(step);
             let next_is_index =
                 steps.get(index + 1).is_some_and(|next| next.bytes().all(|byte| byte.is_ascii_digit()));
             match self.keys.borrowed(&key).filter(|_| after_properties) {
-                Some(key) => renamed.push_str(&self.keys.wire(key).replace('~', "~0").replace('/', "~1")),
+                Some(key) => renamed.push_str(&pointer::escape(&self.keys.wire(key))),
                 None if step == "items" && next_is_index && !after_properties && !self.rules.items_lists => {
                     renamed.push_str("prefixItems");
                 }

@@ -11,6 +11,7 @@ use crate::report::PathId;
 use crate::schema::refs::percent_decoded;
 use crate::schema::{Keyword, Members, Source};
 use crate::text::{Note, compose};
+use gateway_notation::pointer::unescape;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -309,7 +310,8 @@ fn add_definitions<'a>(schema: &mut Entries<'a>, written: Entries<'a>) {
 fn is_there(schema: &Json<'_>, pointer: &str) -> bool {
     let Some(rest) = pointer.strip_prefix('/') else { return true };
     let (step, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let key = percent_decoded(step).replace("~1", "/").replace("~0", "~");
+    let decoded = percent_decoded(step);
+    let key = unescape(&decoded);
     match schema {
         Json::Object(entries) => {
             entries.iter().find(|(name, _)| *name == key).is_some_and(|(_, json)| is_there(json, rest))
@@ -320,7 +322,7 @@ fn is_there(schema: &Json<'_>, pointer: &str) -> bool {
             .and_then(|index| items.get(index))
             .is_some_and(|json| is_there(json, rest)),
         Json::Same(value) => match value {
-            Value::Object(map) => map.get(&key).is_some_and(|value| is_there(&Json::Same(value), rest)),
+            Value::Object(map) => map.get(&*key).is_some_and(|value| is_there(&Json::Same(value), rest)),
             Value::Array(items) => {
                 let item = key.parse::<usize>().ok().and_then(|index| items.get(index));
                 item.is_some_and(|value| is_there(&Json::Same(value), rest))

@@ -27,8 +27,8 @@ use super::flight::told;
 use super::level::Level;
 use super::listen::Subscribed;
 use super::out::{Out, Sink};
-use crate::context::RequestContext;
-use crate::gateway::Gateway;
+use crate::runtime::context::RequestContext;
+use crate::runtime::gateway::Gateway;
 
 /// Reads `initialize` and answers it.
 pub(in crate::mcp) async fn shake(

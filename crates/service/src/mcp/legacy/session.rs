@@ -16,7 +16,7 @@ use crate::mcp::level::Level;
 use crate::mcp::listen::Subscribed;
 use crate::mcp::out::{Peer, Sink};
 use crate::mcp::state::secret_id;
-use crate::owner::Owner;
+use crate::runtime::owner::Owner;
 
 /// How long an ended stream is kept for a caller who comes back.
 const STREAM_LIFE: Duration = Duration::from_mins(1);

@@ -1,0 +1,108 @@
+//! Tool calls as models send them.
+//!
+//! [`parse_reply`] takes a single call, a list of calls, a message or a whole response, as JSON, as JSON text or
+//! as plain text with tool use in it, of any provider, and gives the calls in one form. Calls are taken out of text only where
+//! [`ReadOptions::text`] asks for it.
+
+mod collect;
+mod error;
+mod ids;
+mod route;
+mod shape;
+pub mod text;
+
+pub use crate::arguments::Arguments;
+pub use error::CallError;
+pub use ids::CallId;
+pub use route::{RouteFormat, parse_route, render_route_error, render_route_result, route_format};
+
+use serde_json::{Map, Value};
+
+use crate::arguments::{BadArguments, Parsed, parse_arguments};
+use crate::dialect::Protocol;
+
+pub use text::TextScan;
+
+pub(crate) use ids::Ids;
+pub(crate) use shape::{RawCall, part_signature, read_call};
+
+use collect::Collector;
+
+/// One tool call of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// The id under which the result is returned.
+    pub id: CallId,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// The arguments as they came.
+    pub arguments: Arguments,
+    /// The id of the item around the call, where the provider gives it one of its own.
+    pub item_id: Option<String>,
+    /// The thought signature that has to be replayed with the call, byte for byte.
+    pub signature: Option<String>,
+    /// Members of the call that are none of the above, as they came.
+    pub extra: Map<String, Value>,
+    /// How it is written, if it was found in the text. Its result is then told as text too.
+    pub written: Option<text::Notation>,
+}
+
+impl ToolCall {
+    /// The arguments as an object; `label` is the provider's name in error texts and may be empty.
+    pub fn arguments_object(&self, label: &str, bad: BadArguments) -> Result<Parsed, CallError> {
+        parse_arguments(&self.arguments, bad)
+            .map_err(|cause| CallError::Arguments { label: label.to_owned(), cause })
+    }
+}
+
+/// What a model said in one turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    /// The calls, in order.
+    pub calls: Vec<ToolCall>,
+    /// What it said besides.
+    pub text: String,
+    /// What it thought, where that is told.
+    pub reasoning: String,
+    /// Reasoning items as they came: some providers want them replayed unchanged.
+    pub reasoning_items: Vec<Value>,
+    /// A thought signature that came beside the calls.
+    pub signature: Option<String>,
+    /// The protocol that was given or detected; none for plain text.
+    pub protocol: Option<Protocol>,
+    /// How tool use was written, where it was found in plain text.
+    pub written: Option<text::Notation>,
+    /// Why the model stopped, in the provider's word.
+    pub stop: Option<String>,
+    /// Tool use that was looked for in the text and stays text, with the reason; the first few.
+    pub skipped: Vec<text::SkippedCall>,
+}
+
+/// How a reply is to be read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions<'a> {
+    /// The protocol, when it is known. It decides between shapes that look alike.
+    pub protocol: Option<Protocol>,
+    /// The provider's name in error texts; may be empty.
+    pub label: &'a str,
+    /// Whether, and whose, calls are taken out of the text. By default none are.
+    pub text: TextScan,
+    /// Generated ids count on from here, so that a conversation can keep them apart.
+    pub ids_after: u64,
+}
+
+/// Reads the calls, and what else was said, out of anything a model or its provider returns.
+///
+/// ```
+/// use gateway_dialects::calls::{ReadOptions, parse_reply};
+///
+/// let value = serde_json::json!({"type": "tool_use", "id": "tu_1", "name": "add", "input": {"a": 1}});
+/// let reply = parse_reply(&value, &ReadOptions::default())?;
+/// assert_eq!(reply.calls.first().map(|call| call.name.as_str()), Some("add"));
+/// # Ok::<(), gateway_dialects::calls::CallError>(())
+/// ```
+pub fn parse_reply(value: &Value, options: &ReadOptions<'_>) -> Result<Reply, CallError> {
+    let mut collector = Collector::new(options);
+    collector.read(value)?;
+    collector.finish()
+}

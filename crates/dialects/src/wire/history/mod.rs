@@ -1,0 +1,77 @@
+//! Whole conversations, to and from every dialect.
+//!
+//! [`to_dialect`] writes a neutral conversation as the messages of an API, with names and arguments as that
+//! dialect's models know them; [`from_dialect`] reads such messages back. What an API cannot carry is told as a
+//! [`Warning`].
+
+mod codec;
+mod format;
+mod neutral;
+mod read;
+mod read_blocks;
+mod read_chat;
+mod read_gemini;
+mod read_responses;
+mod text;
+mod turns;
+mod write;
+mod write_blocks;
+mod write_chat;
+mod write_gemini;
+mod write_responses;
+
+pub use codec::{ArgumentCodec, SameArguments};
+pub use format::format_schema;
+pub use neutral::{
+    Block, Content, MediaBlock, Message, OpaqueBlock, ResourceBlock, Role, Source, TextBlock, ThinkingBlock,
+    ToolResultBlock, ToolUseBlock,
+};
+pub use read::from_dialect;
+pub use text::{ToolTurns, to_text};
+pub use write::to_dialect;
+
+use serde_json::Value;
+
+use crate::dialect::Protocol;
+use crate::wire::results::ResultOptions;
+
+/// A conversation in the form of one API.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Conversation {
+    /// The value of the request's own member for instructions, where the API keeps them apart.
+    pub system: Option<Value>,
+    /// The messages, contents or items.
+    pub messages: Vec<Value>,
+}
+
+/// How a conversation is written.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct HistoryOptions {
+    /// Limits of each result, and the model that reads the conversation.
+    pub results: ResultOptions,
+}
+
+/// Something that the other side cannot carry, or that had to be mended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The message, counted from zero.
+    pub message: usize,
+    /// What happened.
+    pub text: String,
+}
+
+/// The name of a protocol in dialect files, by which blocks say where they came from.
+const fn origin(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Chat => "chat",
+        Protocol::Responses => "responses",
+        Protocol::Functions => "functions",
+        Protocol::Messages => "messages",
+        Protocol::GenerateContent => "generate-content",
+        Protocol::Converse => "converse",
+        Protocol::CohereChat => "cohere-chat",
+        Protocol::OllamaChat => "ollama-chat",
+        Protocol::Mcp => "mcp",
+    }
+}

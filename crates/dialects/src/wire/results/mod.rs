@@ -1,0 +1,179 @@
+//! Tool results as models read them.
+//!
+//! A result of MCP is taken apart into pieces, the pieces are arranged by the dialect's data, and the API's own
+//! message is written from what was arranged. [`render_results`] does it for one turn of a conversation.
+//!
+//! ```
+//! use gateway_dialects::Dialects;
+//! use gateway_dialects::results::{Outcome, ResultOptions, render_results};
+//! use serde_json::json;
+//!
+//! # fn main() -> Result<(), gateway_dialects::DialectError> {
+//! let dialect = Dialects::builtin().get("openai-chat")?;
+//! let result = json!({"content": [{"type": "text", "text": "42"}]});
+//! let outcome = Outcome { call_id: Some("call_1"), wire_name: "add", result: &result, kept: None };
+//! let rendered = render_results(&dialect, &[outcome], &ResultOptions::default());
+//! assert_eq!(rendered.messages, [json!({"role": "tool", "tool_call_id": "call_1", "content": "42"})]);
+//! # Ok(())
+//! # }
+//! ```
+
+pub(crate) mod arrange;
+mod ids;
+mod limit;
+pub(crate) mod media;
+mod mode;
+mod neutral;
+pub(crate) mod note;
+pub(crate) mod piece;
+mod read;
+mod write;
+mod written;
+
+pub use crate::wire::calls::text::{escape_xml, render_xml_result};
+pub use ids::IdMap;
+pub use mode::{ResultMode, UnknownMode, render_mode};
+pub(crate) use mode::{joined, piece_text};
+pub use neutral::neutral_result;
+pub use read::{ReadResult, Retold, read_result};
+pub use written::render_written_results;
+
+use serde_json::{Value, json};
+
+use crate::dialect::Dialect;
+use arrange::Arranged;
+use piece::Answer;
+
+/// What came of one call.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome<'a> {
+    /// The id that the model gave the call.
+    pub call_id: Option<&'a str>,
+    /// The tool's name as the model knows it.
+    pub wire_name: &'a str,
+    /// The `CallToolResult` as it came.
+    pub result: &'a Value,
+    /// Where the whole result is kept, for the text that stands for what the model cannot be shown.
+    pub kept: Option<&'a str>,
+}
+
+/// How results are rendered.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ResultOptions {
+    /// Most characters of text in one result; absent: no limit.
+    pub max_characters: Option<usize>,
+    /// The model that reads them, where media depend on it.
+    pub model: Option<String>,
+}
+
+impl ResultOptions {
+    /// With at most `characters` of text in one result.
+    #[must_use]
+    pub fn limited_to(mut self, characters: usize) -> Self {
+        self.max_characters = Some(characters);
+        self
+    }
+
+    /// For this model.
+    #[must_use]
+    pub fn for_model(mut self, model: &str) -> Self {
+        self.model = Some(model.to_owned());
+        self
+    }
+}
+
+/// Messages to append, and what is other in them than in the results.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RenderedResults {
+    /// The messages, contents or items.
+    pub messages: Vec<Value>,
+    /// What was moved, described, dropped or cut.
+    pub changes: Vec<ResultChange>,
+}
+
+/// One difference between a result and what the model reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultChange {
+    /// Which result.
+    pub result: usize,
+    /// JSON Pointer into it.
+    pub path: String,
+    /// What happened.
+    pub fate: ResultFate,
+    /// Why.
+    pub reason: String,
+}
+
+/// What happened to a part of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultFate {
+    /// It stands in another message.
+    Moved,
+    /// A line of text says what it was.
+    Described,
+    /// It is said elsewhere in the result.
+    Dropped,
+    /// Its middle is gone.
+    Cut,
+    /// It was put in where the provider needs something.
+    Added,
+}
+
+/// The call id of a fault that belongs to no call.
+pub const FAULT_ID: &str = "error";
+
+/// The result that tells the model that its call could not be routed to any tool.
+pub fn fault_result(message: &str) -> Value {
+    json!({"content": [{"type": "text", "text": format!("Error routing tool use: {message}")}], "isError": true})
+}
+
+/// Renders the results of one turn, in order, as messages to append to the conversation.
+pub fn render_results(
+    dialect: &Dialect,
+    outcomes: &[Outcome<'_>],
+    options: &ResultOptions,
+) -> RenderedResults {
+    let mut changes = Vec::new();
+    let prepared: Vec<Prepared<'_>> = outcomes
+        .iter()
+        .enumerate()
+        .map(|(index, outcome)| {
+            let answer = Answer::read(outcome.result);
+            let arranged = arrange::arrange(
+                &dialect.messages,
+                &answer,
+                options,
+                |path, fate, reason| {
+                    changes.push(ResultChange { result: index, path, fate, reason });
+                },
+                outcome.kept,
+            );
+            Prepared { outcome: *outcome, fallback_id: format!("call_{index}"), arranged }
+        })
+        .collect();
+    if write::replaces_absent_ids(&dialect.messages) {
+        for (index, _) in outcomes.iter().enumerate().filter(|(_, outcome)| outcome.call_id.is_none()) {
+            changes.push(ResultChange {
+                result: index,
+                path: String::new(),
+                fate: ResultFate::Added,
+                reason: format!("the call has no id; its result is sent as `call_{index}`"),
+            });
+        }
+    }
+    RenderedResults { messages: write::write(&dialect.messages, &prepared), changes }
+}
+
+/// A result ready to be written.
+struct Prepared<'a> {
+    outcome: Outcome<'a>,
+    fallback_id: String,
+    arranged: Arranged<'a>,
+}
+
+impl Prepared<'_> {
+    fn id(&self) -> &str {
+        self.outcome.call_id.unwrap_or(&self.fallback_id)
+    }
+}

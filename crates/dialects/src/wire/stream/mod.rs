@@ -1,0 +1,350 @@
+//! Tool calls out of streamed replies.
+//!
+//! An [`Assembler`] is fed with the parsed chunks of one reply and gives text, reasoning, whole calls and usage.
+//! A call is given only when the provider says that it is over, never because its arguments look complete. Calls that the model
+//! wrote as text are given at the end of the reply, if they were asked for and no native call came.
+
+mod buffer;
+mod chat;
+mod cohere;
+mod converse;
+mod generate;
+mod messages;
+mod open;
+mod responses;
+mod text;
+mod thought;
+
+pub use text::TextStream;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::dialect::Protocol;
+use crate::wire::calls::{
+    CallError, Ids, RawCall, TextScan, ToolCall,
+    text::{Found, FoundCall, SkippedCall},
+};
+use generate::Partial;
+use open::{OpenCall, OpenCalls};
+use text::{TextReader, WaitingText, as_text};
+use thought::Thought;
+
+/// Arguments of one call, in bytes, before they are cut.
+const ARGUMENT_LIMIT: usize = 256 * 1024;
+/// Calls in one reply.
+const CALL_LIMIT: usize = 1024;
+/// How many times the argument limit may wait, from the first call in the text to the end of the reply.
+const WAITING_LIMITS: usize = 16;
+
+/// Bounds and choices of a stream.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StreamOptions {
+    /// Bytes of one call's arguments, and of one tool use in text.
+    pub argument_limit: usize,
+    /// Calls in one reply; more are dropped, with an event.
+    pub call_limit: usize,
+    /// Whether, and whose, calls are taken out of the text. By default none are.
+    pub text: TextScan,
+    /// Generated ids count on from here.
+    pub ids_after: u64,
+}
+
+impl Default for StreamOptions {
+    fn default() -> Self {
+        Self {
+            argument_limit: ARGUMENT_LIMIT,
+            call_limit: CALL_LIMIT,
+            text: TextScan::default(),
+            ids_after: 0,
+        }
+    }
+}
+
+/// One thing that a streamed reply brought.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum StreamEvent {
+    /// More of the answer.
+    Text(String),
+    /// More of the model's thoughts.
+    Reasoning(String),
+    /// A reasoning item as a whole, for providers that want it replayed unchanged.
+    ReasoningItem(Value),
+    /// A thought signature that belongs to no call.
+    Signature(String),
+    /// A call.
+    Call(StreamedCall),
+    /// Why the model stopped, in the provider's word.
+    Stop(String),
+    /// Tokens used, once, at the end.
+    Usage(Usage),
+    /// An error that the provider sent, or a call that cannot be understood.
+    Error(Value),
+    /// More calls than the limit; the rest is not given.
+    TooManyCalls(usize),
+    /// Tool use that was looked for in the text and stays text; the text has come before.
+    Skipped(SkippedCall),
+}
+
+/// A call and how its stream ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamedCall {
+    /// The call.
+    pub call: ToolCall,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// How the stream of a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The provider said that it is over.
+    Complete,
+    /// The arguments passed the limit and were cut there; they must not be parsed.
+    Limited,
+    /// The stream ended before the call did.
+    Unfinished,
+}
+
+/// Tokens used by one reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+}
+
+/// Assembles one streamed reply.
+#[derive(Clone, Debug)]
+pub struct Assembler {
+    protocol: Protocol,
+    state: State,
+}
+
+/// What all protocols keep.
+#[derive(Clone, Debug)]
+struct State {
+    options: StreamOptions,
+    open: OpenCalls,
+    ids: Ids,
+    text: TextReader,
+    waiting: WaitingText,
+    /// Whether a native call has come, so that text is text.
+    is_native: bool,
+    usage: Option<Usage>,
+    overflown: bool,
+    partial: Option<Partial>,
+    thought: Thought,
+}
+
+impl Assembler {
+    /// For a reply in `protocol`.
+    pub fn new(protocol: Protocol, options: StreamOptions) -> Self {
+        Self { protocol, state: State::new(options) }
+    }
+
+    /// Takes one parsed chunk.
+    pub fn push(&mut self, chunk: &Value) -> Vec<StreamEvent> {
+        let mut out = Vec::new();
+        let state = &mut self.state;
+        if let Some(error) = provider_error(chunk) {
+            out.push(StreamEvent::Error(error.clone()));
+            return out;
+        }
+        match self.protocol {
+            Protocol::Chat | Protocol::Functions => chat::push(state, chunk, &mut out),
+            Protocol::Responses => responses::push(state, chunk, &mut out),
+            Protocol::Messages | Protocol::Mcp => messages::push(state, chunk, &mut out),
+            Protocol::GenerateContent => generate::push(state, chunk, &mut out),
+            Protocol::Converse => converse::push(state, chunk, &mut out),
+            Protocol::CohereChat => cohere::push(state, chunk, &mut out),
+            Protocol::OllamaChat => chat::push_line(state, chunk, &mut out),
+        }
+        out
+    }
+
+    /// Ends the reply: held text, calls that never ended, usage.
+    pub fn finish(&mut self) -> Vec<StreamEvent> {
+        let mut out = Vec::new();
+        generate::close(&mut self.state, Outcome::Unfinished, &mut out);
+        self.state.finish(&mut out);
+        out
+    }
+
+    /// Forgets everything, ready for the next reply. Generated ids count on.
+    pub fn reset(&mut self) {
+        let ids = self.state.ids.clone();
+        self.state = State::new(self.state.options.clone());
+        self.state.ids = ids;
+    }
+}
+
+/// An error in place of a chunk.
+fn provider_error(chunk: &Value) -> Option<&Value> {
+    let error = chunk.get("error").filter(|error| !error.is_null());
+    error.filter(|_| chunk.get("choices").is_none() && chunk.get("message").is_none())
+}
+
+impl State {
+    fn new(options: StreamOptions) -> Self {
+        Self {
+            open: OpenCalls::default(),
+            ids: Ids::after(options.ids_after),
+            text: TextReader::new(&options),
+            waiting: WaitingText::default(),
+            is_native: false,
+            usage: None,
+            overflown: false,
+            partial: None,
+            thought: Thought::default(),
+            options,
+        }
+    }
+
+    fn text(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
+        let found = self.text.push(text);
+        self.found(found, out);
+    }
+
+    fn found(&mut self, found: Vec<Found>, out: &mut Vec<StreamEvent>) {
+        for piece in found {
+            match piece {
+                Found::Call(found) if self.is_native => out.push(as_text(*found)),
+                piece if self.waiting.takes(&piece) => {
+                    let limit = self.options.argument_limit.saturating_mul(WAITING_LIMITS);
+                    if self.waiting.push(piece, limit) {
+                        self.give_up_text_calls(out);
+                    }
+                }
+                Found::Text(text) => out.push(StreamEvent::Text(text)),
+                Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
+                Found::Skipped(skipped) => out.push(StreamEvent::Skipped(skipped)),
+                // Calls wait, so that none comes here.
+                Found::Call(found) => out.push(as_text(*found)),
+            }
+        }
+    }
+
+    /// A native call has come: what waited as calls in the text is text.
+    fn native(&mut self, out: &mut Vec<StreamEvent>) {
+        self.is_native = true;
+        self.give_up_text_calls(out);
+    }
+
+    /// Gives everything that waits, calls as text.
+    fn give_up_text_calls(&mut self, out: &mut Vec<StreamEvent>) {
+        for piece in self.waiting.take() {
+            out.push(match piece {
+                Found::Text(text) => StreamEvent::Text(text),
+                Found::Reasoning(text) => StreamEvent::Reasoning(text),
+                Found::Skipped(skipped) => StreamEvent::Skipped(skipped),
+                Found::Call(found) => as_text(*found),
+            });
+        }
+    }
+
+    /// Gives everything that waits at the end of a reply without native calls.
+    fn give_text_calls(&mut self, out: &mut Vec<StreamEvent>) {
+        for piece in self.waiting.take() {
+            match piece {
+                Found::Text(text) => out.push(StreamEvent::Text(text)),
+                Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
+                Found::Skipped(skipped) => out.push(StreamEvent::Skipped(skipped)),
+                Found::Call(found) => {
+                    let FoundCall { call, .. } = *found;
+                    if self.has_room(out) {
+                        self.give_whole(call, out);
+                    }
+                }
+            }
+        }
+    }
+
+    fn reasoning(text: &str, out: &mut Vec<StreamEvent>) {
+        if !text.is_empty() {
+            out.push(StreamEvent::Reasoning(text.to_owned()));
+        }
+    }
+
+    fn stop(reason: Option<&Value>, out: &mut Vec<StreamEvent>) -> bool {
+        let Some(reason) = reason.and_then(Value::as_str) else { return false };
+        out.push(StreamEvent::Stop(reason.to_owned()));
+        true
+    }
+
+    /// Takes what `usage` tells under these names and keeps what it does not tell.
+    fn usage(&mut self, usage: Option<&Value>, input: &str, output: &str) {
+        let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
+        let known = self.usage.get_or_insert_default();
+        if let Some(count) = usage.get(input).and_then(count) {
+            known.input_tokens = count;
+        }
+        if let Some(count) = usage.get(output).and_then(count) {
+            known.output_tokens = count;
+        }
+    }
+
+    /// Room for one more native call.
+    fn admit(&mut self, out: &mut Vec<StreamEvent>) -> bool {
+        self.native(out);
+        self.has_room(out)
+    }
+
+    /// Room for one more call; says so once when there is none.
+    fn has_room(&mut self, out: &mut Vec<StreamEvent>) -> bool {
+        let full = self.open.len() >= self.options.call_limit;
+        if full && !self.overflown {
+            self.overflown = true;
+            out.push(StreamEvent::TooManyCalls(self.options.call_limit));
+        }
+        !full
+    }
+
+    /// A native call that came in one piece.
+    fn whole(&mut self, call: RawCall, out: &mut Vec<StreamEvent>) {
+        if self.admit(out) {
+            self.give_whole(call, out);
+        }
+    }
+
+    /// A native call that cannot be read.
+    fn unreadable(&mut self, error: &CallError, out: &mut Vec<StreamEvent>) {
+        self.native(out);
+        out.push(StreamEvent::Error(Value::String(error.to_string())));
+    }
+
+    fn give_whole(&mut self, call: RawCall, out: &mut Vec<StreamEvent>) {
+        let mut open = OpenCall::from_call(call, self.options.argument_limit);
+        let event = open.give(Outcome::Complete, &mut self.ids);
+        self.open.push(open);
+        out.extend(event);
+    }
+
+    /// Gives every call that has not been given.
+    fn complete_all(&mut self, out: &mut Vec<StreamEvent>) {
+        for call in self.open.iter_mut() {
+            out.extend(call.give(Outcome::Complete, &mut self.ids));
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        let found = self.text.finish();
+        self.found(found, out);
+        self.give_text_calls(out);
+        for call in self.open.iter_mut() {
+            // Without a word from the provider only a whole object is surely all there is.
+            let outcome = if call.arguments.is_whole() { Outcome::Complete } else { Outcome::Unfinished };
+            out.extend(call.give(outcome, &mut self.ids));
+        }
+        out.extend(self.usage.take().map(StreamEvent::Usage));
+    }
+}
+
+/// A count, also where it was written as a float.
+fn count(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| format!("{:.0}", value.as_f64()?).parse().ok())
+}

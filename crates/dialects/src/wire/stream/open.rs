@@ -1,0 +1,152 @@
+//! Calls that are still arriving.
+
+use serde_json::{Map, Value};
+
+use super::{Outcome, StreamEvent, StreamedCall, buffer::Buffer};
+use crate::wire::calls::{Arguments, Ids, RawCall, text::Notation};
+
+/// Bytes of a name or an id.
+const MAX_NAME: usize = 1024;
+
+/// By what a provider tells fragments of different calls apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    /// A number.
+    Index(u64),
+    /// The one call of an API that has only one.
+    Only,
+    /// Nothing: the call came whole, or its id is its key.
+    Unnumbered,
+}
+
+/// One call.
+#[derive(Clone, Debug)]
+pub(super) struct OpenCall {
+    pub(super) key: Key,
+    pub(super) id: Option<String>,
+    pub(super) name: String,
+    pub(super) arguments: Buffer,
+    pub(super) item_id: Option<String>,
+    pub(super) signature: Option<String>,
+    pub(super) extra: Map<String, Value>,
+    written: Option<Notation>,
+    given: bool,
+}
+
+impl OpenCall {
+    pub(super) fn new(key: Key, limit: usize) -> Self {
+        Self {
+            key,
+            id: None,
+            name: String::new(),
+            arguments: Buffer::new(limit),
+            item_id: None,
+            signature: None,
+            extra: Map::new(),
+            written: None,
+            given: false,
+        }
+    }
+
+    pub(super) fn from_call(call: RawCall, limit: usize) -> Self {
+        let mut open = Self::new(Key::Unnumbered, limit);
+        match &call.arguments {
+            Arguments::Missing => {}
+            Arguments::Text(text) => open.arguments.push(text),
+            Arguments::Json(value) => open.arguments.set(value),
+        }
+        Self {
+            id: call.id,
+            name: call.name,
+            item_id: call.item_id,
+            signature: call.signature,
+            extra: call.extra,
+            written: call.written,
+            ..open
+        }
+    }
+
+    /// Whether the call has been given already, so that late fragments mean nothing.
+    pub(super) fn given(&self) -> bool {
+        self.given
+    }
+
+    /// The first id stays.
+    pub(super) fn set_id(&mut self, id: Option<&str>) {
+        if self.id.is_none() {
+            self.id = id.filter(|id| !id.is_empty()).map(clipped);
+        }
+    }
+
+    /// Takes a name, a name once more, or, before any arguments, more of a name.
+    pub(super) fn set_name(&mut self, name: Option<&str>) {
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return };
+        if self.name.is_empty() || name.starts_with(&self.name) {
+            self.name = clipped(name);
+        } else if self.arguments.is_empty() && self.name != name && !self.name.ends_with(name) {
+            self.name = clipped(&format!("{}{name}", self.name));
+        }
+    }
+
+    /// The event for this call, once. A call that never had a name is an error.
+    pub(super) fn give(&mut self, outcome: Outcome, ids: &mut Ids) -> Option<StreamEvent> {
+        if std::mem::replace(&mut self.given, true) {
+            return None;
+        }
+        let outcome = if self.arguments.limited() { Outcome::Limited } else { outcome };
+        if let Some(id) = &self.id {
+            ids.note(id);
+        }
+        let call = RawCall {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            arguments: self.arguments.take(),
+            item_id: self.item_id.take(),
+            signature: self.signature.take(),
+            extra: std::mem::take(&mut self.extra),
+            candidates: Vec::new(),
+            written: self.written,
+        };
+        if call.name.is_empty() {
+            let text = "a streamed tool call has no name";
+            return Some(StreamEvent::Error(Value::String(text.to_owned())));
+        }
+        Some(StreamEvent::Call(StreamedCall { call: call.into_call(ids), outcome }))
+    }
+}
+
+fn clipped(text: &str) -> String {
+    text.get(..text.floor_char_boundary(MAX_NAME)).unwrap_or_default().to_owned()
+}
+
+/// The calls of one reply, in the order in which they began.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OpenCalls(Vec<OpenCall>);
+
+impl OpenCalls {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn push(&mut self, call: OpenCall) {
+        self.0.push(call);
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut OpenCall> {
+        self.0.iter_mut()
+    }
+
+    /// The last call under `key`.
+    pub(super) fn get(&mut self, key: &Key) -> Option<&mut OpenCall> {
+        self.0.iter_mut().rev().find(|call| call.key == *key)
+    }
+
+    /// The call with this id.
+    pub(super) fn with_id(&mut self, id: &str) -> Option<&mut OpenCall> {
+        self.0.iter_mut().rev().find(|call| call.id.as_deref() == Some(id))
+    }
+
+    pub(super) fn last(&mut self) -> Option<&mut OpenCall> {
+        self.0.last_mut()
+    }
+}

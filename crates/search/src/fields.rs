@@ -1,0 +1,219 @@
+//! The words of one tool, field by field, and what each counts.
+
+use std::collections::BTreeMap;
+
+use gateway_protocol::RawJson;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::words::{Word, is_stop_word, words};
+
+/// A tool to be found.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolEntry<'a> {
+    /// The name under which it is published.
+    pub name: &'a str,
+    /// Whose it is.
+    pub server: &'a str,
+    /// Its definition.
+    pub definition: &'a RawJson,
+}
+
+/// Where a word stands in a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Name,
+    Title,
+    Server,
+    /// The first sentence of the description.
+    Lead,
+    Description,
+    Parameter,
+}
+
+pub(crate) const FIELDS: usize = 6;
+
+impl Field {
+    const ALL: [Self; FIELDS] =
+        [Self::Name, Self::Title, Self::Server, Self::Lead, Self::Description, Self::Parameter];
+
+    /// How much a word counts here, and how much the length of the field takes from it.
+    const fn weight(self) -> (f32, f32) {
+        match self {
+            Self::Name => (4.0, 0.5),
+            Self::Server => (2.0, 0.3),
+            Self::Title | Self::Lead => (1.5, 0.5),
+            Self::Description => (0.5, 0.75),
+            Self::Parameter => (0.4, 0.75),
+        }
+    }
+}
+
+/// Bounds, so that no definition makes an index large: words of each field, letters of a description, parameters.
+const FIELD_WORDS: usize = 400;
+const DESCRIPTION: usize = 4_000;
+const PARAMETERS: usize = 200;
+
+/// The words of a tool, field by field.
+#[derive(Debug)]
+pub(crate) struct Fields([Vec<String>; FIELDS]);
+
+/// What a term is to one tool.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) weight: f32,
+    /// The part of the tool's name that the term makes up.
+    pub(crate) of_name: f32,
+    /// Whether it stands in the name, the title or the server's name.
+    pub(crate) is_named: bool,
+}
+
+/// The members of a definition that people look for.
+#[derive(Default, Deserialize)]
+struct Definition {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    annotations: Option<Annotations>,
+    #[serde(default, rename = "inputSchema")]
+    input: Option<Input>,
+}
+
+#[derive(Default, Deserialize)]
+struct Annotations {
+    #[serde(default)]
+    title: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Input {
+    #[serde(default)]
+    properties: Option<Keys>,
+}
+
+/// The keys of an object, without its values.
+#[derive(Default)]
+struct Keys(Vec<String>);
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> serde::de::Visitor<'de> for Reader {
+            type Value = Keys;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let mut keys = Vec::new();
+                while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
+                    if keys.len() < PARAMETERS {
+                        keys.push(key);
+                    }
+                }
+                Ok(Keys(keys))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+impl Fields {
+    pub(crate) fn of(entry: &ToolEntry<'_>) -> Self {
+        let read: Definition = entry.definition.read().unwrap_or_default();
+        // The name that its author gave it: a prefix that keeps names apart says nothing about the tool.
+        let name = read.name.as_deref().unwrap_or(entry.name);
+        let title =
+            read.title.or(read.annotations.and_then(|annotations| annotations.title)).unwrap_or_default();
+        let description = read.description.unwrap_or_default();
+        let description = beginning(&description, DESCRIPTION);
+        let lead = lead(description);
+        let rest = description.get(lead.len()..).unwrap_or_default();
+        let parameters = read.input.and_then(|input| input.properties).unwrap_or_default();
+        let server_words = words(entry.server, FIELD_WORDS);
+        // Nearly every server says that it is one.
+        let server_words =
+            server_words.into_iter().filter(|word| word.plain != "mcp" && word.plain != "server");
+        let texts = |text: &str| -> Vec<String> {
+            let kept = words(text, FIELD_WORDS).into_iter().filter(|word| !is_stop_word(&word.plain));
+            kept.flat_map(stems).collect()
+        };
+        Self([
+            words(name, FIELD_WORDS).into_iter().flat_map(stems).collect(),
+            texts(&title),
+            server_words.flat_map(stems).collect(),
+            texts(lead),
+            texts(rest),
+            texts(&parameters.0.join(" ")),
+        ])
+    }
+
+    /// What each term counts, in the order of the terms.
+    pub(crate) fn weights(&self, averages: &[f32; FIELDS]) -> BTreeMap<&str, Found> {
+        let mut found: BTreeMap<&str, Found> = BTreeMap::new();
+        for ((field, list), average) in Field::ALL.into_iter().zip(&self.0).zip(averages) {
+            let (weight, shrink) = field.weight();
+            let length = if *average > 0.0 { count(list.len()) / average } else { 1.0 };
+            let each = weight / (1.0 - shrink + shrink * length);
+            for term in list {
+                let known = found.entry(term.as_str()).or_default();
+                known.weight += each;
+                match field {
+                    Field::Name => {
+                        known.is_named = true;
+                        known.of_name += 1.0 / count(list.len());
+                    }
+                    Field::Title | Field::Server => known.is_named = true,
+                    Field::Lead | Field::Description | Field::Parameter => {}
+                }
+            }
+        }
+        found
+    }
+}
+
+fn stems(word: Word) -> impl Iterator<Item = String> {
+    // A compound in a name is looked for by its pieces; in a text `GitHub` is one word for those who ask.
+    std::iter::once(word.stem).chain(word.pieces)
+}
+
+/// How long each field is on average.
+pub(crate) fn averages(tools: &[Fields]) -> [f32; FIELDS] {
+    let mut sums = [0_usize; FIELDS];
+    for tool in tools {
+        for (sum, list) in sums.iter_mut().zip(&tool.0) {
+            *sum += list.len();
+        }
+    }
+    sums.map(|sum| count(sum) / count(tools.len().max(1)))
+}
+
+/// The first sentence or line, and not more than a few lines of it.
+pub(crate) fn lead(description: &str) -> &str {
+    const LONGEST: usize = 240;
+    let text = beginning(description, LONGEST);
+    let line = text.trim_start();
+    let skipped = text.len() - line.len();
+    let line_end = line.find('\n').unwrap_or(line.len());
+    let sentence_end = line.find(". ").map_or(line.len(), |end| end + 1);
+    text.get(..skipped + line_end.min(sentence_end)).unwrap_or(text)
+}
+
+/// The first bytes of a text, without half a letter.
+fn beginning(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
+}
+
+/// A count in the arithmetic of scores, where the last digits of large counts do not matter.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of tools and words are far below 2^24, and scores are estimates"
+)]
+pub(crate) fn count(number: usize) -> f32 {
+    number as f32
+}

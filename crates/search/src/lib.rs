@@ -1,0 +1,34 @@
+//! Finding tools by words, without asking anybody: a ranked index over one list of tools.
+//!
+//! What it is: pure. An index is built from definitions and then only read. What it is not: it knows nothing of meaning
+//! beyond a table of everyday synonyms, and nothing of callers: whoever may not see a tool must not have it in the list.
+//!
+//! Ranking is BM25F: a word counts more the rarer it is among the tools, and more in a name than in a description; long
+//! texts gain nothing by being long. Words of the query that the list does not have are tried as beginnings of names and
+//! as slips of the hand. Tools that answer more of the query stand before those that answer a part of it well. Equal
+//! tools stand in the order of their names, so that the same query gives the same bytes.
+//!
+//! ```
+//! use gateway_protocol::RawJson;
+//! use gateway_search::{ToolEntry, ToolIndex};
+//!
+//! # fn main() -> Result<(), serde_json::Error> {
+//! let read = RawJson::parse(r#"{"name": "read_file", "description": "Reads a file"}"#)?;
+//! let send = RawJson::parse(r#"{"name": "send_mail", "description": "Sends a message"}"#)?;
+//! let entry = |name, definition| ToolEntry { name, server: "demo", definition };
+//! let index = ToolIndex::build(&[entry("read_file", &read), entry("send_mail", &send)]);
+//! let hits = index.search("open a document", 5);
+//! assert_eq!(hits.first().map(|hit| hit.place), Some(0));
+//! # Ok(())
+//! # }
+//! ```
+
+mod fields;
+mod index;
+mod meta;
+mod synonyms;
+mod words;
+
+pub use fields::ToolEntry;
+pub use index::{ToolHit, ToolIndex};
+pub use meta::{FoundTool, MetaTool, MetaTools, SearchArguments, TokenCost, describe_result, search_result};

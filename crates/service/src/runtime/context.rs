@@ -1,0 +1,212 @@
+//! What is known about one request: who asks, and under which ids.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gateway_protocol::{RawJson, meta};
+use gateway_upstream::CallOptions;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::runtime::held::Held;
+use crate::runtime::owner::Owner;
+use crate::runtime::progress::ProgressSink;
+
+/// The header that carries the correlation id.
+pub(crate) const CORRELATION: HeaderName = HeaderName::from_static("x-correlation-id");
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// The member of `_meta` under which servers get the correlation id.
+const CORRELATION_META: &str = "mcp-tool-gateway/correlationId";
+
+/// One request's context; stored among the request's extensions by the guard.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestContext {
+    /// The id that ties together what belongs together.
+    pub(crate) correlation: Arc<str>,
+    /// The W3C trace context that goes on to servers and back to the caller.
+    pub(crate) traceparent: Option<Arc<str>>,
+    pub(crate) tracestate: Option<Arc<str>>,
+    /// The owner of the key that the caller showed.
+    pub(crate) caller: Option<Owner>,
+    /// Whether the caller takes no results of earlier calls.
+    pub(crate) wants_fresh: bool,
+    /// Takes what servers tell about calls of this request while they run.
+    pub(crate) progress: Option<ProgressSink>,
+    /// What the request holds of the budget for results.
+    pub(crate) held: Held,
+}
+
+impl RequestContext {
+    /// Reads the ids of a request; makes those that are missing.
+    pub(crate) fn of(headers: &HeaderMap, caller: Option<Owner>) -> Self {
+        let correlation = headers
+            .get(CORRELATION)
+            .and_then(|value| value.to_str().ok())
+            .filter(|text| is_plain(text))
+            .map_or_else(|| random_uuid().into(), Arc::from);
+        let traceparent =
+            headers.get(TRACEPARENT).and_then(|value| value.to_str().ok()).and_then(child_of).map(Arc::from);
+        let tracestate = headers
+            .get(TRACESTATE)
+            .filter(|_| traceparent.is_some())
+            .and_then(|value| value.to_str().ok())
+            .filter(|text| text.len() <= 512)
+            .map(Arc::from);
+        let wants_fresh = headers
+            .get_all(header::CACHE_CONTROL)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .any(|word| matches!(word.trim(), "no-cache" | "no-store"));
+        Self {
+            correlation,
+            traceparent,
+            tracestate,
+            caller,
+            wants_fresh,
+            progress: None,
+            held: Held::default(),
+        }
+    }
+
+    /// The ids as headers of the answer.
+    pub(crate) fn write(&self, headers: &mut HeaderMap) {
+        if let Ok(value) = HeaderValue::from_str(&self.correlation) {
+            headers.insert(CORRELATION, value);
+        }
+        if let Some(value) = self.traceparent.as_ref().and_then(|text| HeaderValue::from_str(text).ok()) {
+            headers.insert(TRACEPARENT, value);
+        }
+    }
+
+    /// The same for a call of a caller who cannot be asked anything.
+    pub(crate) fn own_call_options(&self) -> CallOptions {
+        let mut options = self.call_options();
+        options.capabilities = Some(RawJson::empty_object());
+        options
+    }
+
+    /// The ids as members of a call's `_meta`.
+    pub(crate) fn call_options(&self) -> CallOptions {
+        let mut options = CallOptions::default();
+        let entries = [
+            (CORRELATION_META, Some(&self.correlation)),
+            (meta::TRACEPARENT, self.traceparent.as_ref()),
+            (meta::TRACESTATE, self.tracestate.as_ref()),
+        ];
+        for (key, value) in entries {
+            if let Some(value) = value.and_then(|value| RawJson::of(value.as_ref()).ok()) {
+                options = options.with_meta(key, value);
+            }
+        }
+        options
+    }
+}
+
+/// Whether a caller's id may stand in headers and logs.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 128 && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// The same trace with a parent of ours; nothing where `text` is no W3C trace context.
+fn child_of(text: &str) -> Option<String> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [version, trace, parent, flags] = parts.as_slice() else { return None };
+    let hex = |part: &str, length: usize| {
+        part.len() == length
+            && part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    };
+    let zero = |part: &str| part.bytes().all(|byte| byte == b'0');
+    if !hex(version, 2)
+        || *version == "ff"
+        || !hex(trace, 32)
+        || zero(trace)
+        || !hex(parent, 16)
+        || zero(parent)
+    {
+        return None;
+    }
+    if !hex(flags, 2) {
+        return None;
+    }
+    Some(format!("00-{trace}-{:016x}-{flags}", random().max(1)))
+}
+
+/// A random id in the form of a UUID, version 4.
+fn random_uuid() -> String {
+    let high = random() & !0xf000 | 0x4000;
+    let low = random() >> 2 | 1 << 63;
+    let mut text = String::with_capacity(36);
+    // Digit by digit: every request has one, and the machinery of `format!` takes ten times as long.
+    for (half, dashes) in [(high, [8, 12]), (low, [0, 4])] {
+        for place in 0..16 {
+            if dashes.contains(&place) {
+                text.push('-');
+            }
+            let digit = half.rotate_left(4 * (place + 1)) & 0xf;
+            text.extend(u32::try_from(digit).ok().and_then(|digit| char::from_digit(digit, 16)));
+        }
+    }
+    text
+}
+
+/// Ids need to be unique, not secret: one draw of real chance, then a counter that is mixed well (splitmix64).
+fn random() -> u64 {
+    static STATE: AtomicU64 = AtomicU64::new(0);
+    static SEED: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| {
+        let mut bytes = [0_u8; 8];
+        match getrandom::fill(&mut bytes) {
+            Ok(()) => u64::from_ne_bytes(bytes),
+            Err(_) => u64::from(std::process::id()),
+        }
+    });
+    let step = STATE.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+    let mut mixed = SEED.wrapping_add(step.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_callers_ids_are_taken_if_they_are_plain() {
+        let mut headers = HeaderMap::new();
+        headers.insert(CORRELATION, HeaderValue::from_static("abc-1"));
+        headers.insert(
+            TRACEPARENT,
+            HeaderValue::from_static("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+        );
+        let context = RequestContext::of(&headers, None);
+        assert_eq!(&*context.correlation, "abc-1");
+        let parent = context.traceparent.as_deref().unwrap_or_default();
+        assert!(
+            parent.starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-") && parent.ends_with("-01"),
+            "{parent}"
+        );
+        assert!(!parent.contains("00f067aa0ba902b7"), "our span is another: {parent}");
+        headers.insert(CORRELATION, HeaderValue::from_static("two words"));
+        headers.insert(TRACEPARENT, HeaderValue::from_static("00-zz-1-01"));
+        let context = RequestContext::of(&headers, None);
+        assert_eq!((context.correlation.len(), context.traceparent), (36, None));
+    }
+
+    #[test]
+    fn made_ids_differ() {
+        let ids: std::collections::HashSet<String> = (0..1_000).map(|_| random_uuid()).collect();
+        assert_eq!(ids.len(), 1_000);
+        for id in &ids {
+            let parts: Vec<usize> = id.split('-').map(str::len).collect();
+            assert_eq!(parts, [8, 4, 4, 4, 12], "{id}");
+            assert!(
+                id.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+            );
+            let (version, variant) = (id.as_bytes().get(14), id.as_bytes().get(19));
+            assert!(version == Some(&b'4') && variant.is_some_and(|digit| b"89ab".contains(digit)), "{id}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Names that lead to no tool: what is told about them, in one place for all ways that a call can come.
+
+use gateway_upstream::{CallError, LookupError, UpstreamId};
+
+use crate::runtime::failure::Failure;
+use crate::runtime::gateway::Gateway;
+use crate::runtime::scope::Scope;
+
+/// What a caller named, and found nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sought<'a> {
+    /// The server, where one was named.
+    pub(crate) server: Option<&'a str>,
+    /// The name of the tool.
+    pub(crate) name: &'a str,
+    /// The server that is meant where the name tells of none.
+    pub(crate) implied: Option<&'a str>,
+}
+
+/// A server that never told its tools, and why.
+pub(crate) type Missing = (UpstreamId, CallError);
+
+/// The names of servers, for people.
+pub(crate) fn names(missing: &[Missing]) -> String {
+    missing.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+impl Gateway {
+    /// Why a name leads to no tool, in the words of `text`. Where the server that is meant never told its tools, the fault is
+    /// the server's: nobody knows that it has no such tool.
+    pub(crate) fn not_found(&self, sought: Sought<'_>, error: &LookupError, text: String) -> Failure {
+        if let LookupError::Ambiguous { candidates, .. } = error {
+            return Failure::Ambiguous { message: text, candidates: candidates.clone() };
+        }
+        let Sought { server, name, implied } = sought;
+        match self.fleet().unlisted_for(server, name, implied) {
+            Some(error) => Failure::Call(error),
+            None => Failure::UnknownTool(text),
+        }
+    }
+
+    /// The servers of a scope that never told their tools, with what is the matter. Where only one is asked for and there is
+    /// nothing to list, that is an error: an empty list would say that it has no tools.
+    pub(crate) fn missing(&self, scope: &Scope) -> Result<Vec<Missing>, CallError> {
+        let fleet = self.fleet();
+        let is_on = |id: &UpstreamId| fleet.spec(id.as_str()).is_some_and(|spec| !spec.disabled);
+        let ids: Vec<UpstreamId> = match scope {
+            Scope::Server(id) => vec![id.clone()],
+            Scope::All => fleet.ids().into_iter().filter(is_on).collect(),
+        };
+        let unlisted = |id: &UpstreamId| Some((id.clone(), fleet.unlisted(id.as_str())?));
+        let mut missing: Vec<Missing> = ids.iter().filter_map(unlisted).collect();
+        if let ([id], [_]) = (ids.as_slice(), missing.as_slice())
+            && fleet.catalogue().tools_of(id.as_str()).next().is_none()
+            && let Some((_, error)) = missing.pop()
+        {
+            return Err(error);
+        }
+        Ok(missing)
+    }
+
+    /// A text about a tool that no server has, with the servers of which nobody knows what they have.
+    pub(crate) fn unknown_among_all(&self, text: &str) -> String {
+        match self.missing(&Scope::All) {
+            Ok(missing) if !missing.is_empty() => {
+                format!("{text}; the tools of these servers are not known: {}", names(&missing))
+            }
+            Ok(_) | Err(_) => text.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Which servers a request is about.
+
+use gateway_upstream::{CatalogueTool, UpstreamId};
+
+use crate::errors::{ApiError, code};
+use crate::runtime::gateway::Gateway;
+
+/// Which servers a request is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// One server; its tools have the names that it gave them.
+    Server(UpstreamId),
+    /// All servers; tools have the names of the catalogue.
+    All,
+}
+
+impl Scope {
+    /// The scope that a request names: a server, `*` for all, or nothing, which means the default server if there is one.
+    pub(crate) fn parse(gateway: &Gateway, server: Option<&str>) -> Result<Self, ApiError> {
+        let fleet = gateway.fleet();
+        match server {
+            Some("*") => Ok(Self::All),
+            Some(name) => {
+                let known = fleet.spec(name).ok_or_else(|| unknown_server(gateway, name))?;
+                Ok(Self::Server(known.id.clone()))
+            }
+            None => {
+                let name = gateway.config().default_server.as_deref().unwrap_or("default");
+                Ok(fleet.spec(name).map_or(Self::All, |spec| Self::Server(spec.id.clone())))
+            }
+        }
+    }
+
+    /// The servers whose tools have to be known.
+    pub(crate) fn ids(&self) -> &[UpstreamId] {
+        match self {
+            Self::Server(id) => std::slice::from_ref(id),
+            Self::All => &[],
+        }
+    }
+
+    /// What a tool is called in it.
+    pub(crate) fn name_of<'t>(&self, tool: &'t CatalogueTool) -> &'t str {
+        match self {
+            Self::Server(_) => &tool.name,
+            Self::All => &tool.public_name,
+        }
+    }
+}
+
+/// The answer for a server that is not configured.
+pub(crate) fn unknown_server(gateway: &Gateway, name: &str) -> ApiError {
+    let ids = gateway.fleet().ids();
+    let known = if ids.is_empty() {
+        "none".to_owned()
+    } else {
+        ids.iter().map(UpstreamId::as_str).collect::<Vec<_>>().join(", ")
+    };
+    let message = format!("Unknown server: {name}. Available servers: {known}");
+    ApiError::new(http::StatusCode::BAD_REQUEST, code::SERVER_NOT_FOUND, message)
+}
