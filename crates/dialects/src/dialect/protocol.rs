@@ -1,12 +1,12 @@
 //! The names of the wire formats.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Declares [`Protocol`] from one line for each wire format.
 macro_rules! protocols {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
         /// Which API carries calls and results.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
         pub enum Protocol {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)*
         }
