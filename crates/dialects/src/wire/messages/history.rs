@@ -86,6 +86,7 @@ pub(crate) fn assistant(
 }
 
 /// What two APIs say in blocks of their own spelling.
+#[derive(Clone, Copy)]
 pub(crate) enum Own<'a> {
     Call(&'a Call),
     Reasoning { text: &'a str, signature: &'a str },
