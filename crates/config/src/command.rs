@@ -1,16 +1,43 @@
 //! The command of a tool: a program and the templates of its arguments.
 //!
-//! No shell is involved. A place such as `{path}` in `["log", "--author={author}", "--", "{path}"]` is one argument of the
-//! program or a part of one, whatever its value is. A place in what a shell or another interpreter is told to run, or for a
-//! program, is refused, so that a value never becomes code.
+//! No shell is involved. A placeholder such as `{path}` in `["log", "--author={author}", "--", "{path}"]` is one argument of
+//! the program or a part of one, whatever its value is.
+//!
+//! Whether the program takes its arguments as data is up to whoever writes the template. A shell or another interpreter
+//! may take them for code, which [`CommandHandler::interpreter`] finds, for a warning.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::endpoint::ANSWER_BYTES;
-use crate::interpreter::{Misplaced, misplaced};
-use crate::template::Template;
+use crate::template::{Piece, Template};
+
+/// Programs that run code which stands in their arguments; a version may follow the name. Those that are met most, for a
+/// warning: no list of such programs is complete.
+const INTERPRETERS: [&str; 21] = [
+    "sh",
+    "ash",
+    "bash",
+    "dash",
+    "fish",
+    "ksh",
+    "zsh",
+    "pwsh",
+    "powershell",
+    "cmd",
+    "python",
+    "perl",
+    "ruby",
+    "lua",
+    "node",
+    "deno",
+    "bun",
+    "php",
+    "awk",
+    "sed",
+    "ssh",
+];
 
 /// A program that does the work of a tool.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,31 +61,17 @@ pub enum CommandInput {
 }
 
 impl CommandHandler {
-    /// A program with the templates of its arguments. Arguments in one group are left out together where a place in one
-    /// of them has no value.
+    /// A program with the templates of its arguments. Arguments in one group are left out together where a placeholder in
+    /// one of them has no value.
     pub fn new(command: &str, groups: &[Vec<String>]) -> Result<Self, String> {
         if command.trim().is_empty() {
             return Err("the program must have a name".to_owned());
         }
         let read = |group: &Vec<String>| group.iter().map(|text| Template::parse(text)).collect();
         let groups: Vec<Vec<Template>> = groups.iter().map(read).collect::<Result<_, String>>()?;
-        if let Some(misplaced) = misplaced(command, groups.iter().flatten()) {
-            return Err(match misplaced {
-                Misplaced::Code(place) => format!(
-                    "`{{{place}}}` stands in code, so that whoever calls could run anything; give it as an argument behind \
-                     the code, which a shell knows as \"$1\""
-                ),
-                Misplaced::Joined(place) => format!(
-                    "`{{{place}}}` stands in a command line that a shell reads, so that whoever calls could run anything; \
-                     give it on the standard input (`\"stdin\": \"json\"`), or call the program without that shell"
-                ),
-                Misplaced::Program(place) => format!(
-                    "`{{{place}}}` stands for a program, so that whoever calls could run anything; write the program out"
-                ),
-            });
-        }
-        let has_places = groups.iter().flatten().any(|template| template.places().next().is_some());
-        let stdin = if has_places { CommandInput::Nothing } else { CommandInput::Json };
+        let has_placeholders =
+            groups.iter().flatten().any(|template| template.placeholders().next().is_some());
+        let stdin = if has_placeholders { CommandInput::Nothing } else { CommandInput::Json };
         Ok(Self {
             command: command.to_owned(),
             groups,
@@ -82,7 +95,7 @@ impl CommandHandler {
         self.withheld = names;
     }
 
-    /// With another standard input than follows from the template: JSON where it has no places, else nothing.
+    /// With another standard input than follows from the template: JSON where it has no placeholders, else nothing.
     #[must_use]
     pub fn with_input(mut self, stdin: CommandInput) -> Self {
         self.stdin = stdin;
@@ -97,9 +110,24 @@ impl CommandHandler {
     }
 
     /// The parameters that the template names.
-    pub fn places(&self) -> impl Iterator<Item = &str> {
-        self.groups.iter().flatten().flat_map(Template::places)
+    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &str> {
+        self.groups.iter().flatten().flat_map(Template::placeholders)
     }
+    /// The shell or other interpreter that gets values of callers among its arguments and may take them for code. It may
+    /// stand behind another program: `env`, `sudo`, `docker exec`.
+    pub(crate) fn interpreter(&self) -> Option<&str> {
+        self.placeholders().next()?;
+        let fixed = self.groups.iter().flatten().filter_map(|template| match template.pieces() {
+            [Piece::Text(text)] => Some(text.as_str()),
+            _ => None,
+        });
+        std::iter::once(self.command.as_str()).chain(fixed).find(|word| {
+            let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
+            let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+            INTERPRETERS.contains(&name)
+        })
+    }
+
     /// The program.
     pub fn command(&self) -> &str {
         &self.command

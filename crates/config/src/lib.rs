@@ -28,7 +28,6 @@ mod environment;
 mod expand;
 mod fields;
 mod file;
-mod interpreter;
 pub mod jsonc;
 mod key;
 mod level;

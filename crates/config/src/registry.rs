@@ -42,7 +42,7 @@ pub(crate) fn read_tool(name: &str, reader: &Reader<'_>, environment: &Environme
     };
     let handler = handler(name, &inner, environment);
     if let Some(ToolHandler::Command(command)) = &handler {
-        check_places(reader, &inner, command);
+        check_placeholders(reader, &inner, command);
     }
     // Also without a handler, so that all errors are reported.
     match tool_definition(name, reader.members) {
@@ -140,7 +140,7 @@ fn program(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Op
         command = environment.path(&command).display().to_string();
     }
     if command.contains(['{', '}']) {
-        reader.error("command", "must be the program itself; values have their places in \"args\"");
+        reader.error("command", "must be the program itself; values go into \"args\"");
         return None;
     }
     let env = variables(&format!("Tool \"{name}\""), reader, environment, BTreeMap::new());
@@ -185,15 +185,22 @@ fn groups(reader: &Reader<'_>) -> Option<Vec<Vec<String>>> {
     groups
 }
 
-/// Every place has to be a parameter, or it would never have a value.
-fn check_places(reader: &Reader<'_>, handler: &Reader<'_>, command: &CommandHandler) {
+/// Every placeholder has to be a parameter, or it would never have a value.
+fn check_placeholders(reader: &Reader<'_>, handler: &Reader<'_>, command: &CommandHandler) {
     let declared = reader.get("inputSchema").and_then(|schema| schema.get("properties"));
-    for place in command.places() {
-        if declared.and_then(|declared| declared.get(place)).is_none() {
-            handler.error(
-                "args",
-                &format!("`{{{place}}}` is no property of \"inputSchema\"; `{{{{` is a brace"),
-            );
+    if let Some(interpreter) = command.interpreter() {
+        handler.warn(
+            "args",
+            &format!(
+                "`{interpreter}` may run what stands in its arguments as code, so that whoever calls could run anything; \
+                 with \"stdin\": \"json\" and no placeholders the values are data"
+            ),
+        );
+    }
+    for name in command.placeholders() {
+        if declared.and_then(|declared| declared.get(name)).is_none() {
+            handler
+                .error("args", &format!("`{{{name}}}` is no property of \"inputSchema\"; `{{{{` is a brace"));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The template of one argument of a program.
 
-/// One argument of the program: texts and places in turn.
+/// One argument of the program: texts and placeholders in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(Vec<Piece>);
 
@@ -11,11 +11,11 @@ pub enum Piece {
     /// A text.
     Text(String),
     /// The value of a parameter, by its name.
-    Place(String),
+    Placeholder(String),
 }
 
 impl Template {
-    /// Reads `text {place} text`; `{{` and `}}` are braces.
+    /// Reads `text {placeholder} text`; `{{` and `}}` are braces.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -36,12 +36,14 @@ impl Template {
                         }
                     }
                     if name.is_empty() {
-                        return Err(format!("`{text}` has a place without a name; `{{{{}}}}` are braces"));
+                        return Err(format!(
+                            "`{text}` has a placeholder without a name; `{{{{}}}}` are braces"
+                        ));
                     }
                     if !plain.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut plain)));
                     }
-                    pieces.push(Piece::Place(name));
+                    pieces.push(Piece::Placeholder(name));
                 }
                 '}' => return Err(format!("`{text}` has a `}}` without `{{`; `}}}}` is a brace")),
                 other => plain.push(other),
@@ -50,7 +52,7 @@ impl Template {
         if !plain.is_empty() || pieces.is_empty() {
             pieces.push(Piece::Text(plain));
         }
-        if let [Piece::Text(first), Piece::Place(name), ..] = pieces.as_slice()
+        if let [Piece::Text(first), Piece::Placeholder(name), ..] = pieces.as_slice()
             && first.bytes().all(|byte| byte == b'-')
         {
             return Err(format!("`{text}` lets `{name}` choose the option; write the option out"));
@@ -59,19 +61,11 @@ impl Template {
     }
 
     /// The names of the parameters in it.
-    pub fn places(&self) -> impl Iterator<Item = &str> {
+    pub fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
-            Piece::Place(name) => Some(name.as_str()),
+            Piece::Placeholder(name) => Some(name.as_str()),
             Piece::Text(_) => None,
         })
-    }
-
-    /// The text before the first place; all of it where there is none.
-    pub(crate) fn begin(&self) -> &str {
-        match self.0.first() {
-            Some(Piece::Text(text)) => text,
-            Some(Piece::Place(_)) | None => "",
-        }
     }
 
     /// Its parts in turn; at least one.

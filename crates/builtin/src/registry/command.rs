@@ -1,7 +1,7 @@
 //! Tools whose work is done by a program that is started for each call.
 //!
-//! The arguments of a call reach the program in one of two ways: as JSON on its standard input, or in places that the template
-//! names. A value never becomes an option by surprise: where it would stand first in its argument and begins with `-`, the
+//! The arguments of a call reach the program in one of two ways: as JSON on its standard input, or
+//! through placeholders of the template. A value never becomes an option by surprise: where it would stand first in its argument and begins with `-`, the
 //! call is refused, unless `--` stands before it in the template.
 
 use std::time::Duration;
@@ -108,7 +108,7 @@ fn args(handler: &CommandHandler, arguments: &Map<String, Value>) -> Result<Vec<
             if text.contains('\0') {
                 return Err("a value holds the character NUL, which no argument can".to_owned());
             }
-            if let (Some(Piece::Place(name)), true, false) =
+            if let (Some(Piece::Placeholder(name)), true, false) =
                 (template.pieces().first(), text.starts_with('-'), options_are_over)
             {
                 return Err(format!(
@@ -123,13 +123,13 @@ fn args(handler: &CommandHandler, arguments: &Map<String, Value>) -> Result<Vec<
     Ok(args)
 }
 
-/// The text; nothing where a place has no value.
+/// The text; `None` if a placeholder has no value.
 fn fill(template: &Template, arguments: &Map<String, Value>) -> Option<String> {
     let mut text = String::new();
     for piece in template.pieces() {
         match piece {
             Piece::Text(plain) => text.push_str(plain),
-            Piece::Place(name) => match arguments.get(name)? {
+            Piece::Placeholder(name) => match arguments.get(name)? {
                 Value::Null => return None,
                 Value::String(value) => text.push_str(value),
                 other => text.push_str(&other.to_string()),
