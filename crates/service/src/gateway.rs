@@ -8,12 +8,12 @@ use gateway_dialects::Dialects;
 use gateway_store::CallLog;
 use gateway_upstream::{Fleet, ResultBudget};
 
-use crate::config::ServiceConfig;
 use crate::idempotency::Idempotency;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
 use crate::routes::Turns;
 use crate::runtime::Runtime;
+use gateway_config::ServiceConfig;
 
 /// What long bodies may take at once while they are read, unless somebody says otherwise.
 const BODIES_BYTES: usize = 64 << 20;

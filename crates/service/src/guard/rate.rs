@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::config::RateLimit;
+use gateway_config::RateLimit;
+
 use crate::runtime::least_recently_used::LeastRecentlyUsed;
 use crate::runtime::owner::Owner;
 

@@ -30,6 +30,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use gateway_config::McpConfig;
 use gateway_protocol::{Incoming, RawJson, RpcError, code, header, is_modern, parse_strict_message};
 use gateway_upstream::ResultBudget;
 use http::{HeaderMap, StatusCode, Uri};
@@ -43,7 +44,6 @@ use self::legacy::Sessions;
 use self::listen::Listeners;
 use self::lists::ToolLists;
 use self::search::Finders;
-use crate::config::McpConfig;
 use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
 

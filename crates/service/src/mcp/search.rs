@@ -14,10 +14,10 @@ use super::caller::Caller;
 use super::core::{invalid, not_found};
 use super::face::Face;
 use super::per_face::PerFace;
-use crate::config::SearchMode;
 use crate::gateway::Gateway;
 use crate::lists::{Finder, Named, may_be_meant};
 use crate::runtime::failure::error_result;
+use gateway_config::SearchMode;
 
 /// A member of `_meta` of `tools/list`: `all` gives every definition, whatever is configured.
 const LIST_META: &str = "mcp-tool-gateway/list";

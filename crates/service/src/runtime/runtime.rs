@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use gateway_config::{ApprovalConfig, ServiceConfig};
 use gateway_dialects::Dialects;
 use gateway_store::{CallLog, Subscription};
 use gateway_upstream::{Fleet, Registry};
 use tokio::sync::Notify;
 
-use crate::config::{ApprovalConfig, ServiceConfig};
 use crate::lists::{Lists, ReadyDialects};
 use crate::runtime::approval::Approvals;
 use crate::runtime::cache::ResultCache;
