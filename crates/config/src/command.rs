@@ -1,10 +1,9 @@
 //! The command of a tool: a program and the templates of its arguments.
 //!
 //! No shell is involved. A placeholder such as `{path}` in `["log", "--author={author}", "--", "{path}"]` is one argument of
-//! the program or a part of one, whatever its value is.
-//!
-//! Whether the program takes its arguments as data is up to whoever writes the template. A shell or another interpreter
-//! may take them for code, which [`CommandHandler::interpreter`] finds, for a warning.
+//! the program or a part of one, whatever its value is. Whether the program takes its arguments as data is up to whoever
+//! writes the template. A shell or another interpreter may take them for code, which [`CommandHandler::interpreter`] finds,
+//! for a warning.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -61,8 +60,8 @@ pub enum CommandInput {
 }
 
 impl CommandHandler {
-    /// A program with the templates of its arguments. Arguments in one group are left out together where a placeholder in
-    /// one of them has no value.
+    /// A program with the templates of its arguments. Arguments in one group are left out together where a placeholder
+    /// in one of them has no value.
     pub fn new(command: &str, groups: &[Vec<String>]) -> Result<Self, String> {
         if command.trim().is_empty() {
             return Err("the program must have a name".to_owned());
@@ -110,9 +109,10 @@ impl CommandHandler {
     }
 
     /// The parameters that the template names.
-    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &str> {
+    pub fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.groups.iter().flatten().flat_map(Template::placeholders)
     }
+
     /// The shell or other interpreter that gets values of callers among its arguments and may take them for code. It may
     /// stand behind another program: `env`, `sudo`, `docker exec`.
     pub(crate) fn interpreter(&self) -> Option<&str> {

@@ -4,9 +4,8 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(Vec<Piece>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
 /// A part of an argument.
-
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A text.
     Text(String),

@@ -6,10 +6,10 @@ use gateway_upstream::CallError;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
-use crate::runtime::failure::{ErrorStyle, Failure};
-use crate::runtime::questions::attributed_error;
+use gateway_runtime::failure::{ErrorStyle, Failure};
+use gateway_runtime::questions::attributed_error;
 
-pub(crate) use crate::runtime::failure::code;
+pub(crate) use gateway_runtime::failure::code;
 
 /// Marks an answer of 5xx, or one whose calls all failed, that certainly ran nothing; put it among the extensions of the
 /// response.

@@ -4,16 +4,17 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::FromRef;
 use gateway_dialects::Dialects;
 use gateway_store::CallLog;
 use gateway_upstream::{Fleet, ResultBudget};
 
 use crate::idempotency::Idempotency;
-use crate::mcp::Mcp;
+use crate::mcp::Endpoint;
 use crate::metrics::Metrics;
-use crate::routes::Turns;
-use crate::runtime::Runtime;
+use crate::turns::Turns;
 use gateway_config::ServiceConfig;
+use gateway_runtime::Runtime;
 
 /// What long bodies may take at once while they are read, unless somebody says otherwise.
 const BODIES_BYTES: usize = 64 << 20;
@@ -33,9 +34,9 @@ pub struct Gateway {
 
 #[derive(Debug)]
 struct Faces {
-    metrics: Metrics,
+    metrics: Arc<Metrics>,
     idempotency: Idempotency,
-    mcp: Mcp,
+    mcp: Endpoint,
     turns: Turns,
     bodies: ResultBudget,
 }
@@ -48,10 +49,11 @@ impl Gateway {
 
     /// Gives a runtime its faces.
     pub fn over(runtime: Runtime) -> Self {
+        let metrics = Arc::new(Metrics::new(Arc::clone(runtime.call_metrics())));
         let faces = Faces {
-            metrics: Metrics::new(Arc::clone(runtime.call_metrics())),
+            mcp: Endpoint::new(runtime.clone(), Arc::clone(&metrics)),
+            metrics,
             idempotency: Idempotency::default(),
-            mcp: Mcp::new(&runtime.config().mcp, runtime.fleet().results()),
             turns: Turns::default(),
             bodies: bodies_of(runtime.config()),
         };
@@ -61,21 +63,15 @@ impl Gateway {
     /// Ends the upstreams, whose calls in flight may finish until `drain` is over, and writes the rest of the log. For
     /// gateways that do not listen; [`crate::Running::shutdown`] does more.
     pub async fn close(&self, drain: Duration) {
-        self.stop();
-        self.runtime.close(drain).await;
-    }
-
-    /// Ends all streams, and the calls that wait for answers: nobody can bring them any more.
-    pub(crate) fn stop(&self) {
         self.faces.mcp.stop();
-        self.runtime.parked().clear();
+        self.runtime.close(drain).await;
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.faces.metrics
     }
 
-    pub(crate) fn mcp(&self) -> &Mcp {
+    pub(crate) fn mcp(&self) -> &Endpoint {
         &self.faces.mcp
     }
 
@@ -91,6 +87,12 @@ impl Gateway {
 
     pub(crate) fn idempotency(&self) -> &Idempotency {
         &self.faces.idempotency
+    }
+}
+
+impl FromRef<Gateway> for Endpoint {
+    fn from_ref(gateway: &Gateway) -> Self {
+        gateway.mcp().clone()
     }
 }
 

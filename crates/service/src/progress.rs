@@ -4,6 +4,7 @@
 //! answer that the same request without a stream gets; or with one `error` event, whose data is the error and its status.
 //! Where the answer is an error before anything was told, it is a plain one with its own status.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,10 +21,12 @@ use tokio::time::Instant;
 use crate::counted::dropped_response;
 use crate::gateway::Gateway;
 use crate::metrics::Entered;
-use crate::routes::Answering;
-use crate::runtime::context::RequestContext;
-use crate::runtime::held::keeping;
-use crate::runtime::progress::ProgressSink;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::context::keeping;
+use gateway_runtime::progress::ProgressSink;
+
+/// An answer on its way. Boxed, because what is on top of it is moved for every request.
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// Events that wait for a slow caller. More are dropped: progress is told again soon.
 const WAITING: usize = 64;

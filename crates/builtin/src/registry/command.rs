@@ -1,7 +1,7 @@
 //! Tools whose work is done by a program that is started for each call.
 //!
-//! The arguments of a call reach the program in one of two ways: as JSON on its standard input, or
-//! through placeholders of the template. A value never becomes an option by surprise: where it would stand first in its argument and begins with `-`, the
+//! The arguments of a call reach the program in one of two ways: as JSON on its standard input, or through placeholders of
+//! the template. A value never becomes an option by surprise: where it would stand first in its argument and begins with `-`, the
 //! call is refused, unless `--` stands before it in the template.
 
 use std::time::Duration;

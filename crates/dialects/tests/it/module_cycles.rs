@@ -16,22 +16,6 @@ const PERMITTED: &[(&str, &[&str])] = &[
         &["arguments", "calls", "dialect", "lower", "names", "options", "plan", "results", "schema"],
     ),
     (
-        "service",
-        &[
-            "config",
-            "errors",
-            "guard",
-            "idempotency",
-            "mcp",
-            "metrics",
-            "openapi",
-            "query",
-            "lists",
-            "routes",
-            "runtime",
-        ],
-    ),
-    (
         "testkit",
         &["everything", "job", "lifecycle", "notify", "server", "session", "stdio", "stream", "tools"],
     ),

@@ -14,10 +14,10 @@ use super::caller::Caller;
 use super::core::{invalid, not_found};
 use super::face::Face;
 use super::per_face::PerFace;
-use crate::gateway::Gateway;
-use crate::lists::{Finder, Named, may_be_meant};
-use crate::runtime::failure::error_result;
+use crate::mcp::Endpoint;
 use gateway_config::SearchMode;
+use gateway_runtime::failure::error_result;
+use gateway_runtime::lists::{Finder, Named, may_be_meant};
 
 /// A member of `_meta` of `tools/list`: `all` gives every definition, whatever is configured.
 const LIST_META: &str = "mcp-tool-gateway/list";
@@ -25,12 +25,12 @@ const LIST_META: &str = "mcp-tool-gateway/list";
 /// The finder of each face.
 pub(super) type Finders = PerFace<Arc<Finder>>;
 
-fn finder_of(gateway: &Gateway, face: &Face) -> Arc<Finder> {
-    let catalogue = gateway.fleet().catalogue();
-    gateway.mcp().finders.get(face, catalogue.version(), || {
+fn finder_of(endpoint: &Endpoint, face: &Face) -> Arc<Finder> {
+    let catalogue = endpoint.fleet().catalogue();
+    endpoint.mcp().finders.get(face, catalogue.version(), || {
         let tools = face.tools(&catalogue);
         let finder = Arc::new(Finder::new(tools.into_iter().map(|tool| (face.name_of(tool), tool))));
-        if is_on(gateway, &finder) {
+        if is_on(endpoint, &finder) {
             let TokenCost { all, listed } = finder.cost();
             tracing::info!(
                 face = %face.word(), tools = finder.len(), tokens = all, listed, saved = finder.cost().saved(),
@@ -41,8 +41,8 @@ fn finder_of(gateway: &Gateway, face: &Face) -> Arc<Finder> {
     })
 }
 
-fn is_on(gateway: &Gateway, finder: &Finder) -> bool {
-    match gateway.config().mcp.search {
+fn is_on(endpoint: &Endpoint, finder: &Finder) -> bool {
+    match endpoint.config().mcp.search {
         SearchMode::Off => false,
         SearchMode::Above(tools) => finder.len() > tools,
         SearchMode::On => true,
@@ -51,15 +51,15 @@ fn is_on(gateway: &Gateway, finder: &Finder) -> bool {
 
 /// What `tools/list` shows instead of all tools, and what it says about it; nothing where all are to be shown.
 pub(super) fn offered(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     params: Option<&RawJson>,
 ) -> Option<(Arc<[RawJson]>, Value)> {
-    if gateway.config().mcp.search == SearchMode::Off || params.is_some_and(wants_all) {
+    if endpoint.config().mcp.search == SearchMode::Off || params.is_some_and(wants_all) {
         return None;
     }
-    let finder = finder_of(gateway, &caller.face);
-    is_on(gateway, &finder).then(|| (Arc::clone(finder.shown()), finder.note()))
+    let finder = finder_of(endpoint, &caller.face);
+    is_on(endpoint, &finder).then(|| (Arc::clone(finder.shown()), finder.note()))
 }
 
 fn wants_all(params: &RawJson) -> bool {
@@ -84,7 +84,7 @@ pub(super) enum Meant {
 
 /// Looks whether a request asks for one of the three.
 pub(super) async fn meant(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     asked: &str,
     params: &RawJson,
@@ -96,7 +96,7 @@ pub(super) async fn meant(
         #[serde(borrow, default)]
         arguments: Option<&'a RawValue>,
     }
-    if asked != method::CALL_TOOL || gateway.config().mcp.search == SearchMode::Off {
+    if asked != method::CALL_TOOL || endpoint.config().mcp.search == SearchMode::Off {
         return Ok(Meant::Itself);
     }
     let Ok(Params { name: Some(name), arguments }) = params.read::<Params<'_>>() else {
@@ -105,8 +105,8 @@ pub(super) async fn meant(
     if !may_be_meant(&name) {
         return Ok(Meant::Itself);
     }
-    gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
-    let finder = finder_of(gateway, &caller.face);
+    endpoint.fleet().listed(caller.face.awaited(), endpoint.config().list_wait).await;
+    let finder = finder_of(endpoint, &caller.face);
     let Some(tool) = finder.meta_tool(&name) else { return Ok(Meant::Itself) };
     let arguments = arguments.map_or_else(RawJson::empty_object, |arguments| params.part(arguments));
     let fault = |error: serde_json::Error| invalid(format!("reading `params.arguments`: {error}"));
@@ -119,12 +119,12 @@ pub(super) async fn meant(
             return Ok(Meant::Answered(error_result(&format!("The arguments do not fit: {error}"))));
         }
     };
-    let catalogue = gateway.fleet().catalogue();
+    let catalogue = endpoint.fleet().catalogue();
     let unknown = || Meant::Answered(error_result(&finder.unknown(&named.name)));
     let found = match caller.face.tool(&catalogue, &named.name) {
         Ok(found) => found,
         Err(error) => {
-            let failure = not_found(gateway, caller, &named.name, &error, finder.unknown(&named.name));
+            let failure = not_found(endpoint, caller, &named.name, &error, finder.unknown(&named.name));
             return Ok(Meant::Answered(error_result(&failure.message())));
         }
     };

@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 use super::tool_request::{ToolRequest, Work};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::call::{CallArguments, CallOutcome, CallRequest, CallState, Origin, PLAIN};
-use crate::runtime::context::RequestContext;
-use crate::runtime::failure::{ErrorStyle, Failure};
-use crate::runtime::input::{Answerer, Continued, InputRequired, PausedCall, Suspension, park};
-use crate::runtime::parameters::Parameters;
-use crate::runtime::parked::Suspended;
-use crate::runtime::turn::{rendered_result, result_mode};
+use gateway_runtime::call::input::{Answerer, Continued, InputRequired, PausedCall, Suspension, park};
+use gateway_runtime::call::{CallArguments, CallOutcome, CallRequest, CallState, Origin, PLAIN};
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::failure::{ErrorStyle, Failure};
+use gateway_runtime::parameters::Parameters;
+use gateway_runtime::parked::Suspended;
+use gateway_runtime::turn::{rendered_result, result_mode};
 
 #[derive(Default)]
 struct Body<'a> {

@@ -14,11 +14,9 @@ mod stateless;
 mod tool_request;
 mod tools;
 
-use std::pin::Pin;
-
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::IntoResponse as _;
 use axum::routing::{MethodRouter, delete, get, post, put};
 use axum::{Extension, Router};
 use bytes::Bytes;
@@ -33,10 +31,8 @@ use crate::gateway::Gateway;
 use crate::mcp;
 use crate::metrics::Entered;
 use crate::openapi::{self, Action, ROUTES};
-use crate::progress::{stream_of, wants_events};
-use crate::runtime::context::RequestContext;
-
-pub(crate) use self::stateless::Turns;
+use crate::progress::{Answering, stream_of, wants_events};
+use gateway_runtime::context::RequestContext;
 
 /// All routes of the table. `stopping` ends streams when the gateway ends.
 ///
@@ -48,9 +44,6 @@ pub(crate) fn router(gateway: Gateway, stopping: &CancellationToken) -> Router {
     }
     router.layer(DefaultBodyLimit::disable()).with_state(gateway)
 }
-
-/// An answer on its way. Boxed, because what is on top of it is moved for every request.
-pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// Asks a route. Calls are nearly all that a gateway is asked for, so they take the short way; all others go through the
 /// router. An answer that is a stream of a call takes `entered` along.
@@ -81,8 +74,8 @@ pub(crate) fn ask(
             }
         }
         Action::McpPost if parts.uri.path() == mcp::PATH => {
-            let (gateway, context) = (State(gateway.clone()), Extension(context));
-            Box::pin(mcp::post(gateway, context, None, parts.headers, body))
+            let (endpoint, context) = (State(gateway.mcp().clone()), Extension(context));
+            Box::pin(mcp::post(endpoint, context, None, parts.headers, body))
         }
         // Calls and messages of MCP look for repeated members where they read the body; all others have them sought here.
         _ if !is_mcp(action)
