@@ -4,7 +4,6 @@
 //! metrics and logs. Only this crate chooses the HTTP status codes that we send. What it is not: it spawns no process and
 //! opens no connection to a server; it calls no model.
 
-mod config;
 mod connections;
 mod errors;
 mod guard;
@@ -19,10 +18,6 @@ mod runtime;
 mod server;
 mod telemetry;
 
-pub use config::{
-    ApprovalConfig, Approver, CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, Secret,
-    ServiceConfig, SettingProblem, SettingProblems, Settings,
-};
 pub use errors::code;
 pub use mcp::{StdioError, client_capabilities, serve_stdio};
 pub use openapi::document as openapi_document;
@@ -30,4 +25,10 @@ pub use runtime::gateway::Gateway;
 pub use runtime::route::RouteOptions;
 pub use runtime::system::{SystemError, SystemParts, ToolSystem};
 pub use server::{Running, ServeError, serve};
-pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};
+pub use telemetry::{AlreadyInstalled, LogFormat, install as install_logs};
+
+// What stands in the signatures of this crate, so that its users need no other one.
+pub use gateway_config::{
+    ApprovalConfig, Approver, CacheConfig, LogConfig, LogLevel, McpConfig, RateLimit, SearchMode, Secret,
+    ServiceConfig, SettingProblem, SettingProblems, Settings,
+};

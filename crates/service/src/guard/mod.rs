@@ -37,7 +37,6 @@ use crate::runtime::owner::Owner;
 use body::BodyLimits;
 use hosts::{Hosts, Origins, Standing};
 use keys::{Keys, NotKnown};
-pub(crate) use keys::{is_broken_hash, name_of_key};
 use linger::{Arriving, Lingering};
 use rate::{Payer, Rates};
 

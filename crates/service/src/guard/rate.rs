@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::config::RateLimit;
+use gateway_config::RateLimit;
+
 use crate::runtime::owner::Owner;
 
 /// Most buckets that are kept. One that is full again says nothing and is thrown away first.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gateway_config::SearchMode;
 use gateway_dialects::arguments::unknown_tool_text;
 use gateway_notation::spelling::nearest_names;
 use gateway_protocol::{RawJson, RawObject, RpcError, method};
@@ -20,7 +21,6 @@ use super::caller::Caller;
 use super::core::{invalid, not_found};
 use super::face::Face;
 use super::offers::renamed;
-use crate::config::SearchMode;
 use crate::runtime::failure::error_result;
 use crate::runtime::gateway::Gateway;
 use gateway_search::{

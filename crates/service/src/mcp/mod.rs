@@ -33,6 +33,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use gateway_config::McpConfig;
 use gateway_protocol::{Incoming, RawJson, RpcError, code, header, is_modern, parse_strict_message};
 use gateway_upstream::ResultBudget;
 use http::{HeaderMap, StatusCode, Uri};
@@ -49,7 +50,6 @@ use self::lists::ToolLists;
 use self::parked::Parked;
 pub(crate) use self::parked::Waiting;
 use self::state::Seal;
-use crate::config::McpConfig;
 use crate::runtime::context::RequestContext;
 use crate::runtime::gateway::Gateway;
 

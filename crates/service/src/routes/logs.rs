@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
+use gateway_config::ServiceConfig;
 use gateway_notation::pattern::is_pattern;
 use gateway_store::jsonl::{self, Lines, Tail};
 use gateway_store::{CallStatus, Filter, LogOwner, Page, StoreError, write_json_array};
@@ -19,7 +20,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::ServiceConfig;
 use crate::errors::{ApiError, code, json_response};
 use crate::query::Parameters;
 use crate::runtime::context::RequestContext;

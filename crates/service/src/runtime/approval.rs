@@ -7,6 +7,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use gateway_config::{ApprovalConfig, Approver};
 use gateway_notation::pattern;
 use gateway_protocol::{RawJson, method, printable};
 use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
@@ -15,7 +16,6 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::config::{ApprovalConfig, Approver};
 use crate::errors::code;
 use crate::mcp::questions::quoted;
 use crate::runtime::call::{Call, PLAIN};

@@ -9,12 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use gateway_config::CacheConfig;
 use gateway_notation::pattern;
 use gateway_protocol::{CallResultView, RawJson, ResultType};
 use gateway_upstream::CatalogueTool;
 use sha2::{Digest as _, Sha256};
-
-use crate::config::CacheConfig;
 
 /// Most results that are kept, however small they are.
 const ENTRIES: usize = 10_000;

@@ -4,12 +4,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use gateway_config::{ApprovalConfig, ServiceConfig};
 use gateway_dialects::Dialects;
 use gateway_store::{CallLog, Subscription};
 use gateway_upstream::{Fleet, Registry, ResultBudget};
 use tokio::sync::Notify;
 
-use crate::config::{ApprovalConfig, ServiceConfig};
 use crate::idempotency::Idempotency;
 use crate::lists::ReadyDialects;
 use crate::lists::Renders;

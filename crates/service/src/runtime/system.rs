@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use gateway_config::ServiceConfig;
 use gateway_dialects::Dialects;
 use gateway_dialects::calls::{RouteFormat, render_route_error};
 use gateway_store::{CallLog, StoreError};
@@ -13,7 +14,6 @@ use gateway_upstream::{Fleet, FleetOptions, RegisterError, RegisteredTool, Regis
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use crate::config::ServiceConfig;
 use crate::runtime::gateway::Gateway;
 use crate::runtime::route::RouteOptions;
 

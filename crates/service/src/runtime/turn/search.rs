@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gateway_dialects::Plan;
 use gateway_dialects::calls::{Arguments, ToolCall};
+use gateway_search::MetaTool;
 use gateway_store::Permit;
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -14,7 +15,6 @@ use crate::runtime::call::Origin;
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::Failure;
 use crate::runtime::gateway::Gateway;
-use gateway_search::MetaTool;
 
 impl Turn {
     /// Runs a call of one of the tools of search.
