@@ -19,8 +19,8 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use crate::errors::{ApiError, NotRun, code};
+use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
 use crate::runtime::least_recently_used::LeastRecentlyUsed;
 use crate::runtime::owner::Owner;
 

@@ -2,7 +2,6 @@
 //! belong to them. A list is rendered once, and kept until the catalogue changes or room is needed.
 
 mod dialects;
-mod finder;
 mod log;
 mod render;
 mod rendered;
@@ -19,7 +18,6 @@ use crate::runtime::failure::Failure;
 use crate::runtime::least_recently_used::LeastRecentlyUsed;
 
 pub(crate) use dialects::ReadyDialects;
-pub(crate) use finder::{Finder, Named, may_be_meant, renamed};
 pub(crate) use rendered::Rendered;
 pub(crate) use request::{ListForm, ListMode, ListRequest};
 

@@ -12,7 +12,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::log::unwanted;
-use super::{Finder, ListMode, ListRequest, Rendered};
+use super::{ListMode, ListRequest, Rendered};
+use crate::runtime::finder::Finder;
 use crate::runtime::scope::Scope;
 
 /// A list in a provider's format.

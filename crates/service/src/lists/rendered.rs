@@ -10,7 +10,7 @@ use gateway_search::MetaTool;
 use gateway_upstream::{Catalogue, CatalogueTool};
 use serde_json::{Value, json};
 
-use super::Finder;
+use crate::runtime::finder::Finder;
 
 /// A list that is ready to be sent, and what it takes to run calls from it.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use super::face::Face;
 use super::offers::offers;
 use super::per_face::PerFace;
 use super::search;
-use crate::lists::renamed;
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
+use crate::runtime::finder::renamed;
 
 /// How long callers of the modern era may keep a list, in milliseconds, where nobody tells them of changes.
 pub(super) const LIST_TTL: u64 = 60_000;

@@ -16,8 +16,8 @@ use gateway_protocol::{ListKind, RawJson, RawObject};
 use gateway_upstream::UpstreamId;
 
 use super::face::Face;
-use crate::lists::renamed;
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
+use crate::runtime::finder::renamed;
 
 /// How long servers are waited for that have not said yet what they offer. Whoever is late is left out and tells when it
 /// comes.

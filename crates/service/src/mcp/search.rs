@@ -1,4 +1,4 @@
-//! Search over MCP: where it is on, `tools/list` gives three tools that stand for all others.
+//! Search instead of a list: what callers over MCP see of it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,20 +7,22 @@ use std::sync::Arc;
 use gateway_protocol::{RawJson, RawObject, RpcError, method};
 use gateway_search::{MetaTool, TokenCost};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::caller::Caller;
 use super::core::{invalid, not_found};
 use super::face::Face;
 use super::per_face::PerFace;
 use crate::config::SearchMode;
-use crate::lists::{Finder, Named, may_be_meant};
+use crate::gateway::Gateway;
 use crate::runtime::failure::error_result;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::finder::{Finder, Named, may_be_meant};
 
 /// A member of `_meta` of `tools/list`: `all` gives every definition, whatever is configured.
 const LIST_META: &str = "mcp-tool-gateway/list";
+/// A member of `_meta` of the answer: how many tools there are, and what they would have cost.
+const SEARCH_META: &str = "mcp-tool-gateway/search";
 
 /// The finder of each face.
 pub(super) type Finders = PerFace<Arc<Finder>>;
@@ -33,7 +35,7 @@ fn finder_of(gateway: &Gateway, face: &Face) -> Arc<Finder> {
         if is_on(gateway, &finder) {
             let TokenCost { all, listed } = finder.cost();
             tracing::info!(
-                face = %face.word(), tools = finder.len(), tokens = all, listed, saved = finder.cost().saved(),
+                face = %face.word(), tools = finder.tools.len(), tokens = all, listed, saved = finder.cost().saved(),
                 "Tools are offered through search."
             );
         }
@@ -44,7 +46,7 @@ fn finder_of(gateway: &Gateway, face: &Face) -> Arc<Finder> {
 fn is_on(gateway: &Gateway, finder: &Finder) -> bool {
     match gateway.config().mcp.search {
         SearchMode::Off => false,
-        SearchMode::Above(tools) => finder.len() > tools,
+        SearchMode::Above(tools) => finder.tools.len() > tools,
         SearchMode::On => true,
     }
 }
@@ -59,7 +61,7 @@ pub(super) fn offered(
         return None;
     }
     let finder = finder_of(gateway, &caller.face);
-    is_on(gateway, &finder).then(|| (Arc::clone(finder.shown()), finder.note()))
+    is_on(gateway, &finder).then(|| (Arc::clone(&finder.shown), note(&finder)))
 }
 
 fn wants_all(params: &RawJson) -> bool {
@@ -107,7 +109,7 @@ pub(super) async fn meant(
     }
     gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
     let finder = finder_of(gateway, &caller.face);
-    let Some(tool) = finder.meta_tool(&name) else { return Ok(Meant::Itself) };
+    let Some(tool) = finder.meta.named(&name) else { return Ok(Meant::Itself) };
     let arguments = arguments.map_or_else(RawJson::empty_object, |arguments| params.part(arguments));
     let fault = |error: serde_json::Error| invalid(format!("reading `params.arguments`: {error}"));
     if tool == MetaTool::Search {
@@ -143,6 +145,13 @@ fn unwrapped(params: &RawJson, named: &Named) -> Result<RawJson, serde_json::Err
     members.set("name", &name)?;
     members.set("arguments", &arguments)?;
     members.to_raw()
+}
+
+/// What the answer to `tools/list` says beside the three.
+fn note(finder: &Finder) -> Value {
+    let tokens =
+        json!({"all": finder.cost().all, "listed": finder.cost().listed, "saved": finder.cost().saved()});
+    json!({SEARCH_META: {"tools": finder.tools.len(), "tokens": tokens}})
 }
 
 #[cfg(test)]

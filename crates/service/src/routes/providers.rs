@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::errors::{ApiError, json_response};
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
 
 /// All dialects, briefly.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::errors::{ApiError, call_status, code, json_response};
+use crate::gateway::Gateway;
 use crate::runtime::failure::call_code;
-use crate::runtime::gateway::Gateway;
 
 /// `GET /servers`.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::errors::{ApiError, code, json_response};
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
 use crate::runtime::parameters::{Parameters, compat, translation_options};
 
 /// Requests at once that translate what they bring; each has a thread of its own.
@@ -179,7 +179,7 @@ fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec
         })
         .collect();
     let quarantined = translation.tools.iter().filter(|tool| tool.quarantine.is_some()).count();
-    gateway.metrics().conversions(translation.tools.len(), quarantined);
+    gateway.call_metrics().conversions(translation.tools.len(), quarantined);
     let mut answer = json!({
         "dialect": translator.dialect().name,
         translator.dialect().tool.document.as_str(): translation.request_field().to_value(),
@@ -235,7 +235,7 @@ fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<V
     let tools = [json!({"name": "schema", "inputSchema": schema})];
     let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
     let translated = translation.tools.first().ok_or_else(broken)?;
-    gateway.metrics().conversions(1, usize::from(translated.quarantine.is_some()));
+    gateway.call_metrics().conversions(1, usize::from(translated.quarantine.is_some()));
     if let Some(reason) = &translated.quarantine {
         return Err(ApiError::bad_request(format!("the schema cannot be transformed: {reason}")));
     }

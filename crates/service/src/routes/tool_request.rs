@@ -8,10 +8,10 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Uri};
 
 use crate::errors::ApiError;
+use crate::gateway::Gateway;
 use crate::idempotency::answered;
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::ErrorStyle;
-use crate::runtime::gateway::Gateway;
 use crate::runtime::parameters::Parameters;
 
 /// A request that runs tools, at most once under an `Idempotency-Key`.

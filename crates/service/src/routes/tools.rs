@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::call_tool::error_style;
 use crate::errors::{ApiError, json_response};
+use crate::gateway::Gateway;
 use crate::lists::{ListForm, ListRequest, Rendered};
 use crate::runtime::failure::{ErrorStyle, Failure, call_code};
-use crate::runtime::gateway::Gateway;
 use crate::runtime::lookup::{Missing, names};
 use crate::runtime::parameters::Parameters;
 use crate::runtime::scope::Scope;
@@ -67,7 +67,7 @@ pub(crate) async fn render(
         }
         let rendered = gateway.lists().get(&request).await?;
         let missing = missing(&gateway, &request, style)?;
-        gateway.metrics().conversions(rendered.wire_names().count(), rendered.quarantined.len());
+        gateway.call_metrics().conversions(rendered.wire_names().count(), rendered.quarantined.len());
         let warning = request.model_warning(gateway.lists());
         let mut response = if request.with_report || request.wants_meta() {
             let mut body = rendered.body.strip_suffix(b"}").unwrap_or_default().to_vec();
@@ -158,7 +158,7 @@ fn list_request(
     provider: Option<&str>,
     parameters: &Parameters,
 ) -> Result<ListRequest, Failure> {
-    let scope = Scope::parse(gateway, parameters.get("server"))?;
+    let scope = Scope::parse(gateway.fleet(), gateway.default_server(), parameters.get("server"))?;
     ListRequest::parse(gateway.lists(), scope, provider, parameters)
 }
 

@@ -16,11 +16,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::config::{ApprovalConfig, Approver};
+use crate::runtime::Runtime;
 use crate::runtime::call::{Call, PLAIN};
 use crate::runtime::canonical::{Members, canonical};
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::{Failure, code};
-use crate::runtime::gateway::Gateway;
 use crate::runtime::owner::Owner;
 use crate::runtime::questions::quoted;
 
@@ -184,10 +184,10 @@ impl Approvals {
     }
 }
 
-impl Gateway {
+impl Runtime {
     /// Whether a call may run; waits until somebody has decided, where somebody has to.
     pub(crate) async fn approved(&self, call: Call<'_>, options: &CallOptions) -> Result<(), Failure> {
-        let Call { tool, arguments, context, origin } = call;
+        let Call { tool, arguments, context, origin, .. } = call;
         let config = &*self.approval();
         match policy(config, tool) {
             Approval::Allow => Ok(()),

@@ -4,21 +4,13 @@ use gateway_protocol::RawJson;
 use gateway_store::Outcome;
 use gateway_upstream::{CallError, UpstreamId};
 
-use super::{Done, Entry, Origin, begun};
+use super::entry::{Entry, Subject, begun};
+use super::{CallResult, Origin};
+use crate::runtime::Runtime;
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::{Failure, code};
-use crate::runtime::gateway::Gateway;
 
-/// What an entry is about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject {
-    /// A call of a tool, which the figures count.
-    Call,
-    /// Another request.
-    Request,
-}
-
-impl Gateway {
+impl Runtime {
     /// Sends a request that is no call of a tool, such as reading a resource, and writes it to the log, however it ends. Its
     /// entry has the method in the place of a tool's name.
     pub(crate) async fn run_request(
@@ -28,15 +20,15 @@ impl Gateway {
         context: &RequestContext,
         origin: &Origin,
         answering: impl Future<Output = Result<RawJson, CallError>>,
-    ) -> Result<Done, Failure> {
+    ) -> Result<CallResult, Failure> {
         let permit = self.reserve().await?;
         let record = begun(server.to_shared(), method.into(), input, context, origin);
         let mut entry = Entry::begin(self, record, Subject::Request, permit);
         match answering.await {
-            Ok(result) => self.handed_over(Done::fresh(result), context, server, &mut entry).await,
+            Ok(result) => self.handed_over(CallResult::fresh(result), context, server, &mut entry).await,
             Err(error) => {
                 let failure = Failure::Call(error);
-                entry.finish(Outcome::error(failure.message(), failure.code()), Some(failure.code()));
+                entry.fail(&failure);
                 Err(failure)
             }
         }

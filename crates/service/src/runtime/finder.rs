@@ -1,4 +1,4 @@
-//! Search instead of a list: three tools that stand for all others.
+//! Search instead of a list: three tools that stand for all those of an endpoint.
 //!
 //! A finder belongs to one list of tools at one version of the catalogue. It finds and describes nothing but these, so
 //! that a caller learns of no tool that its own list does not show.
@@ -15,22 +15,20 @@ use gateway_search::{
 };
 use gateway_upstream::{Catalogue, CatalogueTool, UpstreamId};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::runtime::failure::error_result;
-
-/// A member of `_meta` of the answer: how many tools there are, and what they would have cost.
-const SEARCH_META: &str = "mcp-tool-gateway/search";
+use super::failure::error_result;
 
 /// The tools of one list, and the three that stand for them.
 #[derive(Debug)]
 pub(crate) struct Finder {
-    tools: Vec<Listed>,
+    pub(crate) tools: Vec<Listed>,
     by_name: HashMap<Box<str>, usize>,
-    meta: MetaTools,
+    pub(crate) meta: MetaTools,
     definitions: [Value; 3],
-    shown: Arc<[RawJson]>,
+    /// The three, as they are listed.
+    pub(crate) shown: Arc<[RawJson]>,
     cost: TokenCost,
     /// Built when somebody searches for the first time.
     index: OnceCell<Arc<ToolIndex>>,
@@ -71,21 +69,6 @@ impl Finder {
             definitions.iter().filter_map(|definition| RawJson::of(definition).ok()).collect();
         let cost = TokenCost::of(tools.iter().map(|tool| &tool.definition), shown.iter());
         Self { tools, by_name, meta, definitions, shown, cost, index: OnceCell::new() }
-    }
-
-    /// How many tools there are.
-    pub(crate) fn len(&self) -> usize {
-        self.tools.len()
-    }
-
-    /// The tool of search that has this name.
-    pub(crate) fn meta_tool(&self, name: &str) -> Option<MetaTool> {
-        self.meta.named(name)
-    }
-
-    /// The three definitions, for a list.
-    pub(crate) fn shown(&self) -> &Arc<[RawJson]> {
-        &self.shown
     }
 
     /// The three definitions, for a translation.
@@ -157,12 +140,6 @@ impl Finder {
             .collect();
         ToolIndex::build(&entries)
     }
-
-    /// What the answer to `tools/list` says beside the three.
-    pub(crate) fn note(&self) -> Value {
-        let tokens = json!({"all": self.cost.all, "listed": self.cost.listed, "saved": self.cost.saved()});
-        json!({SEARCH_META: {"tools": self.tools.len(), "tokens": tokens}})
-    }
 }
 
 impl Listed {
@@ -203,9 +180,9 @@ pub(crate) fn may_be_meant(name: &str) -> bool {
     ["search_tools", "describe_tool", "call_tool"].iter().any(|base| name.starts_with(base))
 }
 
-/// A definition in which one member that names it is another.
+/// A definition with another name.
 pub(crate) fn renamed(definition: &RawJson, member: &str, name: &str) -> Option<RawJson> {
-    let mut members = RawObject::parse(definition).ok()?;
-    members.set(member, &RawJson::of(name).ok()?).ok()?;
-    members.to_raw().ok()
+    let mut object = RawObject::parse(definition).ok()?;
+    object.set(member, &RawJson::of(name).ok()?).ok()?;
+    object.to_raw().ok()
 }

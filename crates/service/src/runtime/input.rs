@@ -7,33 +7,36 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_protocol::{RawJson, RawObject, ResultType, without_repeats};
+use futures_util::future::BoxFuture;
+use gateway_protocol::{
+    Notification, RawJson, RawObject, ResultType, RpcError, code as rpc, without_repeats,
+};
 use gateway_store::Permit;
 use gateway_upstream::UpstreamId;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::caller::{Can, Reach};
-use super::flight::{Errand, Flight, Input, Lap, Target};
-use super::out::{Out, Sink};
-use super::parked::Waiting;
-use super::state::{BadState, Behind, unique_name};
-use crate::runtime::call::{Call, Done};
-use crate::runtime::context::RequestContext;
-use crate::runtime::failure::Failure;
-use crate::runtime::gateway::Gateway;
+use super::Runtime;
+use super::call::{Call, CallOutcome, CallState};
+use super::capabilities::Capabilities;
+use super::context::RequestContext;
+use super::failure::Failure;
+use super::in_flight::{InFlight, Input, Peer, Reached, Target, UpstreamRequest};
+use super::parked::{Suspended, Waiting};
+use super::progress::Watcher;
+use super::seal::{BadState, Behind, unique_name};
 
 /// What a caller can be asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Answerer {
-    can: Can,
+    can: Capabilities,
     /// Calls of one request may be taken for each other.
     owner: Arc<str>,
 }
 
 impl Answerer {
-    /// Reads the words of `input`; nothing where there are none.
+    /// Reads the words of `input`; `None` if there are none.
     pub(crate) fn of(words: &[String]) -> Result<Option<Self>, Failure> {
         if words.is_empty() {
             return Ok(None);
@@ -51,61 +54,118 @@ impl Answerer {
             capabilities.insert(word.clone(), value);
         }
         let raw = RawJson::of(&capabilities).unwrap_or_else(|_| RawJson::empty_object());
-        Ok(Some(Self { can: Can::of(raw), owner: unique_name().into() }))
+        Ok(Some(Self { can: Capabilities::of(raw), owner: unique_name().into() }))
     }
-}
-
-/// How far a call came.
-pub(crate) enum Came {
-    /// It is over.
-    Done(Done),
-    /// The server wants to know something first.
-    Waits(Box<Paused>),
 }
 
 /// A call that was set aside.
 #[derive(Debug)]
-pub(crate) struct Paused {
+pub(crate) struct PausedCall {
+    /// What is known of it so far.
+    pub(crate) outcome: CallOutcome,
     rest: Rest,
-    requests: Requests,
+    /// What the server wants to know, by name.
+    pub(crate) requests: Requests,
     answerer: Answerer,
 }
 
 /// Requests of a server, by name.
-type Requests = Vec<(String, RawJson)>;
+pub(crate) type Requests = Vec<(String, RawJson)>;
 
 #[derive(Debug)]
 enum Rest {
     /// A server of the legacy era waits for the answers.
-    Flight(Box<Flight>),
+    InFlight(Box<InFlight>),
     /// A server of the modern era wants the same call again, with the answers and its own state.
-    Again(Arc<Errand>, Option<String>),
+    Again(Arc<UpstreamRequest>, Option<String>),
 }
 
-/// Makes a call for a caller who can be asked.
-pub(crate) async fn call(
-    gateway: &Gateway,
-    call: Call<'_>,
-    permit: Permit,
-    answerer: &Answerer,
-) -> Result<Came, Failure> {
-    let Call { tool, arguments, context, origin } = call;
-    let errand = Errand {
-        gateway: gateway.clone(),
-        context: quiet(context),
-        transport: origin.transport,
-        provider: origin.provider.clone(),
-        owner: Arc::clone(&answerer.owner),
-        target: Target::Tool {
-            server: tool.server.clone(),
-            name: tool.name.clone(),
-            arguments: arguments.clone(),
-        },
-        meta: Vec::new(),
-        capabilities: answerer.can.raw().clone(),
-        is_watched: context.progress.is_some(),
-    };
-    go(Arc::new(errand).start(Input::default(), Some(permit)), answerer.clone(), context).await
+/// A caller who comes back with its answers, and sees progress if it wants to.
+struct Returning(Option<Watcher>);
+
+impl Peer for Returning {
+    fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
+        if let Some(watcher) = &self.0 {
+            watcher.report(&notification);
+        }
+        Box::pin(std::future::ready(()))
+    }
+
+    fn is_asked(&self) -> bool {
+        false
+    }
+
+    fn ask<'a>(
+        &'a self,
+        method: &'a str,
+        _: Option<&'a RawJson>,
+    ) -> BoxFuture<'a, Result<RawJson, RpcError>> {
+        let error = RpcError::new(rpc::METHOD_NOT_FOUND, format!("Method not found: {method}"));
+        Box::pin(std::future::ready(Err(error)))
+    }
+}
+
+impl PausedCall {
+    /// Makes a call for a caller who can be asked.
+    pub(crate) async fn begin(
+        runtime: &Runtime,
+        outcome: CallOutcome,
+        call: Call<'_>,
+        permit: Permit,
+        answerer: &Answerer,
+    ) -> CallState {
+        let Call { tool, arguments, context, origin, .. } = call;
+        let (server, name) = (tool.server.clone(), tool.name.clone());
+        let request = UpstreamRequest {
+            runtime: runtime.clone(),
+            context: quiet(context),
+            origin: origin.clone(),
+            owner: Arc::clone(&answerer.owner),
+            target: Target::Tool { server, name, arguments: arguments.clone() },
+            meta: Vec::new(),
+            capabilities: answerer.can.raw().clone(),
+            is_watched: context.progress.is_some(),
+        };
+        let flight = Arc::new(request).start(Input::default(), Some(permit));
+        go(flight, outcome, answerer.clone(), context).await
+    }
+
+    /// How long it can be set aside.
+    pub(crate) fn patience(&self) -> Duration {
+        match &self.rest {
+            Rest::InFlight(flight) => flight.patience(),
+            Rest::Again(request, _) => request.runtime.config().mcp.input_expiry,
+        }
+    }
+
+    /// Goes on with the answers; what has none is refused.
+    pub(crate) async fn resume(
+        self,
+        context: &RequestContext,
+        answered: impl Fn(&str) -> Option<RawJson>,
+    ) -> CallState {
+        let Self { outcome, rest, requests, answerer } = self;
+        let flight = match rest {
+            Rest::InFlight(mut flight) => {
+                flight.answer(answered);
+                *flight
+            }
+            Rest::Again(request, state) => {
+                let mut responses = RawObject::default();
+                for (key, _) in &requests {
+                    if let Some(answer) = answered(key) {
+                        // A text that was read before can be read again.
+                        let _ = responses.set(key, &answer);
+                    }
+                }
+                let responses = Some(responses.to_raw().unwrap_or_else(|_| RawJson::empty_object()));
+                let is_watched = context.progress.is_some();
+                let request = UpstreamRequest { context: quiet(context), is_watched, ..(*request).clone() };
+                Arc::new(request).start(Input { responses, state }, None)
+            }
+        };
+        go(flight, outcome, answerer, context).await
+    }
 }
 
 /// The same context without its progress, which belongs to one request, where the call may outlive it.
@@ -113,32 +173,54 @@ fn quiet(context: &RequestContext) -> RequestContext {
     RequestContext { progress: None, ..context.clone() }
 }
 
-async fn go(mut flight: Flight, answerer: Answerer, context: &RequestContext) -> Result<Came, Failure> {
-    let errand = Arc::clone(&flight.errand);
-    let watcher = match (&context.progress, &errand.target) {
-        (Some(progress), Target::Tool { server, name, .. }) => Some(progress.watcher(server, name)),
+/// Goes on until the call is over or has to be set aside.
+async fn go(
+    mut flight: InFlight,
+    outcome: CallOutcome,
+    answerer: Answerer,
+    context: &RequestContext,
+) -> CallState {
+    let watcher = match (&context.progress, &flight.request.target) {
+        (Some(sink), Target::Tool { server, name, .. }) => {
+            Some(Watcher { sink: Arc::clone(sink), server: server.clone(), tool: name.clone() })
+        }
         _ => None,
     };
-    let out = Out { sink: Sink::Plain(watcher), token: None, level: None };
+    let reached = match flight.advance(&answerer.can, &Returning(watcher)).await {
+        Ok(Reached::Result(result)) if result.view.result_type != ResultType::InputRequired => {
+            return CallState::Done(outcome.ended(Ok(result)));
+        }
+        Ok(reached) => reached,
+        Err(failure) => return CallState::Done(outcome.failed(failure)),
+    };
+    match set_aside(flight, reached, &answerer) {
+        Ok((rest, requests)) => {
+            CallState::Waiting(Box::new(PausedCall { outcome, rest, requests, answerer }))
+        }
+        Err(failure) => CallState::Done(outcome.failed(failure)),
+    }
+}
+
+/// What is left of a call whose server wants to know something.
+fn set_aside(flight: InFlight, reached: Reached, answerer: &Answerer) -> Result<(Rest, Requests), Failure> {
     let malformed = |error: serde_json::Error| {
         Failure::NeedsInput(format!("what the server asks cannot be read: {error}"))
     };
-    match flight.lap(&answerer.can, &Reach::Returns, &out).await? {
-        Lap::Waits => {
+    match reached {
+        Reached::Question => {
             let requests = named(flight.server(), &flight.input_requests().map_err(malformed)?);
-            Ok(Came::Waits(Box::new(Paused { rest: Rest::Flight(Box::new(flight)), requests, answerer })))
+            Ok((Rest::InFlight(Box::new(flight)), requests))
         }
-        Lap::Done(done) if done.view.result_type == ResultType::InputRequired => {
-            let (requests, state) = asked(flight.server(), &done.result).map_err(malformed)?;
-            if let Some(other) = requests.iter().find_map(|(_, request)| unanswerable(&answerer.can, request))
-            {
+        Reached::Result(result) => {
+            let (requests, state) = asked(flight.server(), &result.result).map_err(malformed)?;
+            let mut requested = requests.iter();
+            if let Some(other) = requested.find_map(|(_, request)| unanswerable(&answerer.can, request)) {
                 let message =
                     format!("the server asks for `{other}`, which the caller did not offer to answer");
                 return Err(Failure::NeedsInput(message));
             }
-            Ok(Came::Waits(Box::new(Paused { rest: Rest::Again(errand, state), requests, answerer })))
+            Ok((Rest::Again(flight.request, state), requests))
         }
-        Lap::Done(done) => Ok(Came::Done(done)),
     }
 }
 
@@ -170,7 +252,7 @@ fn named(server: &UpstreamId, requests: &RawObject<'_>) -> Requests {
 }
 
 /// The method of a request that the caller does not answer.
-fn unanswerable(can: &Can, request: &RawJson) -> Option<String> {
+fn unanswerable(can: &Capabilities, request: &RawJson) -> Option<String> {
     #[derive(Deserialize)]
     struct Method<'a> {
         #[serde(borrow)]
@@ -179,69 +261,6 @@ fn unanswerable(can: &Can, request: &RawJson) -> Option<String> {
     let asked =
         request.read::<Method<'_>>().map_or_else(|_| "?".to_owned(), |found| found.method.into_owned());
     (!can.answers(&asked)).then_some(asked)
-}
-
-impl Paused {
-    /// What the server wants to know, by name.
-    pub(crate) fn requests(&self) -> &[(String, RawJson)] {
-        &self.requests
-    }
-
-    /// How long it can be set aside.
-    pub(crate) fn patience(&self) -> Duration {
-        match &self.rest {
-            Rest::Flight(flight) => flight.patience(),
-            Rest::Again(errand, _) => errand.gateway.config().mcp.input_expiry,
-        }
-    }
-
-    /// Goes on with the answers; what has none is refused.
-    pub(crate) async fn go_on(
-        self,
-        context: &RequestContext,
-        answered: impl Fn(&str) -> Option<RawJson>,
-    ) -> Result<Came, Failure> {
-        let Self { rest, requests, answerer } = self;
-        let flight = match rest {
-            Rest::Flight(mut flight) => {
-                flight.answer(answered);
-                *flight
-            }
-            Rest::Again(errand, state) => {
-                let mut responses = RawObject::default();
-                for (key, _) in &requests {
-                    if let Some(answer) = answered(key) {
-                        // A text that was read before can be read again.
-                        let _ = responses.set(key, &answer);
-                    }
-                }
-                let responses = Some(responses.to_raw().unwrap_or_else(|_| RawJson::empty_object()));
-                let errand = Errand {
-                    gateway: errand.gateway.clone(),
-                    context: quiet(context),
-                    owner: Arc::clone(&errand.owner),
-                    target: errand.target.clone(),
-                    meta: Vec::new(),
-                    capabilities: errand.capabilities.clone(),
-                    provider: errand.provider.clone(),
-                    transport: errand.transport,
-                    is_watched: context.progress.is_some(),
-                };
-                Arc::new(errand).start(Input { responses, state }, None)
-            }
-        };
-        go(flight, answerer, context).await
-    }
-}
-
-/// A call of `/call_tool` that was set aside, with how its caller wants the answer.
-#[derive(Debug)]
-pub(crate) struct PausedCall {
-    pub(crate) paused: Paused,
-    pub(crate) server: String,
-    pub(crate) tool: String,
-    pub(crate) mode: gateway_dialects::results::ResultMode,
-    pub(crate) style: crate::runtime::failure::ErrorStyle,
 }
 
 /// What a caller is asked, and how it goes on.
@@ -254,39 +273,40 @@ pub(crate) struct InputRequired {
     expires_in: u64,
 }
 
-/// Where a request came in; a state that was given at one place holds there only.
+/// What was set aside; a state of a call goes on with no turn, and the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    CallTool,
-    Execute,
+pub(crate) enum Suspension {
+    Call,
+    Turn,
 }
 
-impl Place {
+impl Suspension {
     fn mark(self) -> &'static str {
         match self {
-            Self::CallTool => "http /call_tool",
-            Self::Execute => "http /execute",
+            Self::Call => "http /call_tool",
+            Self::Turn => "http /execute",
         }
     }
 }
 
 /// Sets a call or a turn aside.
 pub(crate) fn park(
-    gateway: &Gateway,
+    runtime: &Runtime,
     context: &RequestContext,
-    place: Place,
-    (waiting, patience): (Waiting, Duration),
-    requests: &[(String, RawJson)],
+    kind: Suspension,
+    (what, patience): (Box<dyn Suspended>, Duration),
+    (calls, requests): (usize, &[(String, RawJson)]),
 ) -> Result<InputRequired, Failure> {
     let mut object = RawObject::default();
     for (key, request) in requests {
         object.set(key, request).map_err(|error| unwritten(&error))?;
     }
+    let keys = requests.iter().map(|(key, _)| key.clone()).collect();
     let requests = object.to_raw().map_err(|error| unwritten(&error))?;
-    let mcp = gateway.mcp();
     let full = || Failure::NoRoom("too many calls wait for answers; try again later".to_owned());
-    let id = mcp.parked.park(waiting, patience).ok_or_else(full)?;
-    let state = mcp.seal.write(Behind::Parked(id), context.caller.as_ref(), place.mark(), Some(patience));
+    let id = runtime.parked().park(Waiting { what, calls, keys }, patience).ok_or_else(full)?;
+    let owner = context.caller.as_ref();
+    let state = runtime.seal().write(Behind::Parked(id), owner, kind.mark(), Some(patience));
     Ok(InputRequired { requests, state, expires_in: patience.as_secs() })
 }
 
@@ -332,45 +352,39 @@ impl Continued {
         given.get(key).map(|value| self.responses.part(value))
     }
 
-    /// Takes up what the state stands for, if it is this caller's, was given at this place, still holds, and was not used.
-    pub(crate) fn take(
+    /// Takes up what the state stands for, if it is this caller's, was given for the same kind, still holds, and was not
+    /// used.
+    pub(crate) fn take<T: 'static>(
         &self,
-        gateway: &Gateway,
+        runtime: &Runtime,
         context: &RequestContext,
-        place: Place,
-    ) -> Result<Waiting, Failure> {
+        kind: Suspension,
+    ) -> Result<Box<T>, Failure> {
         let gone = |message: &str| Failure::InputExpired(format!("{message}; send the request again"));
-        let mcp = gateway.mcp();
-        let behind = mcp.seal.read(&self.state, context.caller.as_ref(), place.mark());
-        let id = match behind {
+        let forged = || Failure::request("this state was not made here, or was changed");
+        let id = match runtime.seal().read(&self.state, context.caller.as_ref(), kind.mark()) {
             Ok(Behind::Parked(id)) => id,
-            Ok(Behind::Upstream(_)) | Err(BadState::Forged) => {
-                return Err(Failure::request("this state was not made here, or was changed"));
-            }
+            Ok(Behind::Upstream(_)) | Err(BadState::Forged) => return Err(forged()),
             Err(BadState::Expired) => return Err(gone("this state has expired")),
             Err(BadState::Foreign) => {
                 let message = "this state belongs to another caller or another route";
                 return Err(Failure::Foreign(message.to_owned()));
             }
         };
-        let taken = mcp.parked.take_if(&id, |waiting| self.check(waiting));
-        taken.ok_or_else(|| gone("what this state stands for was continued already, or is over"))?
+        let taken = runtime.parked().take_if(&id, |keys| self.check(keys));
+        let taken = taken.ok_or_else(|| gone("what this state stands for was continued already, or is over"));
+        taken??.into().ok_or_else(forged)
     }
 
     /// An answer that nobody asked for is most likely a mistyped name, and the question would be refused.
-    fn check(&self, waiting: &Waiting) -> Result<(), Failure> {
-        let known: Vec<String> = match waiting {
-            Waiting::Call(call) => call.paused.requests().iter().map(|(key, _)| key.clone()).collect(),
-            Waiting::Turn(turn) => turn.requests().into_iter().map(|(key, _)| key).collect(),
-            Waiting::Flight(_) => Vec::new(),
-        };
+    fn check(&self, known: &[String]) -> Result<(), Failure> {
         let given = RawObject::parse(&self.responses).unwrap_or_default();
         match given.members().iter().find(|(key, _)| !known.iter().any(|known| known == key)) {
             None => Ok(()),
             Some((key, _)) => {
                 let known = known.join(", ");
                 let message = format!("nothing was asked under the name \"{key}\"; asked was: {known}");
-                Err(Failure::request(message))
+                Err(Failure::Request(message))
             }
         }
     }
