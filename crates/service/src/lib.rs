@@ -11,7 +11,6 @@ mod errors;
 mod gateway;
 mod guard;
 mod idempotency;
-mod lists;
 mod mcp;
 mod metrics;
 mod openapi;

@@ -12,6 +12,7 @@ pub(crate) mod held;
 pub(crate) mod in_flight;
 pub(crate) mod input;
 pub(crate) mod least_recently_used;
+pub(crate) mod lists;
 pub(crate) mod lookup;
 pub(crate) mod metrics;
 pub(crate) mod owner;

@@ -10,9 +10,9 @@ use gateway_upstream::{Fleet, Registry};
 use tokio::sync::Notify;
 
 use crate::config::{ApprovalConfig, ServiceConfig};
-use crate::lists::{Lists, ReadyDialects};
 use crate::runtime::approval::Approvals;
 use crate::runtime::cache::ResultCache;
+use crate::runtime::lists::{Lists, ReadyDialects};
 use crate::runtime::metrics::CallMetrics;
 use crate::runtime::parked::Parked;
 use crate::runtime::seal::Seal;

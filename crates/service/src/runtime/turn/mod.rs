@@ -21,13 +21,13 @@ use gateway_store::Permit;
 use gateway_upstream::{CatalogueTool, LookupError};
 use serde_json::{Map, Value};
 
-use crate::lists::{ListRequest, Rendered};
 use crate::runtime::Runtime;
 use crate::runtime::call::{CallArguments, CallRequest, CallState, Origin, PLAIN};
 use crate::runtime::context::RequestContext;
 use crate::runtime::failure::{ErrorStyle, Failure};
 use crate::runtime::finder::may_be_meant;
 use crate::runtime::input::Answerer;
+use crate::runtime::lists::{ListRequest, Rendered};
 use crate::runtime::lookup::Sought;
 use crate::runtime::parameters::{Parameters, compat};
 use crate::runtime::scope::Scope;

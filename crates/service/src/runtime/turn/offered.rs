@@ -9,8 +9,8 @@ use gateway_dialects::input_schema;
 use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
-use crate::lists::Rendered;
 use crate::runtime::Runtime;
+use crate::runtime::lists::Rendered;
 
 /// The tools of a list. Only names in the list count: text is not searched for other names that lead to a tool.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
 use serde_json::Value;
 
 use super::Lists;
-use crate::runtime::finder::Finder;
 use crate::runtime::failure::Failure;
+use crate::runtime::finder::Finder;
 use crate::runtime::parameters::{Parameters, compat, translation_options};
 use crate::runtime::scope::Scope;
 
