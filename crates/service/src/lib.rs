@@ -5,23 +5,26 @@
 //! opens no connection to a server; it calls no model.
 
 mod connections;
+mod counted;
 mod errors;
+mod gateway;
 mod guard;
 mod idempotency;
-mod lists;
 mod mcp;
 mod metrics;
 mod openapi;
-mod query;
+mod progress;
+mod request_ids;
 mod routes;
 mod runtime;
 mod server;
 mod telemetry;
 
-pub use errors::code;
+pub use gateway::Gateway;
 pub use mcp::{StdioError, client_capabilities, serve_stdio};
 pub use openapi::document as openapi_document;
-pub use runtime::gateway::Gateway;
+pub use runtime::Runtime;
+pub use runtime::failure::code;
 pub use runtime::route::RouteOptions;
 pub use runtime::system::{SystemError, SystemParts, ToolSystem};
 pub use server::{Running, ServeError, serve};

@@ -6,7 +6,7 @@ use gateway_notation::pattern::{any_matches, matches};
 use super::{Catalogue, CatalogueTool};
 
 /// Which tools are wanted. Every part that is given must hold; within one part, one entry is enough.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ToolFilter {
     /// Patterns of upstreams. Where it is one name, tools that are only reached by naming their upstream are included.
     pub servers: Vec<String>,
@@ -66,7 +66,12 @@ fn holds(group: &ToolGroup, tool: &CatalogueTool) -> bool {
 impl Catalogue {
     /// The tools that a filter wants, in the order of the catalogue.
     pub fn filter<'a>(&'a self, filter: &'a ToolFilter) -> impl Iterator<Item = &'a CatalogueTool> {
-        self.tools.iter().filter(move |tool| filter.holds(tool, self))
+        self.tools.iter().filter(move |tool| self.is_wanted(filter, tool))
+    }
+
+    /// Whether a filter wants a tool of this catalogue.
+    pub fn is_wanted(&self, filter: &ToolFilter, tool: &CatalogueTool) -> bool {
+        filter.holds(tool, self)
     }
 
     /// Whether a tool belongs to a group.

@@ -20,7 +20,7 @@ const REQUESTS: &str = "inputRequests";
 const URL_ELICITATION_REQUIRED: i64 = -32_042;
 
 /// The parameters of a request as the caller is shown them.
-pub(super) fn shown(
+pub(crate) fn shown(
     server: &UpstreamId,
     asked: &str,
     params: Option<&RawJson>,
@@ -34,7 +34,7 @@ pub(super) fn shown(
 }
 
 /// A result with the requests in it as the caller is shown them. One without requests stays as it is.
-pub(super) fn attributed(server: &UpstreamId, result: &RawJson) -> Result<RawJson, serde_json::Error> {
+pub(crate) fn attributed(server: &UpstreamId, result: &RawJson) -> Result<RawJson, serde_json::Error> {
     let mut members = RawObject::parse(result)?;
     let Some(requests) = members.get(REQUESTS) else { return Ok(result.clone()) };
     let requests: Option<RawObject<'_>> = serde_json::from_str(requests.get())?;

@@ -1,32 +1,33 @@
-//! Calls that wait for answers of their callers.
+//! Calls and turns that wait for answers of their callers.
 
+use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::flight::Flight;
-use super::plain::PausedCall;
-use super::state::secret_id;
-use crate::runtime::turn::Unfinished;
+use super::seal::secret_id;
 
-/// What waits for answers.
+/// What waits for answers. Whoever sets it aside knows what it is when it is taken up.
 #[derive(Debug)]
-pub(crate) enum Waiting {
-    /// A request of a modern caller over MCP.
-    Flight(Box<Flight>),
-    /// A call of a plain HTTP caller.
-    Call(Box<PausedCall>),
-    /// A whole turn of a plain HTTP caller.
-    Turn(Box<Unfinished>),
+pub(crate) struct Waiting {
+    /// The call, the turn or the request.
+    pub(crate) what: Box<dyn Suspended>,
+    /// How many calls it is.
+    pub(crate) calls: usize,
+    /// The names of the answers that it waits for.
+    pub(crate) keys: Vec<String>,
 }
 
+/// Something that can be set aside.
+pub(crate) trait Suspended: Any + std::fmt::Debug + Send {}
+
+impl<T: Any + std::fmt::Debug + Send> Suspended for T {}
+
 impl Waiting {
-    /// How many calls it is.
-    fn calls(&self) -> usize {
-        match self {
-            Self::Flight(_) | Self::Call(_) => 1,
-            Self::Turn(turn) => turn.waiting().count(),
-        }
+    /// What waits, if it is of this kind.
+    pub(crate) fn into<T: Any>(self) -> Option<Box<T>> {
+        let what: Box<dyn Any> = self.what;
+        what.downcast().ok()
     }
 }
 
@@ -38,39 +39,34 @@ pub(crate) struct Parked {
 }
 
 impl Parked {
-    pub(super) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self { most, waiting: Mutex::default() }
     }
 
-    /// Sets something aside for a while and gives the name under which it waits; nothing where there is no room.
+    /// Sets something aside for a while and gives the name under which it waits; `None` if there is no room.
     pub(crate) fn park(&self, what: Waiting, life: Duration) -> Option<String> {
         self.sweep();
         let id = secret_id()?;
         let until = Instant::now().checked_add(life)?;
         let mut waiting = self.lock();
-        let taken: usize = waiting.values().map(|(_, what)| what.calls()).sum();
-        if taken + what.calls() > self.most {
+        let taken: usize = waiting.values().map(|(_, what)| what.calls).sum();
+        if taken + what.calls > self.most {
             return None;
         }
         waiting.insert(id.clone(), (until, what));
         Some(id)
     }
 
-    /// Takes something up again. Nobody else can.
-    pub(crate) fn take(&self, id: &str) -> Option<Waiting> {
-        self.take_if(id, |_| Ok::<_, std::convert::Infallible>(())).and_then(Result::ok)
-    }
-
-    /// The same where `check` has nothing against it; otherwise it goes on waiting.
+    /// Takes something up again, if `check` accepts its keys; otherwise it goes on waiting. Nobody else can take it.
     pub(crate) fn take_if<E>(
         &self,
         id: &str,
-        check: impl FnOnce(&Waiting) -> Result<(), E>,
+        check: impl FnOnce(&[String]) -> Result<(), E>,
     ) -> Option<Result<Waiting, E>> {
         let mut all = self.lock();
         let (until, what) = all.get(id)?;
         if *until > Instant::now()
-            && let Err(error) = check(what)
+            && let Err(error) = check(&what.keys)
         {
             return Some(Err(error));
         }
@@ -80,19 +76,19 @@ impl Parked {
     }
 
     /// Drops what nobody came back for, outside the lock.
-    pub(super) fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         let now = Instant::now();
         let over: Vec<_> = self.lock().extract_if(|_, (until, _)| *until <= now).collect();
         drop(over);
     }
 
     /// Drops everything, outside the lock.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         let all = std::mem::take(&mut *self.lock());
         drop(all);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Instant, Waiting)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, (Instant, Waiting)>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,20 +4,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Upper bounds in microseconds.
-pub(super) const BOUNDS: [u64; 16] = [
+pub(crate) const BOUNDS: [u64; 16] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 10_000_000, 60_000_000,
 ];
 
 /// Durations in buckets; the last one has no bound.
 #[derive(Debug, Default)]
-pub(super) struct Histogram {
+pub(crate) struct Histogram {
     buckets: [AtomicU64; BOUNDS.len() + 1],
     micros: AtomicU64,
 }
 
 impl Histogram {
-    pub(super) fn observe(&self, duration: Duration) {
+    pub(crate) fn observe(&self, duration: Duration) {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let place = BOUNDS.partition_point(|bound| *bound < micros);
         if let Some(bucket) = self.buckets.get(place) {
@@ -27,7 +27,7 @@ impl Histogram {
     }
 
     /// Counts up to each bound and in all, and the sum in microseconds.
-    pub(super) fn read(&self) -> ([u64; BOUNDS.len() + 1], u64) {
+    pub(crate) fn read(&self) -> ([u64; BOUNDS.len() + 1], u64) {
         let mut sum = 0;
         let mut counts = [0; BOUNDS.len() + 1];
         for (count, bucket) in counts.iter_mut().zip(&self.buckets) {

@@ -3,7 +3,7 @@
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::{Defaults, EmptyRequired, Open, Options, Strict};
 
-use crate::errors::ApiError;
+use crate::runtime::failure::Failure;
 
 /// Pairs of a query or of a body's options, in order.
 #[derive(Clone, Debug, Default)]
@@ -67,23 +67,23 @@ impl Parameters {
     }
 
     /// A switch: `true`, `1`, `yes`, or the bare name.
-    pub(crate) fn flag(&self, key: &str) -> Result<bool, ApiError> {
+    pub(crate) fn flag(&self, key: &str) -> Result<bool, Failure> {
         let Some((_, value)) = self.0.iter().rev().find(|(name, _)| name == key) else { return Ok(false) };
         match value.as_str() {
             "" | "true" | "1" | "yes" | "on" => Ok(true),
             "false" | "0" | "no" | "off" => Ok(false),
-            other => Err(ApiError::bad_request(format!("{key}={other}: expected true or false"))),
+            other => Err(Failure::request(format!("{key}={other}: expected true or false"))),
         }
     }
 
     /// One of several words.
-    pub(crate) fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>, ApiError> {
+    pub(crate) fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>, Failure> {
         let Some(given) = self.get(key) else { return Ok(None) };
         if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == given) {
             return Ok(Some(*meaning));
         }
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        Err(ApiError::bad_request(format!("{key}={given}: expected one of {}", known.join(", "))))
+        Err(Failure::request(format!("{key}={given}: expected one of {}", known.join(", "))))
     }
 
     /// A number within bounds.
@@ -91,17 +91,17 @@ impl Parameters {
         &self,
         key: &str,
         bounds: std::ops::RangeInclusive<u64>,
-    ) -> Result<Option<u64>, ApiError> {
+    ) -> Result<Option<u64>, Failure> {
         let Some(given) = self.get(key) else { return Ok(None) };
         given.parse().ok().filter(|number| bounds.contains(number)).map(Some).ok_or_else(|| {
             let (least, most) = (bounds.start(), bounds.end());
-            ApiError::bad_request(format!("{key}={given}: expected a number from {least} to {most}"))
+            Failure::request(format!("{key}={given}: expected a number from {least} to {most}"))
         })
     }
 }
 
 /// The options of a translation.
-pub(crate) fn translation_options(parameters: &Parameters) -> Result<Options, ApiError> {
+pub(crate) fn translation_options(parameters: &Parameters) -> Result<Options, Failure> {
     let mut options = Options::default();
     let words = [("keep", Defaults::Keep), ("strip", Defaults::Strip), ("describe", Defaults::Describe)];
     options.defaults = parameters.word("defaults", &words)?;
@@ -173,7 +173,7 @@ mod tests {
         let parameters = Parameters::of_query(Some("defaults=maybe&limit=0&report=perhaps"));
         assert!(
             translation_options(&parameters)
-                .is_err_and(|error| error.message.contains("keep, strip, describe"))
+                .is_err_and(|error| error.message().contains("keep, strip, describe"))
         );
         assert!(parameters.number("limit", 1..=10).is_err());
         assert!(parameters.flag("report").is_err());

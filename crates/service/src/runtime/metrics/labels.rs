@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::histogram::Histogram;
 
 /// What is beyond the bound.
-pub(super) const OTHER: &str = "other";
+pub(crate) const OTHER: &str = "other";
 
 /// Counters by one label.
 #[derive(Debug)]
-pub(super) struct Labels<T> {
+pub(crate) struct Labels<T> {
     limit: usize,
     known: RwLock<Known<T>>,
     other: Arc<T>,
@@ -25,13 +25,13 @@ struct Known<T> {
 }
 
 impl<T: Default> Labels<T> {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         let known = Known { places: HashMap::new(), entries: Vec::new() };
         Self { limit, known: RwLock::new(known), other: Arc::default() }
     }
 
     /// Gives `label` to `count`, with its place.
-    pub(super) fn with<R>(&self, label: &str, count: impl FnOnce(u16, &T) -> R) -> R {
+    pub(crate) fn with<R>(&self, label: &str, count: impl FnOnce(u16, &T) -> R) -> R {
         {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(place) = known.places.get(label)
@@ -59,7 +59,7 @@ impl<T: Default> Labels<T> {
     }
 
     /// All labels with their counters, those beyond the bound last.
-    pub(super) fn all(&self) -> Vec<(String, Arc<T>)> {
+    pub(crate) fn all(&self) -> Vec<(String, Arc<T>)> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<(String, Arc<T>)> =
             known.entries.iter().map(|(label, entry)| (label.to_string(), Arc::clone(entry))).collect();
@@ -70,7 +70,7 @@ impl<T: Default> Labels<T> {
     }
 
     /// The label at a place.
-    pub(super) fn name(&self, place: u16) -> String {
+    pub(crate) fn name(&self, place: u16) -> String {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.entries.get(usize::from(place)).map_or_else(|| OTHER.to_owned(), |(label, _)| label.to_string())
     }
@@ -80,7 +80,7 @@ impl<T: Default> Labels<T> {
 const SERIES: usize = 500;
 
 /// The outcomes that are told apart: none, or the word for the failure.
-pub(super) const OUTCOMES: [&str; 12] = [
+pub(crate) const OUTCOMES: [&str; 12] = [
     "OK",
     "TOOL_ERROR",
     "VALIDATION_ERROR",
@@ -99,7 +99,7 @@ type ByTool = HashMap<Box<str>, Arc<CallCounters>>;
 
 /// Counters of calls, by server and tool.
 #[derive(Debug, Default)]
-pub(super) struct CallSeries {
+pub(crate) struct CallSeries {
     by_server: RwLock<HashMap<Box<str>, ByTool>>,
     other: Arc<CallCounters>,
     count: AtomicU64,
@@ -107,9 +107,9 @@ pub(super) struct CallSeries {
 
 /// Counters of one tool.
 #[derive(Debug, Default)]
-pub(super) struct CallCounters {
-    pub(super) outcomes: [AtomicU64; OUTCOMES.len()],
-    pub(super) durations: Histogram,
+pub(crate) struct CallCounters {
+    pub(crate) outcomes: [AtomicU64; OUTCOMES.len()],
+    pub(crate) durations: Histogram,
 }
 
 impl CallCounters {
@@ -124,7 +124,7 @@ impl CallCounters {
 }
 
 impl CallSeries {
-    pub(super) fn observe(&self, server: &str, tool: &str, outcome: Option<&str>, duration: Duration) {
+    pub(crate) fn observe(&self, server: &str, tool: &str, outcome: Option<&str>, duration: Duration) {
         {
             let known = self.by_server.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(counters) = known.get(server).and_then(|tools| tools.get(tool)) {
@@ -144,7 +144,7 @@ impl CallSeries {
     }
 
     /// All series, sorted by server and tool; those beyond the bound last.
-    pub(super) fn all(&self) -> Vec<(String, String, Arc<CallCounters>)> {
+    pub(crate) fn all(&self) -> Vec<(String, String, Arc<CallCounters>)> {
         let known = self.by_server.read().unwrap_or_else(PoisonError::into_inner);
         let mut all = Vec::new();
         for (server, tools) in known.iter() {
