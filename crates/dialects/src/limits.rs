@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::dialect::Limits;
 use crate::json::Json;
 use crate::report::{Changes, Entry, Fate, PathId};
+use crate::schema::Holds;
 use crate::tokens::json_bytes;
 
 /// Why the provider would refuse `schema`.
@@ -58,33 +59,6 @@ pub(crate) fn cut_text(text: &str, limit: usize) -> String {
     format!("{}…{rules}", cut.trim_end())
 }
 
-/// Whether the value of a keyword is a schema, or a list of schemas.
-fn holds_schemas(name: &str) -> bool {
-    matches!(
-        name,
-        "items"
-            | "prefixItems"
-            | "additionalItems"
-            | "additionalProperties"
-            | "unevaluatedItems"
-            | "unevaluatedProperties"
-            | "contains"
-            | "propertyNames"
-            | "anyOf"
-            | "oneOf"
-            | "allOf"
-            | "not"
-            | "if"
-            | "then"
-            | "else"
-    )
-}
-
-/// Whether the value of a keyword is a table of schemas.
-fn holds_table(name: &str) -> bool {
-    matches!(name, "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions")
-}
-
 /// Shows every member of a node, whichever way it is held.
 fn each_member<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&str, &Json<'a>)) {
     match json {
@@ -112,10 +86,10 @@ fn each_child<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
 
 /// Shows every schema in the value of a keyword.
 fn show_schemas<'a>(name: &str, value: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
-    if holds_table(name) {
-        each_member(value, &mut |_, schema| visit(schema));
-    } else if holds_schemas(name) {
-        each_item(value, visit);
+    match Holds::of(name) {
+        Holds::Table => each_member(value, &mut |_, schema| visit(schema)),
+        Holds::Schema | Holds::List | Holds::SchemaOrList => each_item(value, visit),
+        Holds::Nothing | Holds::Values => {}
     }
 }
 
@@ -165,16 +139,17 @@ fn cut_node<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Change
     };
     let mut cut = Vec::with_capacity(entries.len());
     for (name, value) in entries {
-        let value = if name == "description" {
-            cut_description(value, limit, path, changes)
-        } else if holds_table(&name) {
-            let list = step(changes, path, lasting(&name));
-            cut_table(value, limit, list, changes)
-        } else if holds_schemas(&name) {
-            let at = step(changes, path, lasting(&name));
-            cut_schemas(value, limit, at, changes)
-        } else {
-            value
+        let value = match Holds::of(&name) {
+            Holds::Nothing if name == "description" => cut_description(value, limit, path, changes),
+            Holds::Nothing | Holds::Values => value,
+            Holds::Table => {
+                let path = step(changes, path, lasting(&name));
+                cut_table(value, limit, path, changes)
+            }
+            Holds::Schema | Holds::List | Holds::SchemaOrList => {
+                let path = step(changes, path, lasting(&name));
+                cut_schemas(value, limit, path, changes)
+            }
         };
         cut.push((name, value));
     }

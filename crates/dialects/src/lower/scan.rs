@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::options::Budget;
+use crate::schema::Holds;
 
 /// What was found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,14 +64,7 @@ fn visit(value: &Value, seen: Seen, levels: usize, budget: &Budget, size: &mut S
                 if seen == Seen::Schema {
                     match child {
                         Value::Object(_) => {
-                            if matches!(
-                                key.as_str(),
-                                "properties"
-                                    | "patternProperties"
-                                    | "$defs"
-                                    | "definitions"
-                                    | "dependentSchemas"
-                            ) {
+                            if Holds::of(key) == Holds::Table {
                                 inner = Seen::Table;
                             }
                         }
