@@ -4,6 +4,7 @@ mod effect;
 mod file;
 mod messages;
 mod models;
+mod protocol;
 mod rules;
 
 pub use file::{DialectError, Dialects};
@@ -12,10 +13,11 @@ pub use messages::{
     SilentContent, StructuredStyle, TextCalls,
 };
 pub use models::{Choice, Compat};
+pub use protocol::Protocol;
 pub use rules::{
     Additional, AnyOfStyle, Anything, Defaults, EditRules, EmptyObject, EmptyRequired, Formats, Limits,
-    Lowering, NameRule, NullStyle, PatternStyle, Protocol, RebuildRules, RefStyle, SchemaRules, StrictField,
-    TextStyle, ToolRules, ToolShape, Verdict, Verdicts,
+    Lowering, NameRule, NullStyle, PatternStyle, RebuildRules, RefStyle, SchemaRules, StrictField, TextStyle,
+    ToolRules, ToolShape, Verdict, Verdicts,
 };
 
 use serde::{Deserialize, Serialize};

@@ -22,30 +22,6 @@ pub enum ToolShape {
     Mcp,
 }
 
-/// Which API carries calls and results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// Chat Completions: `tool_calls` on an assistant message, `role: tool` answers.
-    Chat,
-    /// Responses: `function_call` and `function_call_output` items.
-    Responses,
-    /// Chat Completions before tools: one `function_call`, `role: function` answers.
-    Functions,
-    /// Messages: `tool_use` and `tool_result` blocks.
-    Messages,
-    /// `generateContent`: `functionCall` and `functionResponse` parts.
-    GenerateContent,
-    /// Converse: `toolUse` and `toolResult` blocks.
-    Converse,
-    /// Chat v2 with `tool_plan` and document content.
-    CohereChat,
-    /// `/api/chat`: `tool_calls` with object arguments and no ids.
-    OllamaChat,
-    /// `tools/call` requests and results.
-    Mcp,
-}
-
 /// What the `strict` member of a tool definition holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
