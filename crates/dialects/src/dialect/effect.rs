@@ -144,7 +144,7 @@ fn followed_by_rebuild(
     }
 }
 
-/// The rule that decides about a keyword in the place of its verdict.
+/// The rule that decides about a keyword instead of its verdict.
 fn decided_by(schema: &SchemaRules, name: &str) -> Option<&'static str> {
     schema.rebuild()?;
     match Keyword::parse(name)? {

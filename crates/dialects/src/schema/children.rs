@@ -38,7 +38,8 @@ pub(crate) fn children(schema: &Value) -> impl Iterator<Item = Child<'_>> {
     schema.as_object().into_iter().flatten().flat_map(|(name, value)| held(name, value)).filter(is_schema)
 }
 
-fn held<'a>(keyword: &'a str, value: &'a Value) -> impl Iterator<Item = Child<'a>> {
+/// The schemas in the value of `keyword`, and whatever stands where one should.
+pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> impl Iterator<Item = Child<'a>> {
     let (own, list, table) = match (Holds::of(keyword), value) {
         (Holds::List | Holds::SchemaOrList, Value::Array(list)) => (None, Some(list), None),
         (Holds::Schema | Holds::SchemaOrList, _) => (Some(value), None, None),

@@ -9,7 +9,7 @@ pub(crate) mod refs;
 pub(crate) mod repair;
 mod types;
 
-pub(crate) use children::children;
+pub(crate) use children::{children, held};
 pub use keyword::{Holds, Keyword, Kind};
 pub(crate) use member::Members;
 pub(crate) use refs::{Resolver, Source};
