@@ -26,6 +26,7 @@ mod prose_asked;
 mod recursion;
 mod repeated;
 mod results;
+mod schemas_inside;
 mod seeds;
 mod stream;
 mod stream_properties;
