@@ -58,6 +58,7 @@ mod share;
 mod status;
 #[cfg(test)]
 mod testing;
+mod word_list;
 mod writer;
 
 pub use crate::{

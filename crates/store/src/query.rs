@@ -242,21 +242,7 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
     let order = if filter.after.is_some() { "ASC" } else { "DESC" };
     let after = filter.after.unwrap_or(i64::MIN);
     let before = filter.before.unwrap_or(i64::MAX);
-    let names: Vec<(Field, &str)> = [
-        (Field::Server, &filter.server),
-        (Field::Tool, &filter.tool),
-        (Field::Provider, &filter.provider),
-        (Field::Caller, &filter.caller),
-        (Field::Correlation, &filter.correlation_id),
-    ]
-    .into_iter()
-    .filter_map(|(field, name)| name.as_deref().filter(|name| !is_pattern(name)).map(|name| (field, name)))
-    .chain(match &filter.owner {
-        Some(LogOwner::Named(name)) => Some((Field::Caller, &**name)),
-        Some(LogOwner::Anonymous) | None => None,
-    })
-    .collect();
-
+    let names = exact_names(filter);
     let mut blocks = transaction.prepare(&format!(
         "SELECT first, last, iif(?1, bloom, NULL) FROM blocks \
          WHERE last > ?2 AND first < ?3 AND newest >= ?4 AND oldest < ?5 AND failures >= ?6 ORDER BY first {order}"
@@ -320,17 +306,29 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
     Ok(Page { entries, more, last_id })
 }
 
+/// The names that a block must contain, by its Bloom filter. A pattern cannot be looked up there.
+fn exact_names(filter: &Filter) -> Vec<(Field, &str)> {
+    let owner = match &filter.owner {
+        Some(LogOwner::Named(name)) => Some((Field::Caller, &**name)),
+        Some(LogOwner::Anonymous) | None => None,
+    };
+    let names = [
+        (Field::Server, &filter.server),
+        (Field::Tool, &filter.tool),
+        (Field::Provider, &filter.provider),
+        (Field::Caller, &filter.caller),
+        (Field::Correlation, &filter.correlation_id),
+    ]
+    .into_iter()
+    .filter_map(|(field, name)| Some((field, name.as_deref().filter(|name| !is_pattern(name))?)));
+    names.chain(owner).collect()
+}
+
 /// About the bytes of an entry in an answer.
 fn size(call: &CallRecord) -> usize {
     /// The names of the members, the times and the ids.
     const FRAME: usize = 256;
-    let outcome = match &call.outcome {
-        Outcome::Result(result) => result.len(),
-        Outcome::Error { message, result, .. } => {
-            message.len() + result.as_ref().map_or(0, bytes::Bytes::len)
-        }
-    };
-    FRAME + call.input.len() + outcome + call.server.len() + call.tool.len() + call.correlation_id.len()
+    FRAME + call.payload() + call.server.len() + call.tool.len()
 }
 
 fn read_entry(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {

@@ -69,11 +69,16 @@ pub struct StoredRecord {
 impl CallRecord {
     /// About how much memory the record holds.
     pub(crate) fn weight(&self) -> usize {
+        size_of::<Self>() + self.payload()
+    }
+
+    /// The bytes of the texts that differ from call to call.
+    pub(crate) fn payload(&self) -> usize {
         let outcome = match &self.outcome {
             Outcome::Result(result) => result.len(),
             Outcome::Error { message, result, .. } => message.len() + result.as_ref().map_or(0, Bytes::len),
         };
-        size_of::<Self>() + self.correlation_id.len() + self.input.len() + outcome
+        self.correlation_id.len() + self.input.len() + outcome
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
-use crate::{block::Block, error::StoreError, files};
+use crate::{block::Block, error::StoreError, files, word_list::words};
 
 /// The name of the database in the data directory.
 pub const FILE_NAME: &str = "calls.db";
@@ -51,22 +51,10 @@ const MIGRATIONS: &[&str] = &[
 const TABLES: &[(&str, &[&str])] = &[
     (
         "calls",
-        &[
-            "id",
-            "started",
-            "duration",
-            "failed",
-            "server",
-            "tool",
-            "provider",
-            "caller",
-            "correlation",
-            "transport",
-            "code",
-            "error",
-            "input",
-            "result",
-        ],
+        words!(
+            "id started duration failed server tool provider caller correlation transport code error input \
+             result"
+        ),
     ),
     ("blocks", &["first", "last", "entries", "failures", "oldest", "newest", "bloom"]),
     ("state", &["name", "value"]),

@@ -254,18 +254,8 @@ fn secrets_at(
             .bytes()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'%'));
     let lower = name.text.to_ascii_lowercase();
-    // A header holds its value to the end of its line, or of the quotes around it.
     if separator == b':' && (lower.ends_with("authorization") || lower.ends_with("cookie")) && !is_quoted {
-        let rest = text.get(start..line.end)?;
-        *looked += rest.len();
-        let quote = name.before.filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
-        let end = quote
-            .and_then(|quote| rest.bytes().position(|byte| byte == quote))
-            .map_or(line.end, |end| start + end);
-        let value = text.get(start..end)?;
-        let is_prose = value.trim().contains(' ') && is_sentence(value);
-        return (!is_placeholder(value) && value.trim().len() > 1 && !is_prose)
-            .then(|| Vec::from([std::ops::Range { start, end }]));
+        return header_value(text, start, line, name.before, looked);
     }
     if is_below {
         return (separator == b':').then(|| block_after(text, line, trimmed, name.kind?, looked)).flatten();
@@ -280,14 +270,7 @@ fn secrets_at(
     if value.is_empty() || value.starts_with(REDACTED) || value.starts_with("//") {
         return None;
     }
-    if name.is_configured {
-        return Some(vec![range]);
-    }
-    if name.is_weak
-        && (is_random(value)
-            || lower.starts_with("sig")
-            || (value.len() >= 8 && value.bytes().any(|byte| byte.is_ascii_digit())))
-    {
+    if name.is_configured || (name.is_weak && is_query_secret(&lower, value)) {
         return Some(vec![range]);
     }
     let kind = name.kind?;
@@ -313,6 +296,33 @@ fn secrets_at(
     // `name=value` without spaces is a setting wherever it stands.
     let is_line = is_line || name.in_query || (separator == b'=' && name.gap == 0 && start == at + 1);
     is_secret(kind, first, Setting { quoted, is_line, is_variable, rest }).then(|| vec![range])
+}
+
+/// The value of a header that begins at `start`: it goes to the end of its line, or of the quotes around the header.
+fn header_value(
+    text: &str,
+    start: usize,
+    line: &Line,
+    before: Option<u8>,
+    looked: &mut usize,
+) -> Option<Vec<Range<usize>>> {
+    let rest = text.get(start..line.end)?;
+    *looked += rest.len();
+    let quote = before.filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+    let end = quote
+        .and_then(|quote| rest.bytes().position(|byte| byte == quote))
+        .map_or(line.end, |end| start + end);
+    let value = text.get(start..end)?;
+    let is_prose = value.trim().contains(' ') && is_sentence(value);
+    (!is_placeholder(value) && value.trim().len() > 1 && !is_prose)
+        .then(|| Vec::from([std::ops::Range { start, end }]))
+}
+
+/// Whether the value of `?key=`, `?sig=` and the like is a secret: elsewhere such names are too common.
+fn is_query_secret(name: &str, value: &str) -> bool {
+    is_random(value)
+        || name.starts_with("sig")
+        || (value.len() >= 8 && value.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a name is the first of its line, but for a mark or a command before it.
@@ -343,14 +353,13 @@ fn list_at(text: &str, start: usize, kind: Kind, looked: &mut usize) -> Option<V
     let list = text.get(start..)?;
     let list = list.get(..list.find(']').unwrap_or(list.len()))?;
     *looked += list.len();
-    let setting = Setting { quoted: true, is_line: true, is_variable: false, rest: "" };
     let mut at = start + 1;
     let mut found = Vec::new();
     for piece in list.get(1..)?.split([',', '\n']) {
         let value = piece.trim_matches(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\''));
         let from = at + piece.find(value).unwrap_or_default();
         at += piece.len() + 1;
-        if is_secret(kind, value, setting) {
+        if is_secret(kind, value, Setting::DELIMITED) {
             found.push(from..from + value.len());
         }
     }
@@ -472,12 +481,11 @@ fn block_after(
             let is_item = item.is_some() && indent(line) >= own;
             let is_lone =
                 indent(line) > own || super::value::is_odd(value) || (kind == Kind::Code && value.len() >= 4);
-            let setting = Setting { quoted: true, is_line: true, is_variable: false, rest: "" };
             if value.contains(' ')
                 || value.contains(": ")
                 || value.ends_with(':')
                 || !(is_item || is_lone)
-                || !is_secret(kind, value, setting)
+                || !is_secret(kind, value, Setting::DELIMITED)
             {
                 break;
             }

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::LazyLock};
 use regex::Captures;
 
 use super::{
-    expressions::{self, Finder, Judge, VALUE, any_of, compile, value_of},
+    expressions::{self, Finder, Judge, VALUE, any_of, compile, unless_harmless, value_of},
     placeholders::{is_harmless_word, is_placeholder},
     secrets::Secrets,
     value::{is_code_value, is_odd, is_random},
@@ -40,7 +40,7 @@ const SHORT_OPTIONS: &[&str] = &[
 /// How far before an option is looked for its program.
 const LOOK_BEHIND: usize = 256;
 
-fn table() -> Vec<(String, Judge)> {
+pub(super) fn table() -> Vec<(String, Judge)> {
     // An expression for each: in one for all, a program without its option would be looked for to the end of the line
     // again after every match of another.
     let short = SHORT_OPTIONS.iter().map(|option| {
@@ -123,8 +123,7 @@ fn user(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
 
 /// A value that is a secret by where it stands.
 fn given(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
-    let value = any_of(found, 1..4).filter(|value| !value.is_empty()).or_else(|| found.get(3))?;
-    (!is_placeholder(value.as_str()) && !is_harmless_word(value.as_str())).then(|| value.range())
+    unless_harmless(any_of(found, 1..4).filter(|value| !value.is_empty()).or_else(|| found.get(3))?)
 }
 
 /// The same where a sentence could stand too.
@@ -136,16 +135,5 @@ fn typed(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
 fn setting(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
     classify(found.get(1)?.as_str())
         .filter(|kind| matches!(kind, Kind::Password | Kind::Secret | Kind::Token))?;
-    let (value, _) = value_of(found, 2)?;
-    (!is_placeholder(value.as_str()) && !is_harmless_word(value.as_str())).then(|| value.range())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_expression_compiles() {
-        assert_eq!(FINDERS.len(), table().len());
-    }
+    unless_harmless(value_of(found, 2)?.0)
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, cmp::Reverse, ops::Range};
 
-use super::REDACTED;
+use super::{QUOTED, REDACTED};
 
 /// One part of a text and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) fn applied(text: &str, edits: &[Edit]) -> Option<String> {
     if edits.is_empty() {
         return None;
     }
-    Some(edited(text, edits).unwrap_or_else(|| format!("\"{REDACTED}\"")))
+    Some(edited(text, edits).unwrap_or_else(|| QUOTED.to_owned()))
 }
 
 fn edited(text: &str, edits: &[Edit]) -> Option<String> {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn edits_that_overlap_become_one() {
-        let quoted = Edit { range: 2..8, by: Cow::Borrowed("\"[redacted]\"") };
+        let quoted = Edit { range: 2..8, by: Cow::Borrowed(QUOTED) };
         let edits = vec![Edit::redacted(4..5), quoted.clone(), Edit::redacted(9..10), Edit::redacted(8..9)];
         let expected = [quoted, Edit::redacted(8..9), Edit::redacted(9..10)];
         assert_eq!(merged(edits), expected);
@@ -79,7 +79,7 @@ mod tests {
         for wrong in
             [[Edit::redacted(1..2), Edit::redacted(0..1)], [Edit::redacted(0..1), Edit::redacted(1..9)]]
         {
-            assert_eq!(applied("a\u{e9}bc", &wrong).as_deref(), Some("\"[redacted]\""), "{wrong:?}");
+            assert_eq!(applied("a\u{e9}bc", &wrong).as_deref(), Some(QUOTED), "{wrong:?}");
         }
     }
 }

@@ -1,26 +1,12 @@
 //! Secrets and harmless texts of `conformance/redaction`, inside of other texts.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::redaction_documents::{Harmless, Secret, read};
 use super::{Redaction, rules::Rules, text, walk};
 
-#[derive(Deserialize)]
-struct Secret {
-    shape: String,
-    document: Value,
-    secrets: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Harmless {
-    document: Value,
-}
-
-fn read<T: for<'a> Deserialize<'a>>(name: &str) -> Vec<T> {
-    let path = format!("{}/../../conformance/redaction/{name}", env!("CARGO_MANIFEST_DIR"));
-    serde_json::from_str(&std::fs::read_to_string(&path).expect(&path)).expect(&path)
-}
+#[path = "../../tests/it/redaction_documents.rs"]
+mod redaction_documents;
 
 /// How a document is put into a text.
 struct Surrounding {

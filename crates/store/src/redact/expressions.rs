@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use regex::{Captures, Match, Regex};
 
-use super::secrets::Secrets;
+use super::{
+    placeholders::{is_harmless_word, is_placeholder},
+    secrets::Secrets,
+};
 
 /// Says where the secret of a match is, if there is one. It gets the whole text too.
 pub(super) type Judge = fn(&Captures<'_>, &str) -> Option<Range<usize>>;
@@ -49,7 +52,28 @@ pub(super) fn value_of<'t>(found: &Captures<'t>, first: usize) -> Option<(Match<
         .or_else(|| found.get(first + 4).map(|value| (value, false)))
 }
 
+/// Where the value is, if it is neither a placeholder nor an ordinary word.
+pub(super) fn unless_harmless(value: Match<'_>) -> Option<Range<usize>> {
+    (!is_placeholder(value.as_str()) && !is_harmless_word(value.as_str())).then(|| value.range())
+}
+
 /// The group that took part of several alternatives.
 pub(super) fn any_of<'t>(found: &Captures<'t>, groups: Range<usize>) -> Option<Match<'t>> {
     groups.into_iter().find_map(|group| found.get(group))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::redact::{code, commands, markup, phrases, shapes};
+
+    #[test]
+    fn every_expression_compiles() {
+        assert_eq!(
+            [&code::FINDERS, &commands::FINDERS, &markup::FINDERS, &phrases::FINDERS, &shapes::FINDERS]
+                .map(|finders| finders.len()),
+            [code::table(), commands::table(), markup::table(), phrases::table(), shapes::table()]
+                .map(|table| table.len())
+        );
+        assert!(code::INSERT.is_some());
+    }
 }

@@ -1,5 +1,7 @@
 //! What is looked for in a text at all, by the words in it: most texts need no search, and most others a part of it.
 
+use crate::word_list::words;
+
 /// Which searches a text needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hint(u8);
@@ -36,97 +38,24 @@ impl Hint {
 pub(super) const HINTS: &[(Hint, &[&str])] = &[
     (
         Hint::NAMES,
-        &[
-            "pass",
-            "pwd",
-            "secret",
-            "token",
-            "key",
-            "auth",
-            "bearer",
-            "jwt",
-            "cookie",
-            "sess",
-            "cred",
-            "sig",
-            "pin",
-            "otp",
-            "mfa",
-            "cvv",
-            "cvc",
-            "mnemonic",
-            "code",
-            "hmac",
-            "webhook",
-            "psk",
-            "phrase",
-            "sid",
-            "kennwort",
-            "contrase",
-            "senha",
-            "wachtwoord",
-            "пароль",
-            "密码",
-            "密碼",
-            "パスワード",
-            "비밀번호",
-            "xsrf",
-            "csrf",
-            "seed",
-            "\"pw",
-            "_pw",
-            " pw",
-            "pw=",
-            "pw:",
-            "pw%",
-            "%22pw",
-            "login",
-            "ssw",
-            "ароль",
-            "clave",
-            "cl\u{e9}",
-            "cle ",
-            "chave",
-            "chiave",
-            "ifre",
-            "jelsz",
-            "haslo",
-            "senord",
-            "sas=",
-            "schl",
-            "has\u{142}o",
-            "parola",
-            "heslo",
-            "salasana",
-            "securestring",
-            "masterauth",
-        ],
+        words!(
+            "pass pwd secret token key auth bearer jwt cookie sess cred sig pin otp mfa cvv cvc mnemonic \
+             code hmac webhook psk phrase sid kennwort contrase senha wachtwoord пароль 密码 密碼 パスワード 비밀번호 \
+             xsrf csrf seed _pw pw= pw: pw% %22pw login ssw ароль clave clé chave chiave ifre jelsz haslo \
+             hasło senord sas= schl parola heslo salasana securestring masterauth"
+        ),
     ),
+    (Hint::NAMES, &["\"pw", " pw", "cle "]),
     (
         Hint::COMMANDS,
-        &[
-            "-u",
-            "--user",
-            "redis",
-            "curl",
-            "smbclient",
-            "ldap",
-            "mysql",
-            "mariadb",
-            "7z",
-            "zip",
-            "rar ",
-            "sqlplus",
-            "sudo",
-            "community",
-            "openssl",
-            "/user:",
-            ":5432:",
-            ":*:",
-        ],
+        words!(
+            "-u --user redis curl smbclient ldap mysql mariadb 7z zip sqlplus sudo community openssl /user: \
+             :5432: :*:"
+        ),
     ),
-    // Slashes may be escaped in JSON, and all of it in a query.
-    (Hint::ADDRESSES, &["://", ":\\/\\/", "%3a%2f%2f", "%3a//"]),
+    (Hint::COMMANDS, &["rar "]),
+    // Slashes may be escaped in JSON.
+    (Hint::ADDRESSES, &["://", ":\\/\\/", "%3a//"]),
     // Any letter may be. In a query, Cyrillic, full-width and some other letters are encoded.
     (
         Hint::ALL,
@@ -134,44 +63,32 @@ pub(super) const HINTS: &[(Hint, &[&str])] = &[
     ),
     (
         Hint::SHAPES,
-        &[
-            "private key",
-            "private-lines",
-            "hooks.",
-            "webhook",
-            "1//0",
-            "1\\/\\/0",
-            ":aa",
-            "-us",
-            "ls0tls1crud",
-            "$2",
-            "$6$",
-            "$5$",
-            "$1$",
-            "$apr1$",
-            "$argon2",
-            "$y$",
-            "jdbc:oracle",
-            "identified by",
-            "wifi:",
-            // The same in a query.
-            "%3aaa",
-            "%242",
-            "%246%24",
-            "%245%24",
-            "%241%24",
-            "%24apr1",
-            "%24argon2",
-            "%24y%24",
-            "1%2f%2f0",
-            "jdbc%3aoracle",
-            "identified%20by",
-            "identified+by",
-            "wifi%3a",
-        ],
+        words!(
+            "private-lines hooks. webhook 1//0 :aa -us ls0tls1crud $2 $6$ $5$ $1$ $apr1 $argon2 $y$ \
+             jdbc:oracle wifi:"
+        ),
     ),
+    (Hint::SHAPES, &["private key", "1\\/\\/0", "identified by"]),
     (Hint::MEMBERS, &["dsn", "conn", "kty", "sensitive"]),
 ];
+
+/// The searches whose words a query may hold percent-encoded.
+const IN_QUERIES: Hint = Hint::ADDRESSES.and(Hint::SHAPES);
+
+/// A word in all forms in which a text may hold it.
+pub(super) fn forms(hint: Hint, word: &str) -> impl Iterator<Item = String> {
+    // A space in a query is `%20` or `+`.
+    let spaces: &[&str] = if IN_QUERIES.contains(hint) { &["%20", "+"] } else { &[] };
+    let encoded = spaces.iter().map(move |space| {
+        let encode = |letter: char| match letter {
+            ' ' => (*space).to_owned(),
+            ':' | '/' | '$' | '\\' => format!("%{:02x}", u32::from(letter)),
+            _ => letter.to_string(),
+        };
+        word.chars().map(encode).collect()
+    });
+    std::iter::once(word.to_owned()).chain(encoded)
+}
 
 /// What the letters and the long words of a text say about it.
 pub(super) fn of_letters(text: &str) -> Hint {

@@ -44,6 +44,8 @@ use crate::{
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[redacted]";
+/// The same as a JSON string, for values that are no strings.
+const QUOTED: &str = "\"[redacted]\"";
 
 /// What to take out of every call, beside the keys and prefixes that are always taken out.
 #[derive(Clone, Debug)]

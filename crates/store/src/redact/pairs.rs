@@ -10,26 +10,12 @@ use super::{
     walk::{string_end, unescape, value_end},
     words::{Kind, classify},
 };
+use crate::word_list::words;
 
-const NAMES: &[&str] = &[
-    "name",
-    "key",
-    "header",
-    "field",
-    "variable",
-    "var",
-    "param",
-    "parameter",
-    "property",
-    "attribute",
-    "title",
-    "label",
-    "id",
-    "setting",
-    "option",
-    "k",
-    "n",
-];
+const NAMES: &[&str] = words!(
+    "name key header field variable var param parameter property attribute title label id setting option k \
+     n"
+);
 const VALUES: &[&str] = &["value", "val", "v", "secretvalue", "values", "default", "stringvalue"];
 /// Members of JSON Schema that hold a value.
 const TYPES: &[&str] = &["string", "number", "integer", "object", "array", "boolean", "null"];

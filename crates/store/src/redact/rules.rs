@@ -50,7 +50,8 @@ impl Rules {
 
         let mut hints: Vec<(String, Hint)> = defaults
             .iter()
-            .flat_map(|(hint, words)| words.iter().map(|word| ((*word).to_owned(), *hint)))
+            .flat_map(|(hint, words)| words.iter().map(move |word| (*hint, *word)))
+            .flat_map(|(hint, word)| hints::forms(hint, word).map(move |form| (form, hint)))
             .collect();
         let mut always = false;
         let patterns: Vec<String> = redaction.keys.iter().map(|key| key.to_ascii_lowercase()).collect();

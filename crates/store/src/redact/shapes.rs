@@ -9,173 +9,23 @@ use super::{
     secrets::Secrets,
     value::is_random,
 };
+use crate::word_list::words;
 
 /// Beginnings of tokens that are recognised anywhere in a string.
-pub(super) const TOKEN_PREFIXES: &[&str] = &[
-    "sk-",
-    "sk_live_",
-    "sk_test_",
-    "rk_live_",
-    "rk_test_",
-    "whsec_",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "gldt-",
-    "glrt-",
-    "glcbt-",
-    "glptt-",
-    "gloas-",
-    "glsoat-",
-    "xoxb-",
-    "xoxp-",
-    "xoxa-",
-    "xoxe-",
-    "xoxe.",
-    "xoxr-",
-    "xoxs-",
-    "xoxc-",
-    "xoxd-",
-    "xapp-",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "ya29.",
-    "GOCSPX-",
-    "SG.",
-    "dop_v1_",
-    "doo_v1_",
-    "dor_v1_",
-    "npm_",
-    "pypi-",
-    "hf_",
-    "shpat_",
-    "shpss_",
-    "shppa_",
-    "shpca_",
-    "sq0atp-",
-    "sq0csp-",
-    "lin_api_",
-    "secret_",
-    "ntn_",
-    "r8_",
-    "gsk_",
-    "pplx-",
-    "xai-",
-    "tvly-",
-    "nvapi-",
-    "AGE-SECRET-KEY-1",
-    "dckr_pat_",
-    "dp.pt.",
-    "dp.st.",
-    "dt0c01.",
-    "figd_",
-    "fo1_",
-    "fm2_",
-    "rubygems_",
-    "sntrys_",
-    "sntryu_",
-    "sbp_",
-    "sb_secret_",
-    "nfp_",
-    "NRAK-",
-    "PMAK-",
-    "phx_",
-    "hvs.",
-    "hvb.",
-    "ATATT3x",
-    "ATCTT3x",
-    "CCIPAT_",
-    "glc_",
-    "glsa_",
-    "ops_",
-    "LTAI",
-    "AKID",
-    "rzp_live_",
-    "rzp_test_",
-    "EAAC",
-    "dapi",
-    "eyJ",
-    "b3BlbnNzaC1rZXktdjE",
-    "key-",
-    "amzn.mws.",
-    "tskey-",
-    "v1.0-",
-    "sess-",
-    "waka_",
-    "cfut_",
-    "oy2",
-    "AAAAAAAAAAAAAAAAAAAAA",
-    "EAAA",
-    "sl.",
-    "pcsk_",
-    "lsv2_pt_",
-    "lsv2_sk_",
-    "pul-",
-    "pscale_tkn_",
-    "pscale_pw_",
-    "pscale_oauth_",
-    "CFPAT-",
-    "sgp_",
-    "squ_",
-    "sqp_",
-    "sqa_",
-    "bkua_",
-    "xkeysib-",
-    "xsmtpsib-",
-    "pat-na1-",
-    "pat-na2-",
-    "pat-eu1-",
-    "glagent-",
-    "glimt-",
-    "glft-",
-    "glffct-",
-    "GR1348941",
-    "ATBB",
-    "ATTA",
-    "BBDC-",
-    "lin_oauth_",
-    "figu_",
-    "rnd_",
-    "rpa_",
-    "jina_",
-    "tgp_v1_",
-    "e2b_",
-    "fc-",
-    "ls__",
-    "AVNS_",
-    "mdb_sa_sk_",
-    "napi_",
-    "HRKU-",
-    "NRII-",
-    "NRJS-",
-    "NRSP-",
-    "access-production-",
-    "access-sandbox-",
-    "access_token$production$",
-    "tfp_",
-    "dp.ct.",
-    "dp.sa.",
-    "dp.scim.",
-    "dp.audit.",
-    "hvr.",
-    "AKCp",
-    "dckr_oat_",
-    "duffel_live_",
-    "duffel_test_",
-    "EZAK",
-    "EZTK",
-    "rdme_",
-    "pnu_",
-    "shippo_live_",
-    "FLWSECK",
-    "shpua_",
-    "sk_sbox_",
-];
+pub(super) const TOKEN_PREFIXES: &[&str] = words!(
+    "sk- sk_live_ sk_test_ rk_live_ rk_test_ whsec_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- \
+     glcbt- glptt- gloas- glsoat- xoxb- xoxp- xoxa- xoxe- xoxe. xoxr- xoxs- xoxc- xoxd- xapp- AKIA ASIA \
+     AIza ya29. GOCSPX- SG. dop_v1_ doo_v1_ dor_v1_ npm_ pypi- hf_ shpat_ shpss_ shppa_ shpca_ sq0atp- \
+     sq0csp- lin_api_ secret_ ntn_ r8_ gsk_ pplx- xai- tvly- nvapi- AGE-SECRET-KEY-1 dckr_pat_ dp.pt. \
+     dp.st. dt0c01. figd_ fo1_ fm2_ rubygems_ sntrys_ sntryu_ sbp_ sb_secret_ nfp_ NRAK- PMAK- phx_ hvs. \
+     hvb. ATATT3x ATCTT3x CCIPAT_ glc_ glsa_ ops_ LTAI AKID rzp_live_ rzp_test_ EAAC dapi eyJ \
+     b3BlbnNzaC1rZXktdjE key- amzn.mws. tskey- v1.0- sess- waka_ cfut_ oy2 AAAAAAAAAAAAAAAAAAAAA EAAA sl. \
+     pcsk_ lsv2_pt_ lsv2_sk_ pul- pscale_tkn_ pscale_pw_ pscale_oauth_ CFPAT- sgp_ squ_ sqp_ sqa_ bkua_ \
+     xkeysib- xsmtpsib- pat-na1- pat-na2- pat-eu1- glagent- glimt- glft- glffct- GR1348941 ATBB ATTA BBDC- \
+     lin_oauth_ figu_ rnd_ rpa_ jina_ tgp_v1_ e2b_ fc- ls__ AVNS_ mdb_sa_sk_ napi_ HRKU- NRII- NRJS- NRSP- \
+     access-production- access-sandbox- access_token$production$ tfp_ dp.ct. dp.sa. dp.scim. dp.audit. hvr. \
+     AKCp dckr_oat_ duffel_live_ duffel_test_ EZAK EZTK rdme_ pnu_ shippo_live_ FLWSECK shpua_ sk_sbox_"
+);
 
 /// Prefixes that are also words: the rest must look random.
 pub(super) const AMBIGUOUS: &[&str] = &[
@@ -192,7 +42,7 @@ pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
 }
 
-fn table() -> Vec<(String, Judge)> {
+pub(super) fn table() -> Vec<(String, Judge)> {
     vec![
         // The body of a private key, also with `\n` instead of ends of lines, also without its end.
         (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----((?s:.*?))(?:-----END|\z)".to_owned(), body),
@@ -233,14 +83,4 @@ pub(super) fn is_token(prefix: &str, rest: &str) -> bool {
 fn has_digits(rest: &str) -> bool {
     rest.bytes().filter(u8::is_ascii_digit).count() >= 2
         && rest.split(['-', '_', '.']).any(|piece| piece.len() >= 8)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_expression_compiles() {
-        assert_eq!(FINDERS.len(), table().len());
-    }
 }

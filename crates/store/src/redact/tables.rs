@@ -137,8 +137,7 @@ fn is_in_head(letter: char) -> bool {
 
 fn is_secret_cell(Head { kind, goes_on }: Head, text: &str, cell: &Range<usize>) -> bool {
     let value = text.get(cell.clone()).unwrap_or_default();
-    let setting = Setting { quoted: true, is_line: true, is_variable: false, rest: "" };
-    is_secret(kind, value, setting)
+    is_secret(kind, value, Setting::DELIMITED)
         && (is_odd(value)
             || is_random(value)
             || (!goes_on

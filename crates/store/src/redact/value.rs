@@ -4,6 +4,7 @@ use super::{
     placeholders::{is_harmless_word, is_placeholder},
     words::{Kind, classify},
 };
+use crate::word_list::words;
 
 /// Words that only sentences have.
 const STOP_WORDS: &[&str] = &[
@@ -14,27 +15,10 @@ const STOP_WORDS: &[&str] = &[
 
 /// Whether a value and what follows it is an amount: `16 bytes`, `8 characters`.
 fn is_amount(value: &str, rest: &str) -> bool {
-    const UNITS: &[&str] = &[
-        "byte",
-        "character",
-        "char",
-        "digit",
-        "item",
-        "entry",
-        "entries",
-        "second",
-        "minute",
-        "hour",
-        "day",
-        "week",
-        "month",
-        "year",
-        "time",
-        "attempt",
-        "bit",
-        "word",
-        "letter",
-    ];
+    const UNITS: &[&str] = words!(
+        "byte character char digit item entry entries second minute hour day week month year time attempt \
+         bit word letter"
+    );
     let (number, unit) = match value.split_once(' ') {
         Some((number, unit)) => (number, unit),
         None => (value, rest.split_whitespace().next().unwrap_or_default()),
@@ -79,44 +63,11 @@ fn is_hyphenated(value: &str) -> bool {
 
 /// Names of formats and versions that have digits in them.
 fn is_known_term(value: &str) -> bool {
-    const TERMS: &[&str] = &[
-        "oauth2",
-        "oauth1",
-        "sha1",
-        "sha256",
-        "sha512",
-        "utf8",
-        "utf-8",
-        "base64",
-        "ipv4",
-        "ipv6",
-        "http2",
-        "md5",
-        "ed25519",
-        "x509",
-        "python3",
-        "pbkdf2",
-        "argon2",
-        "argon2id",
-        "rs256",
-        "hs256",
-        "es256",
-        "rfc6749",
-        "oauth2.0",
-        "bcrypt",
-        "aes256",
-        "aes-256",
-        "sha-256",
-        "base32",
-        "utf-16",
-        "saml2",
-        "tls1.3",
-        "javascript",
-        "typescript",
-        "github",
-        "gitlab",
-        "openid",
-    ];
+    const TERMS: &[&str] = words!(
+        "oauth2 oauth1 sha1 sha256 sha512 utf8 utf-8 base64 ipv4 ipv6 http2 md5 ed25519 x509 python3 pbkdf2 \
+         argon2 argon2id rs256 hs256 es256 rfc6749 oauth2.0 bcrypt aes256 aes-256 sha-256 base32 utf-16 \
+         saml2 tls1.3 javascript typescript github gitlab openid"
+    );
     let lower = value.to_ascii_lowercase();
     let version = lower.strip_prefix('v').unwrap_or(&lower);
     TERMS.contains(&lower.as_str())
@@ -170,6 +121,11 @@ pub(super) struct Setting<'a> {
     pub(super) is_variable: bool,
     /// What follows the value on its line.
     pub(super) rest: &'a str,
+}
+
+impl Setting<'_> {
+    /// A value whose beginning and end are certain: in quotes, in an element, in a cell.
+    pub(super) const DELIMITED: Self = Self { quoted: true, is_line: true, is_variable: false, rest: "" };
 }
 
 /// Whether the value of a name of this kind is a secret.
@@ -254,22 +210,10 @@ fn is_code(value: &str, rest: &str) -> bool {
     if matches!(after, Some(b'(' | b'[' | b'<')) {
         return true;
     }
-    let is_path = [
-        "self.",
-        "this.",
-        "os.",
-        "process.",
-        "config.",
-        "request.",
-        "settings.",
-        "env.",
-        "var.",
-        "secrets.",
-        "args.",
-        "params.",
-    ]
-    .iter()
-    .any(|start| identifier.starts_with(start));
+    let is_path =
+        words!("self. this. os. process. config. request. settings. env. var. secrets. args. params.")
+            .iter()
+            .any(|start| identifier.starts_with(start));
     name == value.len() && (is_path || classify(identifier).is_some_and(|kind| kind != Kind::Random))
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
+    QUOTED,
     containers::{Array, Container, Object},
     edits::{Edit, applied, shifted},
     layers::Layer,
@@ -41,9 +42,6 @@ pub(super) fn edits(json: &str, rules: &Rules, paths: &[&Path], depth: usize) ->
     walk.run();
     walk.edits
 }
-
-/// What stands in the place of a value.
-const QUOTED: &str = "\"[redacted]\"";
 
 /// Shorter base64 text is kept.
 pub(super) const SHORTEST_BLOB: usize = 256;

@@ -9,6 +9,7 @@ mod lifecycle;
 mod lines;
 mod redaction;
 mod redaction_cut;
+mod redaction_documents;
 mod redaction_set;
 mod redaction_texts;
 mod retention;

@@ -1,27 +1,13 @@
 //! The set of secrets and harmless texts in `conformance/redaction`.
 
 use gateway_store::{CallLog, CallRecord, Filter, Options, Outcome};
-use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{filter, record, write};
-
-#[derive(Deserialize)]
-struct Secret {
-    shape: String,
-    document: Value,
-    secrets: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Harmless {
-    document: Value,
-}
-
-fn read<T: for<'a> Deserialize<'a>>(name: &str) -> Vec<T> {
-    let path = format!("{}/../../conformance/redaction/{name}", env!("CARGO_MANIFEST_DIR"));
-    serde_json::from_str(&std::fs::read_to_string(&path).expect(&path)).expect(&path)
-}
+use crate::{
+    filter, record,
+    redaction_documents::{Harmless, Secret, read},
+    write,
+};
 
 /// One call with the document as its input and its result, and one with it as the text of an error.
 fn calls(document: &Value) -> Vec<CallRecord> {

@@ -3,15 +3,17 @@
 //! Such a call has no native message that a result could answer: providers refuse a result without its call. So its
 //! result is text of the user, in the notation of the call.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::arrange::{self, Arranged};
-use super::piece::{Answer, Media};
-use super::{Outcome, RenderedResults, ResultChange, ResultOptions, media};
+use super::escape_xml;
 use crate::dialect::{
-    Dialect, EmptyStyle, ErrorStyle, MessageRules, Placement, Protocol, ResourceStyle, StructuredStyle,
+    Dialect, EmptyStyle, ErrorStyle, MessageRules, Placement, ResourceStyle, StructuredStyle,
 };
-use crate::wire::calls::text::{Notation, escape_xml};
+use crate::wire::calls::text::Notation;
+use crate::wire::format;
+use crate::wire::results::arrange::{self, Arranged};
+use crate::wire::results::piece::Answer;
+use crate::wire::results::{Media, Outcome, RenderedResults, ResultChange, ResultOptions};
 
 /// Renders the results of calls that the model wrote as text, in order, as one message of the user.
 ///
@@ -50,7 +52,8 @@ pub fn render_written_results(
         after.append(&mut arranged.after);
         texts.push(result_text(*notation, outcome, &arranged));
     }
-    let message = user_message(rules.protocol, &texts.join("\n"), &after);
+    let media: Vec<&Media<'_>> = after.iter().collect();
+    let message = format(rules.protocol).user_message(&texts.join("\n"), &media);
     RenderedResults { messages: vec![message], changes }
 }
 
@@ -100,33 +103,5 @@ fn result_text(notation: Notation, outcome: &Outcome<'_>, arranged: &Arranged<'_
             result.insert("content".into(), text.into());
             Value::Object(result).to_string()
         }
-    }
-}
-
-fn user_message(protocol: Protocol, text: &str, after: &[Media<'_>]) -> Value {
-    let with_media = |first: Value| {
-        let media = after.iter().enumerate().map(|(number, medium)| media::part(protocol, medium, number));
-        Value::Array(std::iter::once(first).chain(media).collect())
-    };
-    match protocol {
-        Protocol::Chat | Protocol::Functions | Protocol::CohereChat if after.is_empty() => {
-            json!({"role": "user", "content": text})
-        }
-        Protocol::Chat | Protocol::Functions | Protocol::CohereChat | Protocol::Messages => {
-            json!({"role": "user", "content": with_media(json!({"type": "text", "text": text}))})
-        }
-        Protocol::OllamaChat if after.is_empty() => json!({"role": "user", "content": text}),
-        Protocol::OllamaChat => {
-            let images: Vec<&str> = after.iter().filter_map(media::data).collect();
-            json!({"role": "user", "content": text, "images": images})
-        }
-        Protocol::Responses => {
-            let content = with_media(json!({"type": "input_text", "text": text}));
-            json!({"type": "message", "role": "user", "content": content})
-        }
-        Protocol::Converse => json!({"role": "user", "content": with_media(json!({"text": text}))}),
-        Protocol::GenerateContent => json!({"role": "user", "parts": with_media(json!({"text": text}))}),
-        // A message of MCP's prompts and samplings; media have no place in it.
-        Protocol::Mcp => json!({"role": "user", "content": {"type": "text", "text": text}}),
     }
 }

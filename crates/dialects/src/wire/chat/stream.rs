@@ -1,14 +1,11 @@
-//! Chat Completions chunks, with the liberties that compatible servers take, and Ollama's lines.
+//! Chat Completions chunks, with the liberties that compatible servers take.
 
 use serde_json::{Map, Value};
 
-use super::{
-    State, StreamEvent,
-    open::{Key, OpenCall},
-};
-use crate::wire::calls::read_call;
+use crate::wire::calls::carried_signature;
+use crate::wire::stream::{Key, OpenCall, State, StreamEvent};
 
-pub(super) fn push(state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
+pub(crate) fn push(state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
     state.usage(chunk.get("usage"), "prompt_tokens", "completion_tokens");
     let choices = chunk.get("choices").and_then(Value::as_array).into_iter().flatten();
     // Alternatives are not parallel calls.
@@ -19,24 +16,6 @@ pub(super) fn push(state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>)
         if State::stop(choice.get("finish_reason"), out) {
             state.complete_all(out);
         }
-    }
-}
-
-/// One line of `/api/chat`: a call stands whole in it.
-pub(super) fn push_line(state: &mut State, line: &Value, out: &mut Vec<StreamEvent>) {
-    if let Some(Value::Object(message)) = line.get("message") {
-        push_speech(state, message, out);
-        for call in listed(message.get("tool_calls")) {
-            match read_call(call, None, "") {
-                Ok(Some(call)) => state.whole(call, out),
-                Ok(None) => {}
-                Err(error) => state.unreadable(&error, out),
-            }
-        }
-    }
-    if line.get("done") == Some(&Value::Bool(true)) {
-        State::stop(line.get("done_reason"), out);
-        state.usage(Some(line), "prompt_eval_count", "eval_count");
     }
 }
 
@@ -56,12 +35,13 @@ fn push_delta(state: &mut State, delta: &Map<String, Value>, out: &mut Vec<Strea
 }
 
 /// Entries of a list, or the one that stands in its place.
-fn listed(calls: Option<&Value>) -> impl Iterator<Item = &Map<String, Value>> {
+pub(crate) fn listed(calls: Option<&Value>) -> impl Iterator<Item = &Map<String, Value>> {
     let list = calls.and_then(Value::as_array).into_iter().flatten();
     list.chain(calls.filter(|calls| calls.is_object())).filter_map(Value::as_object)
 }
 
-fn push_speech(state: &mut State, message: &Map<String, Value>, out: &mut Vec<StreamEvent>) {
+/// Text and reasoning of a message, or of a piece of one.
+pub(crate) fn push_speech(state: &mut State, message: &Map<String, Value>, out: &mut Vec<StreamEvent>) {
     let thoughts = ["reasoning_content", "reasoning", "thinking"];
     if let Some(thought) = thoughts.iter().find_map(|key| message.get(*key)?.as_str()) {
         State::reasoning(thought, out);
@@ -153,10 +133,7 @@ fn keep_extras(call: &mut OpenCall, fragment: &Map<String, Value>) {
             call.extra.insert(key.clone(), value.clone());
         }
     }
-    let carried = fragment.get("extra_content").and_then(Value::as_object);
-    let signature = carried
-        .and_then(|vendors| vendors.values().find_map(|vendor| vendor.get("thought_signature")?.as_str()));
-    if let Some(signature) = signature {
-        call.signature = Some(signature.to_owned());
+    if let Some(signature) = carried_signature(fragment) {
+        call.signature = Some(signature);
     }
 }

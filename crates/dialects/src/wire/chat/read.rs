@@ -2,15 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use super::neutral::{Block, Content, Message, ResourceBlock, Role};
-use super::read::{Reader, bytes, image, list, result, text};
-use crate::wire::results::piece::split_data_url;
+use crate::wire::calls::carried_signature;
+use crate::wire::history::{
+    Block, Content, Message, Reader, ResourceBlock, Role, bytes, image, list, result, text,
+};
+use crate::wire::results::split_data_url;
 
 /// Members of an assistant message in which APIs send reasoning.
 const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
 /// Reads `given` onto the end of `messages`.
-pub(super) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
+pub(crate) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
     for (index, message) in given.iter().enumerate() {
         reader.at = index;
         let (role, blocks) = match text(message, "role") {
@@ -61,7 +63,7 @@ fn assistant(reader: &mut Reader<'_>, message: &Value) -> Vec<Block> {
         };
         let name = text(function, "name").unwrap_or_default();
         let mut block = reader.call(text(call, "id"), name, function.get("arguments"));
-        block.signature = signature(call);
+        block.signature = call.as_object().and_then(carried_signature);
         blocks.push(Block::ToolUse(block));
     }
     if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
@@ -69,12 +71,6 @@ fn assistant(reader: &mut Reader<'_>, message: &Value) -> Vec<Block> {
         blocks.push(Block::ToolUse(reader.call(None, name, call.get("arguments"))));
     }
     blocks
-}
-
-/// `extra_content.<vendor>.thought_signature`
-fn signature(call: &Value) -> Option<String> {
-    let vendors = call.get("extra_content")?.as_object()?;
-    vendors.values().find_map(|vendor| text(vendor, "thought_signature")).map(str::to_owned)
 }
 
 fn tool(reader: &mut Reader<'_>, message: &Value) -> Block {

@@ -1,11 +1,13 @@
-//! Reading items.
+//! Conversations as items.
 
 use serde_json::{Value, json};
 
-use super::neutral::{Block, Content, Message, Role};
-use super::origin;
-use super::read::{Reader, bytes, image, list, result, text};
-use crate::wire::results::piece::split_data_url;
+use crate::dialect::{Placement, Protocol};
+use crate::wire::history::{
+    AssistantBlock, Block, Call, Content, Message, Reader, Role, ThinkingBlock, Writer, Written, bytes,
+    image, list, result, text,
+};
+use crate::wire::results::split_data_url;
 
 /// Reads `given` onto the end of `messages`; items of the model in a row become one message.
 pub(super) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
@@ -65,7 +67,7 @@ fn flush(own: &mut Vec<Block>, messages: &mut Vec<Message>) {
 fn output_message(reader: &mut Reader<'_>, item: &Value) -> Vec<Block> {
     let mut blocks = parts(reader, item.get("content"));
     if let (Some(_), [Block::Text(only)]) = (text(item, "id"), blocks.as_mut_slice()) {
-        only.extra.insert("origin".into(), json!(origin(reader.protocol)));
+        only.extra.insert("origin".into(), json!(Protocol::Responses.name()));
         only.extra.insert("payload".into(), item.clone());
     }
     blocks
@@ -94,4 +96,59 @@ fn block(part: &Value) -> Option<Block> {
         }
         _ => None,
     }
+}
+
+/// Items of what the model said.
+pub(super) fn assistant(writer: &mut Writer<'_>, message: usize, blocks: &[AssistantBlock]) -> Vec<Value> {
+    let mut items = Vec::new();
+    // Reasoning is refused without the item that followed it: it waits until there is one.
+    let mut reasoning: Vec<Value> = Vec::new();
+    for block in blocks {
+        let item = match block {
+            AssistantBlock::Call(call) => function_call(call),
+            AssistantBlock::Block(Block::Thinking(thought)) => {
+                match own_item(thought) {
+                    Some(item) => reasoning.push(item),
+                    None => writer.warn(message, "reasoning of another provider is left out"),
+                }
+                continue;
+            }
+            AssistantBlock::Block(block) => match assistant_item(writer, message, block) {
+                Some(item) => item,
+                None => continue,
+            },
+        };
+        items.append(&mut reasoning);
+        items.push(item);
+    }
+    if !reasoning.is_empty() {
+        writer.warn(message, "reasoning without the item that follows it is left out");
+    }
+    items
+}
+
+fn assistant_item(writer: &mut Writer<'_>, message: usize, block: &Block) -> Option<Value> {
+    if let Block::Text(text) = block
+        && let Some(payload) = text.extra.get("payload")
+        && text.extra.get("origin").is_some_and(|given| given == Protocol::Responses.name())
+    {
+        return Some(payload.clone());
+    }
+    Some(match writer.assistant_block(message, block, Placement::Note)? {
+        Written::Text(text) => json!({"type": "message", "role": "assistant", "content": text}),
+        Written::Media(value) | Written::Same(value) => value,
+    })
+}
+
+fn own_item(thought: &ThinkingBlock) -> Option<Value> {
+    (thought.origin.as_deref() == Some(Protocol::Responses.name())).then(|| thought.payload.clone()).flatten()
+}
+
+fn function_call(call: &Call) -> Value {
+    let mut item = json!({"type": "function_call", "call_id": call.id, "name": call.name,
+        "arguments": call.arguments.to_string()});
+    if let (Some(id), Some(members)) = (&call.item_id, item.as_object_mut()) {
+        members.insert("id".into(), id.clone().into());
+    }
+    item
 }

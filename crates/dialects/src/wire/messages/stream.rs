@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Outcome, State, StreamEvent,
-    open::{Key, OpenCall},
-};
+use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent};
 
 pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let index = Key::Index(event.get("index").and_then(Value::as_u64).unwrap_or_default());

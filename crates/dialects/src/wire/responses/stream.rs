@@ -2,10 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
-    Outcome, State, StreamEvent,
-    open::{Key, OpenCall},
-};
+use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent};
 
 pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let delta = event.get("delta").and_then(Value::as_str).unwrap_or_default();

@@ -1,31 +1,20 @@
-//! Reading contents of parts.
+//! Conversations as contents of parts.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::neutral::{Block, Content, MediaBlock, Message, Role, Source};
-use super::read::{Reader, bytes, list, result, text};
+use crate::dialect::{Placement, Protocol};
+use crate::wire::history::{
+    AssistantBlock, Block, Call, MediaBlock, Reader, Role, Source, ThinkingBlock, Writer, bytes, list,
+    result, text,
+};
 
-/// Reads `given` onto the end of `messages`.
-pub(super) fn read(reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
-    for (index, content) in given.iter().enumerate() {
-        reader.at = index;
-        let role = match text(content, "role") {
-            Some("model") => Role::Assistant,
-            Some("system") => Role::System,
-            Some("user" | "function") | None => Role::User,
-            Some(other) => {
-                reader.warn(format!("unknown role `{other}` is read as the user's"));
-                Role::User
-            }
-        };
-        let blocks: Vec<Block> = list(content, "parts")
-            .iter()
-            .map(|part| block(reader, part).unwrap_or_else(|| reader.opaque(part)))
-            .collect();
-        let only_results =
-            !blocks.is_empty() && blocks.iter().all(|block| matches!(block, Block::ToolResult(_)));
-        let role = if only_results { Role::Tool } else { role };
-        messages.push(Message::new(role, Content::of(blocks)));
+/// The role called `name`.
+pub(super) fn role(name: Option<&str>) -> Option<Role> {
+    match name {
+        Some("model") => Some(Role::Assistant),
+        Some("system") => Some(Role::System),
+        Some("user" | "function") | None => Some(Role::User),
+        Some(_) => None,
     }
 }
 
@@ -34,7 +23,8 @@ fn member<'v>(part: &'v Value, camel: &str, snake: &str) -> Option<&'v Value> {
     part.get(camel).or_else(|| part.get(snake))
 }
 
-fn block(reader: &mut Reader<'_>, part: &Value) -> Option<Block> {
+/// One part of a content.
+pub(super) fn part(reader: &mut Reader<'_>, part: &Value) -> Option<Block> {
     let signature = member(part, "thoughtSignature", "thought_signature").and_then(Value::as_str);
     if let Some(call) = member(part, "functionCall", "function_call") {
         let mut block = reader.call(text(call, "id"), text(call, "name")?, call.get("args"));
@@ -108,4 +98,64 @@ fn function_response(reader: &mut Reader<'_>, given: &Value) -> Block {
         blocks.push(media(part).unwrap_or_else(|| reader.opaque(part)));
     }
     result(id, blocks, failed, structured)
+}
+
+/// Parts of what the model said.
+pub(super) fn model_parts(writer: &mut Writer<'_>, at: usize, blocks: &[AssistantBlock]) -> Vec<Value> {
+    let mut parts = Vec::new();
+    let mut called = false;
+    for block in blocks {
+        match block {
+            AssistantBlock::Call(call) => {
+                parts.push(function_call(writer, call, called));
+                called = true;
+            }
+            AssistantBlock::Block(Block::Thinking(thought)) => match thinking(thought) {
+                Some(written) => parts.push(written),
+                None => writer.warn(at, "reasoning of another provider is left out"),
+            },
+            AssistantBlock::Block(block) => {
+                let mut written =
+                    writer.assistant_block(at, block, Placement::Result).map(|part| writer.part(part));
+                if let (Block::Text(text), Some(Value::Object(members))) = (block, &mut written)
+                    && let Some(signature) = text.extra.get("signature")
+                {
+                    members.insert("thoughtSignature".into(), signature.clone());
+                }
+                parts.extend(written);
+            }
+        }
+    }
+    parts
+}
+
+/// The first call of a turn needs a signature; the others have none of their own.
+fn function_call(writer: &Writer<'_>, call: &Call, called: bool) -> Value {
+    let rules = writer.rules();
+    let mut body = Map::new();
+    if rules.call_ids {
+        body.insert("id".into(), call.id.clone().into());
+    }
+    body.insert("name".into(), call.name.clone().into());
+    body.insert("args".into(), call.arguments.clone());
+    let mut part = Map::from_iter([("functionCall".to_owned(), Value::Object(body))]);
+    let foreign = rules.foreign_signature.as_ref().filter(|_| !called);
+    if let Some(signature) = call.signature.as_ref().or(foreign) {
+        part.insert("thoughtSignature".into(), signature.clone().into());
+    }
+    Value::Object(part)
+}
+
+fn thinking(thought: &ThinkingBlock) -> Option<Value> {
+    if thought.origin.as_deref() != Some(Protocol::GenerateContent.name()) {
+        return None;
+    }
+    if let Some(payload) = &thought.payload {
+        return Some(payload.clone());
+    }
+    let mut part = json!({"text": thought.thinking, "thought": true});
+    if let (Some(signature), Some(members)) = (&thought.signature, part.as_object_mut()) {
+        members.insert("thoughtSignature".into(), signature.clone().into());
+    }
+    Some(part)
 }

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Warning;
-use super::neutral::{Block, Content, Message, Role};
+use crate::wire::history::{Block, Content, Message, Role, Warning};
 
 /// What becomes of calls and results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
