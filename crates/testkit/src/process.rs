@@ -16,6 +16,11 @@ pub struct TimedOut {
     pub waited: Duration,
 }
 
+/// Between two looks at something that sends no event: the processor is for those who bring it about.
+pub async fn pause() {
+    tokio::time::sleep(INTERVAL).await;
+}
+
 /// Waits until `condition` holds, at most `deadline`.
 pub async fn eventually(
     deadline: Duration,
@@ -27,7 +32,7 @@ pub async fn eventually(
         if start.elapsed() > deadline {
             return Err(TimedOut { what: what.to_owned(), waited: deadline });
         }
-        tokio::time::sleep(INTERVAL).await;
+        pause().await;
     }
     Ok(())
 }
