@@ -37,7 +37,7 @@ fn small_queue() -> Options {
 }
 
 #[test]
-fn a_full_disk_loses_nothing_and_is_told() {
+fn a_full_disk_loses_nothing_and_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let log = CallLog::open(directory.path(), &small_queue()).unwrap();
     log.record(big_record(0)).unwrap();
