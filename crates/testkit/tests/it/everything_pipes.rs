@@ -63,10 +63,10 @@ async fn a_modern_client_is_asked_by_the_result_and_hears_of_changes() {
     assert_eq!(first["result"]["inputRequests"]["client_roots"]["method"], "roots/list");
 
     let filter = json!({"notifications": {"toolsListChanged": true}});
-    let told = talk.ask(&modern(request(3, "subscriptions/listen", &filter))).await;
-    assert_eq!(told["method"], "notifications/subscriptions/acknowledged");
-    let told = talk.ask(&modern(call(4, "test_trigger_tool_change", &json!({})))).await;
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+    let received = talk.ask(&modern(request(3, "subscriptions/listen", &filter))).await;
+    assert_eq!(received["method"], "notifications/subscriptions/acknowledged");
+    let received = talk.ask(&modern(call(4, "test_trigger_tool_change", &json!({})))).await;
+    assert_eq!(received["method"], "notifications/tools/list_changed");
     assert_eq!(talk.message().await["id"], 4);
 }
 

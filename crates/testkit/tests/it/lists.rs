@@ -119,7 +119,7 @@ async fn a_list_can_stay_unanswered() {
 }
 
 #[tokio::test]
-async fn a_storm_of_changes_is_told_and_true() {
+async fn a_storm_of_changes_is_notified_and_listed() {
     let storm = Fixture::stdio().mode_with(Fault::ListChangedStorm, 25);
     let mut talk = Talk::open(&storm).await;
     assert_eq!(names(&page(&mut talk, None).await).len(), BUILTIN);

@@ -69,7 +69,7 @@ async fn a_server_of_both_eras_serves_both_on_one_pipe() {
 }
 
 #[tokio::test]
-async fn progress_is_told_and_cancellation_honoured() {
+async fn progress_is_notified_and_cancellation_honoured() {
     let folder = tempfile::tempdir().unwrap();
     let counter = folder.path().join("counter");
     let mut talk = Talk::open(&Fixture::stdio().counter(&counter)).await;
