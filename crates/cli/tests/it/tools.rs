@@ -125,7 +125,7 @@ fn what_cannot_be_meant_is_refused() {
         assert!(run.stderr.contains(word), "{word}: {}", run.stderr);
     };
     refused(&["tools", "--server", "dmeo"], "no server is called `dmeo`; did you mean `demo`?");
-    refused(&["tools", "demo"], "`demo` is no URL");
+    refused(&["tools", "demo"], "`demo` is not a URL");
     refused(&["tools", "--to", "gemni", "--", "/nowhere"], "did you mean `gemini`");
     refused(&["tools", "--json", "--to", "gemini"], "cannot be used with");
     refused(&["tools", "--config", "nowhere.json"], "nowhere.json: cannot be read");
