@@ -243,7 +243,7 @@ def verdict(results: dict[str, dict], show: int, whole: bool = False) -> int:
 def main(argv=None) -> int:
     args = kit.arguments(argparse.ArgumentParser(description=__doc__.splitlines()[0])).parse_args(argv)
     wanted = kit.dialects_of(args.dialect)
-    pairs = kit.corpus(kit.shared_dir(args.shared), args.sample)
+    pairs = kit.corpus(kit.data_dir(args.data), args.sample)
     try:
         return verdict(run(args.bin, pairs, wanted, args.jobs), args.show, whole=not args.sample)
     except kit.Fault as fault:

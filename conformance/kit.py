@@ -33,20 +33,28 @@ class Fault(Exception):
 
 
 # ---------------------------------------------------------------------------------------------- arguments, files
-def shared_dir(given: str | None) -> Path:
-    """The material beside the checkout; leaves with one line when it is not there (an error only in CI)."""
-    path = Path(given) if given else HERE.parent.parent / "shared"
-    if path.is_dir():
-        return path
-    ci = os.environ.get("CI") == "true"
-    print(f"skipped: no {path} (corpus and test suite stand beside the checkout; give --shared DIR)",
-          file=sys.stderr if ci else sys.stdout)
-    sys.exit(1 if ci else 0)
+def data_dir(given: str | None) -> Path:
+    """Where corpus/ and json-schema-test-suite/ are: the folder that was named, else the large set beside the checkout, else what
+    corpus/capture.py fills. In CI the large set must be there. Ends the judge where there is no data: it could not fail."""
+    beside = HERE.parent.parent / "shared"
+    captured = Path(os.environ.get("CARGO_TARGET_DIR") or HERE.parent / "target") / "data"
+    if given:
+        places = [Path(given)]
+    elif os.environ.get("CI") == "true":
+        places = [beside]
+    else:
+        places = [beside, captured]
+    for path in places:
+        if (path / "corpus" / "servers").is_dir():
+            return path
+    print(f"nothing can be judged: no corpus in {' or '.join(map(str, places))}; run conformance/corpus/capture.py or give "
+          "--data DIR", file=sys.stderr)
+    sys.exit(2)
 
 
 def arguments(parser):
     parser.add_argument("--bin", required=True, help="the binary to judge")
-    parser.add_argument("--shared", help="directory with corpus/ and json-schema-test-suite/ (default: ../shared)")
+    parser.add_argument("--data", help="folder with corpus/ and json-schema-test-suite/ (default: ../shared, else target/data)")
     parser.add_argument("--dialect", help="comma-separated dialects (default: all with an oracle profile)")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="judge only about N evenly spread cases")
     parser.add_argument("--jobs", type=int, default=max(1, os.cpu_count() or 1), help="processes")
@@ -65,13 +73,15 @@ def dialects_of(given: str | None) -> list[str]:
     return chosen
 
 
-def corpus(shared: Path, sample: int = 0) -> list[tuple[str, dict]]:
+def corpus(data: Path, sample: int = 0) -> list[tuple[str, dict]]:
     """(server, tool) for the whole corpus, in a fixed order."""
     found = []
-    for path in sorted((shared / "corpus" / "servers").glob("*.json")):
+    files = sorted((data / "corpus" / "servers").glob("*.json"))
+    for path in files:
         with open(path, encoding="utf-8") as f:
             held = json.load(f)
         found += [(held["server"], tool) for tool in held["tools"]]
+    print(f"corpus: {len(found)} tools of {len(files)} servers in {data}")
     return thin(found, sample)
 
 

@@ -469,7 +469,7 @@ def main(argv=None) -> int:
     if args.hard:
         pairs = [("hard", c["tool"]) for c in hard.load().values() if "tool" in c and not c.get("malformed")]
     else:
-        pairs = kit.corpus(kit.shared_dir(args.shared), args.sample)
+        pairs = kit.corpus(kit.data_dir(args.data), args.sample)
     done = kit.each_dialect(work, [(args.bin, d, pairs) for d in wanted], args.jobs)
     return 2 if kit.is_broken("lossless", done) else verdict(done, args.show)
 

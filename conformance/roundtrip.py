@@ -104,11 +104,11 @@ def remote(schema: Any, draft: str) -> bool:
     return any(a not in known for a in asked)
 
 
-def suite(shared: Path) -> tuple[list[Case], dict]:
+def suite(data: Path) -> tuple[list[Case], dict]:
     """All cases, and the schema of each group as the suite has it."""
     cases, schemas, number = [], {}, 0
     for draft in DRAFTS:
-        top = shared / "json-schema-test-suite" / "tests" / draft
+        top = data / "json-schema-test-suite" / "tests" / draft
         for path in sorted(top.glob("*.json")) + sorted(top.glob("optional/*.json")):
             name = path.relative_to(top).as_posix()
             for group in json.loads(path.read_text(encoding="utf-8")):
@@ -254,7 +254,7 @@ def main(argv=None) -> int:
     parser.add_argument("--optional", action="store_true", help="print what fails under optional/ too")
     args = parser.parse_args(argv)
     wanted = kit.dialects_of(args.dialect)
-    cases, schemas = suite(kit.shared_dir(args.shared))
+    cases, schemas = suite(kit.data_dir(args.data))
     exclusions = Exclusions(cases, schemas, kit.load_toml("roundtrip-exclusions.toml"))
     cases = kit.thin(cases, args.sample)
     done = kit.each_dialect(work, [(args.bin, d, cases) for d in wanted], args.jobs)

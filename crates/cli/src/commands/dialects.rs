@@ -1,6 +1,5 @@
 //! `dialects`: the list, or one dialect's rules.
 
-use std::fmt::Debug;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -8,10 +7,11 @@ use anyhow::{Context, Result};
 use clap::Args;
 use gateway_dialects::dialect::{
     Additional, AnyOfStyle, Anything, Defaults, Dialect, EmptyObject, Lowering, NameRule, NullStyle,
-    PatternStyle, RefStyle, StrictField, TextStyle, ToolShape, Verdict,
+    PatternStyle, RebuildRules, RefStyle, StrictField, TextStyle, ToolShape, Verdict,
 };
 use gateway_dialects::schema::Keyword;
 use gateway_dialects::{Dialects, Protocol};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::Outcome;
@@ -45,7 +45,7 @@ impl ListDialects {
             Some(name) => {
                 let dialect = dialects.get(name).map_err(explained)?;
                 if self.json {
-                    write_pretty_json(&mut stdout, &dialect.to_json())?;
+                    write_pretty_json(&mut stdout, &dialect)?;
                 } else {
                     write_rules(&mut stdout, &dialect, Paint::for_stdout())?;
                 }
@@ -186,22 +186,25 @@ fn schemas(dialect: &Dialect) -> Rows {
     let yes_no = |yes: bool, no: &str| if yes { "yes".to_owned() } else { no.to_owned() };
     let mut rows = vec![(
         "lowering",
-        match schema.lowering {
+        match &schema.lowering {
             Lowering::None => "none: the schema stays as it came",
-            Lowering::Edit => "keyword by keyword, structure and order kept",
-            Lowering::Rebuild => "written anew from its meaning",
+            Lowering::Edit(_) => "keyword by keyword, structure and order kept",
+            Lowering::Rebuild(_) => "written anew from its meaning",
         }
         .to_owned(),
     )];
-    if schema.lowering == Lowering::None {
-        return rows;
-    }
+    let rebuild = match &schema.lowering {
+        Lowering::None => return rows,
+        // What is edited keeps the structure that it has: nothing of JSON Schema is ruled out.
+        Lowering::Edit(_) => RebuildRules::default(),
+        Lowering::Rebuild(rules) => rules.clone(),
+    };
     rows.extend([
         ("unions at the root", yes_no(schema.root_unions, "no: folded into one object")),
         ("values at the root", yes_no(schema.root_values, "no: enum, const and not are described")),
         (
             "optional parameters",
-            if schema.all_required {
+            if rebuild.all_required {
                 "all are listed as required; null means absent"
             } else {
                 "may be left out"
@@ -210,14 +213,14 @@ fn schemas(dialect: &Dialect) -> Rows {
         ),
         (
             "null",
-            match schema.null {
+            match rebuild.null {
                 NullStyle::TypeList => r#"a list of types, ["string", "null"]"#,
                 NullStyle::Branch => r#"a branch of anyOf, {"type": "null"}"#,
                 NullStyle::Nullable => r#""nullable": true"#,
             }
             .to_owned(),
         ),
-        ("lists of types", yes_no(schema.type_lists, "no: one branch for each")),
+        ("lists of types", yes_no(rebuild.type_lists, "no: one branch for each")),
         ("boolean schemas", yes_no(schema.boolean_schemas, "no")),
         (
             "items of arrays",
@@ -225,11 +228,11 @@ fn schemas(dialect: &Dialect) -> Rows {
         ),
         (
             "enum values",
-            if schema.enum_any { "of any type" } else { "strings; others travel as labels" }.to_owned(),
+            if rebuild.enum_any { "of any type" } else { "strings; others travel as labels" }.to_owned(),
         ),
         (
             "undeclared properties",
-            match schema.additional {
+            match rebuild.additional {
                 Additional::Keep => "as in JSON Schema",
                 Additional::Explicit => "where the schema says so; silence means declared properties only",
                 Additional::Closed => "never: every object is closed, maps travel as lists of entries",
@@ -240,7 +243,7 @@ fn schemas(dialect: &Dialect) -> Rows {
         ),
         (
             "objects without properties",
-            match schema.empty_object {
+            match rebuild.empty_object {
                 EmptyObject::Keep => "taken",
                 EmptyObject::Root => "at the root only",
                 EmptyObject::Never => "not taken",
@@ -258,15 +261,15 @@ fn schemas(dialect: &Dialect) -> Rows {
         ),
         (
             "recursion",
-            if schema.recursion && schema.refs != RefStyle::Inline {
+            if rebuild.recursion && schema.refs != RefStyle::Inline {
                 "kept".to_owned()
             } else {
-                format!("written out {} deep, then as JSON text", schema.unroll)
+                format!("written out {} deep, then as JSON text", rebuild.unroll)
             },
         ),
         (
             "beside anyOf",
-            match schema.any_of {
+            match rebuild.any_of {
                 AnyOfStyle::Free => "anything",
                 AnyOfStyle::Annotated => "title, description, default",
                 AnyOfStyle::Alone => "nothing",
@@ -285,7 +288,7 @@ fn schemas(dialect: &Dialect) -> Rows {
         ),
         (
             "values of any kind",
-            match schema.anything {
+            match rebuild.anything {
                 Anything::Empty => "{}",
                 Anything::Scalars => "scalars as they are, arrays and objects as JSON text",
                 Anything::Definition => "a recursive definition",
@@ -362,22 +365,16 @@ fn messages(dialect: &Dialect) -> Rows {
     };
     vec![
         ("protocol", protocol.to_owned()),
-        ("images of results", word(messages.images).replace('-', " ")),
-        ("audio of results", word(messages.audio).replace('-', " ")),
-        ("files of results", word(messages.files).replace('-', " ")),
-        ("failures are told by", word(messages.errors).replace('-', " ")),
-        ("structured content", word(messages.structured).replace('-', " ")),
+        ("images of results", word(messages.images)),
+        ("audio of results", word(messages.audio)),
+        ("files of results", word(messages.files)),
+        ("failures are told by", word(messages.errors)),
+        ("structured content", word(messages.structured)),
     ]
 }
 
-/// The word for a choice in dialect files: `TypeList` → `type-list`.
-fn word(choice: impl Debug) -> String {
-    let mut text = String::new();
-    for char in format!("{choice:?}").chars() {
-        if char.is_ascii_uppercase() && !text.is_empty() {
-            text.push('-');
-        }
-        text.extend(char.to_lowercase());
-    }
-    text
+/// The word for a choice in dialect files, to be read as text.
+fn word(choice: impl Serialize) -> String {
+    let word = serde_json::to_value(choice).unwrap_or_default();
+    word.as_str().unwrap_or_default().replace('-', " ")
 }

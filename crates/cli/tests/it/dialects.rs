@@ -72,7 +72,7 @@ fn a_file_alone_adds_an_endpoint_with_its_own_rules() {
 #[test]
 fn the_documentation_shows_that_very_file() {
     let read = |path: &str| std::fs::read_to_string(repository().join(path)).unwrap();
-    assert!(read("docs/dialects.md").contains(&read(ACME)));
+    assert!(read("docs/reference/dialects.md").contains(&read(ACME)));
 }
 
 #[test]

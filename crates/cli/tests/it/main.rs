@@ -11,6 +11,7 @@ mod demo;
 mod dialects;
 mod dotenv;
 mod left_out;
+mod links;
 mod logs;
 mod mcp;
 mod readme;

@@ -98,7 +98,7 @@ impl Lint<'_> {
 
     /// Dialects that read the schema and say `holds` of it.
     fn readers_where(&self, holds: impl Fn(&Dialect) -> bool) -> Vec<String> {
-        self.dialects_where(|dialect| dialect.schema.lowering != Lowering::None && holds(dialect))
+        self.dialects_where(|dialect| !matches!(dialect.schema.lowering, Lowering::None) && holds(dialect))
     }
 
     fn tool(&mut self, members: &Map<String, Value>) {
@@ -364,7 +364,8 @@ impl Lint<'_> {
         ];
         if !typed.iter().any(|key| members.contains_key(*key)) {
             let message = format!("`{name}` has no type");
-            let wanting = self.readers_where(|dialect| dialect.schema.type_required);
+            let wanting = self
+                .readers_where(|dialect| dialect.schema.rebuild().is_some_and(|rules| rules.type_required));
             self.add(&rules::TYPE_MISSING, pointer, message, &wanting);
         }
     }

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Dialect;
+use super::effect::rule_without_effect;
 use super::models::Models;
-use super::rules::Lowering;
 
 macro_rules! builtin {
     ($($name:literal),* $(,)?) => {
@@ -110,7 +110,8 @@ impl Dialects {
             models: models.unwrap_or_else(|_| Models::empty()),
         };
         for (name, text) in BUILTIN {
-            let added = dialects.add(name, text);
+            let file = text.parse().map_err(|error: toml::de::Error| error.to_string());
+            let added = file.and_then(|file| dialects.insert(file));
             debug_assert!(added.is_ok(), "embedded dialect {name}: {added:?}");
         }
         dialects
@@ -119,35 +120,30 @@ impl Dialects {
     /// Adds or replaces the dialect that `text` describes; `origin` is named in errors. Returns its name.
     pub fn add(&mut self, origin: &str, text: &str) -> Result<String, DialectError> {
         let malformed = |cause: String| DialectError::Malformed { origin: origin.to_owned(), cause };
-        let table: Table = text.parse().map_err(|error: toml::de::Error| malformed(error.to_string()))?;
-        let Some(Value::String(name)) = table.get("name") else {
-            return Err(malformed("`name` is missing or not a string".to_owned()));
+        let file: Table = text.parse().map_err(|error: toml::de::Error| malformed(error.to_string()))?;
+        let mut added = self.clone();
+        let name = added.insert(file.clone()).map_err(malformed)?;
+        let dialect = added.get(&name).map_err(|error| match error {
+            DialectError::Malformed { cause, .. } => malformed(cause),
+            other => other,
+        })?;
+        if let Some(cause) = rule_without_effect(&dialect, &file, text) {
+            return Err(malformed(cause));
+        }
+        *self = added;
+        Ok(name)
+    }
+
+    /// Adds or replaces a dialect that has not been checked yet.
+    fn insert(&mut self, file: Table) -> Result<String, String> {
+        let Some(Value::String(name)) = file.get("name") else {
+            return Err("`name` is missing or not a string".to_owned());
         };
         let name = name.clone();
-        if let Some(Value::Array(aliases)) = table.get("aliases") {
-            for alias in aliases.iter().filter_map(Value::as_str) {
-                self.aliases.insert(alias.to_owned(), name.clone());
-            }
+        for alias in file.get("aliases").and_then(Value::as_array).into_iter().flatten() {
+            self.aliases.extend(alias.as_str().map(|alias| (alias.to_owned(), name.clone())));
         }
-        let own =
-            table.get("schema").and_then(Value::as_table).cloned().filter(|_| table.get("layer").is_none());
-        let previous = self.files.insert(name.clone(), table);
-        let checked = self.get(&name).and_then(|dialect| {
-            match own.and_then(|own| idle_key(dialect.schema.lowering, &own)) {
-                Some(cause) => Err(malformed(cause)),
-                None => Ok(()),
-            }
-        });
-        if let Err(error) = checked {
-            match previous {
-                Some(table) => self.files.insert(name, table),
-                None => self.files.remove(&name),
-            };
-            return Err(match error {
-                DialectError::Malformed { cause, .. } => malformed(cause),
-                other => other,
-            });
-        }
+        self.files.insert(name.clone(), file);
         Ok(name)
     }
 
@@ -237,41 +233,6 @@ impl Dialects {
     }
 }
 
-/// Keys of `[schema]` that only `rebuild` can honour.
-const REBUILD_ONLY: &[&str] = &[
-    "all-required",
-    "type-required",
-    "type-lists",
-    "container-type-lists",
-    "enum-any",
-    "enum-empty-text",
-    "null",
-    "ref-siblings",
-    "ref-in-union",
-    "recursion",
-    "unroll",
-    "additional",
-    "empty-object",
-    "any-of",
-    "min-items-up-to",
-    "anything",
-];
-
-/// Keys of `[schema]` that only `edit` can honour.
-const EDIT_ONLY: &[&str] = &["whole-bounds", "pattern-alone"];
-
-/// What is wrong with a key of `own` that has no effect with this mechanism.
-fn idle_key(lowering: Lowering, own: &Table) -> Option<String> {
-    let (mechanism, other, idle) = match lowering {
-        Lowering::None => return None,
-        Lowering::Edit => ("edit", "rebuild", REBUILD_ONLY),
-        Lowering::Rebuild => ("rebuild", "edit", EDIT_ONLY),
-    };
-    let inlined = lowering == Lowering::Edit && own.get("refs").and_then(Value::as_str) == Some("inline");
-    let key = idle.iter().copied().find(|key| own.contains_key(*key)).or(inlined.then_some("refs"))?;
-    Some(format!("`schema.{key}` has no effect with `lowering = \"{mechanism}\"`: only `{other}` honours it"))
-}
-
 /// Puts `over` on top of `base`: tables merge, everything else is replaced.
 fn merge(base: &mut Table, over: Table) {
     for (key, value) in over {
@@ -280,6 +241,19 @@ fn merge(base: &mut Table, over: Table) {
             (_, value) => {
                 base.insert(key, value);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BUILTIN, Dialects};
+
+    #[test]
+    fn every_embedded_rule_has_an_effect() {
+        let mut dialects = Dialects::builtin();
+        for (name, text) in BUILTIN {
+            assert_eq!(dialects.add(name, text).map_err(|error| error.to_string()), Ok((*name).to_owned()));
         }
     }
 }

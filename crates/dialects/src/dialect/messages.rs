@@ -1,12 +1,12 @@
 //! How calls and results travel in a dialect.
 
 use gateway_notation::pattern;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Protocol;
 
 /// How calls and results travel.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MessageRules {
     /// Which API carries them.
@@ -108,7 +108,7 @@ pub struct Placements {
 }
 
 /// Where one kind of media goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// Into the result.
@@ -121,7 +121,7 @@ pub enum Placement {
 }
 
 /// Other placements for some models.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MediaVariant {
     /// Model ids, lower case, without a vendor's prefix; `*` at the end stands for any rest.
@@ -138,7 +138,7 @@ pub struct MediaVariant {
 }
 
 /// How the text of an embedded resource is sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResourceStyle {
     /// As text below a line with the address.
@@ -149,7 +149,7 @@ pub enum ResourceStyle {
 }
 
 /// How a failed call is told from one that went well.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorStyle {
     /// By the first word of the text.
@@ -162,7 +162,7 @@ pub enum ErrorStyle {
 }
 
 /// What stands for a result without content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyStyle {
     /// A few words that say so.
@@ -175,7 +175,7 @@ pub enum EmptyStyle {
 }
 
 /// How `structuredContent` is sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StructuredStyle {
     /// As JSON text.
@@ -188,7 +188,7 @@ pub enum StructuredStyle {
 }
 
 /// What the content of an assistant message is when it only calls tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SilentContent {
     /// `null`
@@ -201,7 +201,7 @@ pub enum SilentContent {
 }
 
 /// Which assistant messages take the model's reasoning back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReasoningScope {
     /// All.
@@ -212,7 +212,7 @@ pub enum ReasoningScope {
 }
 
 /// In which notation calls are taken out of a reply's text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TextCalls {
     /// In none: text is text.

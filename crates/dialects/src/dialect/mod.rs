@@ -1,9 +1,10 @@
 //! Dialects: a provider's wire format and its rules, as data.
 
+mod effect;
 mod file;
-mod json;
 mod messages;
 mod models;
+mod protocol;
 mod rules;
 
 pub use file::{DialectError, Dialects};
@@ -12,16 +13,17 @@ pub use messages::{
     SilentContent, StructuredStyle, TextCalls,
 };
 pub use models::{Choice, Compat};
+pub use protocol::Protocol;
 pub use rules::{
-    Additional, AnyOfStyle, Anything, Defaults, EmptyObject, EmptyRequired, Formats, Limits, Lowering,
-    NameRule, NullStyle, PatternStyle, Protocol, RefStyle, SchemaRules, StrictField, TextStyle, ToolRules,
-    ToolShape, Verdict, Verdicts,
+    Additional, AnyOfStyle, Anything, Defaults, EditRules, EmptyObject, EmptyRequired, Formats, Limits,
+    Lowering, NameRule, NullStyle, PatternStyle, RebuildRules, RefStyle, SchemaRules, StrictField, TextStyle,
+    ToolRules, ToolShape, Verdict, Verdicts,
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// One provider's wire format and rules.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Dialect {
     /// The name by which callers choose it.
@@ -55,4 +57,17 @@ pub struct Dialect {
     pub schema: SchemaRules,
     /// How calls and results travel.
     pub messages: MessageRules,
+}
+
+impl Dialect {
+    /// What the dialect is called and what it builds on.
+    pub fn heading_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "name": self.name,
+            "title": self.title,
+            "aliases": self.aliases,
+            "extends": self.extends,
+            "layer": self.layer,
+        })
+    }
 }

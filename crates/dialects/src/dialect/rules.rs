@@ -1,11 +1,11 @@
 //! What a dialect's data can say. Every field chooses among mechanisms that the engine implements.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::schema::{Keyword, Kind};
 
 /// How a tool definition is wrapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolShape {
     /// `{"type":"function","function":{name, description, parameters}}`
@@ -22,32 +22,8 @@ pub enum ToolShape {
     Mcp,
 }
 
-/// Which API carries calls and results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// Chat Completions: `tool_calls` on an assistant message, `role: tool` answers.
-    Chat,
-    /// Responses: `function_call` and `function_call_output` items.
-    Responses,
-    /// Chat Completions before tools: one `function_call`, `role: function` answers.
-    Functions,
-    /// Messages: `tool_use` and `tool_result` blocks.
-    Messages,
-    /// `generateContent`: `functionCall` and `functionResponse` parts.
-    GenerateContent,
-    /// Converse: `toolUse` and `toolResult` blocks.
-    Converse,
-    /// Chat v2 with `tool_plan` and document content.
-    CohereChat,
-    /// `/api/chat`: `tool_calls` with object arguments and no ids.
-    OllamaChat,
-    /// `tools/call` requests and results.
-    Mcp,
-}
-
 /// What the `strict` member of a tool definition holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StrictField {
     /// The definition has no such member.
@@ -60,7 +36,7 @@ pub enum StrictField {
 }
 
 /// How a tool definition is written.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ToolRules {
     /// The wrapper.
@@ -103,7 +79,7 @@ fn tools() -> String {
 }
 
 /// What becomes of `required: []`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyRequired {
     /// As it came.
@@ -118,7 +94,7 @@ pub enum EmptyRequired {
 }
 
 /// Which texts are legal names.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NameRule {
     /// Legal characters besides letters and digits of ASCII; absent: any character is legal.
@@ -140,7 +116,7 @@ const fn yes() -> bool {
 }
 
 /// Counts that a provider refuses to go beyond; 0 means no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Limits {
     /// Tools per request.
@@ -161,20 +137,31 @@ pub struct Limits {
     pub schema_bytes: usize,
 }
 
-/// How a schema is lowered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// How a schema is lowered, with the rules that only this mechanism has.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "lowering", rename_all = "kebab-case")]
 pub enum Lowering {
     /// The schema stays as it came.
     None,
     /// Keyword by keyword, structure and order kept: for dialects that read JSON Schema.
-    Edit,
+    Edit(EditRules),
     /// Written anew from its meaning: for dialects with a schema language of their own.
-    Rebuild,
+    Rebuild(RebuildRules),
+}
+
+impl Lowering {
+    /// The word in dialect files.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Edit(_) => "edit",
+            Self::Rebuild(_) => "rebuild",
+        }
+    }
 }
 
 /// What happens to one keyword.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The provider takes it and the model sees it.
@@ -185,6 +172,18 @@ pub enum Verdict {
     Describe,
     /// A pure annotation: it goes away.
     Drop,
+}
+
+impl Verdict {
+    /// The word in dialect files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Hint => "hint",
+            Self::Describe => "describe",
+            Self::Drop => "drop",
+        }
+    }
 }
 
 /// Verdicts for all keywords.
@@ -199,6 +198,13 @@ impl Verdicts {
     /// The verdict on a known keyword.
     pub fn of(&self, keyword: Keyword) -> Verdict {
         self.known.get(keyword as usize).copied().unwrap_or(Verdict::Keep)
+    }
+}
+
+impl Serialize for Verdicts {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let known = Keyword::ALL.iter().map(|keyword| (keyword.name(), self.of(*keyword)));
+        serializer.collect_map(known.chain([("unknown", self.unknown)]))
     }
 }
 
@@ -233,7 +239,7 @@ impl<'de> Deserialize<'de> for Verdicts {
 }
 
 /// How null is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NullStyle {
     /// `"type": ["string", "null"]`, or a branch `{"type":"null"}` where there is no type.
@@ -246,7 +252,7 @@ pub enum NullStyle {
 }
 
 /// How local references are said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefStyle {
     /// `$ref` with any siblings, anywhere.
@@ -259,7 +265,7 @@ pub enum RefStyle {
 }
 
 /// How `additionalProperties` may be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Additional {
     /// As in JSON Schema.
@@ -276,7 +282,7 @@ pub enum Additional {
 }
 
 /// Which objects without properties are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyObject {
     /// All.
@@ -289,7 +295,7 @@ pub enum EmptyObject {
 }
 
 /// What may stand beside `anyOf`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnyOfStyle {
     /// Anything.
@@ -302,7 +308,7 @@ pub enum AnyOfStyle {
 }
 
 /// Which regular expressions are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PatternStyle {
     /// Any.
@@ -318,7 +324,7 @@ pub enum PatternStyle {
 }
 
 /// How an unrestricted value is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Anything {
     /// `{}`
@@ -331,7 +337,7 @@ pub enum Anything {
 }
 
 /// The style of constraints in descriptions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TextStyle {
     /// `Constraints: text must be at least 5 characters long; …`
@@ -346,7 +352,7 @@ pub enum TextStyle {
 }
 
 /// What becomes of `default`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Defaults {
     /// Stays a keyword.
@@ -358,7 +364,7 @@ pub enum Defaults {
 }
 
 /// Formats that a dialect takes, by type; absent: any.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Formats {
     /// For strings.
@@ -369,14 +375,13 @@ pub struct Formats {
     pub integer: Option<Vec<String>>,
 }
 
-/// A dialect's schema language.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+/// A dialect's schema language: the mechanism with its own rules, and the rules that both mechanisms follow.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct SchemaRules {
     /// The mechanism.
+    #[serde(flatten)]
     pub lowering: Lowering,
-    /// What happens to each keyword.
-    pub keywords: Verdicts,
     /// What becomes of `default` unless an option says otherwise.
     #[serde(default = "keep_defaults")]
     pub defaults: Defaults,
@@ -389,18 +394,6 @@ pub struct SchemaRules {
     /// Whether `enum`, `const` and `not` may stand at the root.
     #[serde(default)]
     pub root_values: bool,
-    /// Whether every property of an object must be required.
-    #[serde(default)]
-    pub all_required: bool,
-    /// Whether every node needs a type.
-    #[serde(default)]
-    pub type_required: bool,
-    /// Whether a list of types is taken.
-    #[serde(default = "yes")]
-    pub type_lists: bool,
-    /// Whether a list of types may name object and array.
-    #[serde(default = "yes")]
-    pub container_type_lists: bool,
     /// Whether `true` and `false` are taken as schemas.
     #[serde(default = "yes")]
     pub boolean_schemas: bool,
@@ -410,73 +403,111 @@ pub struct SchemaRules {
     /// Whether the list form of `items` is taken.
     #[serde(default)]
     pub items_lists: bool,
-    /// Whether enum values may be other than strings.
-    #[serde(default = "yes")]
-    pub enum_any: bool,
-    /// Whether an enum may hold the empty string.
-    #[serde(default = "yes")]
-    pub enum_empty_text: bool,
     /// Whether names in `required` that no property has are refused.
     #[serde(default)]
     pub required_known: bool,
     /// Whether a schema that no value satisfies is refused.
     #[serde(default)]
     pub satisfiable: bool,
-    /// Whether bounds of integers must be whole numbers.
-    #[serde(default)]
-    pub whole_bounds: bool,
     /// Whether only numbers are taken that grammars can count to: bounds within 2^53, lengths within 2^31, multiples of few
     /// digits.
     #[serde(default)]
     pub modest_numbers: bool,
-    /// Whether a pattern may not stand beside bounds on the length.
-    #[serde(default)]
-    pub pattern_alone: bool,
-    /// How null is said.
-    #[serde(default)]
-    pub null: NullStyle,
     /// How references are said.
     #[serde(default)]
     pub refs: RefStyle,
-    /// Whether a description may stand beside a reference.
-    #[serde(default)]
-    pub ref_siblings: bool,
-    /// Whether a reference may stand inside `anyOf`.
-    #[serde(default = "yes")]
-    pub ref_in_union: bool,
-    /// Whether a definition may contain itself.
-    #[serde(default = "yes")]
-    pub recursion: bool,
-    /// Levels to which recursion is written out where it is not taken.
-    #[serde(default = "unroll")]
-    pub unroll: usize,
-    /// How `additionalProperties` may be used.
-    #[serde(default)]
-    pub additional: Additional,
-    /// Which objects without properties are taken.
-    #[serde(default)]
-    pub empty_object: EmptyObject,
-    /// What may stand beside `anyOf`.
-    #[serde(default)]
-    pub any_of: AnyOfStyle,
     /// Which patterns are taken.
     #[serde(default)]
     pub patterns: PatternStyle,
-    /// Largest `minItems` that is taken; absent: any.
-    #[serde(default)]
-    pub min_items_up_to: Option<u64>,
-    /// How an unrestricted value is said.
-    #[serde(default)]
-    pub anything: Anything,
     /// Formats that are taken.
     #[serde(default)]
     pub formats: Formats,
+    /// What happens to each keyword.
+    pub keywords: Verdicts,
+}
+
+impl SchemaRules {
+    /// The rules of `rebuild`, where that is the mechanism.
+    pub const fn rebuild(&self) -> Option<&RebuildRules> {
+        match &self.lowering {
+            Lowering::Rebuild(rules) => Some(rules),
+            Lowering::None | Lowering::Edit(_) => None,
+        }
+    }
+}
+
+/// Rules that only `edit` follows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct EditRules {
+    /// Whether bounds of integers must be whole numbers.
+    pub whole_bounds: bool,
+    /// Whether a pattern may not stand beside bounds on the length.
+    pub pattern_alone: bool,
+}
+
+/// Rules that only `rebuild` follows.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct RebuildRules {
+    /// Whether every property of an object must be required.
+    pub all_required: bool,
+    /// Whether every node needs a type.
+    pub type_required: bool,
+    /// Whether a list of types is taken.
+    pub type_lists: bool,
+    /// Whether a list of types may name object and array.
+    pub container_type_lists: bool,
+    /// Whether enum values may be other than strings.
+    pub enum_any: bool,
+    /// Whether an enum may hold the empty string.
+    pub enum_empty_text: bool,
+    /// How null is said.
+    pub null: NullStyle,
+    /// Whether a description may stand beside a reference.
+    pub ref_siblings: bool,
+    /// Whether a reference may stand inside `anyOf`.
+    pub ref_in_union: bool,
+    /// Whether a definition may contain itself.
+    pub recursion: bool,
+    /// Levels to which recursion is written out where it is not taken.
+    pub unroll: usize,
+    /// How `additionalProperties` may be used.
+    pub additional: Additional,
+    /// Which objects without properties are taken.
+    pub empty_object: EmptyObject,
+    /// What may stand beside `anyOf`.
+    pub any_of: AnyOfStyle,
+    /// Largest `minItems` that is taken; absent: any.
+    pub min_items_up_to: Option<u64>,
+    /// How an unrestricted value is said.
+    pub anything: Anything,
+}
+
+impl Default for RebuildRules {
+    /// All that JSON Schema allows.
+    fn default() -> Self {
+        Self {
+            all_required: false,
+            type_required: false,
+            type_lists: true,
+            container_type_lists: true,
+            enum_any: true,
+            enum_empty_text: true,
+            null: NullStyle::TypeList,
+            ref_siblings: false,
+            ref_in_union: true,
+            recursion: true,
+            unroll: 1,
+            additional: Additional::Keep,
+            empty_object: EmptyObject::Keep,
+            any_of: AnyOfStyle::Free,
+            min_items_up_to: None,
+            anything: Anything::Empty,
+        }
+    }
 }
 
 const fn keep_defaults() -> Defaults {
     Defaults::Keep
-}
-
-const fn unroll() -> usize {
-    1
 }

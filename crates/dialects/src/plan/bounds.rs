@@ -11,26 +11,6 @@ use super::equal;
 use crate::arguments::Validator;
 use crate::schema::Keyword;
 
-/// Whether `keyword` is one that [`holds`] judges.
-pub(crate) fn is_bound(keyword: Keyword) -> bool {
-    matches!(
-        keyword,
-        Keyword::MinLength
-            | Keyword::MaxLength
-            | Keyword::Pattern
-            | Keyword::Minimum
-            | Keyword::Maximum
-            | Keyword::ExclusiveMinimum
-            | Keyword::ExclusiveMaximum
-            | Keyword::MultipleOf
-            | Keyword::MinItems
-            | Keyword::MaxItems
-            | Keyword::UniqueItems
-            | Keyword::MinProperties
-            | Keyword::MaxProperties
-    )
-}
-
 /// Whether `value` keeps the rule; rules about other types say nothing.
 pub(crate) fn holds(keyword: Keyword, bound: &Value, value: &Value) -> bool {
     match (value, bound) {

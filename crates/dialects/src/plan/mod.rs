@@ -12,7 +12,7 @@ mod simplify;
 mod tests;
 mod text;
 
-pub(crate) use bounds::{all_hold, fits, holds as is_kept, is_bound};
+pub(crate) use bounds::{all_hold, fits, holds as is_kept};
 pub(crate) use codec::{Branch, Codec, Entries, ObjectCodec, PropertyCodec, Rest, TupleCodec, agree};
 pub(crate) use equality::{digest, equal};
 pub(crate) use guard::{Guard, Look, Verdicts, Watch};

@@ -129,6 +129,33 @@ keywords! {
     Discriminator = "discriminator": Hint,
 }
 
+impl Keyword {
+    /// Whether it bounds values by an amount or a pattern.
+    pub const fn is_bound(self) -> bool {
+        matches!(
+            self,
+            Self::MinLength
+                | Self::MaxLength
+                | Self::Pattern
+                | Self::Minimum
+                | Self::Maximum
+                | Self::ExclusiveMinimum
+                | Self::ExclusiveMaximum
+                | Self::MultipleOf
+                | Self::MinItems
+                | Self::MaxItems
+                | Self::UniqueItems
+                | Self::MinProperties
+                | Self::MaxProperties
+        )
+    }
+
+    /// Whether a description can mention it although it stays in the schema.
+    pub const fn has_hint(self) -> bool {
+        matches!(self, Self::AdditionalProperties | Self::Format | Self::Pattern)
+    }
+}
+
 const SLOTS: usize = 512;
 
 /// Keywords by the hash of their names, made when the crate is compiled.

@@ -40,18 +40,35 @@ struct Anchor<'a> {
 pub(crate) struct Resolver<'a> {
     resources: Vec<Resource<'a>>,
     anchors: Vec<Anchor<'a>>,
-    /// Old drafts: an `$id` beside `$ref` says nothing.
-    ref_hides_siblings: bool,
+    /// Old drafts: keywords beside `$ref` say nothing.
+    pub(crate) ref_hides_siblings: bool,
+    /// What was resolved lately: a reference that is written out many times is looked up once.
+    recent: Vec<Option<Resolved<'a>>>,
+}
+
+/// What a reference names.
+#[derive(Clone, Copy, Debug)]
+struct Resolved<'a> {
+    /// The address of the reference's text: no other text has it.
+    address: usize,
+    /// The resource in which it was read.
+    from: usize,
+    target: Source<'a>,
+}
+
+/// References that are remembered.
+const MOST_RECENT: usize = 128;
+
+fn ref_hides_siblings(schema: &Value) -> bool {
+    let uri = schema.member("$schema").and_then(Value::as_str).unwrap_or_default();
+    uri.as_bytes()
+        .windows(8)
+        .any(|part| matches!(part, b"draft-03" | b"draft-04" | b"draft-06" | b"draft-07"))
 }
 
 impl<'a> Resolver<'a> {
     /// `indexed` says whether the document has ids or anchors below its root.
-    pub(crate) fn new(
-        root: &'a Value,
-        indexed: bool,
-        ref_hides_siblings: bool,
-        paths: &mut Paths<'a>,
-    ) -> Self {
+    pub(crate) fn new(root: &'a Value, indexed: bool, paths: &mut Paths<'a>) -> Self {
         let uri =
             root.member("$id").or_else(|| root.member("id")).and_then(Value::as_str).unwrap_or_default();
         let mut resolver = Self {
@@ -61,7 +78,8 @@ impl<'a> Resolver<'a> {
                 path: PathId::ROOT,
             }],
             anchors: Vec::new(),
-            ref_hides_siblings,
+            ref_hides_siblings: ref_hides_siblings(root),
+            recent: Vec::new(),
         };
         if indexed {
             resolver.index(root, PathId::ROOT, 0, paths);
@@ -80,6 +98,31 @@ impl<'a> Resolver<'a> {
             return parent;
         }
         self.resources.iter().position(|resource| std::ptr::eq(resource.schema, schema)).unwrap_or(parent)
+    }
+
+    /// The same as [`Self::resolve`], for a reference that may be asked for many times.
+    pub(crate) fn resolve_again(
+        &mut self,
+        reference: &'a str,
+        from: usize,
+        paths: &mut Paths<'a>,
+    ) -> Option<Source<'a>> {
+        let address = reference.as_ptr().addr();
+        let slot = (address / 16) % MOST_RECENT;
+        if let Some(Some(known)) = self.recent.get(slot)
+            && known.address == address
+            && known.from == from
+        {
+            return Some(known.target);
+        }
+        let target = self.resolve(reference, from, paths)?;
+        if self.recent.is_empty() {
+            self.recent.resize(MOST_RECENT, None);
+        }
+        if let Some(known) = self.recent.get_mut(slot) {
+            *known = Some(Resolved { address, from, target });
+        }
+        Some(target)
     }
 
     /// What `reference` names when it is read inside `from`.
@@ -238,7 +281,7 @@ mod tests {
     #[track_caller]
     fn check(root: &Value, reference: &str, expected: Option<(&str, &Value)>) {
         let mut paths = Paths::default();
-        let resolver = Resolver::new(root, true, false, &mut paths);
+        let resolver = Resolver::new(root, true, &mut paths);
         let found = resolver.resolve(reference, 0, &mut paths);
         let found = found.map(|source| (paths.pointer(source.path), source.schema));
         assert_eq!(found.as_ref().map(|(path, schema)| (path.as_str(), *schema)), expected);

@@ -8,13 +8,12 @@
 use std::collections::HashSet;
 
 use gateway_dialects::arguments::Validator;
-use gateway_dialects::dialect::NullStyle;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::hostile::isolated;
 use crate::properties::{
-    DECLARED, Dice, anything, config, is_endless, node, one_of, same, schema_in, tool_of,
+    DECLARED, Dice, anything, config, is_endless, node, one_of, same, schema_in, tool_of, writes_null,
 };
 
 const KEYS: &[&str] = &["a", "b", "ab", "a b", "x"];
@@ -390,7 +389,7 @@ proptest! {
                 let encoded = encoded.unwrap();
                 let back = translated.plan.decode(&encoded).unwrap();
                 prop_assert!(same(&back, arguments), "{}: {} came back as {}", name, arguments, back);
-                if let Some(reader) = reader.as_ref().filter(|_| translator.dialect().schema.null != NullStyle::Nullable) {
+                if let Some(reader) = reader.as_ref().filter(|_| writes_null(translator)) {
                     prop_assert!(
                         reader.is_valid(&encoded),
                         "{}: {} went as {}, which {} refuses",

@@ -278,12 +278,12 @@ mod tests {
     /// `UPDATE_OPENAPI=1 cargo test -p gateway-service committed` writes the copy anew.
     #[test]
     fn the_committed_copy_is_the_document() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/openapi.json");
         let text = format!("{:#}\n", document());
         if std::env::var_os("UPDATE_OPENAPI").is_some() {
             std::fs::write(path, &text).unwrap();
         }
         let committed = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(committed == text, "docs/openapi.json is old: run with UPDATE_OPENAPI=1");
+        assert!(committed == text, "docs/reference/openapi.json is old: run with UPDATE_OPENAPI=1");
     }
 }

@@ -17,8 +17,7 @@ pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
         .filter_map(|name| dialects.get(name).ok())
         .map(|dialect| {
             let mut row = dialect.heading_json();
-            let limits = dialect.to_json().get("limits").cloned();
-            if let (Some(row), Some(limits)) = (row.as_object_mut(), limits) {
+            if let (Some(row), Ok(limits)) = (row.as_object_mut(), serde_json::to_value(dialect.limits)) {
                 row.insert("limits".to_owned(), limits);
             }
             row
@@ -30,7 +29,7 @@ pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
 /// One dialect with all its rules.
 pub(crate) async fn one(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
     match gateway.dialects().get(&name) {
-        Ok(dialect) => json_response(StatusCode::OK, dialect.to_json().to_string()),
+        Ok(dialect) => json_response(StatusCode::OK, json!(dialect).to_string()),
         Err(error) => unknown_dialect(&gateway, &error).into_response(),
     }
 }

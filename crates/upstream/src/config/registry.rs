@@ -45,7 +45,7 @@ pub(super) fn read_tool(
     };
     let handler = handler(name, &inner, environment);
     if let Some(Handler::Command(command)) = &handler {
-        check_places(reader, &inner, command);
+        check_placeholders(reader, &inner, command);
     }
     // Without a handler the definition is still looked at, so that all errors are told.
     let stand_in = || CommandHandler::new("true", &[]).ok().map(Handler::Command);
@@ -145,7 +145,7 @@ fn program(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Op
         command = environment.path(&command).display().to_string();
     }
     if command.contains(['{', '}']) {
-        reader.error("command", "must be the program itself; values have their places in \"args\"");
+        reader.error("command", "must be the program itself; values go into \"args\"");
         return None;
     }
     let env = variables(&format!("Tool \"{name}\""), reader, environment, BTreeMap::new());
@@ -190,15 +190,22 @@ fn groups(reader: &Reader<'_>) -> Option<Vec<Vec<String>>> {
     groups
 }
 
-/// Every place has to be a parameter, or it would never have a value.
-fn check_places(reader: &Reader<'_>, handler: &Reader<'_>, command: &CommandHandler) {
+/// Every placeholder has to be a parameter, or it would never have a value.
+fn check_placeholders(reader: &Reader<'_>, handler: &Reader<'_>, command: &CommandHandler) {
     let declared = reader.get("inputSchema").and_then(|schema| schema.get("properties"));
-    for place in command.places() {
-        if declared.and_then(|declared| declared.get(place)).is_none() {
-            handler.error(
-                "args",
-                &format!("`{{{place}}}` is no property of \"inputSchema\"; `{{{{` is a brace"),
-            );
+    if let Some(interpreter) = command.interpreter() {
+        handler.warn(
+            "args",
+            &format!(
+                "`{interpreter}` may run what stands in its arguments as code, so that whoever calls could run anything; \
+                 with \"stdin\": \"json\" and no placeholders the values are data"
+            ),
+        );
+    }
+    for name in command.placeholders() {
+        if declared.and_then(|declared| declared.get(name)).is_none() {
+            handler
+                .error("args", &format!("`{{{name}}}` is no property of \"inputSchema\"; `{{{{` is a brace"));
         }
     }
 }

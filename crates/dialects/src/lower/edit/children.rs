@@ -1,58 +1,54 @@
 //! Keywords that hold schemas.
 
-use super::super::Lowerer;
-use super::{Draft, Entries, Exactness};
+use super::{Edit, Entries, Exactness, NodeEdit};
 use crate::dialect::Verdict;
 use crate::json::Json;
-use crate::report::Fate;
 use crate::schema::{Keyword, Members, Source};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-impl<'a> Lowerer<'a, '_> {
-    pub(super) fn edit_properties(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+impl<'a> Edit<'a, '_> {
+    pub(super) fn edit_properties(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
         let Value::Object(properties) = value else { return };
-        let list = self.step(draft.path, "properties");
+        let list = self.step(node.path, "properties");
         let mut changed = false;
         let mut written: Entries<'a> = Vec::with_capacity(properties.len());
         for (key, schema) in properties {
             if key == "required" && schema.is_array() {
-                self.change(
-                    draft.path,
-                    "properties",
-                    None,
-                    Fate::Rewritten,
-                    "required stood inside properties",
-                );
+                self.rewritten(node.path, "properties", None, "required stood inside properties");
                 changed = true;
                 continue;
             }
             let path = self.step(list, key);
-            let edited = self.edit(Source { schema, path, resource: draft.resource, asked: false });
-            draft.adopt(&edited);
+            let edited = self.edit(Source { schema, path, resource: node.resource, asked: false });
+            node.adopt(&edited);
             let wire = self.keys.wire(key);
             if matches!(wire, Cow::Owned(_)) {
-                self.change(path, "properties", None, Fate::Encoded, "the key travels under another name");
-                draft.exact = false;
+                self.encoded(path, "properties", None, "the key travels under another name");
+                node.exact = false;
                 changed = true;
             }
             changed |= !matches!(edited.json, Json::Same(_));
             written.push((wire, edited.json));
         }
-        draft.push(name, value, changed, || Json::Object(written));
+        node.push(name, value, changed, || Json::Object(written));
         let slip = properties.member("required").filter(|names| names.is_array());
         if let Some(Value::Array(names)) = slip
-            && !draft.map.has("required")
+            && !node.map.has("required")
         {
             let names = Json::Array(names.iter().map(Json::Same).collect());
-            draft.out.push((Cow::Borrowed("required"), self.renamed_list(names)));
+            node.out.push((Cow::Borrowed("required"), self.renamed_list(names)));
         }
-        self.adopt_required_flags(properties, draft);
+        self.adopt_required_flags(properties, node);
     }
 
     /// `required: true` on properties, as in draft 3.
-    pub(super) fn adopt_required_flags(&mut self, properties: &'a Map<String, Value>, draft: &mut Draft<'a>) {
-        if draft.map.has("required") {
+    pub(super) fn adopt_required_flags(
+        &mut self,
+        properties: &'a Map<String, Value>,
+        node: &mut NodeEdit<'a>,
+    ) {
+        if node.map.has("required") {
             return;
         }
         let flagged: Vec<Json<'a>> = properties
@@ -63,25 +59,25 @@ impl<'a> Lowerer<'a, '_> {
             .map(|(key, _)| Json::Text(self.keys.wire(key)))
             .collect();
         if !flagged.is_empty() {
-            draft.changed = true;
-            draft.out.push((Cow::Borrowed("required"), Json::Array(flagged)));
+            node.changed = true;
+            node.out.push((Cow::Borrowed("required"), Json::Array(flagged)));
         }
     }
 
-    pub(super) fn edit_required(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+    pub(super) fn edit_required(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
         let Value::Array(names) = value else { return };
         let legal = self.keys.is_free()
             || names.iter().filter_map(Value::as_str).all(|key| self.keys.wire(key) == key);
         if legal {
-            draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+            node.out.push((Cow::Borrowed(name), Json::Same(value)));
             return;
         }
-        draft.changed = true;
-        draft.exact = false;
-        self.change(draft.path, name, Some(value), Fate::Rewritten, "keys travel under other names");
+        node.changed = true;
+        node.exact = false;
+        self.rewritten(node.path, name, Some(value), "keys travel under other names");
         let names =
             names.iter().filter_map(Value::as_str).map(|key| Json::Text(self.keys.wire(key))).collect();
-        draft.out.push((Cow::Borrowed(name), Json::Array(names)));
+        node.out.push((Cow::Borrowed(name), Json::Array(names)));
     }
 
     /// A list of keys under the names by which they travel.
@@ -95,9 +91,9 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Schemas by key or by pattern; old dependencies may be lists of keys instead.
-    pub(super) fn edit_table(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+    pub(super) fn edit_table(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
         let Value::Object(table) = value else { return };
-        let list = self.step(draft.path, name);
+        let list = self.step(node.path, name);
         let mut changed = false;
         let mut written: Entries<'a> = Vec::with_capacity(table.len());
         let speaks = !matches!(name, "$defs" | "definitions");
@@ -107,54 +103,54 @@ impl<'a> Lowerer<'a, '_> {
                 continue;
             }
             let path = self.step(list, key);
-            let edited = self.edit(Source { schema, path, resource: draft.resource, asked: false });
+            let edited = self.edit(Source { schema, path, resource: node.resource, asked: false });
             if speaks {
-                draft.adopt(&edited);
+                node.adopt(&edited);
             }
             changed |= !matches!(edited.json, Json::Same(_));
             let wire =
                 if name == "dependentSchemas" { self.keys.wire(key) } else { Cow::Borrowed(key.as_str()) };
             if matches!(wire, Cow::Owned(_)) {
-                self.change(path, name, None, Fate::Rewritten, "the key travels under another name");
-                draft.exact = false;
+                self.rewritten(path, name, None, "the key travels under another name");
+                node.exact = false;
                 changed = true;
             }
             written.push((wire, edited.json));
         }
-        draft.push(name, value, changed, || Json::Object(written));
+        node.push(name, value, changed, || Json::Object(written));
     }
 
-    pub(super) fn edit_items(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+    pub(super) fn edit_items(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
         if !value.is_array() {
-            return self.edit_child(name, value, draft, Exactness::Free);
+            return self.edit_child(name, value, node, Exactness::Free);
         }
-        if draft.map.get("prefixItems").is_some_and(Value::is_array) {
-            draft.changed = true;
-            self.change(draft.path, name, Some(value), Fate::Rewritten, "prefixItems says the positions");
+        if node.map.get("prefixItems").is_some_and(Value::is_array) {
+            node.changed = true;
+            self.rewritten(node.path, name, Some(value), "prefixItems says the positions");
             return;
         }
         if self.rules.items_lists {
-            return self.edit_list(Keyword::PrefixItems, name, value, draft);
+            return self.edit_list(Keyword::PrefixItems, name, value, node);
         }
-        draft.changed = true;
-        self.change(draft.path, name, Some(value), Fate::Rewritten, "a list of items means positions");
+        node.changed = true;
+        self.rewritten(node.path, name, Some(value), "a list of items means positions");
         self.modern = true;
         // An empty list names no position.
         let positions = value.as_array().is_some_and(|positions| !positions.is_empty());
         if positions {
-            self.edit_list(Keyword::PrefixItems, name, value, draft);
-            if let Some((written, _)) = draft.out.last_mut() {
+            self.edit_list(Keyword::PrefixItems, name, value, node);
+            if let Some((written, _)) = node.out.last_mut() {
                 *written = Cow::Borrowed("prefixItems");
             }
         }
         if let Some(rest) =
-            draft.map.member("additionalItems").filter(|rest| rest.is_object() || rest.is_boolean())
+            node.map.member("additionalItems").filter(|rest| rest.is_object() || rest.is_boolean())
         {
-            self.change(draft.path, "additionalItems", Some(rest), Fate::Rewritten, "said by items");
-            let path = self.step(draft.path, "additionalItems");
-            let edited = self.edit(Source { schema: rest, path, resource: draft.resource, asked: false });
-            draft.adopt(&edited);
-            draft.out.push((Cow::Borrowed("items"), edited.json));
+            self.rewritten(node.path, "additionalItems", Some(rest), "said by items");
+            let path = self.step(node.path, "additionalItems");
+            let edited = self.edit(Source { schema: rest, path, resource: node.resource, asked: false });
+            node.adopt(&edited);
+            node.out.push((Cow::Borrowed("items"), edited.json));
         }
     }
 
@@ -162,28 +158,27 @@ impl<'a> Lowerer<'a, '_> {
         &mut self,
         name: &'a str,
         value: &'a Value,
-        draft: &mut Draft<'a>,
+        node: &mut NodeEdit<'a>,
         exactness: Exactness,
     ) {
         if name == "additionalProperties" && value.is_boolean() {
-            draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+            node.out.push((Cow::Borrowed(name), Json::Same(value)));
             return;
         }
         let entries = self.changes.entries.len();
         let definitions = self.definitions.len();
-        let source = self.source(value, draft.path, name, draft.resource);
+        let source = self.source(value, node.path, name, node.resource);
         let edited = self.edit(source);
         if !edited.exact && exactness == Exactness::Needed {
             // Loosening what is inside would tighten the whole: say it in words instead.
             self.changes.entries.truncate(entries);
             self.definitions.truncate(definitions);
-            self.waiting.truncate(definitions);
-            return self.remove(name, value, draft, "cannot be said exactly here");
+            return self.remove(name, value, node, "cannot be said exactly here");
         }
         self.relied |= edited.relies && exactness == Exactness::Needed;
-        draft.adopt(&edited);
+        node.adopt(&edited);
         let changed = !matches!(edited.json, Json::Same(_));
-        draft.push(name, value, changed, || edited.json);
+        node.push(name, value, changed, || edited.json);
     }
 
     pub(super) fn edit_list(
@@ -191,42 +186,36 @@ impl<'a> Lowerer<'a, '_> {
         keyword: Keyword,
         name: &'a str,
         value: &'a Value,
-        draft: &mut Draft<'a>,
+        node: &mut NodeEdit<'a>,
     ) {
         let Value::Array(members) = value else { return };
-        let list = self.step(draft.path, name);
+        let list = self.step(node.path, name);
         let mut changed = false;
         let (mut exact, mut relies) = (true, false);
         let mut written = Vec::with_capacity(members.len());
         for (index, schema) in members.iter().enumerate() {
             let path = self.changes.paths.index(list, index);
-            let edited = self.edit(Source { schema, path, resource: draft.resource, asked: false });
+            let edited = self.edit(Source { schema, path, resource: node.resource, asked: false });
             exact &= edited.exact;
             relies |= edited.relies;
             changed |= !matches!(edited.json, Json::Same(_));
             written.push(edited.json);
         }
-        draft.exact &= exact;
-        draft.relies |= relies;
+        node.exact &= exact;
+        node.relies |= relies;
         self.relied |= relies && exact && keyword == Keyword::OneOf;
         if keyword == Keyword::OneOf && (!exact || self.rules.keywords.of(keyword) == Verdict::Describe) {
-            draft.exact = false;
-            draft.changed = true;
-            self.change(
-                draft.path,
-                name,
-                Some(value),
-                Fate::Rewritten,
-                "alternatives may overlap here: said by anyOf",
-            );
-            if draft.map.has("anyOf") {
+            node.exact = false;
+            node.changed = true;
+            self.rewritten(node.path, name, Some(value), "alternatives may overlap here: said by anyOf");
+            if node.map.has("anyOf") {
                 let union = Json::object([("anyOf", Json::Array(written))]);
-                draft.out.push((Cow::Borrowed("allOf"), Json::Array(vec![union])));
+                node.out.push((Cow::Borrowed("allOf"), Json::Array(vec![union])));
             } else {
-                draft.out.push((Cow::Borrowed("anyOf"), Json::Array(written)));
+                node.out.push((Cow::Borrowed("anyOf"), Json::Array(written)));
             }
             return;
         }
-        draft.push(name, value, changed, || Json::Array(written));
+        node.push(name, value, changed, || Json::Array(written));
     }
 }

@@ -1,9 +1,8 @@
 //! The tables of definitions of a folded root.
 
-use super::super::Lowerer;
-use super::Entries;
+use super::{Edit, Entries};
 use crate::json::Json;
-use crate::report::{Fate, PathId};
+use crate::report::PathId;
 use crate::schema::refs::percent_decoded;
 use crate::schema::{Members, Source};
 use gateway_notation::pointer::escape;
@@ -20,7 +19,7 @@ struct Used {
     all: bool,
 }
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Edit<'a, '_> {
     /// Adds the definitions that `out` refers to. Others were used only where their parts are now written out.
     pub(super) fn edit_tables(&mut self, out: &mut Entries<'a>) {
         let mut definitions: Vec<(&'static str, &'a str, &'a Value)> = Vec::new();
@@ -43,7 +42,7 @@ impl<'a> Lowerer<'a, '_> {
         let mut written: Vec<Option<Json<'a>>> = definitions.iter().map(|_| None).collect();
         loop {
             // What waits is edited later, and may refer to any of them.
-            if !self.waiting.is_empty() {
+            if !self.definitions.is_empty() {
                 used.take_all();
             }
             let Some(index) = used.ahead.pop_first() else { break };
@@ -62,13 +61,7 @@ impl<'a> Lowerer<'a, '_> {
             let original = self.root.member(table).filter(|given| given.is_object());
             let count = original.and_then(Value::as_object).map_or(0, serde_json::Map::len);
             if kept.len() < count {
-                self.change(
-                    PathId::ROOT,
-                    table,
-                    original,
-                    Fate::Rewritten,
-                    "what nothing refers to is left out",
-                );
+                self.rewritten(PathId::ROOT, table, original, "what nothing refers to is left out");
             }
             if !kept.is_empty() {
                 out.push((Cow::Borrowed(table), Json::Object(kept)));

@@ -1,26 +1,23 @@
 //! References, and pointers that follow renamed keys.
 
-use super::super::{Definition, Lowerer};
-use super::Draft;
+use super::{Definition, Edit, NodeEdit};
 use crate::dialect::RefStyle;
 use crate::json::Json;
-use crate::plan::Codec;
-use crate::report::Fate;
 use crate::schema::Source;
 use gateway_notation::pointer;
 use serde_json::Value;
 use std::borrow::Cow;
 
-impl<'a> Lowerer<'a, '_> {
-    pub(super) fn edit_reference(&mut self, name: &'a str, value: &'a Value, draft: &mut Draft<'a>) {
+impl<'a> Edit<'a, '_> {
+    pub(super) fn edit_reference(&mut self, name: &'a str, value: &'a Value, node: &mut NodeEdit<'a>) {
         let Value::String(reference) = value else { return };
-        let Some(target) = self.resolver.resolve(reference, draft.resource, &mut self.changes.paths) else {
-            return self.remove(name, value, draft, "names nothing in this schema");
+        let Some(target) = self.resolve_once(reference, node.resource) else {
+            return self.remove(name, value, node, "names nothing in this schema");
         };
-        draft.relies = true;
+        node.relies = true;
         let address = std::ptr::from_ref(target.schema);
         if self.known.inexact.contains(&address) {
-            draft.exact = false;
+            node.exact = false;
         }
         if self.rules.refs == RefStyle::Defs || self.known.gone.contains(&address) {
             let written = match self.edit_definition(target) {
@@ -28,36 +25,30 @@ impl<'a> Lowerer<'a, '_> {
                 None => "#".to_owned(),
             };
             if written == *reference {
-                draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+                node.out.push((Cow::Borrowed(name), Json::Same(value)));
             } else {
-                draft.changed = true;
-                self.change(
-                    draft.path,
-                    name,
-                    Some(value),
-                    Fate::Rewritten,
-                    "refers to a definition at the root",
-                );
-                draft.out.push((Cow::Borrowed(name), Json::from(written)));
+                node.changed = true;
+                self.rewritten(node.path, name, Some(value), "refers to a definition at the root");
+                node.out.push((Cow::Borrowed(name), Json::from(written)));
             }
             return;
         }
         // Other documents and renamed keys: the pointer from the root says the same.
         let local = reference.starts_with("#/") || reference == "#";
         let moved = !self.rules.items_lists && reference.contains("tems/");
-        if !local || draft.resource != 0 || moved || !self.keys.is_free() {
+        if !local || node.resource != 0 || moved || !self.keys.is_free() {
             let pointer = self.changes.paths.pointer(target.path);
             let renamed = self.renamed_pointer(&pointer);
-            if !local || draft.resource != 0 || renamed != pointer {
-                draft.changed = true;
-                self.change(draft.path, name, Some(value), Fate::Rewritten, "the same place, from the root");
-                draft.out.push((Cow::Borrowed(name), Json::from(format!("#{}", percent_encoded(&renamed)))));
+            if !local || node.resource != 0 || renamed != pointer {
+                node.changed = true;
+                self.rewritten(node.path, name, Some(value), "the same place, from the root");
+                node.out.push((Cow::Borrowed(name), Json::from(format!("#{}", percent_encoded(&renamed)))));
                 self.kept_references.push((Cow::Owned(renamed), target.schema));
                 return;
             }
         }
         self.kept_references.push((Cow::Borrowed(reference.trim_start_matches('#')), target.schema));
-        draft.out.push((Cow::Borrowed(name), Json::Same(value)));
+        node.out.push((Cow::Borrowed(name), Json::Same(value)));
     }
 
     pub(super) fn renamed_pointer(&self, pointer: &str) -> String {
@@ -112,25 +103,18 @@ impl<'a> Lowerer<'a, '_> {
         if std::ptr::eq(target.schema, self.root) {
             return None;
         }
-        let known = self
-            .definitions
-            .iter()
-            .find(|definition| definition.target.is_some_and(|known| std::ptr::eq(known, target.schema)));
+        let mut definitions = self.definitions.iter();
+        let known = definitions.find(|known| std::ptr::eq(known.target.schema, target.schema));
         if let Some(definition) = known {
             return Some(definition.name.clone());
         }
-        let name = self.definition_name(target.path);
-        self.definitions.push(Definition {
-            target: Some(target.schema),
-            name: name.clone(),
-            node: None,
-            codec: Codec::Same,
-            guard: std::cell::OnceCell::new(),
-            json: None,
-            at: 0,
+        // Where references stay in place, so do the definitions of the schema.
+        let kept = self.root.get("$defs").filter(|_| self.rules.refs != RefStyle::Defs);
+        let name = self.definition_name(target.path, |name| {
+            kept.is_some_and(|table| table.get(name).is_some())
+                || self.definitions.iter().any(|known| known.name == name)
         });
-        // Edited later, one after the other: definitions can refer to each other without end.
-        self.waiting.push(target);
+        self.definitions.push(Definition { target, name: name.clone(), json: None });
         Some(name)
     }
 }

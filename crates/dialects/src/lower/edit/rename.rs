@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::Lowerer;
+use super::Edit;
 use crate::plan::{Branch, Codec, Guard, ObjectCodec, PropertyCodec, Rest};
-use crate::report::PathId;
 use crate::schema::{Source, TypeSet};
 
 /// Keywords whose sub-schemas speak of the same value.
@@ -26,13 +25,13 @@ const OTHERS: &[&str] = &["additionalProperties", "unevaluatedProperties", "patt
 const NAME_RULES: &[&str] = &["patternProperties", "propertyNames"];
 
 /// What the walk through the positions of a schema shows.
-pub(crate) struct Renaming {
-    pub(crate) root: Codec,
-    pub(crate) definitions: Vec<Codec>,
+pub(super) struct Renaming {
+    pub(super) root: Codec,
+    pub(super) definitions: Vec<Codec>,
     /// Schemas with rules about the look of keys, some of which travel under other names.
-    pub(crate) misled: HashSet<*const Value>,
+    pub(super) misled: HashSet<*const Value>,
     /// Whether the schema was too tangled to be walked through.
-    pub(crate) gave_up: bool,
+    pub(super) gave_up: bool,
 }
 
 /// Positions being worked on, by the schemas that describe them.
@@ -55,9 +54,9 @@ const DEEPEST: usize = 64;
 /// Schemas of all positions together: references can make each position as large as the whole schema.
 const MOST_SOURCES: usize = 1_000_000;
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Edit<'a, '_> {
     /// The codec for the whole schema, and its definitions.
-    pub(crate) fn rename_codec(&mut self) -> Renaming {
+    pub(super) fn rename_codec(&mut self) -> Renaming {
         let mut walk = Walk {
             positions: HashMap::new(),
             codecs: Vec::new(),
@@ -68,8 +67,7 @@ impl<'a> Lowerer<'a, '_> {
         };
         let mut root = Codec::Same;
         if self.keys.renames() {
-            let source = Source { schema: self.root, path: PathId::ROOT, resource: 0, asked: false };
-            root = self.rename_position(&[source], &mut walk);
+            root = self.rename_position(&[self.root_source()], &mut walk);
         }
         while let Some((index, all)) = walk.waiting.pop() {
             self.rename_all(&all, index, &mut walk);
@@ -240,10 +238,10 @@ impl<'a> Lowerer<'a, '_> {
             let mark = ahead.len();
             for keyword in REFERENCES {
                 if let Some(Value::String(reference)) = map.get(*keyword) {
-                    ahead.extend(self.resolver.resolve(reference, resource, &mut self.changes.paths));
+                    ahead.extend(self.resolve_once(reference, resource));
                 }
             }
-            let hidden = self.draft.ref_hides_siblings && map.contains_key("$ref");
+            let hidden = self.resolver.ref_hides_siblings && map.contains_key("$ref");
             if !hidden {
                 all.push(source);
                 let inside = |schema: &'a Value| Source { schema, ..source };

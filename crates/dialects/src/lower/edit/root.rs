@@ -1,14 +1,13 @@
 //! The root, which has rules of its own.
 
-use super::super::reader::members::Kinds;
-use super::super::reader::view::{ObjectPart, View};
-use super::super::{Excess, Findings, LoweredSchema, Lowerer};
 use super::definitions::each_reference;
-use super::{Entries, into_entries};
+use super::reader::members::Kinds;
+use super::reader::view::{ObjectPart, View};
+use super::{Edit, Entries, Excess, Findings, LoweredSchema, into_entries};
 use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
 use crate::plan::Plan;
-use crate::report::{Fate, PathId};
+use crate::report::PathId;
 use crate::schema::refs::percent_decoded;
 use crate::schema::{Keyword, Members, Source};
 use crate::text::{Note, compose};
@@ -17,12 +16,13 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Edit<'a, '_> {
     /// The whole schema.
-    pub(crate) fn edit_root(mut self) -> (LoweredSchema<'a>, Findings) {
+    pub(super) fn edit_root(mut self) -> (LoweredSchema<'a>, Findings) {
+        let root = self.root;
         let mut schema = if self.root_needs_folding() { self.fold_root() } else { self.edit_plain_root() };
         let mut index = 0;
-        while let Some(target) = self.waiting.get(index).copied() {
+        while let Some(target) = self.definitions.get(index).map(|definition| definition.target) {
             let edited = self.edit(target);
             if let Some(definition) = self.definitions.get_mut(index) {
                 definition.json = Some(edited.json);
@@ -43,15 +43,14 @@ impl<'a> Lowerer<'a, '_> {
             add_definitions(&mut entries, written);
             schema = Json::Object(entries);
         }
-        if self.modern && self.root.member("$schema").is_some() {
+        if self.modern && root.member("$schema").is_some() {
             let mut entries = into_entries(schema);
             if entries.iter().any(|(name, _)| name == "$schema") {
                 entries.retain(|(name, _)| name != "$schema");
-                self.change(
+                self.dropped(
                     PathId::ROOT,
                     "$schema",
-                    self.root.member("$schema"),
-                    Fate::Dropped,
+                    root.member("$schema"),
                     "positions are said as in 2020-12",
                 );
             }
@@ -73,7 +72,7 @@ impl<'a> Lowerer<'a, '_> {
         let lowered = LoweredSchema {
             schema: Some(schema),
             plan: plan.simplified(),
-            changes: self.changes,
+            changes: self.reader.changes,
             tool_notes: Vec::new(),
             excess: renaming.gave_up.then_some(Excess::Keys),
         };
@@ -99,7 +98,7 @@ impl<'a> Lowerer<'a, '_> {
 
     pub(super) fn edit_plain_root(&mut self) -> Json<'a> {
         let root = self.root;
-        let edited = self.edit(Source { schema: root, path: PathId::ROOT, resource: 0, asked: false });
+        let edited = self.edit(self.root_source());
         let map = root.as_object();
         let typed = map.is_some_and(|map| map.member("type").is_some_and(|name| name == "object"));
         let properties = map.is_some_and(|map| map.member("properties").is_some_and(Value::is_object));
@@ -110,24 +109,17 @@ impl<'a> Lowerer<'a, '_> {
         let mut entries = into_entries(edited.json);
         self.inexact.push(root);
         if !typed {
-            self.change(
-                PathId::ROOT,
-                "type",
-                root.member("type"),
-                Fate::Rewritten,
-                "arguments are an object",
-            );
+            self.rewritten(PathId::ROOT, "type", root.member("type"), "arguments are an object");
             match entries.iter_mut().find(|(name, _)| name == "type") {
                 Some((_, value)) => *value = Json::literal("object"),
                 None => entries.insert(0, (Cow::Borrowed("type"), Json::literal("object"))),
             }
         }
         if !properties {
-            self.change(
+            self.rewritten(
                 PathId::ROOT,
                 "properties",
                 root.member("properties"),
-                Fate::Rewritten,
                 "said even where there are none",
             );
             entries.retain(|(name, _)| name != "properties");
@@ -167,21 +159,23 @@ impl<'a> Lowerer<'a, '_> {
                 _ => {}
             }
         }
-        self.change(PathId::ROOT, "properties", None, Fate::Rewritten, "hidden parameters left out");
+        self.rewritten(PathId::ROOT, "properties", None, "hidden parameters left out");
     }
 
     /// One object for a root that is a reference or a composition.
     pub(super) fn fold_root(&mut self) -> Json<'a> {
-        let mut view = View::new(PathId::ROOT, Some(self.root));
-        self.inexact.push(self.root);
-        self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0, asked: false }, &mut view);
+        let root = self.root;
+        let mut view = View::new(PathId::ROOT, Some(root));
+        self.inexact.push(root);
+        let source = self.root_source();
+        self.gather(source, &mut view);
         let unions = std::mem::take(&mut view.unions);
         self.fold(unions, &mut view);
         if let Some(values) = view.values.take()
             && !values.is_empty()
         {
             for name in ["enum", "const"] {
-                if let Some(value) = self.root.member(name) {
+                if let Some(value) = root.member(name) {
                     self.describe(PathId::ROOT, name, value, &mut view, "the root cannot list values");
                 }
             }
@@ -193,14 +187,8 @@ impl<'a> Lowerer<'a, '_> {
         let properties = self.fold_parts(&mut view);
         self.describe_others(&parts, properties.closed, &mut view);
         let mut out: Entries<'a> = vec![(Cow::Borrowed("type"), Json::literal("object"))];
-        if self.root.member("type").is_none_or(|name| name != "object") {
-            self.change(
-                PathId::ROOT,
-                "type",
-                self.root.member("type"),
-                Fate::Rewritten,
-                "arguments are an object",
-            );
+        if root.member("type").is_none_or(|name| name != "object") {
+            self.rewritten(PathId::ROOT, "type", root.member("type"), "arguments are an object");
         }
         let mut required = Vec::new();
         let mut written: Entries<'a> = Vec::with_capacity(properties.properties.len());
@@ -209,8 +197,8 @@ impl<'a> Lowerer<'a, '_> {
         let mut seen = HashSet::new();
         unknown.retain(|name| !declared.contains(name) && !self.is_ours(name) && seen.insert(*name));
         if !unknown.is_empty() && self.rules.required_known {
-            let original = self.root.member("required");
-            self.change(PathId::ROOT, "required", original, Fate::Rewritten, "names what is not declared");
+            let original = root.member("required");
+            self.rewritten(PathId::ROOT, "required", original, "names what is not declared");
             unknown.clear();
         }
         for (name, kinds, must) in properties.properties {
@@ -236,11 +224,11 @@ impl<'a> Lowerer<'a, '_> {
                     Keyword::Id | Keyword::DraftFourId | Keyword::Anchor | Keyword::DynamicAnchor
                 );
             match keyword {
-                Keyword::Default if self.defaults != Defaults::Keep => {
-                    self.change(path, "default", Some(value), Fate::Dropped, "defaults are stripped");
+                Keyword::Default if self.defaults() != Defaults::Keep => {
+                    self.dropped(path, "default", Some(value), "defaults are stripped");
                 }
                 _ if dropped || out.iter().any(|(name, _)| name == keyword.name()) => {
-                    self.change(path, keyword.name(), Some(value), Fate::Dropped, "an annotation");
+                    self.dropped(path, keyword.name(), Some(value), "an annotation");
                 }
                 _ => out.push((Cow::Borrowed(keyword.name()), Json::Same(value))),
             }
@@ -275,7 +263,7 @@ impl<'a> Lowerer<'a, '_> {
                 let Some(value) = part.schema.member(name) else { continue };
                 match value {
                     Value::Bool(true) => {
-                        self.change(part.path, name, Some(value), Fate::Rewritten, "asks for nothing");
+                        self.rewritten(part.path, name, Some(value), "asks for nothing");
                     }
                     Value::Bool(false) if closed && name == "additionalProperties" => {}
                     _ => self.describe(part.path, name, value, view, "the root was folded"),

@@ -5,13 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::Lowerer;
-use super::gather::denied;
-use super::guard::Outline;
-use super::position::{Lowered, Place};
+use super::Reader;
 use super::view::{ArrayPart, ObjectPart, UnionPart, View};
-use crate::options::Open;
-use crate::report::Fate;
 use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
 use crate::text::{Note, plain};
 
@@ -66,35 +61,7 @@ struct Choice<'a> {
     branches: Vec<Folded<'a>>,
 }
 
-impl<'a> Lowerer<'a, '_> {
-    /// Whether the unions of `view` only say which of its properties go together.
-    pub(crate) fn foldable(view: &View<'a>) -> bool {
-        let declares =
-            view.objects.iter().any(|part| part.properties.is_some_and(|properties| !properties.is_empty()));
-        declares
-            && view.types == TypeSet::OBJECT
-            && view.unions.iter().all(|union| {
-                union.branches.iter().all(|branch| {
-                    branch.as_object().is_some_and(|map| {
-                        map.keys().all(|key| {
-                            matches!(
-                                Keyword::parse(key),
-                                Some(
-                                    Keyword::Required
-                                        | Keyword::Properties
-                                        | Keyword::Type
-                                        | Keyword::Title
-                                        | Keyword::Description
-                                        | Keyword::Not
-                                        | Keyword::AdditionalProperties
-                                )
-                            )
-                        })
-                    })
-                })
-            })
-    }
-
+impl<'a> Reader<'a, '_> {
     /// Turns unions into alternatives of one object.
     pub(crate) fn fold(&mut self, unions: Vec<UnionPart<'a>>, view: &mut View<'a>) {
         for union in unions {
@@ -122,7 +89,7 @@ impl<'a> Lowerer<'a, '_> {
                     reason = "properties of all alternatives together; some of their rules are too long to be told";
                 }
             }
-            self.change(union.path, union.keyword.name(), Some(union.original), Fate::Rewritten, reason);
+            self.rewritten(union.path, union.keyword.name(), Some(union.original), reason);
             view.alternatives.push(set);
         }
     }
@@ -143,7 +110,7 @@ impl<'a> Lowerer<'a, '_> {
         let description = view.description.take();
         for (keyword, value, path) in std::mem::take(&mut view.hints) {
             if keyword.kind() == Kind::Annotation {
-                self.change(path, keyword.name(), Some(value), Fate::Dropped, "an annotation");
+                self.dropped(path, keyword.name(), Some(value), "an annotation");
             } else {
                 rules.push((keyword.name(), value));
             }
@@ -190,10 +157,10 @@ impl<'a> Lowerer<'a, '_> {
     pub(crate) fn glimpse(&mut self, source: Source<'a>) -> View<'a> {
         self.branches_left = self.branches_left.saturating_sub(1);
         let entries = self.changes.entries.len();
-        let mark = self.active.len();
+        let mark = self.chain.len();
         let mut view = View::new(source.path, Some(source.schema));
         self.gather(source, &mut view);
-        self.active.truncate(mark);
+        self.chain.truncate(mark);
         self.changes.entries.truncate(entries);
         view
     }
@@ -248,66 +215,6 @@ impl<'a> Lowerer<'a, '_> {
         };
         union.branches.iter().enumerate().map(branch).collect()
     }
-
-    /// One position, described by all of `sources` together; what `may` hold as well is not enforced, but what it declares gets
-    /// through.
-    pub(crate) fn lower_with(
-        &mut self,
-        sources: &[Source<'a>],
-        may: &[Source<'a>],
-        place: Place,
-    ) -> Lowered<'a> {
-        // With all of them open, nothing is kept out.
-        if may.is_empty() || self.options.open == Open::All {
-            return self.lower(sources, place);
-        }
-        let given = |schema: &Value| sources.iter().any(|source| std::ptr::eq(source.schema, schema));
-        let more: Vec<Source<'a>> = may
-            .iter()
-            .filter(|source| can_declare(source.schema) && !given(source.schema))
-            .copied()
-            .collect();
-        if more.is_empty() {
-            return self.lower(sources, place);
-        }
-        self.conditions += 1;
-        let lowered = self.lower_sources(sources, &more, place);
-        self.conditions -= 1;
-        lowered
-    }
-
-    /// Any of `kinds`, each described by all of its sources; `may` hold as well.
-    pub(crate) fn lower_any_of(
-        &mut self,
-        kinds: &[Vec<Source<'a>>],
-        may: &[Source<'a>],
-        place: Place,
-    ) -> Lowered<'a> {
-        let inside = Place { in_union: true, ..place };
-        let mut alternatives = Vec::with_capacity(kinds.len());
-        for sources in kinds {
-            let lowered = self.lower_with(sources, may, inside);
-            let mcp = sources.first().map_or_else(Outline::anything, |source| self.outline(*source));
-            alternatives.push(super::union::Alternative::new(lowered, mcp));
-        }
-        self.join(alternatives)
-    }
-}
-
-/// Whether a schema may declare properties, its own or those of items.
-fn can_declare(schema: &Value) -> bool {
-    schema.as_object().is_some_and(|map| {
-        map.iter().any(|(name, value)| {
-            !matches!(
-                Keyword::parse(name).map(Keyword::kind),
-                None | Some(Kind::String | Kind::Number | Kind::Annotation | Kind::Hint)
-            ) && match name.as_str() {
-                "type" | "enum" | "const" => false,
-                "not" => denied(value).is_some(),
-                _ => true,
-            }
-        })
-    })
 }
 
 /// Characters of what tells alternatives apart.

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::Lowerer;
+use super::Reader;
 use super::view::{ArrayPart, Facet, ObjectPart, UnionPart, View};
 use crate::json::Json;
-use crate::report::{Fate, PathId};
+use crate::report::PathId;
 use crate::schema::repair::{Checked, check, type_alias};
 use crate::schema::{Keyword, Kind, Members, Source, TypeSet};
 use crate::text::Note;
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Reader<'a, '_> {
     /// Adds what `source` says to `view`.
     pub(crate) fn gather(&mut self, source: Source<'a>, view: &mut View<'a>) {
         let map = match source.schema {
@@ -27,13 +27,13 @@ impl<'a> Lowerer<'a, '_> {
                 if let Some(types) = other.as_str().and_then(type_alias).and_then(TypeSet::named) {
                     view.types = view.types.and(types);
                 }
-                self.change(source.path, "", Some(other), Fate::Rewritten, "not a schema");
+                self.rewritten(source.path, "", Some(other), "not a schema");
                 return;
             }
         };
         let path = source.path;
         let resource = self.resolver.resource_of(source.schema, source.resource);
-        if self.draft.ref_hides_siblings
+        if self.resolver.ref_hides_siblings
             && let Some(Value::String(reference)) = map.member("$ref")
         {
             self.gather_reference(Source { resource, ..source }, reference, view);
@@ -45,13 +45,7 @@ impl<'a> Lowerer<'a, '_> {
                     Some(keyword) if matches!(keyword.kind(), Kind::Annotation | Kind::Hint) => {
                         view.hints.push((keyword, value, path));
                     }
-                    _ => self.change(
-                        path,
-                        name,
-                        Some(value),
-                        Fate::Rewritten,
-                        "this draft ignores it beside $ref",
-                    ),
+                    _ => self.rewritten(path, name, Some(value), "this draft ignores it beside $ref"),
                 }
             }
             return;
@@ -74,13 +68,7 @@ impl<'a> Lowerer<'a, '_> {
             let mended = match check(keyword, value) {
                 Checked::Fine => None,
                 Checked::Mended(json) => {
-                    self.change(
-                        path,
-                        name,
-                        Some(value),
-                        Fate::Rewritten,
-                        "mended: not what the keyword asks for",
-                    );
+                    self.rewritten(path, name, Some(value), "mended: not what the keyword asks for");
                     Some(json)
                 }
                 Checked::Unusable => {
@@ -93,11 +81,10 @@ impl<'a> Lowerer<'a, '_> {
                 Keyword::Description => self.gather_description(path, value, view),
                 Keyword::Enum => match value {
                     Value::Array(values) if values.is_empty() => {
-                        self.change(
+                        self.rewritten(
                             path,
                             name,
                             Some(value),
-                            Fate::Rewritten,
                             "an empty list allows nothing; taken as absent",
                         );
                     }
@@ -115,7 +102,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 Keyword::AllOf => {
                     if let Value::Array(members) = value {
-                        self.change(path, name, Some(value), Fate::Rewritten, "merged");
+                        self.rewritten(path, name, Some(value), "merged");
                         let list = self.step(path, "allOf");
                         for (index, member) in members.iter().enumerate() {
                             let path = self.changes.paths.index(list, index);
@@ -165,7 +152,7 @@ impl<'a> Lowerer<'a, '_> {
                     object_part(&mut object);
                     if let Some(part) = &mut object {
                         part.names = Some(value);
-                        part.further = true;
+                        part.implies_keys = true;
                     }
                 }
                 Keyword::Items | Keyword::PrefixItems | Keyword::AdditionalItems => {
@@ -186,11 +173,10 @@ impl<'a> Lowerer<'a, '_> {
                             if map.member("items").is_some_and(Value::is_array) {
                                 part.items = Some((keyword.name(), value));
                             } else {
-                                self.change(
+                                self.rewritten(
                                     path,
                                     name,
                                     Some(value),
-                                    Fate::Rewritten,
                                     "says nothing without a list of items",
                                 );
                             }
@@ -200,7 +186,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 Keyword::Nullable => {
                     nullable = value == &Value::Bool(true);
-                    self.change(path, name, Some(value), Fate::Rewritten, "said by the type");
+                    self.rewritten(path, name, Some(value), "said by the type");
                 }
                 Keyword::If => {
                     if map.has("then") || map.has("else") {
@@ -208,21 +194,21 @@ impl<'a> Lowerer<'a, '_> {
                         view.conditional.push(Source { schema: value, path: path_in, resource, asked: true });
                     }
                     view.notes.push(Note::Keyword(name, value));
-                    self.change(path, name, Some(value), Fate::Described, "conditions cannot be said here");
+                    self.described(path, name, Some(value), "conditions cannot be said here");
                 }
                 Keyword::Then | Keyword::Else if !map.has("if") => {
-                    self.change(path, name, Some(value), Fate::Rewritten, "says nothing without if");
+                    self.rewritten(path, name, Some(value), "says nothing without if");
                 }
                 Keyword::Then | Keyword::Else => {
                     let path_in = self.step(path, keyword.name());
                     view.conditional.push(Source { schema: value, path: path_in, resource, ..source });
                     view.notes.push(Note::Keyword(name, value));
-                    self.change(path, name, Some(value), Fate::Described, "conditions cannot be said here");
+                    self.described(path, name, Some(value), "conditions cannot be said here");
                 }
                 Keyword::DependentSchemas | Keyword::Dependencies => {
                     object_part(&mut object);
                     if let (Some(part), Value::Object(members)) = (&mut object, value) {
-                        part.further = true;
+                        part.implies_keys = true;
                         let list = self.step(path, keyword.name());
                         for (key, member) in members {
                             if member.is_object() {
@@ -261,7 +247,7 @@ impl<'a> Lowerer<'a, '_> {
                     if keyword == Keyword::MinProperties {
                         object_part(&mut object);
                         if let Some(part) = &mut object {
-                            part.further = true;
+                            part.implies_keys = true;
                         }
                     }
                     let facet =
@@ -271,7 +257,7 @@ impl<'a> Lowerer<'a, '_> {
                 Keyword::DependentRequired => {
                     object_part(&mut object);
                     if let Some(part) = &mut object {
-                        part.further = true;
+                        part.implies_keys = true;
                     }
                     self.describe(path, name, value, view, "cannot be said here");
                 }
@@ -283,7 +269,7 @@ impl<'a> Lowerer<'a, '_> {
                 Keyword::Not => match denied(value) {
                     // What is denied twice must hold.
                     Some(schema) => {
-                        self.change(path, name, Some(value), Fate::Rewritten, "denied twice: merged");
+                        self.rewritten(path, name, Some(value), "denied twice: merged");
                         let once = self.step(path, keyword.name());
                         let path = self.step(once, keyword.name());
                         self.gather(Source { schema, path, resource, ..source }, view);
@@ -324,13 +310,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         if array.as_ref().is_some_and(|part| part.prefix.is_some_and(|(name, _)| name == "items")) {
             // The list form of `items` under 2020-12, or beside `prefixItems`, still means positions.
-            self.change(
-                path,
-                "items",
-                map.member("items"),
-                Fate::Rewritten,
-                "a list of items means positions",
-            );
+            self.rewritten(path, "items", map.member("items"), "a list of items means positions");
         }
         if nullable {
             types = types.or(TypeSet::NULL);
@@ -341,7 +321,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     pub(crate) fn spread_definitions(&mut self, path: PathId, name: &'a str, value: &'a Value) {
-        self.change(path, name, Some(value), Fate::Rewritten, "what is used is written where it is needed");
+        self.rewritten(path, name, Some(value), "what is used is written where it is needed");
     }
 
     fn gather_description(&mut self, path: PathId, value: &'a Value, view: &mut View<'a>) {
@@ -349,7 +329,7 @@ impl<'a> Lowerer<'a, '_> {
             Value::String(text) if !text.is_empty() => view.add_description(Cow::Borrowed(text)),
             Value::String(_) | Value::Null => {}
             other => {
-                self.change(path, "description", Some(other), Fate::Rewritten, "mended: not text");
+                self.rewritten(path, "description", Some(other), "mended: not text");
                 view.add_description(Cow::Owned(other.to_string()));
             }
         }
@@ -358,36 +338,19 @@ impl<'a> Lowerer<'a, '_> {
     fn gather_reference(&mut self, source: Source<'a>, reference: &'a str, view: &mut View<'a>) {
         let original = source.schema.member("$ref");
         let Some(target) = self.resolve(reference, source.resource) else {
-            self.change(source.path, "$ref", original, Fate::Described, "names nothing in this schema");
+            self.described(source.path, "$ref", original, "names nothing in this schema");
             if let Some(original) = original {
                 view.notes.push(Note::Keyword("$ref", original));
             }
             return;
         };
-        if !self.follow(target) {
+        if !self.chain.follow(target.schema) {
             view.cut = true;
-            self.change(
-                source.path,
-                "$ref",
-                original,
-                Fate::Encoded,
-                "recursion beyond this depth travels as JSON text",
-            );
+            self.encoded(source.path, "$ref", original, "recursion beyond this depth travels as JSON text");
             return;
         }
-        self.change(source.path, "$ref", original, Fate::Rewritten, "written out");
+        self.rewritten(source.path, "$ref", original, "written out");
         self.gather(Source { asked: source.asked, ..target }, view);
-    }
-
-    /// Steps into `target`; `false` where it is not written out there.
-    pub(crate) fn follow(&mut self, target: Source<'a>) -> bool {
-        let times = self.active.iter().filter(|active| std::ptr::eq(**active, target.schema)).count();
-        if times > self.reach.unroll || self.active.len() > self.reach.chain {
-            return false;
-        }
-        self.active.push(target.schema);
-        self.longest = self.longest.max(self.active.len());
-        true
     }
 }
 

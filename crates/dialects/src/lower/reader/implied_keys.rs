@@ -1,10 +1,10 @@
 //! Keys that an object is about without declaring them: where objects are closed, they must get through all the same.
 
-use super::Lowerer;
-use super::members::{Property, Said, Undeclared, named};
+use super::Reader;
+use super::members::{ObjectRules, Property, Undeclared, named};
 use super::view::{Facet, ObjectPart};
 use crate::plan::is_kept;
-use crate::report::{Fate, PathId};
+use crate::report::PathId;
 use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ const MOST_UNIONS: usize = 4;
 
 /// What is said about keys beyond declaring, requiring or inviting them.
 #[derive(Default)]
-pub(crate) struct Further<'a> {
+pub(crate) struct ImpliedKeys<'a> {
     /// Keys that are only spoken of, and by what.
     mentions: Vec<Mention<'a>>,
     /// The same keys, and others that are declared somewhere.
@@ -34,10 +34,10 @@ struct Mention<'a> {
     keyword: &'static str,
 }
 
-impl Said<'_> {
+impl ObjectRules<'_> {
     /// Whether a key is named by a rule that says nothing about its values.
     pub(crate) fn mentions(&self, name: &str) -> bool {
-        self.further.as_ref().is_some_and(|further| further.many || further.names.contains(name))
+        self.implied_keys.as_ref().is_some_and(|implied| implied.many || implied.names.contains(name))
     }
 
     /// How many properties what always holds lets come. What only an alternative or a condition declares may not be there to be
@@ -53,51 +53,51 @@ impl Said<'_> {
     }
 }
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Reader<'a, '_> {
     /// What the parts say beyond declaring, requiring or inviting keys; `None` where that is nothing, as nearly always.
-    pub(crate) fn further(&mut self, said: &Said<'a>) -> Option<Box<Further<'a>>> {
+    pub(crate) fn implied_keys(&mut self, said: &ObjectRules<'a>) -> Option<Box<ImpliedKeys<'a>>> {
         let mut parts = said.parts.iter().chain(said.uncertain());
-        if !parts.any(|part| part.further || part.asked) {
+        if !parts.any(|part| part.implies_keys || part.asked) {
             return None;
         }
-        let mut further = Further::default();
+        let mut implied = ImpliedKeys::default();
         let mut least = 0.0_f64;
         for part in said.parts.iter().chain(said.uncertain()) {
             if part.asked {
                 for name in named(part) {
                     let declared = part.properties.is_some_and(|table| table.has(name));
-                    further.add(name, part, if declared { "properties" } else { "required" });
+                    implied.add(name, part, if declared { "properties" } else { "required" });
                 }
             }
-            if !part.further {
+            if !part.implies_keys {
                 continue;
             }
             let count = part.schema.member("minProperties").and_then(Value::as_f64);
             least = least.max(count.unwrap_or_default());
             for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
                 for name in depending(part.schema.member(keyword)) {
-                    further.add(name, part, keyword);
+                    implied.add(name, part, keyword);
                 }
             }
             let names = self.key_names(part);
-            further.crowded |= names.len() > MOST_NAMES;
-            if further.crowded {
-                further.names.extend(names);
+            implied.crowded |= names.len() > MOST_NAMES;
+            if implied.crowded {
+                implied.names.extend(names);
             } else {
                 for name in names {
-                    further.add(name, part, "propertyNames");
+                    implied.add(name, part, "propertyNames");
                 }
             }
         }
-        further.many = least > 0.0 && least > f64::from(u32::try_from(said.count()).unwrap_or(u32::MAX));
-        Some(Box::new(further))
+        implied.many = least > 0.0 && least > f64::from(u32::try_from(said.count()).unwrap_or(u32::MAX));
+        Some(Box::new(implied))
     }
 
     /// Adds properties for keys that are only spoken of, and makes room for as many as there must be.
-    pub(crate) fn go_further(
+    pub(crate) fn declare_implied_keys(
         &mut self,
-        said: &Said<'a>,
-        further: &Further<'a>,
+        said: &ObjectRules<'a>,
+        implied: &ImpliedKeys<'a>,
         properties: &mut Vec<Property<'a>>,
         undeclared: &mut Undeclared<'a>,
         root: bool,
@@ -107,17 +107,17 @@ impl<'a> Lowerer<'a, '_> {
             return;
         }
         let known: HashSet<&'a str> = properties.iter().map(|property| property.name).collect();
-        for mention in further.mentions.iter().filter(|mention| !known.contains(mention.name)) {
+        for mention in implied.mentions.iter().filter(|mention| !known.contains(mention.name)) {
             if said.parts.iter().any(|part| self.forbids_key(part, mention.name)) {
                 continue;
             }
-            if let Some(described) = self.described(said, mention.name, true) {
+            if let Some(described) = self.key_kinds(said, mention.name, true) {
                 let reason = "speaks of a property that is not declared: declared";
-                self.change(mention.path, mention.keyword, None, Fate::Rewritten, reason);
+                self.rewritten(mention.path, mention.keyword, None, reason);
                 properties.push(Property::new(mention.name, described, true));
             }
         }
-        if (further.crowded || further.many) && matches!(undeclared, Undeclared::Unsaid) {
+        if (implied.crowded || implied.many) && matches!(undeclared, Undeclared::Unsaid) {
             *undeclared = Undeclared::anything();
         }
     }
@@ -165,7 +165,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 }
 
-impl<'a> Further<'a> {
+impl<'a> ImpliedKeys<'a> {
     fn add(&mut self, name: &'a str, part: &ObjectPart<'a>, keyword: &'static str) {
         if self.names.insert(name) {
             self.mentions.push(Mention { name, path: part.path, keyword });

@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use super::Lowerer;
+use super::Reader;
 use super::view::{Facet, View};
 use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::plan::equal;
-use crate::report::{Fate, PathId};
+use crate::report::PathId;
 use crate::schema::{Keyword, Members};
 use crate::text::Note;
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Reader<'a, '_> {
     /// Adds a facet, or tightens the one that is there.
     pub(crate) fn add_facet(&mut self, facet: Facet<'a>, view: &mut View<'a>) {
         let Some(known) = view.facets.iter_mut().find(|known| known.keyword == facet.keyword) else {
@@ -44,20 +44,13 @@ impl<'a> Lowerer<'a, '_> {
         match tighter {
             Some(true) => {
                 let old = std::mem::replace(known, facet);
-                self.change(
-                    old.path,
-                    old.keyword.name(),
-                    Some(old.original),
-                    Fate::Rewritten,
-                    "a tighter bound holds",
-                );
+                self.rewritten(old.path, old.keyword.name(), Some(old.original), "a tighter bound holds");
             }
             Some(false) => {
-                self.change(
+                self.rewritten(
                     facet.path,
                     facet.keyword.name(),
                     Some(facet.original),
-                    Fate::Rewritten,
                     "a tighter bound holds",
                 );
             }
@@ -82,10 +75,10 @@ impl<'a> Lowerer<'a, '_> {
     ) {
         match self.rules.keywords.unknown {
             Verdict::Drop => {
-                self.change(path, name, Some(value), Fate::Dropped, "not a keyword of JSON Schema");
+                self.dropped(path, name, Some(value), "not a keyword of JSON Schema");
             }
             _ if name.starts_with("x-") => {
-                self.change(path, name, Some(value), Fate::Dropped, "an extension of the server's own");
+                self.dropped(path, name, Some(value), "an extension of the server's own");
             }
             _ => self.describe(path, name, value, view, "not a keyword of this dialect"),
         }
@@ -104,13 +97,7 @@ impl<'a> Lowerer<'a, '_> {
             (Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum, Value::Bool(flag)) => {
                 // Draft 4: a flag on `minimum` / `maximum`.
                 let bound = if keyword == Keyword::ExclusiveMinimum { "minimum" } else { "maximum" };
-                self.change(
-                    path,
-                    keyword.name(),
-                    Some(value),
-                    Fate::Rewritten,
-                    "a flag on the bound, as in draft 4",
-                );
+                self.rewritten(path, keyword.name(), Some(value), "a flag on the bound, as in draft 4");
                 if *flag && let Some(original) = map.member(bound).filter(|bound| bound.is_number()) {
                     let facet = Facet { keyword, value: Json::Same(original), original, path };
                     self.add_facet(facet, view);
@@ -118,7 +105,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             (_, Value::Null) | (Keyword::Required, Value::Bool(_)) => {
                 view.required |= value == &Value::Bool(true);
-                self.change(path, keyword.name(), Some(value), Fate::Rewritten, "says nothing in this form");
+                self.rewritten(path, keyword.name(), Some(value), "says nothing in this form");
             }
             _ => self.describe(path, keyword.name(), value, view, "not what the keyword asks for"),
         }
@@ -133,6 +120,6 @@ impl<'a> Lowerer<'a, '_> {
         reason: &'static str,
     ) {
         view.notes.push(Note::Keyword(name, value));
-        self.change(path, name, Some(value), Fate::Described, reason);
+        self.described(path, name, Some(value), reason);
     }
 }

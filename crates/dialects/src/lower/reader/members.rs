@@ -1,11 +1,9 @@
 //! Which properties an object has, and what describes them.
 
-use super::Lowerer;
-use super::implied_keys::Further;
-use super::property_sources::Described;
+use super::Reader;
+use super::implied_keys::ImpliedKeys;
+use super::property_sources::KeyKinds;
 use super::view::{ObjectPart, View};
-use crate::dialect::Additional;
-use crate::report::Fate;
 use crate::schema::{Members, Source};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -83,7 +81,7 @@ pub(crate) fn named<'p, 'a>(part: &'p ObjectPart<'a>) -> impl Iterator<Item = &'
 }
 
 /// All that is said about an object.
-pub(crate) struct Said<'a> {
+pub(crate) struct ObjectRules<'a> {
     /// What always holds.
     pub(crate) parts: Vec<ObjectPart<'a>>,
     pub(crate) alternatives: Vec<Choice<'a>>,
@@ -92,10 +90,10 @@ pub(crate) struct Said<'a> {
     /// Whether these are all conditions.
     complete: bool,
     /// What they say about keys beyond declaring, requiring or inviting them.
-    pub(crate) further: Option<Box<Further<'a>>>,
+    pub(crate) implied_keys: Option<Box<ImpliedKeys<'a>>>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ObjectRules<'a> {
     /// Everything that need not hold.
     pub(crate) fn uncertain(&self) -> impl Iterator<Item = &ObjectPart<'a>> {
         self.alternatives.iter().chain([&self.conditions]).flat_map(|set| &set.alternatives).flatten()
@@ -130,8 +128,8 @@ pub(crate) struct Property<'a> {
 }
 
 impl<'a> Property<'a> {
-    pub(crate) fn new(name: &'a str, described: Described<'a>, conditional: bool) -> Self {
-        let Described { kinds, may } = described;
+    pub(crate) fn new(name: &'a str, described: KeyKinds<'a>, conditional: bool) -> Self {
+        let KeyKinds { kinds, may } = described;
         let kinds = match kinds.as_slice() {
             [kind] => match kind.as_slice() {
                 [source] => Kinds::One(*source),
@@ -204,7 +202,7 @@ impl Required<'_, '_> {
     }
 }
 
-pub(crate) fn required_names<'p, 'a>(said: &'p Said<'a>) -> Required<'p, 'a> {
+pub(crate) fn required_names<'p, 'a>(said: &'p ObjectRules<'a>) -> Required<'p, 'a> {
     if let ([part], []) = (said.parts.as_slice(), said.alternatives.as_slice())
         && part.required.len() <= Names::FEW
     {
@@ -227,21 +225,22 @@ pub(crate) fn required_names<'p, 'a>(said: &'p Said<'a>) -> Required<'p, 'a> {
     Required::All(names)
 }
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Reader<'a, '_> {
     /// All that `view` says about objects, taken out of it.
-    pub(crate) fn said(&mut self, view: &mut View<'a>) -> Said<'a> {
+    pub(crate) fn object_rules(&mut self, view: &mut View<'a>) -> ObjectRules<'a> {
         let parts = std::mem::take(&mut view.objects);
         let alternatives = std::mem::take(&mut view.alternatives).into_iter().map(Choice::new).collect();
         let found = self.discover(&std::mem::take(&mut view.conditional));
         let conditions = Choice::new(found.objects);
-        let mut said = Said { parts, alternatives, conditions, complete: found.complete, further: None };
-        said.further = self.further(&said);
+        let mut said =
+            ObjectRules { parts, alternatives, conditions, complete: found.complete, implied_keys: None };
+        said.implied_keys = self.implied_keys(&said);
         said
     }
 
     /// The properties that all parts of `view` declare together.
     pub(crate) fn fold_parts(&mut self, view: &mut View<'a>) -> Folded<'a> {
-        let said = self.said(view);
+        let said = self.object_rules(view);
         let undeclared = self.undeclared(&said);
         let required = required_names(&said);
         let properties = self
@@ -252,12 +251,7 @@ impl<'a> Lowerer<'a, '_> {
         Folded { properties, closed: matches!(undeclared, Undeclared::Forbidden) }
     }
 
-    /// Whether objects take no properties but declared ones.
-    pub(crate) fn closes(&self) -> bool {
-        matches!(self.rules.additional, Additional::Closed | Additional::Declared)
-    }
-
-    pub(crate) fn undeclared(&mut self, said: &Said<'a>) -> Undeclared<'a> {
+    pub(crate) fn undeclared(&mut self, said: &ObjectRules<'a>) -> Undeclared<'a> {
         let mut all: Vec<Source<'a>> = Vec::new();
         let mut any: Option<Vec<Vec<Source<'a>>>> = None;
         let mut may: Vec<Source<'a>> = Vec::new();
@@ -298,7 +292,7 @@ impl<'a> Lowerer<'a, '_> {
             invited |= !found.is_empty() || part.additional == Some(&Value::Bool(true));
             may.extend(found);
         }
-        if !said.complete && self.closes() {
+        if !said.complete && self.closed {
             // What it would declare is not known: whatever it is, it must get through.
             return Undeclared::anything();
         }
@@ -327,7 +321,11 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Every property that some part names, in order.
-    pub(crate) fn properties(&mut self, said: &Said<'a>, undeclared: &Undeclared<'a>) -> Vec<Property<'a>> {
+    pub(crate) fn properties(
+        &mut self,
+        said: &ObjectRules<'a>,
+        undeclared: &Undeclared<'a>,
+    ) -> Vec<Property<'a>> {
         let mut found: Vec<Property<'a>> = Vec::new();
         let mut known = Names::default();
         // The keys of one object are distinct: nothing has to be remembered.
@@ -339,13 +337,7 @@ impl<'a> Lowerer<'a, '_> {
             found.reserve(properties.len());
             for (name, schema) in properties {
                 if name == "required" && schema.is_array() {
-                    self.change(
-                        part.path,
-                        "properties",
-                        None,
-                        Fate::Rewritten,
-                        "required stood inside properties",
-                    );
+                    self.rewritten(part.path, "properties", None, "required stood inside properties");
                     continue;
                 }
                 if !alone && !known.insert(name) {
@@ -355,10 +347,10 @@ impl<'a> Lowerer<'a, '_> {
                 if alone && part.patterns.is_none() {
                     let kinds = Kinds::One(Source { schema, path, resource: part.resource, asked: false });
                     found.push(Property { name, kinds, may: Vec::new(), conditional: false });
-                } else if said.parts.len() > 1 && self.spoken(&said.parts, name).forbidden {
-                    self.change(path, "", None, Fate::Rewritten, "another rule forbids it: left out");
+                } else if said.parts.len() > 1 && self.key_sources(&said.parts, name).forbidden {
+                    self.rewritten(path, "", None, "another rule forbids it: left out");
                 } else {
-                    let described = self.described(said, name, true);
+                    let described = self.key_kinds(said, name, true);
                     found.extend(described.map(|described| Property::new(name, described, false)));
                 }
             }
@@ -367,13 +359,12 @@ impl<'a> Lowerer<'a, '_> {
         for part in said.uncertain().filter(|part| !part.asked) {
             for (name, schema) in part.properties.into_iter().flatten() {
                 if (name != "required" || !schema.is_array()) && known.insert(name) {
-                    let described = self.described(said, name, required.contains(name));
+                    let described = self.key_kinds(said, name, required.contains(name));
                     found.extend(described.map(|described| Property::new(name, described, true)));
                 }
             }
         }
-        let wants_all = self.rules.required_known || self.rules.all_required || self.closes();
-        if wants_all && !matches!(undeclared, Undeclared::Forbidden) {
+        if self.declares_required && !matches!(undeclared, Undeclared::Forbidden) {
             // Required, but declared nowhere: any value will do.
             let own = said.parts.iter().map(|part| (part, true));
             let others = said.uncertain().filter(|part| !part.asked).map(|part| (part, false));
@@ -388,14 +379,13 @@ impl<'a> Lowerer<'a, '_> {
                         continue;
                     }
                     if known.insert(name) {
-                        self.change(
+                        self.rewritten(
                             part.path,
                             "required",
                             None,
-                            Fate::Rewritten,
                             "names a property that is not declared: declared",
                         );
-                        let described = self.described(said, name, always);
+                        let described = self.key_kinds(said, name, always);
                         found.extend(described.map(|described| Property::new(name, described, false)));
                     }
                 }

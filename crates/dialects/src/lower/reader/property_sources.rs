@@ -1,7 +1,7 @@
 //! What the parts of an object say about one key.
 
-use super::Lowerer;
-use super::members::{Said, says_nothing};
+use super::Reader;
+use super::members::{ObjectRules, says_nothing};
 use super::view::ObjectPart;
 use crate::options::Open;
 use crate::plan::fits;
@@ -13,7 +13,7 @@ const MOST_KINDS: usize = 16;
 
 /// What parts that hold together say about one key.
 #[derive(Default)]
-pub(crate) struct Spoken<'a> {
+pub(crate) struct KeySources<'a> {
     /// What its values must satisfy.
     pub(crate) sources: Vec<Source<'a>>,
     /// What its values may have to satisfy: nobody can tell.
@@ -28,7 +28,7 @@ pub(crate) struct Spoken<'a> {
     pub(crate) forbidden: bool,
 }
 
-impl<'a> Spoken<'a> {
+impl<'a> KeySources<'a> {
     fn add(&mut self, source: Source<'a>) {
         // What is only asked need not hold for the key to come.
         if source.asked { self.unsure.push(source) } else { self.sources.push(source) }
@@ -36,7 +36,7 @@ impl<'a> Spoken<'a> {
 }
 
 /// The schemas that describe one key.
-pub(crate) struct Described<'a> {
+pub(crate) struct KeyKinds<'a> {
     /// Any of these kinds, each described by all of its sources.
     pub(crate) kinds: Vec<Vec<Source<'a>>>,
     /// What may hold as well.
@@ -58,10 +58,10 @@ impl Way<'_> {
     }
 }
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Reader<'a, '_> {
     /// What `parts` together say about `name`.
-    pub(crate) fn spoken(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> Spoken<'a> {
-        let mut spoken = Spoken::default();
+    pub(crate) fn key_sources(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> KeySources<'a> {
+        let mut spoken = KeySources::default();
         for part in parts {
             let asked = part.asked;
             let mut hit = false;
@@ -115,13 +115,13 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// What all that is said together makes of `name`; `None` where it cannot come.
-    pub(crate) fn described(
+    pub(crate) fn key_kinds(
         &mut self,
-        said: &Said<'a>,
+        said: &ObjectRules<'a>,
         name: &'a str,
         required: bool,
-    ) -> Option<Described<'a>> {
-        let mut own = self.spoken(&said.parts, name);
+    ) -> Option<KeyKinds<'a>> {
+        let mut own = self.key_sources(&said.parts, name);
         let mut may = std::mem::take(&mut own.unsure);
         let named = own.named || required;
         let invited = own.invited || named || said.mentions(name);
@@ -132,7 +132,7 @@ impl<'a> Lowerer<'a, '_> {
             let about = set.about(name);
             let heard = about.len();
             for (parts, named) in about {
-                let mut spoken = self.spoken(parts, name);
+                let mut spoken = self.key_sources(parts, name);
                 may.append(&mut spoken.unsure);
                 if spoken.forbidden {
                     continue;
@@ -180,9 +180,9 @@ impl<'a> Lowerer<'a, '_> {
         }
         let all = self.options.open == Open::All;
         let mut kinds: Vec<Vec<Source<'a>>> = Vec::new();
-        let mut conditions: Vec<Spoken<'a>> = Vec::new();
+        let mut conditions: Vec<KeySources<'a>> = Vec::new();
         for (parts, named) in said.conditions.about(name) {
-            let mut spoken = self.spoken(parts, name);
+            let mut spoken = self.key_sources(parts, name);
             may.append(&mut spoken.unsure);
             may.extend(&spoken.sources);
             if spoken.invited || named {
@@ -221,7 +221,7 @@ fn same_sources(left: &[Source<'_>], right: &[Source<'_>]) -> bool {
 }
 
 /// Leaves out kinds that say all that another one says, and more.
-fn weakest<'a>(mut kinds: Vec<Vec<Source<'a>>>, mut may: Vec<Source<'a>>) -> Described<'a> {
+fn weakest<'a>(mut kinds: Vec<Vec<Source<'a>>>, mut may: Vec<Source<'a>>) -> KeyKinds<'a> {
     let mut kept: Vec<Vec<Source<'a>>> = Vec::with_capacity(kinds.len());
     let within = |few: &[Source<'a>], many: &[Source<'a>]| {
         few.iter().all(|source| says_nothing(source) || many.iter().any(|other| same_schema(source, other)))
@@ -234,5 +234,5 @@ fn weakest<'a>(mut kinds: Vec<Vec<Source<'a>>>, mut may: Vec<Source<'a>>) -> Des
             kept.push(kind);
         }
     }
-    Described { kinds: kept, may }
+    KeyKinds { kinds: kept, may }
 }

@@ -63,7 +63,7 @@ pub(crate) struct ObjectPart<'a> {
     /// It is only asked whether this holds.
     pub(crate) asked: bool,
     /// The schema speaks of keys in other ways than the fields below say: how many there are, which go together.
-    pub(crate) further: bool,
+    pub(crate) implies_keys: bool,
     pub(crate) resource: usize,
     pub(crate) properties: Option<&'a Map<String, Value>>,
     pub(crate) required: Vec<&'a str>,
@@ -100,7 +100,7 @@ impl<'a> ObjectPart<'a> {
             schema,
             path,
             asked: false,
-            further: false,
+            implies_keys: false,
             resource,
             properties: None,
             required: Vec::new(),

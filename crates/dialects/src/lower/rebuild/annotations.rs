@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::Lowerer;
+use super::Rebuild;
 use super::position::Lowered;
-use super::view::View;
+use super::reader::view::View;
 use crate::dialect::{AnyOfStyle, Verdict};
 use crate::json::Json;
 use crate::options::Defaults;
 use crate::plan::Codec;
-use crate::report::{Fate, PathId};
+use crate::report::PathId;
 use crate::schema::{Keyword, Kind};
 use crate::text::{Note, compose};
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Rebuild<'a, '_> {
     /// Writes descriptions, notes, defaults and other words onto a node.
     pub(crate) fn finish_words(
         &mut self,
@@ -53,7 +53,7 @@ impl<'a> Lowerer<'a, '_> {
         match (self.rules.keywords.of(keyword), keyword.kind()) {
             (Verdict::Keep | Verdict::Hint, Kind::Annotation)
                 if lowered.node.reference.is_some()
-                    || (!lowered.node.branches.is_empty() && self.rules.any_of == AnyOfStyle::Alone) =>
+                    || (!lowered.node.branches.is_empty() && self.choices.any_of == AnyOfStyle::Alone) =>
             {
                 Verdict::Drop
             }
@@ -72,32 +72,32 @@ impl<'a> Lowerer<'a, '_> {
     ) {
         let name = keyword.name();
         match keyword {
-            Keyword::Default => match self.defaults {
+            Keyword::Default => match self.defaults() {
                 Defaults::Keep if lowered.codec == Codec::Same && lowered.node.reference.is_none() => {
                     lowered.node.keywords.push((name, Json::Same(value)));
                 }
                 Defaults::Keep | Defaults::Describe => {
                     view.notes.push(Note::Default(value));
-                    self.change(path, name, Some(value), Fate::Described, "defaults cannot be said here");
+                    self.described(path, name, Some(value), "defaults cannot be said here");
                 }
                 Defaults::Strip => {
-                    self.change(path, name, Some(value), Fate::Dropped, "defaults are stripped");
+                    self.dropped(path, name, Some(value), "defaults are stripped");
                 }
             },
             _ => match self.word_verdict(keyword, lowered) {
                 Verdict::Keep | Verdict::Hint => {
                     if lowered.node.keywords.iter().any(|(known, _)| *known == name) {
-                        self.change(path, name, Some(value), Fate::Dropped, "another one stands there");
+                        self.dropped(path, name, Some(value), "another one stands there");
                     } else {
                         lowered.node.keywords.push((name, Json::Same(value)));
                     }
                 }
                 Verdict::Describe if keyword.kind() == Kind::Hint => {
                     view.notes.push(Note::Keyword(name, value));
-                    self.change(path, name, Some(value), Fate::Described, "not a keyword of this dialect");
+                    self.described(path, name, Some(value), "not a keyword of this dialect");
                 }
                 Verdict::Describe | Verdict::Drop => {
-                    self.change(path, name, Some(value), Fate::Dropped, "an annotation");
+                    self.dropped(path, name, Some(value), "an annotation");
                 }
             },
         }

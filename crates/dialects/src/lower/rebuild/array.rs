@@ -2,30 +2,29 @@
 
 use serde_json::Value;
 
-use super::fold::Discovered;
 use super::node::ArrayNode;
-use super::position::{Lowered, Place};
-use super::view::{ArrayPart, View};
-use super::{Lowerer, Node};
+use super::position::{Location, Lowered};
+use super::reader::fold::Discovered;
+use super::reader::view::{ArrayPart, View};
+use super::{Node, Rebuild};
 use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::plan::{Codec, TupleCodec};
-use crate::report::Fate;
 use crate::schema::{Keyword, Members, Source, TypeSet};
 use crate::text::Note;
 
 /// Positions that are lowered one by one; further ones share the last rule.
 const MOST_POSITIONS: usize = 64;
 
-impl<'a> Lowerer<'a, '_> {
-    pub(crate) fn lower_array(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
-        if self.too_deep(place, 1) {
-            return self.hoist(view, place, Self::lower_array);
+impl<'a> Rebuild<'a, '_> {
+    pub(crate) fn lower_array(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
+        if self.too_deep(location, 1) {
+            return self.hoist(view, location, Self::lower_array);
         }
         let parts = std::mem::take(&mut view.arrays);
         let mut node = Node::of(TypeSet::ARRAY);
         self.write_facets(view, TypeSet::ARRAY, &mut node);
-        let inside = place.deeper(1);
+        let inside = location.deeper(1);
         let length =
             parts.iter().filter_map(|part| part.prefix).map(|(_, prefix)| prefix.len()).max().unwrap_or(0);
         let rest = self.rest_sources(&parts);
@@ -37,7 +36,7 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(most) = closed {
             self.close_array(&parts, most, &mut node, view);
         }
-        let mut found = if self.closes() { self.discover(&view.conditional) } else { Discovered::none() };
+        let mut found = if self.closed { self.discover(&view.conditional) } else { Discovered::none() };
         found.contained.append(&mut view.contained);
         let may = self.uncertain_items(&found, length);
         let rest = if closed.is_some() { None } else { Some(self.lower_item(&rest, &may, &found, inside)) };
@@ -47,7 +46,7 @@ impl<'a> Lowerer<'a, '_> {
             let unsaid = parts.iter().all(|part| part.items.is_none());
             let write = !unsaid || self.rules.items_required;
             if unsaid && write {
-                self.change(view.path, "items", None, Fate::Rewritten, "the dialect wants to know the items");
+                self.rewritten(view.path, "items", None, "the dialect wants to know the items");
             }
             let codec = match lowered.codec {
                 Codec::Same => Codec::Same,
@@ -66,7 +65,7 @@ impl<'a> Lowerer<'a, '_> {
         sources: &[Source<'a>],
         may: &[Source<'a>],
         found: &Discovered<'a>,
-        inside: Place,
+        inside: Location,
     ) -> Lowered<'a> {
         if found.complete { self.lower_with(sources, may, inside) } else { self.lower(&[], inside) }
     }
@@ -99,7 +98,7 @@ impl<'a> Lowerer<'a, '_> {
         length: usize,
         rest: Option<Lowered<'a>>,
         mut node: Node<'a>,
-        inside: Place,
+        inside: Location,
     ) -> Lowered<'a> {
         let mut positions = Vec::with_capacity(length);
         for index in 0..length {
@@ -181,7 +180,7 @@ impl<'a> Lowerer<'a, '_> {
             if let Some((name, items)) = part.items
                 && items == &Value::Bool(false)
             {
-                self.change(part.path, name, Some(items), Fate::Rewritten, "said by the number of items");
+                self.rewritten(part.path, name, Some(items), "said by the number of items");
             }
         }
         if self.rules.keywords.of(Keyword::MaxItems) != Verdict::Keep {

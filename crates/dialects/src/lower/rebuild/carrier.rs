@@ -1,10 +1,10 @@
 //! Properties that an object does not declare: maps, and carriers for them.
 
-use super::Lowerer;
-use super::members::{Undeclared, says_nothing};
+use super::Rebuild;
 use super::node::{ArrayNode, Node, ObjectNode, Rest as RestNode};
-use super::position::{Lowered, Place};
-use super::view::{ObjectPart, View};
+use super::position::{Location, Lowered};
+use super::reader::members::{Undeclared, says_nothing};
+use super::reader::view::{ObjectPart, View};
 use crate::dialect::{Additional, RefStyle, Verdict};
 use crate::plan::{Codec, Entries, Rest};
 use crate::report::Fate;
@@ -12,20 +12,20 @@ use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Rebuild<'a, '_> {
     /// An object without declared properties, as a list of entries.
     pub(super) fn lower_map(
         &mut self,
         view: &mut View<'a>,
         parts: &[ObjectPart<'a>],
         undeclared: Undeclared<'a>,
-        place: Place,
+        location: Location,
     ) -> Lowered<'a> {
-        let wrapped = place.in_union;
+        let wrapped = location.in_union;
         let levels = if wrapped { 3 } else { 2 };
-        if self.too_deep(place, levels) {
+        if self.too_deep(location, levels) {
             view.objects = parts.to_vec();
-            return self.hoist(view, place, Self::lower_object);
+            return self.hoist(view, location, Self::lower_object);
         }
         for part in parts {
             self.report_additional(part, Fate::Encoded, "a list of entries");
@@ -36,20 +36,20 @@ impl<'a> Lowerer<'a, '_> {
                         self.describe(part.path, "patternProperties", value, view, "a list of entries");
                     }
                     None => {
-                        self.change(part.path, "patternProperties", None, Fate::Encoded, "a list of entries");
+                        self.encoded(part.path, "patternProperties", None, "a list of entries");
                     }
                 }
             }
         }
-        self.change(view.path, "type", view.original("type"), Fate::Encoded, "a list of entries");
+        self.encoded(view.path, "type", view.original("type"), "a list of entries");
         for part in parts.iter().filter(|part| part.properties.is_some() || !part.required.is_empty()) {
             for name in ["properties", "required"] {
                 if let Some(original) = part.schema.member(name) {
-                    self.change(part.path, name, Some(original), Fate::Encoded, "a list of entries");
+                    self.encoded(part.path, name, Some(original), "a list of entries");
                 }
             }
         }
-        let inside = place.deeper(levels);
+        let inside = location.deeper(levels);
         let key = self.key_node(parts, inside, view);
         let value = self.lower_undeclared(undeclared, inside);
         let mut node = self.entries_node(key, value.node, wrapped);
@@ -66,13 +66,7 @@ impl<'a> Lowerer<'a, '_> {
             let taken = self.takes_facet(items, facet.original, TypeSet::ARRAY);
             if !wrapped && taken && self.rules.keywords.of(items) == Verdict::Keep {
                 node.keywords.push((items.name(), facet.value.clone()));
-                self.change(
-                    facet.path,
-                    facet.keyword.name(),
-                    Some(facet.original),
-                    Fate::Rewritten,
-                    "counts the entries",
-                );
+                self.rewritten(facet.path, facet.keyword.name(), Some(facet.original), "counts the entries");
             } else {
                 self.describe(
                     facet.path,
@@ -120,7 +114,7 @@ impl<'a> Lowerer<'a, '_> {
 
     /// What an object of ours says about other properties.
     pub(crate) fn closed_rest(&self) -> RestNode<'a> {
-        match self.rules.additional {
+        match self.choices.additional {
             Additional::Closed | Additional::Keep | Additional::Explicit => RestNode::Closed,
             Additional::Declared | Additional::Open => RestNode::Unsaid,
         }
@@ -130,7 +124,7 @@ impl<'a> Lowerer<'a, '_> {
     pub(super) fn key_node(
         &mut self,
         parts: &[ObjectPart<'a>],
-        inside: Place,
+        inside: Location,
         view: &mut View<'a>,
     ) -> Node<'a> {
         let mut sources = Vec::new();
@@ -138,13 +132,7 @@ impl<'a> Lowerer<'a, '_> {
             if let Some(names) = part.names {
                 let path = self.step(part.path, "propertyNames");
                 sources.push(Source { schema: names, path, resource: part.resource, asked: false });
-                self.change(
-                    part.path,
-                    "propertyNames",
-                    Some(names),
-                    Fate::Rewritten,
-                    "a rule for the key of each entry",
-                );
+                self.rewritten(part.path, "propertyNames", Some(names), "a rule for the key of each entry");
             }
         }
         if sources.is_empty() {
@@ -169,7 +157,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// The values of properties that are not declared.
-    pub(super) fn lower_undeclared(&mut self, undeclared: Undeclared<'a>, inside: Place) -> Lowered<'a> {
+    pub(super) fn lower_undeclared(&mut self, undeclared: Undeclared<'a>, inside: Location) -> Lowered<'a> {
         let lowered = match undeclared {
             Undeclared::Allowed { kinds, may } => self.lower_kinds(&kinds, &may, inside),
             Undeclared::Unsaid | Undeclared::Forbidden => self.lower(&[], inside),
@@ -183,7 +171,7 @@ impl<'a> Lowerer<'a, '_> {
         object: &mut ObjectNode<'a>,
         parts: &[ObjectPart<'a>],
         undeclared: Undeclared<'a>,
-        inside: Place,
+        inside: Location,
         view: &mut View<'a>,
     ) -> Rest {
         let mut wire = String::from("additional_properties");
@@ -201,7 +189,7 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         if parts.iter().all(|part| part.additional.is_none()) {
-            self.change(view.path, "additionalProperties", None, Fate::Encoded, "a list of entries");
+            self.encoded(view.path, "additionalProperties", None, "a list of entries");
         }
         let key = self.key_node(parts, inside.deeper(2), view);
         let value = self.lower_undeclared(undeclared, inside.deeper(2));
@@ -211,13 +199,13 @@ impl<'a> Lowerer<'a, '_> {
             node = Node { reference: Some(index), ..Node::default() };
         }
         node.description = Some(Cow::Borrowed("Properties that are not declared"));
-        let optional = self.rules.all_required;
+        let optional = self.choices.all_required;
         if optional {
             node = node.or_null();
             object.required.push(Cow::Owned(wire.clone()));
         }
         object.properties.push((Cow::Owned(wire.clone()), node));
-        object.additional = match self.rules.additional {
+        object.additional = match self.choices.additional {
             Additional::Closed => RestNode::Closed,
             _ => RestNode::Unsaid,
         };
@@ -235,7 +223,7 @@ impl<'a> Lowerer<'a, '_> {
         parts: &[ObjectPart<'a>],
         undeclared: Undeclared<'a>,
         open: bool,
-        inside: Place,
+        inside: Location,
         view: &mut View<'a>,
     ) -> Rest {
         for part in parts {
@@ -243,13 +231,7 @@ impl<'a> Lowerer<'a, '_> {
                 let trivial =
                     names == &json!({"type": "string"}) || names == &json!({}) || names == &json!(true);
                 if trivial {
-                    self.change(
-                        part.path,
-                        "propertyNames",
-                        Some(names),
-                        Fate::Rewritten,
-                        "keys are text anyway",
-                    );
+                    self.rewritten(part.path, "propertyNames", Some(names), "keys are text anyway");
                 } else {
                     self.describe(part.path, "propertyNames", names, view, "not a keyword of this dialect");
                 }
@@ -261,16 +243,15 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         let merged = parts.len() > 1;
-        match self.rules.additional {
+        match self.choices.additional {
             Additional::Keep | Additional::Explicit => {}
             Additional::Closed => {
                 object.additional = RestNode::Closed;
                 if !matches!(undeclared, Undeclared::Forbidden) {
-                    self.change(
+                    self.rewritten(
                         view.path,
                         "additionalProperties",
                         None,
-                        Fate::Rewritten,
                         "closed: the dialect wants it so",
                     );
                 }
@@ -287,13 +268,7 @@ impl<'a> Lowerer<'a, '_> {
                     match part.additional {
                         None => {}
                         Some(Value::Bool(true)) => {
-                            self.change(
-                                part.path,
-                                "additionalProperties",
-                                part.additional,
-                                Fate::Rewritten,
-                                "open anyway",
-                            );
+                            self.rewritten(part.path, "additionalProperties", part.additional, "open anyway");
                         }
                         Some(additional) => {
                             self.describe(
@@ -311,26 +286,19 @@ impl<'a> Lowerer<'a, '_> {
         }
         match undeclared {
             Undeclared::Unsaid => {
-                if open && self.rules.additional == Additional::Explicit {
+                if open && self.choices.additional == Additional::Explicit {
                     object.additional = RestNode::Open;
-                    self.change(
-                        view.path,
-                        "additionalProperties",
-                        None,
-                        Fate::Rewritten,
-                        "open: said where it is needed",
-                    );
+                    self.rewritten(view.path, "additionalProperties", None, "open: said where it is needed");
                 }
                 Rest::Same
             }
             Undeclared::Forbidden => {
                 object.additional = RestNode::Closed;
                 if merged {
-                    self.change(
+                    self.rewritten(
                         view.path,
                         "additionalProperties",
                         None,
-                        Fate::Rewritten,
                         "one of the merged parts forbids others",
                     );
                 }
@@ -340,11 +308,10 @@ impl<'a> Lowerer<'a, '_> {
                 object.additional = RestNode::Open;
                 for part in parts {
                     if let Some(additional @ (Value::Object(_) | Value::Bool(false))) = part.additional {
-                        self.change(
+                        self.rewritten(
                             part.path,
                             "additionalProperties",
                             Some(additional),
-                            Fate::Rewritten,
                             "any value: said by true",
                         );
                     }

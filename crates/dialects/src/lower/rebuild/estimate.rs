@@ -1,27 +1,25 @@
-//! Foreseeing how far references can be written out.
+//! Estimating how far references can be written out.
 //!
-//! A try that turns out too large is made in vain, and to make one takes thirty times as long as to count what it would write. The
-//! count leaves out what may not be written after all, so it hardly ever says more than a try would; where it does, a recursion
-//! travels as JSON text one level earlier.
+//! An attempt that turns out too large is wasted, and it takes thirty times as long as counting what it would write. The count
+//! leaves out what may not be written after all, so it hardly ever exceeds what an attempt would write; where it does, a
+//! recursion travels as JSON text one level earlier.
 
 use serde_json::Value;
 
-use super::Lowerer;
+use super::Rebuild;
 use super::union::MOST_BRANCHES;
 use crate::schema::Members;
 
-impl<'a> Lowerer<'a, '_> {
-    /// Shortens the reach as long as a try would certainly be too large.
-    pub(crate) fn foresee(&mut self) {
+impl<'a> Rebuild<'a, '_> {
+    /// Shortens the reach as long as an attempt would certainly be too large.
+    pub(super) fn estimate_reach(&mut self) {
         loop {
             let mut left = self.room + 1;
-            self.longest = 0;
             self.count_inside(self.root, 0, &mut left);
-            let longest = std::mem::take(&mut self.longest);
-            match self.reach.shorter(longest) {
-                Some(shorter) if left == 0 => self.reach = shorter,
-                _ => return,
-            }
+            let shorter = self.chain.shorter().filter(|_| left == 0);
+            self.chain.longest = 0;
+            let Some(shorter) = shorter else { return };
+            self.chain.reach = shorter;
         }
     }
 
@@ -32,11 +30,11 @@ impl<'a> Lowerer<'a, '_> {
             return;
         }
         self.depth += 1;
-        let mark = self.active.len();
+        let mark = self.chain.len();
         if let Some((schema, resource)) = self.behind(schema, resource) {
             self.count_inside(schema, resource, left);
         }
-        self.active.truncate(mark);
+        self.chain.truncate(mark);
         self.depth -= 1;
     }
 
@@ -45,7 +43,7 @@ impl<'a> Lowerer<'a, '_> {
         while let Some(Value::String(reference)) = schema.member("$ref") {
             let from = self.resolver.resource_of(schema, resource);
             let target = self.resolve(reference, from)?;
-            if !self.follow(target) {
+            if !self.chain.follow(target.schema) {
                 return None;
             }
             (schema, resource) = (target.schema, target.resource);

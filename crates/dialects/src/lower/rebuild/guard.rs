@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::Lowerer;
+use super::Rebuild;
 use super::node::{Node, Rest};
-use super::view::{ArrayPart, ObjectPart, View};
+use super::reader::view::{ArrayPart, ObjectPart, View};
 use crate::dialect::Additional;
 use crate::json::Json;
-use crate::plan::{Guard, Verdicts, Watch, is_bound};
+use crate::plan::{Guard, Verdicts, Watch};
 use crate::schema::{Keyword, Members, Source, TypeSet};
 
 /// Steps that comparing the alternatives of one schema may take.
@@ -95,7 +95,7 @@ fn required_names(map: &Map<String, Value>) -> Vec<&str> {
     names.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Rebuild<'a, '_> {
     /// The outline of a schema that stays a reference.
     pub(crate) fn outline(&mut self, source: Source<'a>) -> Outline<'a> {
         let mut source = source;
@@ -161,7 +161,7 @@ impl<'a> Lowerer<'a, '_> {
             guard.values = Some(values);
         }
         for (name, value) in &node.keywords {
-            if let Some(keyword) = Keyword::parse(name).filter(|keyword| is_bound(*keyword)) {
+            if let Some(keyword) = Keyword::parse(name).filter(|keyword| keyword.is_bound()) {
                 guard.bounds.push((keyword, value.to_value()));
             }
         }
@@ -171,7 +171,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         if let Some(object) = &node.object {
             guard.required = object.required.iter().map(|name| Box::from(name.as_ref())).collect();
-            guard.closed = matches!(self.rules.additional, Additional::Closed | Additional::Declared)
+            guard.closed = matches!(self.choices.additional, Additional::Closed | Additional::Declared)
                 || matches!(object.additional, Rest::Closed);
             guard.members = object
                 .properties

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::dialect::{AnyOfStyle, NullStyle, SchemaRules};
+use crate::dialect::{AnyOfStyle, NullStyle, RebuildRules};
 use crate::json::Json;
 use crate::plan::NULL_TEXT;
 use crate::schema::TypeSet;
@@ -152,7 +152,7 @@ impl<'a> Node<'a> {
 
 /// Writes nodes in a dialect's spelling.
 pub(crate) struct Writer<'r> {
-    pub(crate) rules: &'r SchemaRules,
+    pub(crate) choices: &'r RebuildRules,
     /// Names of definitions.
     pub(crate) names: &'r [String],
 }
@@ -186,7 +186,7 @@ impl Writer<'_> {
             + if node.object.is_some() { 3 } else { 0 }
             + if node.array.is_some() { 2 } else { 0 };
         let mut out: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(room + node.keywords.len());
-        let nullable = null && self.rules.null == NullStyle::Nullable;
+        let nullable = null && self.choices.null == NullStyle::Nullable;
         let written = if nullable && !others.is_empty() { others } else { node.types };
         self.write_type(&mut out, written, node.values.is_some());
         if nullable {
@@ -217,12 +217,12 @@ impl Writer<'_> {
     }
 
     fn null_needs_branch(&self, node: &Node<'_>, others: TypeSet) -> bool {
-        match self.rules.null {
+        match self.choices.null {
             NullStyle::Nullable => false,
-            NullStyle::Branch => node.values.is_none() || self.rules.type_required,
+            NullStyle::Branch => node.values.is_none() || self.choices.type_required,
             NullStyle::TypeList => {
-                !self.rules.type_lists
-                    || (!self.rules.container_type_lists && others.meets(TypeSet::CONTAINERS))
+                !self.choices.type_lists
+                    || (!self.choices.container_type_lists && others.meets(TypeSet::CONTAINERS))
             }
         }
     }
@@ -231,7 +231,7 @@ impl Writer<'_> {
         let Some(first) = types.names().next() else { return };
         let json = if types.count() == 1 {
             Json::literal(first)
-        } else if self.rules.type_lists {
+        } else if self.choices.type_lists {
             Json::Array(types.names().map(Json::literal).collect())
         } else if has_values {
             // Values speak for themselves where a list of types is not taken.
@@ -253,7 +253,7 @@ impl Writer<'_> {
         let name = self.names.get(index).map_or("", String::as_str);
         let target = (Cow::Borrowed("$ref"), Json::from(["#/$defs/", name].concat()));
         let null = node.types.contains(TypeSet::NULL);
-        if !null && (node.description.is_none() || self.rules.ref_siblings) {
+        if !null && (node.description.is_none() || self.choices.ref_siblings) {
             let mut out = vec![target];
             if let Some(description) = node.description.take() {
                 out.push((Cow::Borrowed("description"), Json::Text(description)));
@@ -275,20 +275,20 @@ impl Writer<'_> {
     fn write_union<'a>(&self, node: &mut Node<'a>) -> Json<'a> {
         let mut out = Vec::with_capacity(2);
         let null = node.types.contains(TypeSet::NULL);
-        if self.rules.any_of == AnyOfStyle::Alone {
+        if self.choices.any_of == AnyOfStyle::Alone {
             push_down(node);
         } else {
             Self::annotate(&mut out, node);
         }
         if null
-            && self.rules.null == NullStyle::Nullable
+            && self.choices.null == NullStyle::Nullable
             && let Some(first) = node.branches.first_mut()
         {
             first.types = first.types.or(TypeSet::NULL);
         }
         let mut branches = Vec::with_capacity(node.branches.len() + 1);
         branches.extend(node.branches.iter_mut().map(|branch| self.write(branch)));
-        if null && self.rules.null != NullStyle::Nullable {
+        if null && self.choices.null != NullStyle::Nullable {
             branches.push(Json::object([("type", Json::literal("null"))]));
         }
         out.push((Cow::Borrowed("anyOf"), Json::Array(branches)));
@@ -299,7 +299,7 @@ impl Writer<'_> {
         let member = |(name, node): &mut (Cow<'a, str>, Node<'a>)| (std::mem::take(name), self.write(node));
         let properties = object.properties.iter_mut().map(member).collect();
         out.push((Cow::Borrowed("properties"), Json::Object(properties)));
-        if !object.required.is_empty() || self.rules.all_required {
+        if !object.required.is_empty() || self.choices.all_required {
             let names = object.required.drain(..).map(Json::Text).collect();
             out.push((Cow::Borrowed("required"), Json::Array(names)));
         }

@@ -1,21 +1,21 @@
 //! Lowering objects: properties, maps, and carriers for properties that are not declared.
 
-use super::Lowerer;
+use super::Rebuild;
 use super::node::{Node, ObjectNode};
-use super::position::{Lowered, Place};
+use super::position::{Location, Lowered};
+use super::reader::view::{ObjectPart, View};
 use super::union::keep_null;
-use super::view::{ObjectPart, View};
 use crate::dialect::EmptyObject;
 use crate::json::Json;
 use crate::options::Open;
-use crate::plan::{Codec, ObjectCodec, PropertyCodec, Rest, all_hold, is_bound};
-use crate::report::{Fate, PathId};
+use crate::plan::{Codec, ObjectCodec, PropertyCodec, Rest, all_hold};
+use crate::report::PathId;
 use crate::schema::{Keyword, Members, Source, TypeSet};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::members::{Kinds, Property, Said, Undeclared, required_names, says_nothing};
+use super::reader::members::{Kinds, ObjectRules, Property, Undeclared, required_names, says_nothing};
 
 /// The word for null, and the texts that stand for texts which look like it: each escapes the one before.
 const NULLS: [&str; 8] = [
@@ -29,28 +29,28 @@ const NULLS: [&str; 8] = [
     r"\\\\\\\(null)",
 ];
 
-impl<'a> Lowerer<'a, '_> {
-    pub(crate) fn lower_object(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
-        if self.too_deep(place, 1) {
-            return self.hoist(view, place, Self::lower_object);
+impl<'a> Rebuild<'a, '_> {
+    pub(crate) fn lower_object(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
+        if self.too_deep(location, 1) {
+            return self.hoist(view, location, Self::lower_object);
         }
-        let said = self.said(view);
+        let said = self.object_rules(view);
         let mut undeclared = self.undeclared(&said);
         let mut properties = self.properties(&said, &undeclared);
-        if let Some(further) = said.further.as_ref().filter(|_| self.closes()) {
-            self.go_further(&said, further, &mut properties, &mut undeclared, place.root);
+        if let Some(implied) = said.implied_keys.as_ref().filter(|_| self.closed) {
+            self.declare_implied_keys(&said, implied, &mut properties, &mut undeclared, location.root);
         }
         let open = match &undeclared {
             Undeclared::Forbidden => false,
             Undeclared::Allowed { .. } => true,
-            Undeclared::Unsaid => self.options.open == Open::All || (properties.is_empty() && !place.root),
+            Undeclared::Unsaid => self.options.open == Open::All || (properties.is_empty() && !location.root),
         };
-        let carried = open && self.closes();
-        if properties.is_empty() && !place.root {
+        let carried = open && self.closed;
+        if properties.is_empty() && !location.root {
             if carried {
-                return self.lower_map(view, &said.parts, undeclared, place);
+                return self.lower_map(view, &said.parts, undeclared, location);
             }
-            let empty = match self.rules.empty_object {
+            let empty = match self.choices.empty_object {
                 EmptyObject::Keep => false,
                 EmptyObject::Root | EmptyObject::Never => true,
             };
@@ -58,11 +58,10 @@ impl<'a> Lowerer<'a, '_> {
                 for name in ["type", "properties", "additionalProperties", "propertyNames", "required"] {
                     let original = view.original(name);
                     if original.is_some() || name == "type" {
-                        self.change(
+                        self.encoded(
                             view.path,
                             name,
                             original,
-                            Fate::Encoded,
                             "an object that must be empty travels as a label",
                         );
                     }
@@ -71,37 +70,37 @@ impl<'a> Lowerer<'a, '_> {
                 return Lowered::new(node, Codec::Labels(vec![("{}".into(), json!({}))]));
             }
         }
-        self.lower_declared(view, &said, properties, undeclared, open, place)
+        self.lower_declared(view, &said, properties, undeclared, open, location)
     }
 
     fn lower_declared(
         &mut self,
         view: &mut View<'a>,
-        said: &Said<'a>,
+        said: &ObjectRules<'a>,
         properties: Vec<Property<'a>>,
         undeclared: Undeclared<'a>,
         open: bool,
-        place: Place,
+        location: Location,
     ) -> Lowered<'a> {
         let parts = said.parts.as_slice();
-        let carried = open && self.closes();
+        let carried = open && self.closed;
         let required = required_names(said);
         let mut object = ObjectNode::default();
         let mut codecs: Vec<PropertyCodec> = Vec::new();
         let list_all = carried || matches!(undeclared, Undeclared::Allowed { .. });
         let mut identity = true;
-        let inside = place.deeper(1);
+        let inside = location.deeper(1);
         let count = properties.len();
         object.properties.reserve_exact(count);
-        object.required.reserve_exact(if self.rules.all_required {
+        object.required.reserve_exact(if self.choices.all_required {
             count
         } else {
             parts.iter().map(|part| part.required.len()).sum::<usize>().min(count)
         });
 
         for (index, property) in properties.into_iter().enumerate() {
-            if place.root && self.is_hidden(property.name) {
-                self.change(view.path, property.name, None, Fate::Rewritten, "hidden from the model");
+            if location.root && self.is_hidden(property.name) {
+                self.rewritten(view.path, property.name, None, "hidden from the model");
                 continue;
             }
             let (path, schema) =
@@ -112,7 +111,7 @@ impl<'a> Lowerer<'a, '_> {
             let must = required.contains(property.name) || lowered.required;
             if !lowered.possible {
                 if !must {
-                    self.change(path, "", None, Fate::Rewritten, "no value can satisfy it: left out");
+                    self.rewritten(path, "", None, "no value can satisfy it: left out");
                     continue;
                 }
                 lowered = self.lower(&[], inside);
@@ -120,13 +119,13 @@ impl<'a> Lowerer<'a, '_> {
             let wire = self.keys.wire(property.name);
             let renamed = matches!(wire, Cow::Owned(_));
             if renamed {
-                self.change(path, "properties", None, Fate::Encoded, "the key travels under another name");
+                self.encoded(path, "properties", None, "the key travels under another name");
             }
-            let absent_as_null = self.rules.all_required && !must;
+            let absent_as_null = self.choices.all_required && !must;
             if absent_as_null {
                 self.make_optional(&mut lowered, path, schema);
             }
-            if must || self.rules.all_required {
+            if must || self.choices.all_required {
                 object.required.push(wire.clone());
             }
             let plain = matches!(lowered.codec, Codec::Same) && !absent_as_null && !renamed;
@@ -169,7 +168,7 @@ impl<'a> Lowerer<'a, '_> {
         Lowered::new(node, codec)
     }
 
-    fn lower_property(&mut self, property: &Property<'a>, inside: Place) -> Lowered<'a> {
+    fn lower_property(&mut self, property: &Property<'a>, inside: Location) -> Lowered<'a> {
         match &property.kinds {
             Kinds::One(source) => self.lower_with(std::slice::from_ref(source), &property.may, inside),
             Kinds::Any(kinds) => self.lower_kinds(kinds, &property.may, inside),
@@ -180,7 +179,7 @@ impl<'a> Lowerer<'a, '_> {
         &mut self,
         kinds: &[Vec<Source<'a>>],
         may: &[Source<'a>],
-        inside: Place,
+        inside: Location,
     ) -> Lowered<'a> {
         match kinds {
             [] => self.lower(&[], inside),
@@ -239,7 +238,7 @@ impl<'a> Lowerer<'a, '_> {
             .keywords
             .iter()
             .filter_map(|(name, bound)| Some((Keyword::parse(name)?, bound.to_value())))
-            .filter(|(keyword, _)| is_bound(*keyword))
+            .filter(|(keyword, _)| keyword.is_bound())
             .collect();
         let all: Vec<Value> = texts.iter().map(|text| Value::from(*text)).collect();
         let mut taken = all_hold(&bounds, &all).into_iter();
@@ -265,24 +264,18 @@ impl<'a> Lowerer<'a, '_> {
             }
             let codec = std::mem::take(&mut lowered.codec);
             lowered.codec = Codec::SpelledNull(Box::new(codec));
-            self.change(
-                path,
-                "type",
-                original,
-                Fate::Encoded,
-                "null means absent; a real null is spelled (null)",
-            );
+            self.encoded(path, "type", original, "null means absent; a real null is spelled (null)");
         } else {
             if lowered.node.constant
                 && let Some(value) = schema.and_then(|schema| schema.member("const"))
             {
-                self.change(path, "const", Some(value), Fate::Rewritten, "null means absent");
+                self.rewritten(path, "const", Some(value), "null means absent");
             }
             lowered.node.accept_null();
             if !matches!(lowered.codec, Codec::Same) {
                 lowered.codec = keep_null(std::mem::take(&mut lowered.codec));
             }
-            self.change(path, "type", original, Fate::Rewritten, "null means absent");
+            self.rewritten(path, "type", original, "null means absent");
         }
     }
 
@@ -292,14 +285,8 @@ impl<'a> Lowerer<'a, '_> {
             && part.required.iter().zip(&object.required).all(|(left, right)| *left == right.as_ref());
         if !same {
             let original = view.original("required");
-            if original.is_some() || self.rules.all_required {
-                self.change(
-                    view.path,
-                    "required",
-                    original,
-                    Fate::Rewritten,
-                    "lists what the dialect wants listed",
-                );
+            if original.is_some() || self.choices.all_required {
+                self.rewritten(view.path, "required", original, "lists what the dialect wants listed");
             }
         }
     }
@@ -320,11 +307,10 @@ impl<'a> Lowerer<'a, '_> {
                     "counts differ in this form",
                 );
             } else if !view.types.meets(TypeSet::ALL.without(TypeSet::OBJECT)) {
-                self.change(
+                self.rewritten(
                     facet.path,
                     facet.keyword.name(),
                     Some(facet.original),
-                    Fate::Rewritten,
                     "says nothing about this type",
                 );
             }

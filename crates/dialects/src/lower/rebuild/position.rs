@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::view::View;
-use super::{Lowerer, Node};
+use super::reader::view::View;
+use super::{Node, Rebuild};
 use crate::dialect::RefStyle;
 use crate::json::Json;
 use crate::plan::Codec;
-use crate::report::{Fate, PathId};
+use crate::report::PathId;
 use crate::schema::{Members, Source, TypeSet};
 
 /// A lowered position.
@@ -43,7 +43,7 @@ impl<'a> Lowered<'a> {
 
 /// Where a position stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// Levels of objects and arrays above it.
     pub(crate) depth: usize,
     /// The same, counted through definitions.
@@ -52,23 +52,23 @@ pub(crate) struct Place {
     pub(crate) in_union: bool,
 }
 
-impl Place {
+impl Location {
     pub(crate) const fn deeper(self, levels: usize) -> Self {
         Self { depth: self.depth + levels, total: self.total + levels, root: false, in_union: false }
     }
 }
 
 pub(super) const JSON_TEXT: &str = "JSON text";
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Rebuild<'a, '_> {
     /// One position, described by all of `sources` together.
-    pub(crate) fn lower(&mut self, sources: &[Source<'a>], place: Place) -> Lowered<'a> {
+    pub(crate) fn lower(&mut self, sources: &[Source<'a>], location: Location) -> Lowered<'a> {
         if let [source] = sources
             && self.rules.refs == RefStyle::Defs
-            && let Some(lowered) = self.lower_reference(*source, place)
+            && let Some(lowered) = self.lower_reference(*source, location)
         {
             return lowered;
         }
-        self.lower_sources(sources, &[], place)
+        self.lower_sources(sources, &[], location)
     }
 
     /// The same, written out; what `may` hold as well is not enforced, but what it declares is known.
@@ -76,7 +76,7 @@ impl<'a> Lowerer<'a, '_> {
         &mut self,
         sources: &[Source<'a>],
         may: &[Source<'a>],
-        place: Place,
+        location: Location,
     ) -> Lowered<'a> {
         if self.is_in_vain() {
             return Lowered::impossible();
@@ -88,7 +88,7 @@ impl<'a> Lowerer<'a, '_> {
             return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
         }
         self.depth += 1;
-        let mark = self.active.len();
+        let mark = self.chain.len();
         let path = sources.first().map_or(PathId::ROOT, |source| source.path);
         let mut view = View::new(path, sources.first().map(|source| source.schema));
         for source in sources {
@@ -97,16 +97,16 @@ impl<'a> Lowerer<'a, '_> {
         if view.keeps_out() {
             view.conditional.extend(may);
         }
-        let lowered = self.lower_view(&mut view, place);
-        self.active.truncate(mark);
+        let lowered = self.lower_view(&mut view, location);
+        self.chain.truncate(mark);
         self.depth -= 1;
         lowered
     }
 
     /// One position, gathered.
-    pub(crate) fn lower_view(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+    pub(crate) fn lower_view(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
         self.nodes += 1;
-        let mut lowered = self.lower_rules(view, place);
+        let mut lowered = self.lower_rules(view, location);
         lowered.required |= view.required;
         self.finish_words(&mut lowered, view, true, &mut Vec::new());
         lowered
@@ -115,7 +115,7 @@ impl<'a> Lowerer<'a, '_> {
     /// What a position says besides words.
     // Apart from `lower_view`, so that each way writes its result where it is wanted instead of being moved there.
     #[inline(never)]
-    fn lower_rules(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+    fn lower_rules(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
         if view.cut {
             return Lowered { cut: true, ..Lowered::new(Node::text(JSON_TEXT), Codec::Text) };
         }
@@ -129,25 +129,29 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(values) = view.values.take() {
             return self.lower_values(view, values);
         }
-        if view.unions.is_empty() { self.lower_types(view, place) } else { self.lower_union(view, place) }
+        if view.unions.is_empty() {
+            self.lower_types(view, location)
+        } else {
+            self.lower_union(view, location)
+        }
     }
 
     /// Reports that everything at `path` travels as JSON text.
     pub(crate) fn encode_whole(&mut self, path: PathId, schema: Option<&'a Value>, reason: &'static str) {
         for (name, value) in schema.and_then(Value::as_object).into_iter().flatten() {
             if name != "description" {
-                self.change(path, name, Some(value), Fate::Encoded, reason);
+                self.encoded(path, name, Some(value), reason);
             }
         }
     }
 
     /// By type, where there are no unions left.
-    fn lower_types(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+    fn lower_types(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
         if view.types.is_empty() {
             return Lowered::impossible();
         }
         if view.is_unconstrained() {
-            return self.lower_anything(view, place);
+            return self.lower_anything(view, location);
         }
         self.describe_idle_parts(view);
         let null = view.types.contains(TypeSet::NULL);
@@ -156,13 +160,13 @@ impl<'a> Lowerer<'a, '_> {
             return self.lower_null();
         }
         let mut lowered = if others.count() == 1 {
-            self.lower_typed(view, others, place)
-        } else if self.rules.type_lists && !others.meets(TypeSet::CONTAINERS) {
+            self.lower_typed(view, others, location)
+        } else if self.choices.type_lists && !others.meets(TypeSet::CONTAINERS) {
             let mut node = Node::of(others);
             self.write_facets(view, others, &mut node);
             Lowered::new(node, Codec::Same)
         } else {
-            return self.split_types(view, place);
+            return self.split_types(view, location);
         };
         if null && lowered.possible {
             lowered.node.accept_null();
@@ -200,7 +204,7 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Null alone.
     pub(crate) fn lower_null(&mut self) -> Lowered<'a> {
-        if self.rules.null == crate::dialect::NullStyle::Nullable {
+        if self.choices.null == crate::dialect::NullStyle::Nullable {
             // There is no null type here: a label stands for it.
             let node = Node { values: Some(vec![Json::literal("null")]), ..Node::of(TypeSet::STRING) };
             return Lowered::new(node, Codec::Labels(vec![("null".into(), Value::Null)]));

@@ -4,32 +4,30 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::position::Place;
-use super::view::View;
-use super::{LoweredSchema, Lowerer, Node, Writer};
+use super::node::Rest;
+use super::position::Location;
+use super::reader::Reach;
+use super::reader::view::View;
+use super::{LoweredSchema, Node, Rebuild, Writer};
 use crate::dialect::Additional;
 use crate::json::Json;
 use crate::options::Open;
 use crate::plan::{Guard, Plan};
-use crate::report::{Fate, PathId};
-use crate::schema::{Members, Source, TypeSet};
+use crate::report::PathId;
+use crate::schema::{Members, TypeSet};
 use crate::text::Note;
 
-impl<'a> Lowerer<'a, '_> {
-    /// The whole schema, its nodes, and the longest chain of references in it.
-    pub(crate) fn rebuild_root(mut self, omit_empty: bool) -> (LoweredSchema<'a>, usize, usize) {
-        let place = Place { depth: 0, total: 0, root: true, in_union: false };
-        let mut view = View::new(PathId::ROOT, Some(self.root));
-        self.gather(Source { schema: self.root, path: PathId::ROOT, resource: 0, asked: false }, &mut view);
+impl<'a> Rebuild<'a, '_> {
+    /// The whole schema; where it came out too large, how far to write references out instead.
+    pub(super) fn lower_root(mut self, omit_empty: bool) -> Result<LoweredSchema<'a>, Reach> {
+        let root = self.root;
+        let location = Location { depth: 0, total: 0, root: true, in_union: false };
+        let mut view = View::new(PathId::ROOT, Some(root));
+        let source = self.root_source();
+        self.gather(source, &mut view);
         if view.types != TypeSet::OBJECT {
-            if self.root.member("type").and_then(Value::as_str) != Some("object") {
-                self.change(
-                    PathId::ROOT,
-                    "type",
-                    self.root.member("type"),
-                    Fate::Rewritten,
-                    "arguments are an object",
-                );
+            if root.member("type").and_then(Value::as_str) != Some("object") {
+                self.rewritten(PathId::ROOT, "type", root.member("type"), "arguments are an object");
             }
             view.types = TypeSet::OBJECT;
         }
@@ -37,7 +35,7 @@ impl<'a> Lowerer<'a, '_> {
         view.impossible = false;
         if view.values.take().is_some() {
             for name in ["enum", "const"] {
-                if let Some(value) = self.root.member(name) {
+                if let Some(value) = root.member(name) {
                     self.describe(PathId::ROOT, name, value, &mut view, "the root cannot list values");
                 }
             }
@@ -45,25 +43,23 @@ impl<'a> Lowerer<'a, '_> {
         let unions = std::mem::take(&mut view.unions);
         self.fold(unions, &mut view);
         let root_description = view.description.clone();
-        let mut lowered = self.lower_object(&mut view, place);
-        if self.is_in_vain() {
-            let plan = Plan::default();
-            let (changes, tool_notes) = (self.changes, Vec::new());
-            let lowered = LoweredSchema { schema: None, plan, changes, tool_notes, excess: None };
-            return (lowered, self.nodes, self.longest);
+        let mut lowered = self.lower_object(&mut view, location);
+        if self.nodes > self.room
+            && let Some(shorter) = self.chain.shorter()
+        {
+            return Err(shorter);
         }
         let mut tool_notes = Vec::new();
-        let takes_description = self.rules.additional != Additional::Open;
+        let takes_description = self.choices.additional != Additional::Open;
         self.finish_words(&mut lowered, &mut view, takes_description, &mut tool_notes);
         if !takes_description {
             lowered.node.description = None;
             if let Some(text) = root_description {
                 tool_notes.insert(0, Note::Sentence(text));
-                self.change(
+                self.described(
                     PathId::ROOT,
                     "description",
-                    self.root.member("description"),
-                    Fate::Described,
+                    root.member("description"),
                     "said by the tool's description",
                 );
             }
@@ -71,10 +67,10 @@ impl<'a> Lowerer<'a, '_> {
         let empty = lowered.node.object.as_ref().is_none_or(|object| {
             object.properties.is_empty()
                 && match object.additional {
-                    super::node::Rest::Closed => true,
+                    Rest::Closed => true,
                     // What is not declared may be meant to come all the same.
-                    super::node::Rest::Unsaid => self.options.open == Open::Declared,
-                    super::node::Rest::Open | super::node::Rest::Each(_) => false,
+                    Rest::Unsaid => self.options.open == Open::Declared,
+                    Rest::Open | Rest::Each(_) => false,
                 }
         });
         let codec = std::mem::take(&mut lowered.codec);
@@ -86,17 +82,11 @@ impl<'a> Lowerer<'a, '_> {
                 tool_notes.push(Note::Sentence(text));
             }
             for (name, _) in &lowered.node.keywords {
-                self.change(
-                    PathId::ROOT,
-                    name,
-                    self.root.member(name),
-                    Fate::Dropped,
-                    "no arguments, no schema",
-                );
+                self.dropped(PathId::ROOT, name, root.member(name), "no arguments, no schema");
             }
             for name in ["type", "properties", "additionalProperties", "required"] {
-                if let Some(value) = self.root.member(name) {
-                    self.change(PathId::ROOT, name, Some(value), Fate::Rewritten, "no arguments, no schema");
+                if let Some(value) = root.member(name) {
+                    self.rewritten(PathId::ROOT, name, Some(value), "no arguments, no schema");
                 }
             }
             None
@@ -112,21 +102,20 @@ impl<'a> Lowerer<'a, '_> {
             );
         }
         let definitions = self.definitions.into_iter().map(|definition| definition.codec).collect();
-        let lowered = LoweredSchema {
+        Ok(LoweredSchema {
             schema,
             plan: Plan { root: codec, definitions, guards, injected: Vec::new() }.simplified(),
-            changes: self.changes,
+            changes: self.reader.changes,
             tool_notes,
             excess: None,
-        };
-        (lowered, self.nodes, self.longest)
+        })
     }
 
     /// Writes the root node and its definitions.
     fn write(&mut self, node: &mut Node<'a>) -> Json<'a> {
         let names: Vec<String> =
             self.definitions.iter_mut().map(|definition| std::mem::take(&mut definition.name)).collect();
-        let writer = Writer { rules: self.rules, names: &names };
+        let writer = Writer { choices: self.choices, names: &names };
         let mut json = writer.write(node);
         if !self.definitions.is_empty()
             && let Json::Object(entries) = &mut json

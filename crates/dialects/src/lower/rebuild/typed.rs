@@ -2,24 +2,28 @@
 
 use serde_json::{Number, Value};
 
-use super::position::{Lowered, Place};
-use super::view::{Facet, View};
-use super::{Lowerer, Node};
+use super::position::{Location, Lowered};
+use super::reader::view::{Facet, View};
+use super::{Node, Rebuild};
 use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::plan::Codec;
-use crate::report::Fate;
-use crate::schema::{Keyword, Kind, TypeSet, number, pattern};
+use crate::schema::{Keyword, Kind, TypeSet, pattern};
 use crate::text::{Note, has_hint};
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Rebuild<'a, '_> {
     /// Values of one type only.
-    pub(crate) fn lower_typed(&mut self, view: &mut View<'a>, only: TypeSet, place: Place) -> Lowered<'a> {
+    pub(crate) fn lower_typed(
+        &mut self,
+        view: &mut View<'a>,
+        only: TypeSet,
+        location: Location,
+    ) -> Lowered<'a> {
         if only == TypeSet::OBJECT {
-            return self.lower_object(view, place);
+            return self.lower_object(view, location);
         }
         if only == TypeSet::ARRAY {
-            return self.lower_array(view, place);
+            return self.lower_array(view, location);
         }
         let mut node = Node::of(only);
         self.write_facets(view, only, &mut node);
@@ -50,13 +54,7 @@ impl<'a> Lowerer<'a, '_> {
         };
         if !types.meets(subject) {
             if !view.types.meets(subject) {
-                self.change(
-                    path,
-                    keyword.name(),
-                    Some(original),
-                    Fate::Rewritten,
-                    "says nothing about this type",
-                );
+                self.rewritten(path, keyword.name(), Some(original), "says nothing about this type");
             }
             return;
         }
@@ -65,7 +63,7 @@ impl<'a> Lowerer<'a, '_> {
             if self.rules.keywords.of(keyword) == Verdict::Keep {
                 node.keywords.push((keyword.name(), value.clone()));
             } else {
-                self.change(path, keyword.name(), Some(original), Fate::Rewritten, "asks for nothing");
+                self.rewritten(path, keyword.name(), Some(original), "asks for nothing");
             }
             return;
         }
@@ -83,13 +81,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             Verdict::Describe | Verdict::Drop => {
                 if self.rewrite_bound(keyword, original, types, node) {
-                    self.change(
-                        path,
-                        keyword.name(),
-                        Some(original),
-                        Fate::Rewritten,
-                        "an inclusive bound says the same",
-                    );
+                    self.rewritten(path, keyword.name(), Some(original), "an inclusive bound says the same");
                 } else {
                     self.describe(path, keyword.name(), original, view, "not a keyword of this dialect");
                 }
@@ -103,29 +95,12 @@ impl<'a> Lowerer<'a, '_> {
             (Keyword::Pattern, Value::String(text)) => pattern::takes(self.rules.patterns, text),
             (Keyword::Format, Value::String(format)) => self.takes_format(format, types),
             (Keyword::MinItems, value) => {
-                let most = self.rules.min_items_up_to;
+                let most = self.choices.min_items_up_to;
                 most.is_none_or(|most| value.as_u64().is_some_and(|count| count <= most))
                     && self.takes_number(keyword, value)
             }
             _ => self.takes_number(keyword, value),
         }
-    }
-
-    /// Whether the dialect takes an amount of this size.
-    pub(crate) fn takes_number(&self, keyword: Keyword, value: &Value) -> bool {
-        !self.rules.modest_numbers || number::is_modest(keyword, value)
-    }
-
-    pub(crate) fn takes_format(&self, format: &str, types: TypeSet) -> bool {
-        let formats = &self.rules.formats;
-        let list = if types.meets(TypeSet::STRING) {
-            &formats.string
-        } else if types == TypeSet::INTEGER && formats.integer.is_some() {
-            &formats.integer
-        } else {
-            &formats.number
-        };
-        list.as_ref().is_none_or(|list| list.iter().any(|known| known == format))
     }
 
     /// Exclusive bounds of integers as inclusive ones; exact, and therefore no loss.

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::Lowerer;
+use super::Rebuild;
 use super::guard::Outline;
 use super::node::{Node, Writer};
-use super::position::{Lowered, Place};
-use super::view::View;
+use super::position::{Location, Lowered};
+use super::reader::view::View;
 use crate::plan::{Branch, Codec, Guard, Watch, agree, does_nothing, innocent};
-use crate::report::Fate;
 use crate::schema::{Keyword, Source, TypeSet};
 use crate::text::Note;
 
@@ -30,13 +29,13 @@ impl<'a> Alternative<'a> {
     }
 }
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Rebuild<'a, '_> {
     /// The first union of `view`, multiplied with everything else that `view` says.
-    pub(crate) fn lower_union(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+    pub(crate) fn lower_union(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
         if Self::foldable(view) {
             let unions = std::mem::take(&mut view.unions);
             self.fold(unions, view);
-            return self.lower_view_again(view, place);
+            return self.lower_view_again(view, location);
         }
         let union = view.unions.remove(0);
         if union.branches.len() > MOST_BRANCHES || view.unions.len() > 3 {
@@ -47,10 +46,10 @@ impl<'a> Lowerer<'a, '_> {
             }
             let (path, name) = (union.path, union.keyword.name());
             self.describe(path, name, union.original, view, "too many alternatives to write out");
-            return self.lower_view_again(view, place);
+            return self.lower_view_again(view, location);
         }
         let bare = view.types == TypeSet::ALL && view.is_unconstrained();
-        let inside = Place { in_union: true, root: false, ..place };
+        let inside = Location { in_union: true, root: false, ..location };
         let list = self.step(union.path, union.keyword.name());
         let mut alternatives = Vec::with_capacity(union.branches.len());
         for (index, branch) in union.branches.iter().enumerate() {
@@ -65,7 +64,7 @@ impl<'a> Lowerer<'a, '_> {
                 alternatives.push(Alternative { lowered, mcp });
                 continue;
             }
-            let mark = self.active.len();
+            let mark = self.chain.len();
             let mut inner = if bare { View::new(path, Some(branch)) } else { view.rules_only() };
             inner.path = path;
             inner.schema = Some(branch);
@@ -79,7 +78,7 @@ impl<'a> Lowerer<'a, '_> {
                 Lowered::new(Node::text("JSON text"), Codec::Text)
             };
             self.depth -= 1;
-            self.active.truncate(mark);
+            self.chain.truncate(mark);
             alternatives.push(Alternative { lowered, mcp });
         }
         let count = alternatives.len();
@@ -93,62 +92,43 @@ impl<'a> Lowerer<'a, '_> {
             if !exclusive {
                 view.notes.push(Note::Sentence(Cow::Borrowed("exactly one of the alternatives must hold")));
             }
-            self.change(
-                union.path,
-                "oneOf",
-                Some(union.original),
-                Fate::Rewritten,
-                "alternatives are said by anyOf",
-            );
+            self.rewritten(union.path, "oneOf", Some(union.original), "alternatives are said by anyOf");
         }
         let lowered = self.join(alternatives);
         if matches!(&lowered.codec, Codec::Union(branches) if branches.iter().any(|branch| branch.tag.is_some()))
         {
             let name = union.keyword.name();
-            self.change(
-                union.path,
-                name,
-                Some(union.original),
-                Fate::Encoded,
-                "alternatives travel under a tag",
-            );
+            self.encoded(union.path, name, Some(union.original), "alternatives travel under a tag");
         }
         if union.keyword == Keyword::AnyOf
-            && (lowered.node.branches.len() != count || !bare || place.in_union)
+            && (lowered.node.branches.len() != count || !bare || location.in_union)
         {
-            self.change(
+            self.rewritten(
                 union.path,
                 "anyOf",
                 Some(union.original),
-                Fate::Rewritten,
                 "alternatives are said in another form",
             );
         }
         lowered
     }
 
-    fn lower_view_again(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
+    fn lower_view_again(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
         self.nodes = self.nodes.saturating_sub(1);
-        self.lower_view(view, place)
+        self.lower_view(view, location)
     }
 
     /// One branch for each type.
-    pub(crate) fn split_types(&mut self, view: &mut View<'a>, place: Place) -> Lowered<'a> {
-        let inside = Place { in_union: true, ..place };
+    pub(crate) fn split_types(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
+        let inside = Location { in_union: true, ..location };
         let mut alternatives = Vec::new();
         let original = view.original("type");
         if original.is_some() {
-            self.change(view.path, "type", original, Fate::Rewritten, "one alternative for each type");
+            self.rewritten(view.path, "type", original, "one alternative for each type");
         }
         for name in ["properties", "required", "additionalProperties", "items", "prefixItems"] {
             if let Some(value) = view.original(name) {
-                self.change(
-                    view.path,
-                    name,
-                    Some(value),
-                    Fate::Rewritten,
-                    "said in the alternative for its type",
-                );
+                self.rewritten(view.path, name, Some(value), "said in the alternative for its type");
             }
         }
         for only in view.types.singles() {
@@ -223,7 +203,7 @@ impl<'a> Lowerer<'a, '_> {
     /// Nodes as alternatives, each once.
     pub(crate) fn unite(&self, nodes: Vec<Node<'a>>) -> Node<'a> {
         let names: Vec<String> = self.definitions.iter().map(|definition| definition.name.clone()).collect();
-        let writer = Writer { rules: self.rules, names: &names };
+        let writer = Writer { choices: self.choices, names: &names };
         let mut written: Vec<String> = Vec::with_capacity(nodes.len());
         let mut null = false;
         let mut kept: Vec<Node<'a>> = Vec::with_capacity(nodes.len());
@@ -414,7 +394,7 @@ fn keep_once<'a>(writer: &Writer<'_>, node: Node<'a>, written: &mut Vec<String>,
     }
 }
 
-/// A codec whose place now takes null as well.
+/// A codec whose position now takes null as well.
 pub(super) fn keep_null(codec: Codec) -> Codec {
     match codec {
         Codec::Labels(mut labels) => {

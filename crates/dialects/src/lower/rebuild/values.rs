@@ -3,16 +3,15 @@
 use serde_json::Value;
 
 use super::position::Lowered;
-use super::view::View;
-use super::{Lowerer, Node};
+use super::reader::view::View;
+use super::{Node, Rebuild};
 use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::plan::{Codec, equal};
-use crate::report::Fate;
 use crate::schema::{Keyword, TypeSet};
 use crate::text::Note;
 
-impl<'a> Lowerer<'a, '_> {
+impl<'a> Rebuild<'a, '_> {
     /// One of a few values.
     pub(crate) fn lower_values(&mut self, view: &mut View<'a>, values: Vec<&'a Value>) -> Lowered<'a> {
         let keyword = if view.constant { "const" } else { "enum" };
@@ -49,21 +48,19 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         if kept.len() + usize::from(null) < total {
-            self.change(
+            self.rewritten(
                 view.path,
                 keyword,
                 view.original(keyword),
-                Fate::Rewritten,
                 "values twice or of another type left out",
             );
         }
         for union in std::mem::take(&mut view.unions) {
             view.notes.push(Note::Keyword(union.keyword.name(), union.original));
-            self.change(
+            self.described(
                 union.path,
                 union.keyword.name(),
                 Some(union.original),
-                Fate::Described,
                 "the values are listed already",
             );
         }
@@ -75,19 +72,13 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(original) = view.original("type").filter(|original| original.is_array())
             && types.count() < view.types.count()
         {
-            self.change(view.path, "type", Some(original), Fate::Rewritten, "the values tell the types");
+            self.rewritten(view.path, "type", Some(original), "the values tell the types");
         }
         if null {
             lowered.node = lowered.node.or_null();
             lowered.codec = super::union::keep_null(lowered.codec);
-            if self.rules.null == crate::dialect::NullStyle::Nullable {
-                self.change(
-                    view.path,
-                    keyword,
-                    view.original(keyword),
-                    Fate::Rewritten,
-                    "null is said by nullable",
-                );
+            if self.choices.null == crate::dialect::NullStyle::Nullable {
+                self.rewritten(view.path, keyword, view.original(keyword), "null is said by nullable");
             }
         }
         lowered
@@ -107,13 +98,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         let booleans = types == TypeSet::BOOLEAN && values.len() == 2;
         if booleans {
-            self.change(
-                view.path,
-                keyword,
-                view.original(keyword),
-                Fate::Rewritten,
-                "true and false are all booleans",
-            );
+            self.rewritten(view.path, keyword, view.original(keyword), "true and false are all booleans");
             return Lowered::new(Node::of(TypeSet::BOOLEAN), Codec::Same);
         }
         if self.too_many(values) {
@@ -129,45 +114,33 @@ impl<'a> Lowerer<'a, '_> {
         let strings = types == TypeSet::STRING;
         let empty_text = values.iter().any(|value| value.as_str() == Some(""));
         let native = !types.meets(TypeSet::CONTAINERS)
-            && (strings || self.rules.enum_any)
-            && (!empty_text || self.rules.enum_empty_text);
+            && (strings || self.choices.enum_any)
+            && (!empty_text || self.choices.enum_empty_text);
         if native {
             let mut node = Node::of(types);
             let verdict = self.rules.keywords.of(Keyword::Const);
             node.constant = view.constant && values.len() == 1 && verdict == Verdict::Keep;
             if view.constant && !node.constant {
-                self.change(
-                    view.path,
-                    keyword,
-                    view.original(keyword),
-                    Fate::Rewritten,
-                    "a list of one value",
-                );
+                self.rewritten(view.path, keyword, view.original(keyword), "a list of one value");
             }
             if types.count() > 1
-                && !self.rules.type_lists
+                && !self.choices.type_lists
                 && let Some(original) = view.original("type")
             {
-                self.change(view.path, "type", Some(original), Fate::Rewritten, "said by the values");
+                self.rewritten(view.path, "type", Some(original), "said by the values");
             }
             self.write_facets(view, types, &mut node);
             node.values = Some(values.iter().map(|value| Json::Same(value)).collect());
             return Lowered::new(node, Codec::Same);
         }
-        self.change(view.path, keyword, view.original(keyword), Fate::Encoded, "values travel as labels");
+        self.encoded(view.path, keyword, view.original(keyword), "values travel as labels");
         if types != TypeSet::STRING
             && let Some(original) = view.original("type")
         {
-            self.change(view.path, "type", Some(original), Fate::Encoded, "values travel as labels");
+            self.encoded(view.path, "type", Some(original), "values travel as labels");
         }
         for facet in &view.facets {
-            self.change(
-                facet.path,
-                facet.keyword.name(),
-                Some(facet.original),
-                Fate::Rewritten,
-                "the values are listed",
-            );
+            self.rewritten(facet.path, facet.keyword.name(), Some(facet.original), "the values are listed");
         }
         let labels = labels(values);
         let node = Node {

@@ -4,26 +4,48 @@ use serde_json::{Map, Value};
 
 use super::{
     CallError, Ids, ReadOptions, Reply, TextScan,
-    shape::{RawCall, part_signature, read_call},
+    shape::{RawCall, read_call},
     text::{Found, Notation, Scanner, SkippedCall, Wanted, calls_only},
 };
 use crate::dialect::Protocol;
+use crate::wire::{Object, format, formats};
 
 /// Containers inside containers; no provider nests half as deep.
 const MAX_DEPTH: u32 = 12;
 /// Tool uses that stay text and are reported.
 const MAX_SKIPPED: usize = 16;
 
-type Object = Map<String, Value>;
+/// What a whole response holds.
+pub(crate) enum Envelope<'a> {
+    /// Alternatives, of which only the first is the reply.
+    Alternatives(&'a [Value]),
+    /// Items in a row; `stop` is the member that says why they end.
+    Items { items: &'a [Value], stop: &'static str },
+    /// A message, or an object around it.
+    Message { message: &'a Object, stop: &'static str },
+}
+
+/// What the model said besides its calls.
+#[derive(Default)]
+pub(crate) struct Said {
+    pub(crate) text: String,
+    pub(crate) reasoning: String,
+    pub(crate) reasoning_items: Vec<Value>,
+    pub(crate) signature: Option<String>,
+}
+
+impl Said {
+    /// Keeps a block of reasoning as it came.
+    pub(crate) fn keep(&mut self, block: &Object) {
+        self.reasoning_items.push(Value::Object(block.clone()));
+    }
+}
 
 /// Gathers calls, text and reasoning.
 pub(super) struct Collector<'a> {
     options: &'a ReadOptions<'a>,
     calls: Vec<RawCall>,
-    text: String,
-    reasoning: String,
-    reasoning_items: Vec<Value>,
-    signature: Option<String>,
+    said: Said,
     stop: Option<String>,
     written: Option<Notation>,
     skipped: Vec<SkippedCall>,
@@ -39,10 +61,7 @@ impl<'a> Collector<'a> {
         Self {
             options,
             calls: Vec::new(),
-            text: String::new(),
-            reasoning: String::new(),
-            reasoning_items: Vec::new(),
-            signature: None,
+            said: Said::default(),
             stop: None,
             written: None,
             skipped: Vec::new(),
@@ -79,10 +98,10 @@ impl<'a> Collector<'a> {
         self.calls.iter().filter_map(|call| call.id.as_deref()).for_each(|id| ids.note(id));
         Ok(Reply {
             calls: self.calls.into_iter().map(|call| call.into_call(&mut ids)).collect(),
-            text: self.text,
-            reasoning: self.reasoning,
-            reasoning_items: self.reasoning_items,
-            signature: self.signature,
+            text: self.said.text,
+            reasoning: self.said.reasoning,
+            reasoning_items: self.said.reasoning_items,
+            signature: self.said.signature,
             protocol,
             written: self.written,
             stop: self.stop,
@@ -109,52 +128,37 @@ impl<'a> Collector<'a> {
     }
 
     fn object_at(&mut self, map: &Object) -> Result<(), CallError> {
-        if let Some(Value::Array(choices)) = map.get("choices") {
-            self.envelope = Some(Protocol::Chat);
-            return self.first(choices);
-        }
-        if let Some(Value::Array(candidates)) = map.get("candidates") {
-            self.envelope = Some(Protocol::GenerateContent);
-            return self.first(candidates);
-        }
-        match map.get("output") {
-            Some(Value::Array(items)) => {
-                self.envelope = Some(Protocol::Responses);
-                self.stop_at(map, "status");
-                return items.iter().filter_map(Value::as_object).try_for_each(|item| self.item(item));
+        for protocol in Protocol::ALL {
+            if let Some(envelope) = format(*protocol).envelope(map) {
+                self.envelope = Some(*protocol);
+                return self.envelope_at(map, &envelope);
             }
-            Some(Value::Object(output)) if output.contains_key("message") => {
-                self.envelope = Some(Protocol::Converse);
-                self.stop_at(map, "stopReason");
-                return self.object(output);
-            }
-            _ => {}
         }
         match map.get("response") {
             Some(Value::Object(inner)) if !map.contains_key("name") => return self.object(inner),
             Some(Value::String(text)) if !map.contains_key("name") => {
-                self.text.push_str(text);
+                self.said.text.push_str(text);
                 return Ok(());
             }
             _ => {}
         }
-        for key in ["finish_reason", "finishReason", "done_reason", "stop_reason", "stopReason"] {
-            self.stop_at(map, key);
-        }
         if let Some(Value::Object(message)) = map.get("message") {
-            if map.contains_key("done") {
-                self.envelope = Some(Protocol::OllamaChat);
-            }
+            self.stops_at(map);
             return self.object(message);
         }
         match map.get("content") {
-            Some(Value::Object(content)) if content.contains_key("parts") => return self.object(content),
+            Some(Value::Object(content)) if content.contains_key("parts") => {
+                self.stops_at(map);
+                return self.object(content);
+            }
             _ => {}
         }
         if let Some(Value::Array(parts)) = map.get("parts") {
-            return parts.iter().filter_map(Value::as_object).try_for_each(|part| self.item(part));
+            self.stops_at(map);
+            return self.items(parts);
         }
         if self.message(map)? || self.block(map) {
+            self.stops_at(map);
             return Ok(());
         }
         match read_call(map, self.options.protocol, self.options.label)? {
@@ -172,18 +176,38 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
+    fn envelope_at(&mut self, map: &Object, envelope: &Envelope<'_>) -> Result<(), CallError> {
+        match envelope {
+            Envelope::Alternatives(alternatives) => self.first(alternatives),
+            Envelope::Items { items, stop } => {
+                self.stop_at(map, stop);
+                self.items(items)
+            }
+            Envelope::Message { message, stop } => {
+                self.stop_at(map, stop);
+                self.object(message)
+            }
+        }
+    }
+
     /// Alternatives are not parallel calls: only the first is the reply.
     fn first(&mut self, alternatives: &[Value]) -> Result<(), CallError> {
         match alternatives.first() {
             Some(Value::Object(first)) if first.values().any(Value::is_object) => self.object(first),
             Some(Value::Object(first)) => {
                 // An answer that was blocked has a reason and no content.
-                self.stop_at(first, "finishReason");
-                self.stop_at(first, "finish_reason");
+                self.stops_at(first);
                 Ok(())
             }
             Some(_) => Err(self.not_object()),
             None => Ok(()),
+        }
+    }
+
+    /// Why the model stopped, in the words of any API.
+    fn stops_at(&mut self, map: &Object) {
+        for key in ["finish_reason", "finishReason", "done_reason", "stop_reason", "stopReason"] {
+            self.stop_at(map, key);
         }
     }
 
@@ -206,16 +230,17 @@ impl<'a> Collector<'a> {
         if is_call || !is_message || kind.is_some_and(|kind| kind != "message" && kind != "assistant") {
             return Ok(false);
         }
-        if map.contains_key("tool_plan") {
-            self.envelope.get_or_insert(Protocol::CohereChat);
+        if self.envelope.is_none() {
+            self.envelope =
+                Protocol::ALL.iter().copied().find(|protocol| format(*protocol).owns_message(map));
         }
         self.reasoning_of(map);
         match map.get("content") {
-            Some(Value::String(text)) => self.text.push_str(text),
+            Some(Value::String(text)) => self.said.text.push_str(text),
             Some(Value::Array(blocks)) => {
                 for block in blocks {
                     match block {
-                        Value::String(text) => self.text.push_str(text),
+                        Value::String(text) => self.said.text.push_str(text),
                         Value::Object(block) => self.item(block)?,
                         _ => {}
                     }
@@ -240,7 +265,7 @@ impl<'a> Collector<'a> {
     fn reasoning_of(&mut self, map: &Object) {
         for key in ["reasoning_content", "reasoning", "thinking", "tool_plan"] {
             if let Some(text) = map.get(key).and_then(Value::as_str) {
-                self.reasoning.push_str(text);
+                self.said.reasoning.push_str(text);
                 return;
             }
         }
@@ -258,6 +283,10 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
+    fn items(&mut self, items: &[Value]) -> Result<(), CallError> {
+        items.iter().filter_map(Value::as_object).try_for_each(|item| self.item(item))
+    }
+
     /// One entry of a content list or an output list.
     fn item(&mut self, map: &Object) -> Result<(), CallError> {
         self.deeper(|this| if this.block(map) || this.message(map)? { Ok(()) } else { this.block_call(map) })
@@ -273,64 +302,14 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Reads text and reasoning blocks of every provider; says whether `map` was one.
+    /// Reads a block of text or reasoning; says whether `map` was one.
     fn block(&mut self, map: &Object) -> bool {
-        let text_at = |key: &str| map.get(key).and_then(Value::as_str);
-        match text_at("type") {
-            Some("text" | "output_text" | "input_text") => {
-                self.text.push_str(text_at("text").unwrap_or_default());
-            }
-            Some("thinking") => {
-                let thought = text_at("thinking").or_else(|| text_at("content")).unwrap_or_default();
-                self.reasoning.push_str(thought);
-                self.keep(map);
-            }
-            Some("redacted_thinking") => self.keep(map),
-            Some("reasoning") => {
-                for list in ["summary", "content"] {
-                    let parts = map.get(list).and_then(Value::as_array).into_iter().flatten();
-                    for text in parts.filter_map(|part| part.get("text")?.as_str()) {
-                        self.reasoning.push_str(text);
-                    }
-                }
-                self.keep(map);
-            }
-            Some(_) => return false,
-            None => return self.untyped_block(map),
-        }
-        true
-    }
-
-    /// Parts that are told apart by their only member.
-    fn untyped_block(&mut self, map: &Object) -> bool {
-        if map.contains_key("functionCall")
-            || map.contains_key("function_call")
-            || map.contains_key("toolUse")
-        {
-            return false;
-        }
-        if let Some(thought) = map.get("reasoningContent") {
-            let text = thought.pointer("/reasoningText/text").and_then(Value::as_str).unwrap_or_default();
-            self.reasoning.push_str(text);
-            self.keep(map);
+        let kind = map.get("type").and_then(Value::as_str);
+        if let Some("text" | "output_text" | "input_text") = kind {
+            self.said.text.push_str(map.get("text").and_then(Value::as_str).unwrap_or_default());
             return true;
         }
-        let signature = part_signature(map);
-        let text = map.get("text").and_then(Value::as_str);
-        if map.contains_key("name") || (text.is_none() && signature.is_none()) {
-            return false;
-        }
-        if map.get("thought") == Some(&Value::Bool(true)) {
-            self.reasoning.push_str(text.unwrap_or_default());
-        } else {
-            self.text.push_str(text.unwrap_or_default());
-        }
-        self.signature = signature.or(self.signature.take());
-        true
-    }
-
-    fn keep(&mut self, map: &Object) {
-        self.reasoning_items.push(Value::Object(map.clone()));
+        formats().any(|format| format.read_block(kind, map, &mut self.said))
     }
 
     fn plain_text(&mut self, text: &str) -> Result<(), CallError> {
@@ -342,7 +321,7 @@ impl<'a> Collector<'a> {
             self.calls = calls;
             return Ok(());
         }
-        self.text.push_str(text);
+        self.said.text.push_str(text);
         self.scan_text();
         match self.options.text {
             TextScan::Off | TextScan::Whole(_) if self.options.protocol.is_some() => Err(self.not_object()),
@@ -353,19 +332,19 @@ impl<'a> Collector<'a> {
 
     /// Takes reasoning, and tool use where it is wanted, out of the text.
     fn scan_text(&mut self) {
-        if self.text.is_empty() {
+        if self.said.text.is_empty() {
             return;
         }
         // A model that makes native calls does not write others into its text.
         let wanted = if self.calls.is_empty() { Wanted::in_prose(&self.options.text) } else { Wanted::None };
         let mut scanner = Scanner::new(wanted);
-        let mut found = scanner.push(&self.text);
+        let mut found = scanner.push(&self.said.text);
         found.extend(scanner.finish());
-        self.text.clear();
+        self.said.text.clear();
         for piece in found {
             match piece {
-                Found::Text(text) => self.text.push_str(&text),
-                Found::Reasoning(text) => self.reasoning.push_str(&text),
+                Found::Text(text) => self.said.text.push_str(&text),
+                Found::Reasoning(text) => self.said.reasoning.push_str(&text),
                 Found::Call(found) => {
                     self.written = self.written.or(found.call.written);
                     self.calls.push(found.call);
@@ -381,11 +360,11 @@ impl<'a> Collector<'a> {
             return Ok(Some(protocol));
         }
         if let Some(envelope) = self.envelope {
-            // The same envelope carries the calls from before there were tools.
-            let legacy = !self.calls.is_empty()
-                && self.calls.iter().all(|call| call.candidates == [Protocol::Functions]);
-            let older = legacy && envelope == Protocol::Chat;
-            return Ok(Some(if older { Protocol::Functions } else { envelope }));
+            // One envelope may carry the calls of two formats, an older and a newer one.
+            let older = format(envelope).older_calls().filter(|older| {
+                !self.calls.is_empty() && self.calls.iter().all(|call| call.candidates == [*older])
+            });
+            return Ok(Some(older.unwrap_or(envelope)));
         }
         if self.written.is_some() {
             return Ok(None);

@@ -2,6 +2,7 @@
 
 use crate::arguments::ArgumentError;
 use crate::dialect::Protocol;
+use crate::wire;
 
 /// A value out of which no calls can be read. All of them are the caller's to mend.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,20 +63,5 @@ fn invalid(label: &str) -> String {
 }
 
 fn names(candidates: &[Protocol]) -> String {
-    candidates.iter().map(|protocol| dialect_name(*protocol)).collect::<Vec<_>>().join(" or ")
-}
-
-/// The dialect that a caller names to settle it.
-fn dialect_name(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Chat => "openai-chat",
-        Protocol::Responses => "openai-responses",
-        Protocol::Functions => "openai-functions",
-        Protocol::Messages => "anthropic",
-        Protocol::GenerateContent => "gemini",
-        Protocol::Converse => "bedrock",
-        Protocol::CohereChat => "cohere",
-        Protocol::OllamaChat => "ollama",
-        Protocol::Mcp => "mcp",
-    }
+    candidates.iter().map(|protocol| wire::format(*protocol).dialect()).collect::<Vec<_>>().join(" or ")
 }

@@ -23,8 +23,11 @@ use crate::dialect::Protocol;
 
 pub use text::TextScan;
 
+pub(crate) use collect::{Envelope, Said};
 pub(crate) use ids::Ids;
-pub(crate) use shape::{RawCall, part_signature, read_call};
+pub(crate) use shape::{
+    ARGS, ARGUMENTS, INPUT, Layout, Malformed, RawCall, carried_signature, inner, part_signature, read_call,
+};
 
 use collect::Collector;
 

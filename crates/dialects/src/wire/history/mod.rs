@@ -8,18 +8,10 @@ mod codec;
 mod format;
 mod neutral;
 mod read;
-mod read_blocks;
-mod read_chat;
-mod read_gemini;
-mod read_responses;
-mod text;
 mod turns;
 mod write;
-mod write_blocks;
-mod write_chat;
-mod write_gemini;
-mod write_responses;
 
+pub use crate::wire::text::{ToolTurns, to_text};
 pub use codec::{ArgumentCodec, SameArguments};
 pub use format::format_schema;
 pub use neutral::{
@@ -27,12 +19,14 @@ pub use neutral::{
     ToolResultBlock, ToolUseBlock,
 };
 pub use read::from_dialect;
-pub use text::{ToolTurns, to_text};
 pub use write::to_dialect;
+
+pub(crate) use read::{Reader, bytes, image, list, result, result_blocks, text};
+pub(crate) use turns::{AssistantBlock, Call};
+pub(crate) use write::{PartList, Writer, Written};
 
 use serde_json::Value;
 
-use crate::dialect::Protocol;
 use crate::wire::results::ResultOptions;
 
 /// A conversation in the form of one API.
@@ -59,19 +53,4 @@ pub struct Warning {
     pub message: usize,
     /// What happened.
     pub text: String,
-}
-
-/// The name of a protocol in dialect files, by which blocks say where they came from.
-const fn origin(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Chat => "chat",
-        Protocol::Responses => "responses",
-        Protocol::Functions => "functions",
-        Protocol::Messages => "messages",
-        Protocol::GenerateContent => "generate-content",
-        Protocol::Converse => "converse",
-        Protocol::CohereChat => "cohere-chat",
-        Protocol::OllamaChat => "ollama-chat",
-        Protocol::Mcp => "mcp",
-    }
 }

@@ -7,9 +7,9 @@ use super::neutral::{
     Block, Content, MediaBlock, Message, OpaqueBlock, ResourceBlock, Role, Source, ThinkingBlock,
     ToolResultBlock, ToolUseBlock,
 };
-use super::{Conversation, Warning, origin};
-use super::{read_blocks, read_chat, read_gemini, read_responses};
+use super::{Conversation, Warning};
 use crate::dialect::Protocol;
+use crate::wire::format;
 use crate::wire::results::IdMap;
 use crate::wire::results::piece::split_data_url;
 
@@ -26,49 +26,31 @@ pub fn from_dialect(
     if let Some(system) = &conversation.system {
         messages.push(Message::new(Role::System, Content::of(reader.system(system))));
     }
-    match protocol {
-        Protocol::Chat | Protocol::Functions | Protocol::CohereChat | Protocol::OllamaChat => {
-            read_chat::read(&mut reader, &conversation.messages, &mut messages);
-        }
-        Protocol::Responses => read_responses::read(&mut reader, &conversation.messages, &mut messages),
-        Protocol::Messages | Protocol::Converse => {
-            read_blocks::read(&mut reader, &conversation.messages, &mut messages);
-        }
-        Protocol::GenerateContent => read_gemini::read(&mut reader, &conversation.messages, &mut messages),
-        Protocol::Mcp => {
-            for (index, message) in conversation.messages.iter().enumerate() {
-                reader.at = index;
-                match serde_json::from_value(message.clone()) {
-                    Ok(message) => messages.push(message),
-                    Err(error) => reader.warn(format!("not a message: {error}")),
-                }
-            }
-        }
-    }
+    format(protocol).read_history(&mut reader, &conversation.messages, &mut messages);
     (messages, reader.warnings)
 }
 
 /// What all APIs' readers share.
-pub(super) struct Reader<'r> {
-    pub(super) protocol: Protocol,
+pub(crate) struct Reader<'r> {
+    pub(crate) protocol: Protocol,
     codec: &'r dyn ArgumentCodec,
     ids: &'r IdMap,
     /// Calls without a result so far: id and wire name.
     open: Vec<(String, String)>,
     /// The message that is being read.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// How many ids were made up.
     made: usize,
     warnings: Vec<Warning>,
 }
 
 impl Reader<'_> {
-    pub(super) fn warn(&mut self, text: impl Into<String>) {
+    pub(crate) fn warn(&mut self, text: impl Into<String>) {
         self.warnings.push(Warning { message: self.at, text: text.into() });
     }
 
     /// A call; without an id it gets one of ours.
-    pub(super) fn call(
+    pub(crate) fn call(
         &mut self,
         id: Option<&str>,
         wire_name: &str,
@@ -109,7 +91,7 @@ impl Reader<'_> {
     }
 
     /// The id of the call that a result answers: by its id, else by the tool's name, else the oldest.
-    pub(super) fn answered(&mut self, id: Option<&str>, wire_name: Option<&str>) -> String {
+    pub(crate) fn answered(&mut self, id: Option<&str>, wire_name: Option<&str>) -> String {
         if let Some(id) = id.filter(|id| !id.is_empty()) {
             let id = self.ids.original(id).to_owned();
             if let Some(at) = self.open.iter().position(|(open, _)| *open == id) {
@@ -130,21 +112,60 @@ impl Reader<'_> {
         format!("call_{}", self.made)
     }
 
-    pub(super) fn opaque(&self, payload: &Value) -> Block {
+    pub(crate) fn opaque(&self, payload: &Value) -> Block {
         Block::Opaque(OpaqueBlock {
-            origin: origin(self.protocol).to_owned(),
+            origin: self.protocol.name().to_owned(),
             payload: payload.clone(),
             extra: Map::new(),
         })
     }
 
-    pub(super) fn thinking(&self, text: &str, signature: Option<&str>) -> ThinkingBlock {
+    pub(crate) fn thinking(&self, text: &str, signature: Option<&str>) -> ThinkingBlock {
         ThinkingBlock {
             thinking: text.to_owned(),
             signature: signature.map(str::to_owned),
-            origin: Some(origin(self.protocol).to_owned()),
+            origin: Some(self.protocol.name().to_owned()),
             payload: None,
             extra: Map::new(),
+        }
+    }
+
+    /// Reads messages whose parts stand in a list under `key`; `role` knows the API's roles, `part` its parts.
+    pub(crate) fn part_lists(
+        &mut self,
+        given: &[Value],
+        messages: &mut Vec<Message>,
+        key: &str,
+        role: fn(Option<&str>) -> Option<Role>,
+        part: fn(&mut Self, &Value) -> Option<Block>,
+    ) {
+        for (index, message) in given.iter().enumerate() {
+            self.at = index;
+            let name = text(message, "role");
+            let role = role(name).unwrap_or_else(|| {
+                self.warn(format!("unknown role `{}` is read as the user's", name.unwrap_or_default()));
+                Role::User
+            });
+            let blocks = self.parts(message.get(key), part);
+            let only_results =
+                !blocks.is_empty() && blocks.iter().all(|block| matches!(block, Block::ToolResult(_)));
+            let role = if only_results { Role::Tool } else { role };
+            messages.push(Message::new(role, Content::of(blocks)));
+        }
+    }
+
+    /// A text as one block, a list as one for each entry; what `part` does not know stays as it came.
+    pub(crate) fn parts(
+        &mut self,
+        content: Option<&Value>,
+        part: fn(&mut Self, &Value) -> Option<Block>,
+    ) -> Vec<Block> {
+        match content {
+            Some(Value::String(text)) => vec![Block::text(text)],
+            Some(Value::Array(list)) => {
+                list.iter().map(|given| part(self, given).unwrap_or_else(|| self.opaque(given))).collect()
+            }
+            Some(_) | None => Vec::new(),
         }
     }
 
@@ -166,7 +187,7 @@ impl Reader<'_> {
 }
 
 /// A result block.
-pub(super) fn result(id: String, content: Vec<Block>, failed: bool, structured: Option<Value>) -> Block {
+pub(crate) fn result(id: String, content: Vec<Block>, failed: bool, structured: Option<Value>) -> Block {
     Block::ToolResult(ToolResultBlock {
         tool_use_id: id,
         content: Content::of(content),
@@ -178,7 +199,7 @@ pub(super) fn result(id: String, content: Vec<Block>, failed: bool, structured: 
 }
 
 /// An image block from an address or a data URL.
-pub(super) fn image(url: &str) -> Block {
+pub(crate) fn image(url: &str) -> Block {
     let source = match split_data_url(url) {
         Some((mime, data)) => Source::Base64 { media_type: mime.to_owned(), data: data.to_owned() },
         None => Source::Url { url: url.to_owned(), media_type: None },
@@ -187,7 +208,7 @@ pub(super) fn image(url: &str) -> Block {
 }
 
 /// A block for bytes of any type.
-pub(super) fn bytes(mime: &str, data: &str, name: &str) -> Block {
+pub(crate) fn bytes(mime: &str, data: &str, name: &str) -> Block {
     let source = Source::Base64 { media_type: mime.to_owned(), data: data.to_owned() };
     match mime.split('/').next() {
         Some("image") => Block::Image(MediaBlock { source, extra: Map::new() }),
@@ -200,18 +221,18 @@ pub(super) fn bytes(mime: &str, data: &str, name: &str) -> Block {
 }
 
 /// The blocks of a result in MCP's shape, and whether it failed.
-pub(super) fn result_blocks(result: &Value) -> (Vec<Block>, bool) {
+pub(crate) fn result_blocks(result: &Value) -> (Vec<Block>, bool) {
     let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
     let content = result.get("content").cloned().unwrap_or_default();
     (serde_json::from_value(content).unwrap_or_default(), failed)
 }
 
 /// The text under `key`.
-pub(super) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+pub(crate) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key).and_then(Value::as_str)
 }
 
 /// The list under `key`.
-pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+pub(crate) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -14,14 +14,14 @@ const LOST: &str = "No result of this call was recorded.";
 
 /// A turn.
 #[derive(Clone, Debug)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     /// The message that it began with.
-    pub(super) message: usize,
-    pub(super) kind: TurnKind,
+    pub(crate) message: usize,
+    pub(crate) kind: TurnKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum TurnKind {
+pub(crate) enum TurnKind {
     System(Vec<Block>),
     User(Vec<Block>),
     Assistant(Vec<AssistantBlock>),
@@ -31,31 +31,31 @@ pub(super) enum TurnKind {
 
 /// A block of the model's.
 #[derive(Clone, Debug)]
-pub(super) enum AssistantBlock {
+pub(crate) enum AssistantBlock {
     Call(Call),
     Block(Block),
 }
 
 /// A call as the dialect spells it.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) arguments: Value,
-    pub(super) signature: Option<String>,
-    pub(super) item_id: Option<String>,
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: Value,
+    pub(crate) signature: Option<String>,
+    pub(crate) item_id: Option<String>,
 }
 
 /// A result as the dialect spells it; `result` has the shape of MCP's.
 #[derive(Clone, Debug)]
-pub(super) struct Reply {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) result: Value,
+pub(crate) struct Reply {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) result: Value,
 }
 
 /// Splits `messages` into turns; ids, names and arguments are the dialect's afterwards.
-pub(super) fn turns(
+pub(crate) fn turns(
     messages: &[Message],
     codec: &dyn ArgumentCodec,
     ids: &mut IdMap,
@@ -210,7 +210,7 @@ impl Builder<'_> {
                 &format!("result `{}` answers no open call and is sent as text", block.tool_use_id),
             );
             let result = as_mcp(block);
-            let (blocks, _) = super::read::result_blocks(&result);
+            let (blocks, _) = super::result_blocks(&result);
             others.push(Block::text("Result of an earlier tool call:"));
             others.extend(blocks);
             return;

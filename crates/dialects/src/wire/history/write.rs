@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::codec::ArgumentCodec;
 use super::neutral::{Block, Message};
-use super::turns::{Reply, Turn, turns};
-use super::{Conversation, HistoryOptions, Warning, origin};
-use super::{write_blocks, write_chat, write_gemini, write_responses};
-use crate::dialect::{Dialect, MessageRules, Placement, Placements, Protocol};
+use super::turns::{AssistantBlock, Reply, Turn, TurnKind, turns};
+use super::{Conversation, HistoryOptions, Warning};
+use crate::dialect::{Dialect, MessageRules, Placement, Placements, ReasoningScope};
 use crate::wire::results::arrange::placement;
 use crate::wire::results::piece::{Piece, read_block};
-use crate::wire::results::{IdMap, Outcome, media, note, render_results};
+use crate::wire::results::{IdMap, Outcome, note, render_results};
+use crate::wire::{WireFormat, format};
 
 /// Writes `messages` for `dialect`; `ids` learns the calls' ids, so that they can be read back.
 pub fn to_dialect(
@@ -20,34 +20,39 @@ pub fn to_dialect(
     ids: &mut IdMap,
     options: &HistoryOptions,
 ) -> (Conversation, Vec<Warning>) {
-    if dialect.messages.protocol == Protocol::Mcp {
-        let messages = messages.iter().filter_map(|message| serde_json::to_value(message).ok()).collect();
-        return (Conversation { system: None, messages }, Vec::new());
-    }
-    let mut warnings = Vec::new();
-    let turns = turns(messages, codec, ids, &mut warnings);
-    let mut writer = Writer { dialect, options, warnings };
-    let conversation = match dialect.messages.protocol {
-        Protocol::Chat | Protocol::Functions | Protocol::CohereChat | Protocol::OllamaChat => {
-            write_chat::write(&mut writer, &turns)
-        }
-        Protocol::Responses => write_responses::write(&mut writer, &turns),
-        Protocol::Messages | Protocol::Converse => write_blocks::write(&mut writer, &turns),
-        Protocol::GenerateContent => write_gemini::write(&mut writer, &turns),
-        Protocol::Mcp => Conversation::default(),
-    };
+    let format = format(dialect.messages.protocol);
+    let mut writer =
+        Writer { dialect, format, codec, ids, options, takes_reasoning: true, warnings: Vec::new() };
+    let conversation = format.write_history(&mut writer, messages);
     (conversation, writer.warnings)
 }
 
 /// What all APIs' writers share.
-pub(super) struct Writer<'w> {
+pub(crate) struct Writer<'w> {
     dialect: &'w Dialect,
+    format: &'static dyn WireFormat,
+    codec: &'w dyn ArgumentCodec,
+    ids: &'w mut IdMap,
     options: &'w HistoryOptions,
+    /// Whether the message that is being written takes the model's reasoning back.
+    pub(crate) takes_reasoning: bool,
     warnings: Vec<Warning>,
 }
 
+/// How an API writes messages that are lists of parts, with calls and results among them.
+pub(crate) struct PartList {
+    /// The model's role.
+    pub(crate) model: &'static str,
+    /// The member that holds the parts.
+    pub(crate) key: &'static str,
+    /// The request's own member for instructions.
+    pub(crate) system: fn(&str) -> Value,
+    /// What the model said.
+    pub(crate) assistant: fn(&mut Writer<'_>, usize, &[AssistantBlock]) -> Vec<Value>,
+}
+
 /// A block that went through the dialect's rules.
-pub(super) enum Written {
+pub(crate) enum Written {
     Text(String),
     /// An image, audio or file in the API's own form.
     Media(Value),
@@ -56,25 +61,101 @@ pub(super) enum Written {
 }
 
 impl Writer<'_> {
-    pub(super) fn rules(&self) -> &MessageRules {
+    pub(crate) fn rules(&self) -> &MessageRules {
         &self.dialect.messages
     }
 
-    pub(super) fn warn(&mut self, message: usize, text: impl Into<String>) {
+    pub(crate) fn warn(&mut self, message: usize, text: impl Into<String>) {
         self.warnings.push(Warning { message, text: text.into() });
     }
 
-    /// A block in a user or system message; `None` when the API has no place for it.
-    pub(super) fn user_block(&mut self, message: usize, block: &Block, number: usize) -> Option<Written> {
+    /// A conversation as messages with a role, one for each result; `assistant` writes what the model said.
+    pub(crate) fn message_list(
+        &mut self,
+        messages: &[Message],
+        assistant: fn(&mut Self, usize, &[AssistantBlock]) -> Vec<Value>,
+    ) -> Conversation {
+        let turns = self.turns(messages);
+        let last_question = turns.iter().rposition(|turn| matches!(turn.kind, TurnKind::User(_)));
+        let mut written = Vec::new();
+        for (index, turn) in turns.iter().enumerate() {
+            match &turn.kind {
+                TurnKind::System(blocks) => {
+                    let text = self.system_text(turn.message, blocks);
+                    written.push(self.format.message("system", text.into()));
+                }
+                TurnKind::User(blocks) => {
+                    written.extend(self.format.write_user(self, turn.message, blocks));
+                }
+                TurnKind::Assistant(blocks) => {
+                    self.takes_reasoning = match self.rules().reasoning_scope {
+                        ReasoningScope::All => true,
+                        ReasoningScope::Loop => last_question.is_none_or(|question| index > question),
+                    };
+                    written.extend(assistant(self, turn.message, blocks));
+                }
+                TurnKind::Results(replies) => written.extend(self.results(turn, replies)),
+            }
+        }
+        Conversation { system: None, messages: written }
+    }
+
+    /// A conversation as messages that are lists of parts, with the instructions apart.
+    pub(crate) fn part_list(&mut self, messages: &[Message], list: &PartList) -> Conversation {
+        let mut system = Vec::new();
+        let mut written = Vec::new();
+        for turn in self.turns(messages) {
+            let (role, parts) = match &turn.kind {
+                TurnKind::System(blocks) => {
+                    if !written.is_empty() {
+                        self.warn(turn.message, "a system message in mid-conversation is moved to the front");
+                    }
+                    system.push(self.system_text(turn.message, blocks));
+                    continue;
+                }
+                TurnKind::User(blocks) => {
+                    let parts = self.user_blocks(turn.message, blocks);
+                    ("user", parts.into_iter().map(|part| self.part(part)).collect())
+                }
+                TurnKind::Assistant(blocks) => (list.model, (list.assistant)(self, turn.message, blocks)),
+                TurnKind::Results(replies) => ("user", contents(self.results(&turn, replies), list.key)),
+            };
+            append(self.rules(), &mut written, role, list.key, parts);
+        }
+        system.retain(|text| !text.is_empty());
+        let system = (!system.is_empty()).then(|| (list.system)(&system.join("\n\n")));
+        Conversation { system, messages: written }
+    }
+
+    fn turns(&mut self, messages: &[Message]) -> Vec<Turn> {
+        turns(messages, self.codec, self.ids, &mut self.warnings)
+    }
+
+    /// A block as a member of a content list.
+    pub(crate) fn part(&self, written: Written) -> Value {
+        match written {
+            Written::Text(text) => self.format.text_part(&text),
+            Written::Media(value) | Written::Same(value) => value,
+        }
+    }
+
+    /// The blocks of a user's message, without those that the API has no room for.
+    pub(crate) fn user_blocks(&mut self, message: usize, blocks: &[Block]) -> Vec<Written> {
         let rules = &self.dialect.messages;
         let files = rules.placements(self.options.results.model.as_deref()).files;
         let place = |taken| if taken { Placement::Result } else { Placement::Note };
         let places = Placements { images: place(rules.user_images), audio: place(rules.user_audio), files };
-        self.block(message, block, number, places)
+        let mut written = Vec::with_capacity(blocks.len());
+        let mut number = 0;
+        for block in blocks {
+            written.extend(self.block(message, block, number, places));
+            number += usize::from(matches!(block, Block::Resource(_)));
+        }
+        written
     }
 
     /// A block of the model's that is neither call nor reasoning.
-    pub(super) fn assistant_block(
+    pub(crate) fn assistant_block(
         &mut self,
         message: usize,
         block: &Block,
@@ -91,7 +172,7 @@ impl Writer<'_> {
                 self.warn(message, "reasoning has no place here and is left out");
                 None
             }
-            Block::Opaque(opaque) if opaque.origin == origin(self.rules().protocol) => {
+            Block::Opaque(opaque) if opaque.origin == self.rules().protocol.name() => {
                 Some(Written::Same(opaque.payload.clone()))
             }
             Block::Opaque(opaque) => {
@@ -120,7 +201,7 @@ impl Writer<'_> {
             }
             Piece::Media(medium) => match placement(self.rules(), places, &medium) {
                 Ok(Placement::Result | Placement::UserMessage) => {
-                    Written::Media(media::part(self.rules().protocol, &medium, number))
+                    Written::Media(self.format.media_part(&medium, number))
                 }
                 Ok(Placement::Note) => {
                     self.warn(message, format!("no place for {}: a note stands for it", medium.kind.name()));
@@ -135,7 +216,7 @@ impl Writer<'_> {
     }
 
     /// The messages of a turn's results.
-    pub(super) fn results(&mut self, turn: &Turn, replies: &[Reply]) -> Vec<Value> {
+    fn results(&mut self, turn: &Turn, replies: &[Reply]) -> Vec<Value> {
         let outcomes: Vec<Outcome<'_>> = replies
             .iter()
             .map(|reply| Outcome {
@@ -153,7 +234,7 @@ impl Writer<'_> {
     }
 
     /// All texts of a system message.
-    pub(super) fn system_text(&mut self, message: usize, blocks: &[Block]) -> String {
+    fn system_text(&mut self, message: usize, blocks: &[Block]) -> String {
         let mut texts = Vec::new();
         for block in blocks {
             match self.assistant_block(message, block, Placement::Note) {
@@ -166,33 +247,10 @@ impl Writer<'_> {
         }
         texts.join("\n\n")
     }
-
-    /// Collects what systems say, for an API that keeps it apart.
-    pub(super) fn collect_system(
-        &mut self,
-        message: usize,
-        blocks: &[Block],
-        system: &mut Vec<String>,
-        begun: bool,
-    ) {
-        if begun {
-            self.warn(message, "a system message in mid-conversation is moved to the front");
-        }
-        let text = self.system_text(message, blocks);
-        if !text.is_empty() {
-            system.push(text);
-        }
-    }
 }
 
 /// Appends a message, or its content to the last one where roles must alternate.
-pub(super) fn append(
-    rules: &MessageRules,
-    messages: &mut Vec<Value>,
-    role: &str,
-    key: &str,
-    content: Vec<Value>,
-) {
+fn append(rules: &MessageRules, messages: &mut Vec<Value>, role: &str, key: &str, content: Vec<Value>) {
     if content.is_empty() {
         return;
     }
@@ -208,7 +266,7 @@ pub(super) fn append(
 }
 
 /// Takes the list under `key` out of messages that were rendered for results.
-pub(super) fn contents(rendered: Vec<Value>, key: &str) -> Vec<Value> {
+fn contents(rendered: Vec<Value>, key: &str) -> Vec<Value> {
     rendered
         .into_iter()
         .flat_map(|mut message| match message.get_mut(key).map(Value::take) {

@@ -4,9 +4,8 @@ use serde_json::Value;
 
 use super::piece::{Answer, Media, MediaKind, Piece, Source};
 use super::{ResultFate, ResultOptions, limit, note};
-use crate::dialect::{
-    EmptyStyle, ErrorStyle, MessageRules, Placement, Placements, Protocol, ResourceStyle, StructuredStyle,
-};
+use crate::dialect::{EmptyStyle, MessageRules, Placement, Placements, ResourceStyle, StructuredStyle};
+use crate::wire::format;
 
 /// What a result says, in forms that the dialect takes.
 #[derive(Clone, Debug, Default)]
@@ -163,12 +162,7 @@ fn structured_part<'a>(
 
 /// Says in the text that the call failed, unless the API has, and the dialect uses, a better place.
 fn mark_failure(rules: &MessageRules, arranged: &mut Arranged<'_>) {
-    let marked_elsewhere = match rules.errors {
-        ErrorStyle::Prefix => false,
-        ErrorStyle::Flag => matches!(rules.protocol, Protocol::Messages | Protocol::Converse),
-        ErrorStyle::Key => rules.protocol == Protocol::GenerateContent,
-    };
-    if !arranged.failed || marked_elsewhere {
+    if !arranged.failed || format(rules.protocol).marks_failure(rules.errors) {
         return;
     }
     let first = arranged.parts.iter_mut().find_map(|part| match part {

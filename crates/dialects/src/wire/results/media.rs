@@ -1,9 +1,8 @@
-//! Images, audio and files in the spelling of each API.
+//! What is known of images, audio and files.
 
 use serde_json::{Value, json};
 
 use super::piece::{Media, MediaKind, Source};
-use crate::dialect::Protocol;
 
 /// Types of documents and the extension that names each.
 const FILE_FORMATS: &[(&str, &str)] = &[
@@ -20,19 +19,6 @@ const FILE_FORMATS: &[(&str, &str)] = &[
 
 /// Longest name of a document.
 const LONGEST_NAME: usize = 200;
-
-/// `media` as a member of a content list; `number` tells documents of one message apart.
-pub(crate) fn part(protocol: Protocol, media: &Media<'_>, number: usize) -> Value {
-    match protocol {
-        Protocol::Chat | Protocol::Functions | Protocol::CohereChat => chat_part(media),
-        Protocol::Responses => responses_part(media),
-        Protocol::Messages => messages_part(media),
-        Protocol::Converse => converse_part(media, number),
-        Protocol::GenerateContent => gemini_part(media),
-        Protocol::OllamaChat => Value::String(url(media)),
-        Protocol::Mcp => neutral_part(media),
-    }
-}
 
 /// The address of `media`, or its bytes as a data URL.
 pub(crate) fn url(media: &Media<'_>) -> String {
@@ -64,61 +50,6 @@ pub(crate) fn neutral_part(media: &Media<'_>) -> Value {
     }
 }
 
-fn chat_part(media: &Media<'_>) -> Value {
-    match media.kind {
-        MediaKind::Image => json!({"type": "image_url", "image_url": {"url": url(media)}}),
-        MediaKind::Audio => {
-            let format = if matches!(subtype(&media.mime), "mpeg" | "mp3") { "mp3" } else { "wav" };
-            json!({"type": "input_audio", "input_audio": {"data": data(media).unwrap_or_default(), "format": format}})
-        }
-        MediaKind::File => {
-            json!({"type": "file", "file": {"filename": file_name(media), "file_data": url(media)}})
-        }
-    }
-}
-
-fn responses_part(media: &Media<'_>) -> Value {
-    match media.kind {
-        MediaKind::Image => json!({"type": "input_image", "image_url": url(media), "detail": "auto"}),
-        MediaKind::Audio | MediaKind::File => {
-            json!({"type": "input_file", "filename": file_name(media), "file_data": url(media)})
-        }
-    }
-}
-
-fn messages_part(media: &Media<'_>) -> Value {
-    let source = match &media.source {
-        Source::Data(data) => json!({"type": "base64", "media_type": media.mime, "data": data}),
-        Source::Url(url) => json!({"type": "url", "url": url}),
-    };
-    match (media.kind, media.uri.filter(|uri| !uri.is_empty())) {
-        (MediaKind::Image, _) => json!({"type": "image", "source": source}),
-        (MediaKind::Audio | MediaKind::File, Some(uri)) => {
-            json!({"type": "document", "source": source, "title": uri})
-        }
-        (MediaKind::Audio | MediaKind::File, None) => json!({"type": "document", "source": source}),
-    }
-}
-
-fn converse_part(media: &Media<'_>, number: usize) -> Value {
-    let source = json!({"bytes": data(media).unwrap_or_default()});
-    match media.kind {
-        MediaKind::Image => json!({"image": {"format": subtype(&media.mime), "source": source}}),
-        MediaKind::Audio | MediaKind::File => {
-            let format = format_of(&media.mime).unwrap_or("txt");
-            json!({"document": {"format": format, "name": document_name(media.uri, number), "source": source}})
-        }
-    }
-}
-
-fn gemini_part(media: &Media<'_>) -> Value {
-    match &media.source {
-        Source::Data(data) => json!({"inlineData": {"mimeType": media.mime, "data": data}}),
-        Source::Url(url) if media.mime.is_empty() => json!({"fileData": {"fileUri": url}}),
-        Source::Url(url) => json!({"fileData": {"mimeType": media.mime, "fileUri": url}}),
-    }
-}
-
 /// The part of a type after the slash.
 pub(crate) fn subtype(mime: &str) -> &str {
     mime.split_once('/').map_or(mime, |(_, subtype)| subtype)
@@ -134,7 +65,8 @@ pub(crate) fn mime_of(format: &str) -> Option<&'static str> {
     FILE_FORMATS.iter().find(|(_, known)| *known == format).map(|(mime, _)| *mime)
 }
 
-fn file_name(media: &Media<'_>) -> String {
+/// The name of a file, by its address or its type.
+pub(crate) fn file_name(media: &Media<'_>) -> String {
     let name = last_segment(media.uri.unwrap_or_default());
     if !name.is_empty() {
         return name.to_owned();
@@ -143,7 +75,7 @@ fn file_name(media: &Media<'_>) -> String {
 }
 
 /// Letters, digits, single spaces, hyphens and brackets only, without the extension.
-fn document_name(uri: Option<&str>, number: usize) -> String {
+pub(crate) fn document_name(uri: Option<&str>, number: usize) -> String {
     let segment = last_segment(uri.unwrap_or_default());
     let stem = segment.rsplit_once('.').map_or(segment, |(stem, _)| stem);
     let legal = stem

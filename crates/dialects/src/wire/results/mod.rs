@@ -28,19 +28,21 @@ pub(crate) mod note;
 pub(crate) mod piece;
 mod read;
 mod write;
-mod written;
 
-pub use crate::wire::calls::text::{escape_xml, render_xml_result};
+pub use crate::wire::text::{escape_xml, render_written_results, render_xml_result};
+pub(crate) use arrange::Part;
 pub use ids::IdMap;
 pub use mode::{ResultMode, UnknownMode, render_mode};
 pub(crate) use mode::{joined, piece_text};
 pub use neutral::neutral_result;
+pub(crate) use piece::{Media, MediaKind, Source, split_data_url};
 pub use read::{ReadResult, Retold, read_result};
-pub use written::render_written_results;
+pub(crate) use write::{content_list, text_or_list};
 
 use serde_json::{Value, json};
 
 use crate::dialect::Dialect;
+use crate::wire::format;
 use arrange::Arranged;
 use piece::Answer;
 
@@ -152,7 +154,7 @@ pub fn render_results(
             Prepared { outcome: *outcome, fallback_id: format!("call_{index}"), arranged }
         })
         .collect();
-    if write::replaces_absent_ids(&dialect.messages) {
+    if format(dialect.messages.protocol).replaces_absent_ids(&dialect.messages) {
         for (index, _) in outcomes.iter().enumerate().filter(|(_, outcome)| outcome.call_id.is_none()) {
             changes.push(ResultChange {
                 result: index,
@@ -166,14 +168,15 @@ pub fn render_results(
 }
 
 /// A result ready to be written.
-struct Prepared<'a> {
-    outcome: Outcome<'a>,
+pub(crate) struct Prepared<'a> {
+    pub(crate) outcome: Outcome<'a>,
     fallback_id: String,
-    arranged: Arranged<'a>,
+    pub(crate) arranged: Arranged<'a>,
 }
 
 impl Prepared<'_> {
-    fn id(&self) -> &str {
+    /// The id of its call, or one of ours.
+    pub(crate) fn id(&self) -> &str {
         self.outcome.call_id.unwrap_or(&self.fallback_id)
     }
 }

@@ -6,7 +6,7 @@ use crate::wire::calls::Arguments;
 
 /// Argument text up to a limit, or an object that came whole.
 #[derive(Clone, Debug)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     limit: usize,
     text: String,
     object: Option<Value>,
@@ -16,7 +16,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             text: String::new(),
@@ -28,7 +28,7 @@ impl Buffer {
     }
 
     /// More text. A whole text that comes once more is not added again.
-    pub(super) fn push(&mut self, piece: &str) {
+    pub(crate) fn push(&mut self, piece: &str) {
         self.seen = true;
         if self.limited || (self.progress.done && piece == self.text) {
             return;
@@ -43,7 +43,7 @@ impl Buffer {
     }
 
     /// Arguments that are no text.
-    pub(super) fn set(&mut self, value: &Value) {
+    pub(crate) fn set(&mut self, value: &Value) {
         let text = value.to_string();
         if text.len() > self.limit {
             self.replace(&text);
@@ -53,19 +53,19 @@ impl Buffer {
     }
 
     /// The final text in place of what has come so far.
-    pub(super) fn replace(&mut self, text: &str) {
+    pub(crate) fn replace(&mut self, text: &str) {
         *self = Self::new(self.limit);
         self.push(text);
     }
 
     /// Keeps `text` as far as it fits, as cut.
-    pub(super) fn limit_reached(&mut self, text: &str) {
+    pub(crate) fn limit_reached(&mut self, text: &str) {
         self.replace(text);
         self.limited = true;
     }
 
     /// Adds whatever form the provider chose.
-    pub(super) fn add(&mut self, value: Option<&Value>) {
+    pub(crate) fn add(&mut self, value: Option<&Value>) {
         match value {
             None | Some(Value::Null) => {}
             Some(Value::String(piece)) => self.push(piece),
@@ -73,20 +73,20 @@ impl Buffer {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.object.is_none()
     }
 
-    pub(super) fn limited(&self) -> bool {
+    pub(crate) fn limited(&self) -> bool {
         self.limited
     }
 
     /// Whether this is one object from end to end.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.object.is_some() || (self.progress.done && !self.limited)
     }
 
-    pub(super) fn take(&mut self) -> Arguments {
+    pub(crate) fn take(&mut self) -> Arguments {
         let done = std::mem::replace(self, Self::new(self.limit));
         match done.object {
             Some(object) => Arguments::Json(object),

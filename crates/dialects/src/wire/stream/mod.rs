@@ -5,30 +5,29 @@
 //! wrote as text are given at the end of the reply, if they were asked for and no native call came.
 
 mod buffer;
-mod chat;
-mod cohere;
-mod converse;
-mod generate;
-mod messages;
 mod open;
-mod responses;
-mod text;
+mod partial;
 mod thought;
+mod waiting;
 
-pub use text::TextStream;
+pub use crate::wire::text::TextStream;
+
+pub(crate) use open::{Key, OpenCall};
+pub(crate) use partial::Partial;
+pub(crate) use waiting::TextReader;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::dialect::Protocol;
 use crate::wire::calls::{
-    CallError, Ids, RawCall, TextScan, ToolCall,
+    Ids, RawCall, TextScan, ToolCall, read_call,
     text::{Found, FoundCall, SkippedCall},
 };
-use generate::Partial;
-use open::{OpenCall, OpenCalls};
-use text::{TextReader, WaitingText, as_text};
+use crate::wire::{Object, format};
+use open::OpenCalls;
 use thought::Thought;
+use waiting::WaitingText;
 
 /// Arguments of one call, in bytes, before they are cut.
 const ARGUMENT_LIMIT: usize = 256 * 1024;
@@ -125,20 +124,20 @@ pub struct Assembler {
     state: State,
 }
 
-/// What all protocols keep.
+/// What is known of a reply while it arrives.
 #[derive(Clone, Debug)]
-struct State {
-    options: StreamOptions,
-    open: OpenCalls,
-    ids: Ids,
+pub(crate) struct State {
+    pub(crate) options: StreamOptions,
+    pub(crate) open: OpenCalls,
+    pub(crate) ids: Ids,
     text: TextReader,
     waiting: WaitingText,
     /// Whether a native call has come, so that text is text.
     is_native: bool,
     usage: Option<Usage>,
-    overflown: bool,
-    partial: Option<Partial>,
-    thought: Thought,
+    pub(crate) overflown: bool,
+    pub(crate) partial: Option<Partial>,
+    pub(crate) thought: Thought,
 }
 
 impl Assembler {
@@ -155,22 +154,13 @@ impl Assembler {
             out.push(StreamEvent::Error(error.clone()));
             return out;
         }
-        match self.protocol {
-            Protocol::Chat | Protocol::Functions => chat::push(state, chunk, &mut out),
-            Protocol::Responses => responses::push(state, chunk, &mut out),
-            Protocol::Messages | Protocol::Mcp => messages::push(state, chunk, &mut out),
-            Protocol::GenerateContent => generate::push(state, chunk, &mut out),
-            Protocol::Converse => converse::push(state, chunk, &mut out),
-            Protocol::CohereChat => cohere::push(state, chunk, &mut out),
-            Protocol::OllamaChat => chat::push_line(state, chunk, &mut out),
-        }
+        format(self.protocol).push_chunk(state, chunk, &mut out);
         out
     }
 
     /// Ends the reply: held text, calls that never ended, usage.
     pub fn finish(&mut self) -> Vec<StreamEvent> {
         let mut out = Vec::new();
-        generate::close(&mut self.state, Outcome::Unfinished, &mut out);
         self.state.finish(&mut out);
         out
     }
@@ -205,7 +195,7 @@ impl State {
         }
     }
 
-    fn text(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
+    pub(crate) fn text(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
         let found = self.text.push(text);
         self.found(found, out);
     }
@@ -213,7 +203,7 @@ impl State {
     fn found(&mut self, found: Vec<Found>, out: &mut Vec<StreamEvent>) {
         for piece in found {
             match piece {
-                Found::Call(found) if self.is_native => out.push(as_text(*found)),
+                Found::Call(found) if self.is_native => out.push(StreamEvent::Text(found.source)),
                 piece if self.waiting.takes(&piece) => {
                     let limit = self.options.argument_limit.saturating_mul(WAITING_LIMITS);
                     if self.waiting.push(piece, limit) {
@@ -224,13 +214,13 @@ impl State {
                 Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
                 Found::Skipped(skipped) => out.push(StreamEvent::Skipped(skipped)),
                 // Calls wait, so that none comes here.
-                Found::Call(found) => out.push(as_text(*found)),
+                Found::Call(found) => out.push(StreamEvent::Text(found.source)),
             }
         }
     }
 
     /// A native call has come: what waited as calls in the text is text.
-    fn native(&mut self, out: &mut Vec<StreamEvent>) {
+    pub(crate) fn native(&mut self, out: &mut Vec<StreamEvent>) {
         self.is_native = true;
         self.give_up_text_calls(out);
     }
@@ -242,7 +232,7 @@ impl State {
                 Found::Text(text) => StreamEvent::Text(text),
                 Found::Reasoning(text) => StreamEvent::Reasoning(text),
                 Found::Skipped(skipped) => StreamEvent::Skipped(skipped),
-                Found::Call(found) => as_text(*found),
+                Found::Call(found) => StreamEvent::Text(found.source),
             });
         }
     }
@@ -264,20 +254,20 @@ impl State {
         }
     }
 
-    fn reasoning(text: &str, out: &mut Vec<StreamEvent>) {
+    pub(crate) fn reasoning(text: &str, out: &mut Vec<StreamEvent>) {
         if !text.is_empty() {
             out.push(StreamEvent::Reasoning(text.to_owned()));
         }
     }
 
-    fn stop(reason: Option<&Value>, out: &mut Vec<StreamEvent>) -> bool {
+    pub(crate) fn stop(reason: Option<&Value>, out: &mut Vec<StreamEvent>) -> bool {
         let Some(reason) = reason.and_then(Value::as_str) else { return false };
         out.push(StreamEvent::Stop(reason.to_owned()));
         true
     }
 
     /// Takes what `usage` tells under these names and keeps what it does not tell.
-    fn usage(&mut self, usage: Option<&Value>, input: &str, output: &str) {
+    pub(crate) fn usage(&mut self, usage: Option<&Value>, input: &str, output: &str) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
         let known = self.usage.get_or_insert_default();
         if let Some(count) = usage.get(input).and_then(count) {
@@ -289,7 +279,7 @@ impl State {
     }
 
     /// Room for one more native call.
-    fn admit(&mut self, out: &mut Vec<StreamEvent>) -> bool {
+    pub(crate) fn admit(&mut self, out: &mut Vec<StreamEvent>) -> bool {
         self.native(out);
         self.has_room(out)
     }
@@ -311,10 +301,16 @@ impl State {
         }
     }
 
-    /// A native call that cannot be read.
-    fn unreadable(&mut self, error: &CallError, out: &mut Vec<StreamEvent>) {
-        self.native(out);
-        out.push(StreamEvent::Error(Value::String(error.to_string())));
+    /// A native call that came in one piece and is still to be read.
+    pub(crate) fn read_whole(&mut self, map: &Object, out: &mut Vec<StreamEvent>) {
+        match read_call(map, None, "") {
+            Ok(Some(call)) => self.whole(call, out),
+            Ok(None) => {}
+            Err(error) => {
+                self.native(out);
+                out.push(StreamEvent::Error(Value::String(error.to_string())));
+            }
+        }
     }
 
     fn give_whole(&mut self, call: RawCall, out: &mut Vec<StreamEvent>) {
@@ -325,13 +321,14 @@ impl State {
     }
 
     /// Gives every call that has not been given.
-    fn complete_all(&mut self, out: &mut Vec<StreamEvent>) {
+    pub(crate) fn complete_all(&mut self, out: &mut Vec<StreamEvent>) {
         for call in self.open.iter_mut() {
             out.extend(call.give(Outcome::Complete, &mut self.ids));
         }
     }
 
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        self.close_partial(Outcome::Unfinished, out);
         let found = self.text.finish();
         self.found(found, out);
         self.give_text_calls(out);

@@ -10,7 +10,7 @@ const MAX_NAME: usize = 1024;
 
 /// By what a provider tells fragments of different calls apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(crate) enum Key {
     /// A number.
     Index(u64),
     /// The one call of an API that has only one.
@@ -21,20 +21,20 @@ pub(super) enum Key {
 
 /// One call.
 #[derive(Clone, Debug)]
-pub(super) struct OpenCall {
-    pub(super) key: Key,
-    pub(super) id: Option<String>,
-    pub(super) name: String,
-    pub(super) arguments: Buffer,
-    pub(super) item_id: Option<String>,
-    pub(super) signature: Option<String>,
-    pub(super) extra: Map<String, Value>,
+pub(crate) struct OpenCall {
+    pub(crate) key: Key,
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    pub(crate) arguments: Buffer,
+    pub(crate) item_id: Option<String>,
+    pub(crate) signature: Option<String>,
+    pub(crate) extra: Map<String, Value>,
     written: Option<Notation>,
     given: bool,
 }
 
 impl OpenCall {
-    pub(super) fn new(key: Key, limit: usize) -> Self {
+    pub(crate) fn new(key: Key, limit: usize) -> Self {
         Self {
             key,
             id: None,
@@ -48,7 +48,7 @@ impl OpenCall {
         }
     }
 
-    pub(super) fn from_call(call: RawCall, limit: usize) -> Self {
+    pub(crate) fn from_call(call: RawCall, limit: usize) -> Self {
         let mut open = Self::new(Key::Unnumbered, limit);
         match &call.arguments {
             Arguments::Missing => {}
@@ -67,19 +67,19 @@ impl OpenCall {
     }
 
     /// Whether the call has been given already, so that late fragments mean nothing.
-    pub(super) fn given(&self) -> bool {
+    pub(crate) fn given(&self) -> bool {
         self.given
     }
 
     /// The first id stays.
-    pub(super) fn set_id(&mut self, id: Option<&str>) {
+    pub(crate) fn set_id(&mut self, id: Option<&str>) {
         if self.id.is_none() {
             self.id = id.filter(|id| !id.is_empty()).map(clipped);
         }
     }
 
     /// Takes a name, a name once more, or, before any arguments, more of a name.
-    pub(super) fn set_name(&mut self, name: Option<&str>) {
+    pub(crate) fn set_name(&mut self, name: Option<&str>) {
         let Some(name) = name.filter(|name| !name.is_empty()) else { return };
         if self.name.is_empty() || name.starts_with(&self.name) {
             self.name = clipped(name);
@@ -89,7 +89,7 @@ impl OpenCall {
     }
 
     /// The event for this call, once. A call that never had a name is an error.
-    pub(super) fn give(&mut self, outcome: Outcome, ids: &mut Ids) -> Option<StreamEvent> {
+    pub(crate) fn give(&mut self, outcome: Outcome, ids: &mut Ids) -> Option<StreamEvent> {
         if std::mem::replace(&mut self.given, true) {
             return None;
         }
@@ -121,32 +121,32 @@ fn clipped(text: &str) -> String {
 
 /// The calls of one reply, in the order in which they began.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OpenCalls(Vec<OpenCall>);
+pub(crate) struct OpenCalls(Vec<OpenCall>);
 
 impl OpenCalls {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn push(&mut self, call: OpenCall) {
+    pub(crate) fn push(&mut self, call: OpenCall) {
         self.0.push(call);
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut OpenCall> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut OpenCall> {
         self.0.iter_mut()
     }
 
     /// The last call under `key`.
-    pub(super) fn get(&mut self, key: &Key) -> Option<&mut OpenCall> {
+    pub(crate) fn get(&mut self, key: &Key) -> Option<&mut OpenCall> {
         self.0.iter_mut().rev().find(|call| call.key == *key)
     }
 
     /// The call with this id.
-    pub(super) fn with_id(&mut self, id: &str) -> Option<&mut OpenCall> {
+    pub(crate) fn with_id(&mut self, id: &str) -> Option<&mut OpenCall> {
         self.0.iter_mut().rev().find(|call| call.id.as_deref() == Some(id))
     }
 
-    pub(super) fn last(&mut self) -> Option<&mut OpenCall> {
+    pub(crate) fn last(&mut self) -> Option<&mut OpenCall> {
         self.0.last_mut()
     }
 }

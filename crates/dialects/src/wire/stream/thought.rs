@@ -8,13 +8,13 @@ use super::open::Key;
 const MAX_THOUGHT: usize = 1024 * 1024;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Thought {
+pub(crate) struct Thought {
     open: Option<(Key, Map<String, Value>)>,
     size: usize,
 }
 
 impl Thought {
-    pub(super) fn begin(&mut self, key: Key, block: Value) {
+    pub(crate) fn begin(&mut self, key: Key, block: Value) {
         let members = match block {
             Value::Object(members) => members,
             _ => Map::new(),
@@ -23,12 +23,12 @@ impl Thought {
         self.open = Some((key, members));
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
     /// Appends to one text member.
-    pub(super) fn add(&mut self, member: &str, text: &str) {
+    pub(crate) fn add(&mut self, member: &str, text: &str) {
         let Some((_, members)) = self.open.as_mut().filter(|_| !text.is_empty()) else { return };
         self.size = self.size.saturating_add(text.len());
         if self.size > MAX_THOUGHT {
@@ -43,7 +43,7 @@ impl Thought {
     }
 
     /// The whole block, when it is the one under `key` and was not too long.
-    pub(super) fn end(&mut self, key: &Key) -> Option<Value> {
+    pub(crate) fn end(&mut self, key: &Key) -> Option<Value> {
         let (_, members) = self.open.take_if(|(open, _)| open == key)?;
         (self.size <= MAX_THOUGHT).then_some(Value::Object(members))
     }

@@ -1,10 +1,12 @@
 //! Tools whose work is done by a program that is started for each call.
 //!
 //! No shell is involved. The arguments of a call reach the program in one of two ways: as JSON on its standard input, or
-//! in places that the template names: `["log", "--author={author}", "--", "{path}"]`. A place is one argument of the
+//! through placeholders of the template: `["log", "--author={author}", "--", "{path}"]`. A placeholder is one argument of the
 //! program or a part of one, whatever its value is. A value never becomes an option by surprise: where it would stand
-//! first in its argument and begins with `-`, the call is refused, unless `--` stands before it in the template. Nor does a
-//! value become code: a place in what a shell or another interpreter is told to run, or for a program, is refused.
+//! first in its argument and begins with `-`, the call is refused, unless `--` stands before it in the template.
+//!
+//! Whether the program takes its arguments as data is up to whoever writes the template. A shell or another interpreter
+//! may take them for code, which [`CommandHandler::interpreter`] finds, for a warning.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +20,6 @@ use tokio::time::timeout;
 
 use super::endpoint::ANSWER_BYTES;
 use super::handler::{object, result_of, text_result};
-use super::interpreter::{Misplaced, misplaced};
 use crate::connection::{Process, Program, Secrets};
 
 /// How long the streams of a program are read once it has ended, with all that could be found of what it started.
@@ -27,6 +28,32 @@ const STREAMS: Duration = Duration::from_millis(500);
 const STDERR: usize = 16 << 10;
 /// How much of it is shown.
 const SHOWN: usize = 2_000;
+
+/// Programs that run code which stands in their arguments; a version may follow the name. Those that are met most, for a
+/// warning: no list of such programs is complete.
+const INTERPRETERS: [&str; 21] = [
+    "sh",
+    "ash",
+    "bash",
+    "dash",
+    "fish",
+    "ksh",
+    "zsh",
+    "pwsh",
+    "powershell",
+    "cmd",
+    "python",
+    "perl",
+    "ruby",
+    "lua",
+    "node",
+    "deno",
+    "bun",
+    "php",
+    "awk",
+    "sed",
+    "ssh",
+];
 
 /// A program that does the work of a tool.
 #[derive(Clone, PartialEq, Eq)]
@@ -49,42 +76,28 @@ pub enum CommandInput {
     Json,
 }
 
-/// One argument of the program: texts and places in turn.
+/// One argument of the program: texts and placeholders in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Template(Vec<Piece>);
+struct Template(Vec<Piece>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    Place(String),
+    Placeholder(String),
 }
 
 impl CommandHandler {
-    /// A program with the templates of its arguments. Arguments in one group are left out together where a place in one
-    /// of them has no value.
+    /// A program with the templates of its arguments. Arguments in one group are left out together where a placeholder in
+    /// one of them has no value.
     pub fn new(command: &str, groups: &[Vec<String>]) -> Result<Self, String> {
         if command.trim().is_empty() {
             return Err("the program must have a name".to_owned());
         }
         let read = |group: &Vec<String>| group.iter().map(|text| Template::parse(text)).collect();
         let groups: Vec<Vec<Template>> = groups.iter().map(read).collect::<Result<_, String>>()?;
-        if let Some(misplaced) = misplaced(command, groups.iter().flatten()) {
-            return Err(match misplaced {
-                Misplaced::Code(place) => format!(
-                    "`{{{place}}}` stands in code, so that whoever calls could run anything; give it as an argument behind \
-                     the code, which a shell knows as \"$1\""
-                ),
-                Misplaced::Joined(place) => format!(
-                    "`{{{place}}}` stands in a command line that a shell reads, so that whoever calls could run anything; \
-                     give it on the standard input (`\"stdin\": \"json\"`), or call the program without that shell"
-                ),
-                Misplaced::Program(place) => format!(
-                    "`{{{place}}}` stands for a program, so that whoever calls could run anything; write the program out"
-                ),
-            });
-        }
-        let has_places = groups.iter().flatten().any(|template| template.places().next().is_some());
-        let stdin = if has_places { CommandInput::Nothing } else { CommandInput::Json };
+        let has_placeholders =
+            groups.iter().flatten().any(|template| template.placeholders().next().is_some());
+        let stdin = if has_placeholders { CommandInput::Nothing } else { CommandInput::Json };
         Ok(Self {
             command: command.to_owned(),
             groups,
@@ -110,7 +123,7 @@ impl CommandHandler {
         self
     }
 
-    /// With another standard input than follows from the template: JSON where it has no places, else nothing.
+    /// With another standard input than follows from the template: JSON where it has no placeholders, else nothing.
     #[must_use]
     pub fn with_input(mut self, stdin: CommandInput) -> Self {
         self.stdin = stdin;
@@ -125,8 +138,23 @@ impl CommandHandler {
     }
 
     /// The parameters that the template names.
-    pub(crate) fn places(&self) -> impl Iterator<Item = &str> {
-        self.groups.iter().flatten().flat_map(Template::places)
+    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &str> {
+        self.groups.iter().flatten().flat_map(Template::placeholders)
+    }
+
+    /// The shell or other interpreter that gets values of callers among its arguments and may take them for code. It may
+    /// stand behind another program: `env`, `sudo`, `docker exec`.
+    pub(crate) fn interpreter(&self) -> Option<&str> {
+        self.placeholders().next()?;
+        let fixed = self.groups.iter().flatten().filter_map(|template| match template.0.as_slice() {
+            [Piece::Text(text)] => Some(text.as_str()),
+            _ => None,
+        });
+        std::iter::once(self.command.as_str()).chain(fixed).find(|word| {
+            let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
+            let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+            INTERPRETERS.contains(&name)
+        })
     }
 
     pub(super) async fn run(&self, arguments: &RawJson) -> Result<RawJson, String> {
@@ -215,7 +243,7 @@ impl CommandHandler {
                 if text.contains('\0') {
                     return Err("a value holds the character NUL, which no argument can".to_owned());
                 }
-                if let (Some(Piece::Place(name)), true, false) =
+                if let (Some(Piece::Placeholder(name)), true, false) =
                     (template.0.first(), text.starts_with('-'), options_are_over)
                 {
                     return Err(format!(
@@ -244,8 +272,8 @@ impl std::fmt::Debug for CommandHandler {
 }
 
 impl Template {
-    /// Reads `text {place} text`; `{{` and `}}` are braces.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads `text {placeholder} text`; `{{` and `}}` are braces.
+    fn parse(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
         let mut letters = text.chars().peekable();
@@ -265,12 +293,14 @@ impl Template {
                         }
                     }
                     if name.is_empty() {
-                        return Err(format!("`{text}` has a place without a name; `{{{{}}}}` are braces"));
+                        return Err(format!(
+                            "`{text}` has a placeholder without a name; `{{{{}}}}` are braces"
+                        ));
                     }
                     if !plain.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut plain)));
                     }
-                    pieces.push(Piece::Place(name));
+                    pieces.push(Piece::Placeholder(name));
                 }
                 '}' => return Err(format!("`{text}` has a `}}` without `{{`; `}}}}` is a brace")),
                 other => plain.push(other),
@@ -279,7 +309,7 @@ impl Template {
         if !plain.is_empty() || pieces.is_empty() {
             pieces.push(Piece::Text(plain));
         }
-        if let [Piece::Text(first), Piece::Place(name), ..] = pieces.as_slice()
+        if let [Piece::Text(first), Piece::Placeholder(name), ..] = pieces.as_slice()
             && first.bytes().all(|byte| byte == b'-')
         {
             return Err(format!("`{text}` lets `{name}` choose the option; write the option out"));
@@ -287,28 +317,20 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    pub(super) fn places(&self) -> impl Iterator<Item = &str> {
+    fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
-            Piece::Place(name) => Some(name.as_str()),
+            Piece::Placeholder(name) => Some(name.as_str()),
             Piece::Text(_) => None,
         })
     }
 
-    /// The text before the first place; all of it where there is none.
-    pub(super) fn begin(&self) -> &str {
-        match self.0.first() {
-            Some(Piece::Text(text)) => text,
-            Some(Piece::Place(_)) | None => "",
-        }
-    }
-
-    /// The text; nothing where a place has no value.
+    /// The text; `None` if a placeholder has no value.
     fn fill(&self, arguments: &Map<String, Value>) -> Option<String> {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
                 Piece::Text(plain) => text.push_str(plain),
-                Piece::Place(name) => match arguments.get(name)? {
+                Piece::Placeholder(name) => match arguments.get(name)? {
                     Value::Null => return None,
                     Value::String(value) => text.push_str(value),
                     other => text.push_str(&other.to_string()),

@@ -9,7 +9,6 @@ mod address;
 mod command;
 mod endpoint;
 mod handler;
-mod interpreter;
 mod network;
 mod resource;
 mod tool;

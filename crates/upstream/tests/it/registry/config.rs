@@ -112,7 +112,7 @@ fn what_is_wrong_is_told_with_its_place() {
     );
     check_error(
         r#"{"handler": {"command": "{c}"}}"#,
-        &at(".handler.command", "must be the program itself; values have their places in \"args\""),
+        &at(".handler.command", "must be the program itself; values go into \"args\""),
     );
     check_error(
         r#"{"handler": {"command": "c", "args": ["{nobody}"]}}"#,
@@ -244,4 +244,38 @@ async fn a_program_does_not_inherit_what_keys_are_taken_from() {
     assert_eq!(ran(text(keys, "")).await, "nothing");
     let meant = r#", "env": {"CARGO_MANIFEST_DIR": "${CARGO_MANIFEST_DIR}"}"#;
     assert_eq!(ran(text(keys, meant)).await, here, "unless it is meant to have it");
+}
+
+/// The fields that are warned about, for a command with these arguments and the parameter `x`.
+fn warned(command: &str, args: &str) -> Vec<(String, String)> {
+    let text = format!(
+        r#"{{"tools": {{"t": {{"inputSchema": {{"properties": {{"x": {{}}}}}}, "handler": {{"command": "{command}", "args": {args}}}}}}}}}"#
+    );
+    let warnings = read(&text).unwrap().warnings;
+    warnings.into_iter().map(|warning| (warning.field, warning.message)).collect()
+}
+
+#[test]
+fn values_in_the_arguments_of_an_interpreter_are_warned_about() {
+    let check = |command: &str, args: &str, interpreter: Option<&str>| {
+        let expected: Vec<(String, String)> = interpreter
+            .map(|name| {
+                let message = format!(
+                    "`{name}` may run what stands in its arguments as code, so that whoever calls could run anything; \
+                     with \"stdin\": \"json\" and no placeholders the values are data"
+                );
+                ("tools.t.handler.args".to_owned(), message)
+            })
+            .into_iter()
+            .collect();
+        assert_eq!(warned(command, args), expected, "{command} {args}");
+    };
+    check("sh", r#"["-c", "grep {x} notes"]"#, Some("sh"));
+    check("/bin/bash", r#"["script.sh", "{x}"]"#, Some("/bin/bash"));
+    check("python3.12", r#"["-c", "print({x})"]"#, Some("python3.12"));
+    check("docker", r#"["exec", "box", "sh", "-c", "{x}"]"#, Some("sh"));
+    check("env", r#"["LD_PRELOAD={x}", "gawk5", "awk", "1"]"#, Some("awk"));
+    check("sh", r#"["-c", "grep word notes"]"#, None);
+    check("git", r#"["log", "--", "{x}"]"#, None);
+    check("grep", r#"["sh{x}"]"#, None);
 }

@@ -6,13 +6,12 @@
 
 mod element;
 mod offered;
-mod result;
 mod scan;
 mod typed;
 
 pub use crate::dialect::TextCalls;
+pub use crate::wire::text::{escape_xml, render_xml_result};
 pub use offered::{OfferedTools, SkippedCall, TextScan, ToolSchemas};
-pub use result::{escape_xml, render_xml_result};
 
 pub(crate) use scan::{Found, FoundCall, Scanner, Wanted, calls_only};
 

@@ -1,0 +1,102 @@
+//! Positions that alternatives and conditions speak of as well.
+
+use serde_json::Value;
+
+use super::Rebuild;
+use super::guard::Outline;
+use super::position::{Location, Lowered};
+use super::reader::gather::denied;
+use super::reader::view::View;
+use super::union::Alternative;
+use crate::options::Open;
+use crate::schema::{Keyword, Kind, Source, TypeSet};
+
+impl<'a> Rebuild<'a, '_> {
+    /// Whether the unions of `view` only say which of its properties go together.
+    pub(crate) fn foldable(view: &View<'a>) -> bool {
+        let declares =
+            view.objects.iter().any(|part| part.properties.is_some_and(|properties| !properties.is_empty()));
+        declares
+            && view.types == TypeSet::OBJECT
+            && view.unions.iter().all(|union| {
+                union.branches.iter().all(|branch| {
+                    branch.as_object().is_some_and(|map| {
+                        map.keys().all(|key| {
+                            matches!(
+                                Keyword::parse(key),
+                                Some(
+                                    Keyword::Required
+                                        | Keyword::Properties
+                                        | Keyword::Type
+                                        | Keyword::Title
+                                        | Keyword::Description
+                                        | Keyword::Not
+                                        | Keyword::AdditionalProperties
+                                )
+                            )
+                        })
+                    })
+                })
+            })
+    }
+
+    /// One position, described by all of `sources` together; what `may` hold as well is not enforced, but what it declares gets
+    /// through.
+    pub(crate) fn lower_with(
+        &mut self,
+        sources: &[Source<'a>],
+        may: &[Source<'a>],
+        location: Location,
+    ) -> Lowered<'a> {
+        // With all of them open, nothing is kept out.
+        if may.is_empty() || self.options.open == Open::All {
+            return self.lower(sources, location);
+        }
+        let given = |schema: &Value| sources.iter().any(|source| std::ptr::eq(source.schema, schema));
+        let more: Vec<Source<'a>> = may
+            .iter()
+            .filter(|source| can_declare(source.schema) && !given(source.schema))
+            .copied()
+            .collect();
+        if more.is_empty() {
+            return self.lower(sources, location);
+        }
+        self.conditions += 1;
+        let lowered = self.lower_sources(sources, &more, location);
+        self.conditions -= 1;
+        lowered
+    }
+
+    /// Any of `kinds`, each described by all of its sources; `may` hold as well.
+    pub(crate) fn lower_any_of(
+        &mut self,
+        kinds: &[Vec<Source<'a>>],
+        may: &[Source<'a>],
+        location: Location,
+    ) -> Lowered<'a> {
+        let inside = Location { in_union: true, ..location };
+        let mut alternatives = Vec::with_capacity(kinds.len());
+        for sources in kinds {
+            let lowered = self.lower_with(sources, may, inside);
+            let mcp = sources.first().map_or_else(Outline::anything, |source| self.outline(*source));
+            alternatives.push(Alternative::new(lowered, mcp));
+        }
+        self.join(alternatives)
+    }
+}
+
+/// Whether a schema may declare properties, its own or those of items.
+fn can_declare(schema: &Value) -> bool {
+    schema.as_object().is_some_and(|map| {
+        map.iter().any(|(name, value)| {
+            !matches!(
+                Keyword::parse(name).map(Keyword::kind),
+                None | Some(Kind::String | Kind::Number | Kind::Annotation | Kind::Hint)
+            ) && match name.as_str() {
+                "type" | "enum" | "const" => false,
+                "not" => denied(value).is_some(),
+                _ => true,
+            }
+        })
+    })
+}

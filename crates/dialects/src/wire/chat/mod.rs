@@ -1,0 +1,120 @@
+//! Chat Completions, and what compatible servers make of it.
+
+mod read;
+mod stream;
+mod write;
+
+pub(crate) use read::read;
+pub(crate) use stream::{listed, push, push_speech};
+pub(crate) use write::{Said, assistant, function, tool_calls};
+
+use serde_json::{Map, Value, json};
+
+use super::calls::{ARGUMENTS, Envelope, Layout, Malformed, inner};
+use super::history::{Conversation, Message, Reader, Writer};
+use super::results::{Media, MediaKind, Prepared, media, text_or_list};
+use super::stream::{State, StreamEvent};
+use super::{Object, WireFormat};
+use crate::dialect::{MessageRules, Protocol};
+
+pub(crate) struct Chat;
+
+impl WireFormat for Chat {
+    fn dialect(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
+        Some(Envelope::Alternatives(response.get("choices")?.as_array()?))
+    }
+
+    fn older_calls(&self) -> Option<Protocol> {
+        Some(Protocol::Functions)
+    }
+
+    fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
+        let Some(inner) = inner(map, "function")? else { return Ok(None) };
+        // Object arguments are one server's own; where the call says its type, it is a chat call with an object.
+        let is_bare = inner.get("arguments").is_some_and(Value::is_object)
+            && map.get("type").and_then(Value::as_str).is_none();
+        Ok(Some(Layout {
+            inner,
+            read: &["id", "type", "function", "index"],
+            id: &["id"],
+            item_id: None,
+            arguments: ARGUMENTS,
+            candidates: vec![if is_bare { Protocol::OllamaChat } else { Protocol::Chat }],
+        }))
+    }
+
+    fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
+        push(state, chunk, out);
+    }
+
+    fn media_part(&self, media: &Media<'_>, _number: usize) -> Value {
+        media_part(media)
+    }
+
+    fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
+        user_message(text, media)
+    }
+
+    fn write_result(&self, rules: &MessageRules, result: &Prepared<'_>) -> Value {
+        tool_message(self, rules, result)
+    }
+
+    fn replaces_absent_ids(&self, rules: &MessageRules) -> bool {
+        rules.call_ids
+    }
+
+    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
+        read(reader, given, messages);
+    }
+
+    fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
+        writer.message_list(messages, |writer, at, blocks| {
+            let said = assistant(writer, at, blocks, "content");
+            said.map(|said| tool_calls(writer.rules(), said, function)).into_iter().collect()
+        })
+    }
+}
+
+/// An image, audio or file as a member of a content list.
+pub(crate) fn media_part(media: &Media<'_>) -> Value {
+    match media.kind {
+        MediaKind::Image => json!({"type": "image_url", "image_url": {"url": media::url(media)}}),
+        MediaKind::Audio => {
+            let format = if matches!(media::subtype(&media.mime), "mpeg" | "mp3") { "mp3" } else { "wav" };
+            let data = media::data(media).unwrap_or_default();
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+        }
+        MediaKind::File => {
+            let name = media::file_name(media);
+            json!({"type": "file", "file": {"filename": name, "file_data": media::url(media)}})
+        }
+    }
+}
+
+/// Text alone is a string, which every compatible server takes.
+pub(crate) fn user_message(text: &str, media: &[&Media<'_>]) -> Value {
+    if media.is_empty() {
+        return json!({"role": "user", "content": text});
+    }
+    let text = json!({"type": "text", "text": text});
+    let media = media.iter().map(|media| media_part(media));
+    json!({"role": "user", "content": std::iter::once(text).chain(media).collect::<Value>()})
+}
+
+/// The message of a result.
+pub(crate) fn tool_message(format: &dyn WireFormat, rules: &MessageRules, result: &Prepared<'_>) -> Value {
+    let mut message = Map::new();
+    message.insert("role".into(), "tool".into());
+    if rules.call_ids && (result.outcome.call_id.is_some() || format.replaces_absent_ids(rules)) {
+        message.insert("tool_call_id".into(), result.id().into());
+    }
+    if let Some(field) = &rules.tool_name_field {
+        message.insert(field.clone(), result.outcome.wire_name.into());
+    }
+    message.insert("content".into(), text_or_list(format, &result.arranged));
+    Value::Object(message)
+}

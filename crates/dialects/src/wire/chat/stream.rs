@@ -1,0 +1,139 @@
+//! Chat Completions chunks, with the liberties that compatible servers take.
+
+use serde_json::{Map, Value};
+
+use crate::wire::calls::carried_signature;
+use crate::wire::stream::{Key, OpenCall, State, StreamEvent};
+
+pub(crate) fn push(state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
+    state.usage(chunk.get("usage"), "prompt_tokens", "completion_tokens");
+    let choices = chunk.get("choices").and_then(Value::as_array).into_iter().flatten();
+    // Alternatives are not parallel calls.
+    for choice in choices.filter(|choice| choice.get("index").is_none_or(|index| index == 0)) {
+        if let Some(Value::Object(delta)) = choice.get("delta").or_else(|| choice.get("message")) {
+            push_delta(state, delta, out);
+        }
+        if State::stop(choice.get("finish_reason"), out) {
+            state.complete_all(out);
+        }
+    }
+}
+
+fn push_delta(state: &mut State, delta: &Map<String, Value>, out: &mut Vec<StreamEvent>) {
+    push_speech(state, delta, out);
+    for fragment in listed(delta.get("tool_calls")) {
+        push_fragment(state, fragment, out);
+    }
+    if let Some(Value::Object(fragment)) = delta.get("function_call") {
+        if state.open.get(&Key::Only).is_none() && state.admit(out) {
+            state.open.push(OpenCall::new(Key::Only, state.options.argument_limit));
+        }
+        if let Some(call) = state.open.get(&Key::Only) {
+            add(call, None, fragment);
+        }
+    }
+}
+
+/// Entries of a list, or the one that stands in its place.
+pub(crate) fn listed(calls: Option<&Value>) -> impl Iterator<Item = &Map<String, Value>> {
+    let list = calls.and_then(Value::as_array).into_iter().flatten();
+    list.chain(calls.filter(|calls| calls.is_object())).filter_map(Value::as_object)
+}
+
+/// Text and reasoning of a message, or of a piece of one.
+pub(crate) fn push_speech(state: &mut State, message: &Map<String, Value>, out: &mut Vec<StreamEvent>) {
+    let thoughts = ["reasoning_content", "reasoning", "thinking"];
+    if let Some(thought) = thoughts.iter().find_map(|key| message.get(*key)?.as_str()) {
+        State::reasoning(thought, out);
+    }
+    match message.get("content") {
+        Some(Value::String(text)) => state.text(text, out),
+        Some(Value::Array(blocks)) => {
+            for block in blocks {
+                if let Some(text) = block.get("text").and_then(Value::as_str) {
+                    state.text(text, out);
+                }
+                let thoughts = block.get("thinking").and_then(Value::as_array).into_iter().flatten();
+                thoughts
+                    .filter_map(|part| part.get("text")?.as_str())
+                    .for_each(|text| State::reasoning(text, out));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn push_fragment(state: &mut State, fragment: &Map<String, Value>, out: &mut Vec<StreamEvent>) {
+    // Some servers send the function without its wrapper.
+    let function = fragment.get("function").and_then(Value::as_object).unwrap_or(fragment);
+    let index = fragment.get("index").and_then(Value::as_u64);
+    let id = fragment.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+    let name = function.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+    if begins_call(state, index, id, name) {
+        if !state.admit(out) {
+            return;
+        }
+        let key = index.map_or(Key::Unnumbered, Key::Index);
+        state.open.push(OpenCall::new(key, state.options.argument_limit));
+        if let Some(call) = state.open.last() {
+            add(call, id, function);
+            keep_extras(call, fragment);
+        }
+        return;
+    }
+    let call = match (index, id) {
+        (Some(index), _) => state.open.get(&Key::Index(index)),
+        (None, Some(id)) if state.open.with_id(id).is_some() => state.open.with_id(id),
+        (None, _) => state.open.last(),
+    };
+    if let Some(call) = call.filter(|call| !call.given()) {
+        add(call, id, function);
+        keep_extras(call, fragment);
+    }
+}
+
+/// Whether a fragment starts a call, by the best mark it has: index, then id, then name.
+fn begins_call(state: &mut State, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> bool {
+    let (call, by_index) = match (index, id) {
+        (Some(index), _) => (state.open.get(&Key::Index(index)), true),
+        (None, Some(id)) => match state.open.with_id(id) {
+            Some(_) => return false,
+            // An id may also follow the name.
+            None => (state.open.last(), false),
+        },
+        (None, None) => (state.open.last(), false),
+    };
+    let Some(call) = call else { return !state.overflown || by_index };
+    let other_id = id.is_some_and(|id| call.id.as_deref().is_some_and(|known| known != id));
+    match name {
+        // One server numbers all parallel calls alike: then only the id tells.
+        Some(_) if other_id => true,
+        Some(_) if by_index => false,
+        // A name alone is a new call, unless it is the last one's name again while its arguments still run.
+        Some(name) => {
+            call.given() || call.arguments.is_whole() || (!call.name.is_empty() && call.name != name)
+        }
+        None => other_id && !by_index,
+    }
+}
+
+fn add(call: &mut OpenCall, id: Option<&str>, function: &Map<String, Value>) {
+    if call.given() {
+        return;
+    }
+    call.set_id(id);
+    call.set_name(function.get("name").and_then(Value::as_str));
+    call.arguments.add(function.get("arguments"));
+}
+
+/// Members beyond the usual ones, among them the signature that has to be replayed.
+fn keep_extras(call: &mut OpenCall, fragment: &Map<String, Value>) {
+    for (key, value) in fragment {
+        if !matches!(key.as_str(), "id" | "type" | "index" | "function" | "name" | "arguments") {
+            call.extra.insert(key.clone(), value.clone());
+        }
+    }
+    if let Some(signature) = carried_signature(fragment) {
+        call.signature = Some(signature);
+    }
+}

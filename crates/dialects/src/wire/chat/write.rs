@@ -1,0 +1,98 @@
+//! What the model said, as a chat message.
+
+use serde_json::{Map, Value, json};
+
+use crate::dialect::{MessageRules, Placement, SilentContent};
+use crate::wire::history::{AssistantBlock, Block, Call, ThinkingBlock, Writer, Written};
+
+/// A message of the model without its calls, and the calls.
+pub(crate) struct Said<'b> {
+    pub(crate) message: Map<String, Value>,
+    pub(crate) calls: Vec<&'b Call>,
+}
+
+/// Writes what stands beside the calls; text goes under `text_key` where there are calls. `None` if nothing was said.
+pub(crate) fn assistant<'b>(
+    writer: &mut Writer<'_>,
+    at: usize,
+    blocks: &'b [AssistantBlock],
+    text_key: &str,
+) -> Option<Said<'b>> {
+    let mut texts = Vec::new();
+    let mut thoughts = Vec::new();
+    let mut calls = Vec::new();
+    for block in blocks {
+        match block {
+            AssistantBlock::Call(call) => calls.push(call),
+            AssistantBlock::Block(Block::Thinking(thought)) => {
+                if keeps_reasoning(writer, at, thought) {
+                    thoughts.push(thought.thinking.as_str());
+                }
+            }
+            AssistantBlock::Block(block) => match writer.assistant_block(at, block, Placement::Note) {
+                Some(Written::Text(text)) => texts.push(text),
+                Some(Written::Media(_)) | None => {}
+                Some(Written::Same(_)) => writer.warn(at, "an item of the API's own is left out"),
+            },
+        }
+    }
+    let text = texts.join("\n\n");
+    if text.is_empty() && calls.is_empty() {
+        return None;
+    }
+    let rules = writer.rules();
+    let mut message = Map::new();
+    message.insert("role".into(), "assistant".into());
+    if let Some(field) = rules.reasoning_field.as_ref().filter(|_| !thoughts.is_empty()) {
+        message.insert(field.clone(), thoughts.join("\n\n").into());
+    }
+    let text_key = if calls.is_empty() { "content" } else { text_key };
+    match (text.is_empty(), rules.silent_content) {
+        (false, _) => message.insert(text_key.into(), text.into()),
+        (true, SilentContent::Null) => message.insert("content".into(), Value::Null),
+        (true, SilentContent::Text) => message.insert("content".into(), "".into()),
+        (true, SilentContent::Omit) => None,
+    };
+    Some(Said { message, calls })
+}
+
+fn keeps_reasoning(writer: &mut Writer<'_>, at: usize, thought: &ThinkingBlock) -> bool {
+    let kept =
+        writer.rules().reasoning_field.is_some() && writer.takes_reasoning && !thought.thinking.is_empty();
+    if !kept {
+        writer.warn(at, "reasoning has no place here and is left out");
+    }
+    kept
+}
+
+/// The message with its calls under `tool_calls`; `function` writes one.
+pub(crate) fn tool_calls(rules: &MessageRules, said: Said<'_>, function: fn(&Call) -> Value) -> Value {
+    let mut message = said.message;
+    if !said.calls.is_empty() {
+        let calls = said.calls.iter().map(|call| signed(rules, call, function(call)));
+        message.insert("tool_calls".into(), calls.collect());
+    }
+    Value::Object(message)
+}
+
+/// A call as Chat Completions spells it.
+pub(crate) fn function(call: &Call) -> Value {
+    json!({"id": call.id, "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments.to_string()}})
+}
+
+/// Puts the signature of a call where the dialect wants it.
+fn signed(rules: &MessageRules, call: &Call, mut written: Value) -> Value {
+    if let (Some(path), Some(signature)) = (&rules.call_signature_field, &call.signature) {
+        let mut member = &mut written;
+        for key in path.split('.') {
+            if !member.is_object() {
+                *member = json!({});
+            }
+            let Some(members) = member.as_object_mut() else { return written };
+            member = members.entry(key).or_insert(Value::Null);
+        }
+        *member = signature.clone().into();
+    }
+    written
+}

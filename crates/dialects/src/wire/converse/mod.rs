@@ -1,0 +1,165 @@
+//! Bedrock's Converse: calls, results and reasoning are blocks that their only member names.
+
+mod stream;
+
+use serde_json::{Map, Value, json};
+
+use super::calls::{Envelope, INPUT, Layout, Malformed, Said, inner};
+use super::history::{Block, Conversation, Message, PartList, Reader, Writer, bytes, list, result, text};
+use super::messages::{self, Own};
+use super::results::{Media, MediaKind, Part, Prepared, content_list, media, note};
+use super::stream::{State, StreamEvent};
+use super::{Object, WireFormat};
+use crate::dialect::{ErrorStyle, MessageRules, Protocol};
+
+pub(crate) struct Converse;
+
+impl WireFormat for Converse {
+    fn dialect(&self) -> &'static str {
+        "bedrock"
+    }
+
+    fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
+        let message = response.get("output")?.as_object()?;
+        message.contains_key("message").then_some(Envelope::Message { message, stop: "stopReason" })
+    }
+
+    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
+        let Some(thought) = block.get("reasoningContent").filter(|_| kind.is_none()) else { return false };
+        let text = thought.pointer("/reasoningText/text").and_then(Value::as_str);
+        said.reasoning.push_str(text.unwrap_or_default());
+        said.keep(block);
+        true
+    }
+
+    fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
+        Ok(inner(map, "toolUse")?.map(|inner| Layout {
+            inner,
+            read: &["toolUse"],
+            id: &["toolUseId"],
+            item_id: None,
+            arguments: INPUT,
+            candidates: vec![Protocol::Converse],
+        }))
+    }
+
+    fn bare_call(&self) -> (&'static [&'static str], &'static [&'static str]) {
+        (&["toolUseId", "name", "input"], INPUT)
+    }
+
+    fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
+        stream::push(state, chunk, out);
+    }
+
+    fn text_part(&self, text: &str) -> Value {
+        json!({"text": text})
+    }
+
+    fn media_part(&self, media: &Media<'_>, number: usize) -> Value {
+        let source = json!({"bytes": media::data(media).unwrap_or_default()});
+        match media.kind {
+            MediaKind::Image => {
+                json!({"image": {"format": media::subtype(&media.mime), "source": source}})
+            }
+            MediaKind::Audio | MediaKind::File => {
+                let format = media::format_of(&media.mime).unwrap_or("txt");
+                let name = media::document_name(media.uri, number);
+                json!({"document": {"format": format, "name": name, "source": source}})
+            }
+        }
+    }
+
+    fn write_result(&self, rules: &MessageRules, result: &Prepared<'_>) -> Value {
+        let mut block = Map::new();
+        block.insert("toolUseId".into(), result.id().into());
+        block.insert("content".into(), content_list(self, &result.arranged).into());
+        if result.arranged.failed && self.marks_failure(rules.errors) {
+            block.insert("status".into(), "error".into());
+        }
+        json!({"toolResult": block})
+    }
+
+    fn gathers_results(&self) -> bool {
+        true
+    }
+
+    fn result_part(&self, part: &Part<'_>, number: usize) -> Value {
+        match part {
+            Part::Text(text) => self.text_part(text),
+            Part::Document { uri, text } => self.text_part(&note::document(uri, text)),
+            Part::Data(value) => json!({"json": value}),
+            Part::Media(media) => self.media_part(media, number),
+        }
+    }
+
+    fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {
+        true
+    }
+
+    fn marks_failure(&self, style: ErrorStyle) -> bool {
+        style == ErrorStyle::Flag
+    }
+
+    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
+        reader.part_lists(given, messages, "content", messages::role, block);
+    }
+
+    fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
+        let list = PartList {
+            model: "assistant",
+            key: "content",
+            system: |text| json!([{"text": text}]),
+            assistant: |writer, at, blocks| messages::assistant(writer, at, blocks, own_block),
+        };
+        writer.part_list(messages, &list)
+    }
+}
+
+fn own_block(own: Own<'_>) -> Value {
+    match own {
+        Own::Call(call) => {
+            json!({"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.arguments}})
+        }
+        Own::Reasoning { text, signature } => {
+            json!({"reasoningContent": {"reasoningText": {"text": text, "signature": signature}}})
+        }
+    }
+}
+
+/// One block of a message or of a result.
+fn block(reader: &mut Reader<'_>, given: &Value) -> Option<Block> {
+    let (kind, body) = given.as_object()?.iter().next()?;
+    match kind.as_str() {
+        "text" => body.as_str().map(Block::text),
+        "image" | "document" => {
+            let data = body.get("source").and_then(|source| text(source, "bytes"))?;
+            let format = text(body, "format")?;
+            let mime =
+                if kind == "image" { format!("image/{format}") } else { media::mime_of(format)?.to_owned() };
+            Some(bytes(&mime, data, text(body, "name").unwrap_or_default()))
+        }
+        "reasoningContent" => {
+            let thought = body.get("reasoningText")?;
+            Some(Block::Thinking(reader.thinking(text(thought, "text")?, text(thought, "signature"))))
+        }
+        "toolUse" => {
+            let call = reader.call(text(body, "toolUseId"), text(body, "name")?, body.get("input"));
+            Some(Block::ToolUse(call))
+        }
+        "toolResult" => {
+            let id = reader.answered(text(body, "toolUseId"), None);
+            let mut structured = None;
+            let mut blocks = Vec::new();
+            for inner in list(body, "content") {
+                match inner.get("json") {
+                    Some(value) if structured.is_none() => structured = Some(value.clone()),
+                    Some(_) | None => {
+                        blocks.push(block(reader, inner).unwrap_or_else(|| reader.opaque(inner)));
+                    }
+                }
+            }
+            Some(result(id, blocks, text(body, "status") == Some("error"), structured))
+        }
+        _ => None,
+    }
+}

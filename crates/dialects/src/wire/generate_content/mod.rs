@@ -1,0 +1,131 @@
+//! `generateContent`: calls, results and reasoning are parts of contents.
+
+mod history;
+mod stream;
+
+use serde_json::{Map, Value, json};
+
+use super::calls::{ARGS, Envelope, Layout, Malformed, Said, inner, part_signature};
+use super::functions::part;
+use super::history::{Conversation, Message, PartList, Reader, Writer};
+use super::results::{Media, Part, Prepared, Source};
+use super::stream::{State, StreamEvent};
+use super::{Object, WireFormat};
+use crate::dialect::{ErrorStyle, MessageRules, Protocol};
+
+pub(crate) struct GenerateContent;
+
+impl WireFormat for GenerateContent {
+    fn dialect(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
+        Some(Envelope::Alternatives(response.get("candidates")?.as_array()?))
+    }
+
+    /// Parts are told apart by their members.
+    fn read_block(&self, kind: Option<&str>, part: &Object, said: &mut Said) -> bool {
+        let others = ["functionCall", "function_call", "toolUse", "reasoningContent", "name"];
+        if kind.is_some() || others.iter().any(|key| part.contains_key(*key)) {
+            return false;
+        }
+        let signature = part_signature(part);
+        let text = part.get("text").and_then(Value::as_str);
+        if text.is_none() && signature.is_none() {
+            return false;
+        }
+        let is_thought = part.get("thought") == Some(&Value::Bool(true));
+        let whole = if is_thought { &mut said.reasoning } else { &mut said.text };
+        whole.push_str(text.unwrap_or_default());
+        said.signature = signature.or(said.signature.take());
+        true
+    }
+
+    fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
+        Ok(inner(map, "functionCall")?.map(|inner| part(inner, vec![Protocol::GenerateContent])))
+    }
+
+    fn bare_call(&self) -> (&'static [&'static str], &'static [&'static str]) {
+        (&["id", "name", "args", "thoughtSignature", "thought_signature"], ARGS)
+    }
+
+    fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
+        stream::push(state, chunk, out);
+    }
+
+    fn message(&self, role: &str, parts: Value) -> Value {
+        json!({"role": role, "parts": parts})
+    }
+
+    fn text_part(&self, text: &str) -> Value {
+        json!({"text": text})
+    }
+
+    fn media_part(&self, media: &Media<'_>, _number: usize) -> Value {
+        match &media.source {
+            Source::Data(data) => json!({"inlineData": {"mimeType": media.mime, "data": data}}),
+            Source::Url(url) if media.mime.is_empty() => json!({"fileData": {"fileUri": url}}),
+            Source::Url(url) => json!({"fileData": {"mimeType": media.mime, "fileUri": url}}),
+        }
+    }
+
+    fn write_result(&self, rules: &MessageRules, result: &Prepared<'_>) -> Value {
+        let arranged = &result.arranged;
+        let failed = arranged.failed && self.marks_failure(rules.errors);
+        let key = if failed { "error" } else { "output" };
+        let mut has_text = false;
+        let mut data = None;
+        let mut media = Vec::new();
+        for part in &arranged.parts {
+            match part {
+                Part::Text(_) => has_text = true,
+                Part::Data(value) => data = data.or(Some(*value)),
+                Part::Media(medium) => media.push(self.media_part(medium, 0)),
+                Part::Document { .. } => {}
+            }
+        }
+        let response = match (data, has_text) {
+            (Some(data), false) if failed => json!({key: data}),
+            (Some(data), false) => data.clone(),
+            (Some(data), true) => json!({key: arranged.text(), "structuredContent": data}),
+            (None, _) => json!({key: arranged.text()}),
+        };
+        let mut body = Map::new();
+        if let Some(id) = result.outcome.call_id.filter(|_| rules.call_ids) {
+            body.insert("id".into(), id.into());
+        }
+        body.insert("name".into(), result.outcome.wire_name.into());
+        body.insert("response".into(), response);
+        if !media.is_empty() {
+            body.insert("parts".into(), media.into());
+        }
+        json!({"functionResponse": body})
+    }
+
+    fn gathers_results(&self) -> bool {
+        true
+    }
+
+    fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {
+        false
+    }
+
+    fn marks_failure(&self, style: ErrorStyle) -> bool {
+        style == ErrorStyle::Key
+    }
+
+    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
+        reader.part_lists(given, messages, "parts", history::role, history::part);
+    }
+
+    fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
+        let list = PartList {
+            model: "model",
+            key: "parts",
+            system: |text| json!({"parts": [{"text": text}]}),
+            assistant: history::model_parts,
+        };
+        writer.part_list(messages, &list)
+    }
+}

@@ -1,0 +1,102 @@
+//! Conversations as messages of blocks.
+
+use serde_json::{Map, Value, json};
+
+use crate::dialect::{Placement, Protocol};
+use crate::wire::history::{
+    AssistantBlock, Block, Call, MediaBlock, Reader, ResourceBlock, Role, Source, ThinkingBlock, Writer,
+    bytes, result, text,
+};
+
+/// The role called `name`.
+pub(crate) fn role(name: Option<&str>) -> Option<Role> {
+    match name? {
+        "assistant" => Some(Role::Assistant),
+        "system" => Some(Role::System),
+        "user" => Some(Role::User),
+        _ => None,
+    }
+}
+
+/// One block of a message or of a result.
+pub(super) fn block(reader: &mut Reader<'_>, given: &Value) -> Option<Block> {
+    match text(given, "type")? {
+        "text" => text(given, "text").map(Block::text),
+        "image" => media(given.get("source")?),
+        "document" => document(given),
+        "thinking" => {
+            let thought = reader.thinking(text(given, "thinking")?, text(given, "signature"));
+            Some(Block::Thinking(thought))
+        }
+        "tool_use" => {
+            let call = reader.call(text(given, "id"), text(given, "name")?, given.get("input"));
+            Some(Block::ToolUse(call))
+        }
+        "tool_result" => {
+            let id = reader.answered(text(given, "tool_use_id"), None);
+            let blocks = reader.parts(given.get("content"), block);
+            let failed = given.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+            Some(result(id, blocks, failed, None))
+        }
+        _ => None,
+    }
+}
+
+fn media(source: &Value) -> Option<Block> {
+    let source: Source = serde_json::from_value(source.clone()).ok()?;
+    Some(Block::Image(MediaBlock { source, extra: Map::new() }))
+}
+
+fn document(given: &Value) -> Option<Block> {
+    let source = given.get("source")?;
+    let name = text(given, "title").unwrap_or_default();
+    match text(source, "type")? {
+        "base64" => Some(bytes(text(source, "media_type")?, text(source, "data")?, name)),
+        "text" => Some(resource(name, text(source, "data")?)),
+        _ => None,
+    }
+}
+
+fn resource(uri: &str, content: &str) -> Block {
+    Block::Resource(ResourceBlock { resource: json!({"uri": uri, "text": content}), extra: Map::new() })
+}
+
+/// Writes what the model said; `own` writes a call, or reasoning with its signature.
+pub(crate) fn assistant(
+    writer: &mut Writer<'_>,
+    at: usize,
+    blocks: &[AssistantBlock],
+    own: fn(Own<'_>) -> Value,
+) -> Vec<Value> {
+    let mut content = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        match block {
+            AssistantBlock::Call(call) => content.push(own(Own::Call(call))),
+            AssistantBlock::Block(Block::Thinking(thought)) => match signature(thought) {
+                Some(signature) => content.push(own(Own::Reasoning { text: &thought.thinking, signature })),
+                None => writer.warn(at, "reasoning without this provider's signature is left out"),
+            },
+            AssistantBlock::Block(block) => {
+                let written = writer.assistant_block(at, block, Placement::Note);
+                content.extend(written.map(|written| writer.part(written)));
+            }
+        }
+    }
+    content
+}
+
+/// What two APIs say in blocks of their own spelling.
+#[derive(Clone, Copy)]
+pub(crate) enum Own<'a> {
+    Call(&'a Call),
+    Reasoning { text: &'a str, signature: &'a str },
+}
+
+/// Reasoning goes back only as it came: signed by the provider. Messages and Converse carry the same signatures.
+fn signature(thought: &ThinkingBlock) -> Option<&str> {
+    let own = [Protocol::Messages.name(), Protocol::Converse.name()];
+    if thought.origin.as_deref().is_some_and(|given| !own.contains(&given)) {
+        return None;
+    }
+    thought.signature.as_deref()
+}

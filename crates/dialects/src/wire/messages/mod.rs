@@ -1,0 +1,136 @@
+//! The Messages API: calls, results and reasoning are blocks of messages.
+
+mod history;
+mod stream;
+
+pub(crate) use history::{Own, assistant, role};
+
+use serde_json::{Map, Value, json};
+
+use super::calls::{INPUT, Layout, Malformed, Said};
+use super::history::{Conversation, Message, PartList, Reader, Writer};
+use super::results::{Media, MediaKind, Part, Prepared, Source, content_list, note};
+use super::stream::{State, StreamEvent};
+use super::{Object, WireFormat};
+use crate::dialect::{ErrorStyle, MessageRules, Protocol};
+
+pub(crate) struct Messages;
+
+impl WireFormat for Messages {
+    fn dialect(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
+        match kind {
+            Some("thinking") => {
+                let text = ["thinking", "content"].iter().find_map(|key| block.get(*key)?.as_str());
+                said.reasoning.push_str(text.unwrap_or_default());
+            }
+            Some("redacted_thinking") => {}
+            Some(_) | None => return false,
+        }
+        said.keep(block);
+        true
+    }
+
+    fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
+        let is_block = map.get("type").and_then(Value::as_str) == Some("tool_use");
+        Ok(is_block.then(|| Layout {
+            inner: map,
+            read: &["id", "type", "name", "input"],
+            id: &["id"],
+            item_id: None,
+            arguments: INPUT,
+            candidates: vec![Protocol::Messages],
+        }))
+    }
+
+    fn bare_call(&self) -> (&'static [&'static str], &'static [&'static str]) {
+        (&["id", "name", "input"], INPUT)
+    }
+
+    fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
+        stream::push(state, chunk, out);
+    }
+
+    fn media_part(&self, media: &Media<'_>, _number: usize) -> Value {
+        let source = match &media.source {
+            Source::Data(data) => json!({"type": "base64", "media_type": media.mime, "data": data}),
+            Source::Url(url) => json!({"type": "url", "url": url}),
+        };
+        match (media.kind, media.uri.filter(|uri| !uri.is_empty())) {
+            (MediaKind::Image, _) => json!({"type": "image", "source": source}),
+            (MediaKind::Audio | MediaKind::File, Some(uri)) => {
+                json!({"type": "document", "source": source, "title": uri})
+            }
+            (MediaKind::Audio | MediaKind::File, None) => json!({"type": "document", "source": source}),
+        }
+    }
+
+    fn write_result(&self, rules: &MessageRules, result: &Prepared<'_>) -> Value {
+        let mut block = Map::new();
+        block.insert("type".into(), "tool_result".into());
+        block.insert("tool_use_id".into(), result.id().into());
+        match result.arranged.parts.as_slice() {
+            [] => {}
+            [Part::Text(text)] => {
+                block.insert("content".into(), text.clone().into());
+            }
+            _ => {
+                block.insert("content".into(), content_list(self, &result.arranged).into());
+            }
+        }
+        if result.arranged.failed && self.marks_failure(rules.errors) {
+            block.insert("is_error".into(), true.into());
+        }
+        Value::Object(block)
+    }
+
+    fn gathers_results(&self) -> bool {
+        true
+    }
+
+    fn result_part(&self, part: &Part<'_>, number: usize) -> Value {
+        match part {
+            Part::Text(text) => self.text_part(text),
+            Part::Document { uri, text } => json!({"type": "document", "title": uri,
+                "source": {"type": "text", "media_type": "text/plain", "data": text}}),
+            Part::Data(value) => self.text_part(&note::json_text(value)),
+            Part::Media(media) => self.media_part(media, number),
+        }
+    }
+
+    fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {
+        true
+    }
+
+    fn marks_failure(&self, style: ErrorStyle) -> bool {
+        style == ErrorStyle::Flag
+    }
+
+    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
+        reader.part_lists(given, messages, "content", role, history::block);
+    }
+
+    fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
+        let list = PartList {
+            model: "assistant",
+            key: "content",
+            system: |text| text.into(),
+            assistant: |writer, at, blocks| assistant(writer, at, blocks, own_block),
+        };
+        writer.part_list(messages, &list)
+    }
+}
+
+fn own_block(own: Own<'_>) -> Value {
+    match own {
+        Own::Call(call) => {
+            json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments})
+        }
+        Own::Reasoning { text, signature } => {
+            json!({"type": "thinking", "thinking": text, "signature": signature})
+        }
+    }
+}

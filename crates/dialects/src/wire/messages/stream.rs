@@ -1,0 +1,99 @@
+//! Events of the Messages API.
+
+use serde_json::{Value, json};
+
+use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent};
+
+pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
+    let index = Key::Index(event.get("index").and_then(Value::as_u64).unwrap_or_default());
+    match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+        "message_start" => {
+            state.usage(event.pointer("/message/usage"), "input_tokens", "output_tokens");
+        }
+        "content_block_start" => {
+            if let Some(block) = event.get("content_block") {
+                start(state, index, block, out);
+            }
+        }
+        "content_block_delta" => {
+            if let Some(delta) = event.get("delta") {
+                continue_block(state, &index, delta, out);
+            }
+        }
+        "content_block_stop" => stop(state, &index, out),
+        "message_delta" => {
+            state.usage(event.get("usage"), "input_tokens", "output_tokens");
+            State::stop(event.pointer("/delta/stop_reason"), out);
+        }
+        "error" => out.push(StreamEvent::Error(event.clone())),
+        _ => {}
+    }
+}
+
+fn start(state: &mut State, index: Key, block: &Value, out: &mut Vec<StreamEvent>) {
+    let at = |key: &str| block.get(key).and_then(Value::as_str);
+    match at("type").unwrap_or_default() {
+        "tool_use" => {
+            if !state.admit(out) {
+                return;
+            }
+            let mut call = OpenCall::new(index, state.options.argument_limit);
+            call.set_id(at("id"));
+            call.set_name(at("name"));
+            // The input of a start is empty, except where the server does not stream it.
+            if let Some(input) =
+                block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()))
+            {
+                call.arguments.set(input);
+            }
+            let extras = block.as_object().into_iter().flatten();
+            for (key, value) in
+                extras.filter(|(key, _)| !matches!(key.as_str(), "type" | "id" | "name" | "input"))
+            {
+                call.extra.insert(key.clone(), value.clone());
+            }
+            state.open.push(call);
+        }
+        "text" => state.text(at("text").unwrap_or_default(), out),
+        "thinking" => {
+            State::reasoning(at("thinking").unwrap_or_default(), out);
+            state.thought.begin(index, block.clone());
+        }
+        "redacted_thinking" => out.push(StreamEvent::ReasoningItem(block.clone())),
+        _ => {}
+    }
+}
+
+fn continue_block(state: &mut State, index: &Key, delta: &Value, out: &mut Vec<StreamEvent>) {
+    let at = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
+    match at("type") {
+        "text_delta" => state.text(at("text"), out),
+        "input_json_delta" => {
+            if let Some(call) = state.open.get(index).filter(|call| !call.given()) {
+                let piece = at("partial_json");
+                if !piece.is_empty() {
+                    call.arguments.push(piece);
+                }
+            }
+        }
+        "thinking_delta" => {
+            State::reasoning(at("thinking"), out);
+            state.thought.add("thinking", at("thinking"));
+        }
+        "signature_delta" => state.thought.add("signature", at("signature")),
+        _ => {}
+    }
+}
+
+fn stop(state: &mut State, index: &Key, out: &mut Vec<StreamEvent>) {
+    if let Some(block) = state.thought.end(index) {
+        out.push(StreamEvent::ReasoningItem(block));
+        return;
+    }
+    if let Some(call) = state.open.get(index) {
+        if call.arguments.is_empty() {
+            call.arguments.set(&json!({}));
+        }
+        out.extend(call.give(Outcome::Complete, &mut state.ids));
+    }
+}

@@ -1,0 +1,96 @@
+//! Ollama's `/api/chat`: chat messages with arguments as objects and images beside the text; a stream of lines.
+
+use serde_json::{Value, json};
+
+use super::calls::Envelope;
+use super::chat;
+use super::history::{Block, Call, Conversation, Message, Reader, Writer, Written};
+use super::results::{Media, Prepared, media};
+use super::stream::{State, StreamEvent};
+use super::{Object, WireFormat};
+use crate::dialect::MessageRules;
+
+pub(crate) struct Ollama;
+
+impl WireFormat for Ollama {
+    fn dialect(&self) -> &'static str {
+        "ollama"
+    }
+
+    fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
+        response.get("done")?;
+        let message = response.get("message")?.as_object()?;
+        Some(Envelope::Message { message, stop: "done_reason" })
+    }
+
+    /// One line of a stream: a call stands whole in it.
+    fn push_chunk(&self, state: &mut State, line: &Value, out: &mut Vec<StreamEvent>) {
+        if let Some(Value::Object(message)) = line.get("message") {
+            chat::push_speech(state, message, out);
+            for call in chat::listed(message.get("tool_calls")) {
+                state.read_whole(call, out);
+            }
+        }
+        if line.get("done") == Some(&Value::Bool(true)) {
+            State::stop(line.get("done_reason"), out);
+            state.usage(Some(line), "prompt_eval_count", "eval_count");
+        }
+    }
+
+    fn media_part(&self, media: &Media<'_>, _number: usize) -> Value {
+        Value::String(media::url(media))
+    }
+
+    fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
+        if media.is_empty() {
+            return json!({"role": "user", "content": text});
+        }
+        let images: Vec<&str> = media.iter().filter_map(|media| media::data(media)).collect();
+        json!({"role": "user", "content": text, "images": images})
+    }
+
+    fn write_result(&self, rules: &MessageRules, result: &Prepared<'_>) -> Value {
+        chat::tool_message(self, rules, result)
+    }
+
+    fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {
+        false
+    }
+
+    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
+        chat::read(reader, given, messages);
+    }
+
+    fn write_user(&self, writer: &mut Writer<'_>, message: usize, blocks: &[Block]) -> Option<Value> {
+        let mut texts = Vec::new();
+        let mut images = Vec::new();
+        for part in writer.user_blocks(message, blocks) {
+            match part {
+                Written::Text(text) => texts.push(text),
+                Written::Media(Value::String(url)) => {
+                    images.push(url.split_once(',').map_or(url.clone(), |(_, data)| data.to_owned()));
+                }
+                Written::Media(_) | Written::Same(_) => {}
+            }
+        }
+        if texts.is_empty() && images.is_empty() {
+            return None;
+        }
+        let mut written = json!({"role": "user", "content": texts.join("\n\n")});
+        if let Some(members) = written.as_object_mut().filter(|_| !images.is_empty()) {
+            members.insert("images".into(), images.into());
+        }
+        Some(written)
+    }
+
+    fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
+        writer.message_list(messages, |writer, at, blocks| {
+            let said = chat::assistant(writer, at, blocks, "content");
+            said.map(|said| chat::tool_calls(writer.rules(), said, function)).into_iter().collect()
+        })
+    }
+}
+
+fn function(call: &Call) -> Value {
+    json!({"id": call.id, "function": {"name": call.name, "arguments": call.arguments}})
+}

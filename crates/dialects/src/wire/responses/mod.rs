@@ -1,0 +1,92 @@
+//! The Responses API: calls and results are items beside messages.
+
+mod history;
+mod stream;
+
+use serde_json::{Value, json};
+
+use super::calls::{ARGUMENTS, Envelope, Layout, Malformed, Said};
+use super::history::{Conversation, Message, Reader, Writer};
+use super::results::{Media, MediaKind, Prepared, media, text_or_list};
+use super::stream::{State, StreamEvent};
+use super::{Object, WireFormat};
+use crate::dialect::{MessageRules, Protocol};
+
+pub(crate) struct Responses;
+
+impl WireFormat for Responses {
+    fn dialect(&self) -> &'static str {
+        "openai-responses"
+    }
+
+    fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
+        Some(Envelope::Items { items: response.get("output")?.as_array()?, stop: "status" })
+    }
+
+    fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
+        if kind != Some("reasoning") {
+            return false;
+        }
+        for list in ["summary", "content"] {
+            let parts = block.get(list).and_then(Value::as_array).into_iter().flatten();
+            parts
+                .filter_map(|part| part.get("text")?.as_str())
+                .for_each(|text| said.reasoning.push_str(text));
+        }
+        said.keep(block);
+        true
+    }
+
+    fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
+        let kind = map.get("type").and_then(Value::as_str);
+        let is_bare = || map.contains_key("call_id") && map.contains_key("name");
+        let is_item = kind == Some("function_call") || (kind != Some("tool_use") && is_bare());
+        Ok(is_item.then(|| Layout {
+            inner: map,
+            read: &["type", "id", "call_id", "name", "arguments"],
+            id: if map.get("call_id").is_some_and(Value::is_string) { &["call_id"] } else { &["id"] },
+            item_id: Some("id"),
+            arguments: ARGUMENTS,
+            candidates: vec![Protocol::Responses],
+        }))
+    }
+
+    fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
+        stream::push(state, chunk, out);
+    }
+
+    fn message(&self, role: &str, content: Value) -> Value {
+        json!({"type": "message", "role": role, "content": content})
+    }
+
+    fn text_part(&self, text: &str) -> Value {
+        json!({"type": "input_text", "text": text})
+    }
+
+    fn media_part(&self, media: &Media<'_>, _number: usize) -> Value {
+        let url = media::url(media);
+        match media.kind {
+            MediaKind::Image => json!({"type": "input_image", "image_url": url, "detail": "auto"}),
+            MediaKind::Audio | MediaKind::File => {
+                json!({"type": "input_file", "filename": media::file_name(media), "file_data": url})
+            }
+        }
+    }
+
+    fn write_result(&self, _rules: &MessageRules, result: &Prepared<'_>) -> Value {
+        let output = text_or_list(self, &result.arranged);
+        json!({"type": "function_call_output", "call_id": result.id(), "output": output})
+    }
+
+    fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {
+        true
+    }
+
+    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
+        history::read(reader, given, messages);
+    }
+
+    fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
+        writer.message_list(messages, history::assistant)
+    }
+}

@@ -1,0 +1,121 @@
+//! Events of the Responses API.
+
+use serde_json::Value;
+
+use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent};
+
+pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
+    let delta = event.get("delta").and_then(Value::as_str).unwrap_or_default();
+    match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+        "response.output_text.delta" | "response.refusal.delta" => state.text(delta, out),
+        "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
+            State::reasoning(delta, out);
+        }
+        "response.output_item.added" => {
+            if let Some(item) = event.get("item").filter(|item| is_call(item)) {
+                open(state, event, item, out);
+            }
+        }
+        "response.function_call_arguments.delta" => {
+            if let Some(call) = find(state, event, None).filter(|call| !call.given()) {
+                call.arguments.push(delta);
+            }
+        }
+        "response.function_call_arguments.done" => {
+            let arguments = event.get("arguments").and_then(Value::as_str);
+            if let Some((call, text)) = find(state, event, None).filter(|call| !call.given()).zip(arguments) {
+                call.arguments.replace(text);
+            }
+        }
+        "response.output_item.done" => {
+            if let Some(item) = event.get("item") {
+                item_done(state, event, item, out);
+            }
+        }
+        "response.completed" | "response.incomplete" | "response.failed" => finish(state, event, out),
+        "error" => out.push(StreamEvent::Error(event.clone())),
+        _ => {}
+    }
+}
+
+fn is_call(item: &Value) -> bool {
+    item.get("type").and_then(Value::as_str) == Some("function_call")
+}
+
+/// The call that an event speaks of: by item id, else by place.
+fn find<'a>(state: &'a mut State, event: &Value, item: Option<&Value>) -> Option<&'a mut OpenCall> {
+    let id = item.and_then(|item| item.get("id")).or_else(|| event.get("item_id")).and_then(Value::as_str);
+    let index = event.get("output_index").and_then(Value::as_u64);
+    if let Some(id) = id.filter(|id| !id.is_empty())
+        && state.open.iter_mut().any(|call| call.item_id.as_deref() == Some(id))
+    {
+        return state.open.iter_mut().find(|call| call.item_id.as_deref() == Some(id));
+    }
+    state.open.get(&Key::Index(index?))
+}
+
+fn open(state: &mut State, event: &Value, item: &Value, out: &mut Vec<StreamEvent>) {
+    if find(state, event, Some(item)).is_some() || !state.admit(out) {
+        return;
+    }
+    let index = event.get("output_index").and_then(Value::as_u64);
+    let key = index.map_or(Key::Unnumbered, Key::Index);
+    let mut call = OpenCall::new(key, state.options.argument_limit);
+    describe(&mut call, item);
+    call.arguments.add(item.get("arguments"));
+    state.open.push(call);
+}
+
+/// Takes names and ids from an item.
+fn describe(call: &mut OpenCall, item: &Value) {
+    let at = |key: &str| item.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    call.set_id(at("call_id"));
+    call.set_name(at("name"));
+    if let Some(id) = at("id") {
+        call.item_id = Some(id.to_owned());
+    }
+    for (key, value) in item.as_object().into_iter().flatten() {
+        if !matches!(key.as_str(), "type" | "id" | "call_id" | "name" | "arguments") {
+            call.extra.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+fn item_done(state: &mut State, event: &Value, item: &Value, out: &mut Vec<StreamEvent>) {
+    if !is_call(item) {
+        if item.get("type").and_then(Value::as_str) == Some("reasoning") {
+            out.push(StreamEvent::ReasoningItem(item.clone()));
+        }
+        return;
+    }
+    open(state, event, item, out);
+    let arguments = item.get("arguments").and_then(Value::as_str);
+    let mut ids = std::mem::take(&mut state.ids);
+    if let Some(call) = find(state, event, Some(item)).filter(|call| !call.given()) {
+        describe(call, item);
+        if let Some(text) = arguments.filter(|text| !text.is_empty()) {
+            call.arguments.replace(text);
+        }
+        // Items of a response that was cut say so.
+        let cut = item.get("status").and_then(Value::as_str) == Some("incomplete");
+        let outcome = if cut { Outcome::Unfinished } else { Outcome::Complete };
+        out.extend(call.give(outcome, &mut ids));
+    }
+    state.ids = ids;
+}
+
+fn finish(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
+    let Some(response) = event.get("response") else { return };
+    state.usage(response.get("usage"), "input_tokens", "output_tokens");
+    let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
+    for (index, item) in items.enumerate() {
+        let place = serde_json::json!({"output_index": index});
+        if is_call(item) && find(state, &place, Some(item)).is_none_or(|call| !call.given()) {
+            item_done(state, &place, item, out);
+        }
+    }
+    State::stop(response.get("status"), out);
+    if let Some(error) = response.get("error").filter(|error| !error.is_null()) {
+        out.push(StreamEvent::Error(error.clone()));
+    }
+}

@@ -1,0 +1,58 @@
+//! Text deltas: reasoning and tool use in plain text.
+
+use super::StreamOptions;
+use crate::wire::calls::text::{Found, Scanner, Wanted};
+
+/// Scans the text of a reply, as far as the options want it.
+#[derive(Clone, Debug)]
+pub(crate) struct TextReader {
+    scanner: Scanner,
+}
+
+impl TextReader {
+    pub(crate) fn new(options: &StreamOptions) -> Self {
+        let scanner = Scanner::new(Wanted::in_prose(&options.text));
+        Self { scanner: scanner.with_limit(options.argument_limit) }
+    }
+
+    pub(crate) fn push(&mut self, text: &str) -> Vec<Found> {
+        self.scanner.push(text)
+    }
+
+    pub(crate) fn finish(&mut self) -> Vec<Found> {
+        self.scanner.finish()
+    }
+}
+
+/// Calls in the text of a reply that may still bring native ones, and what came after the first of them.
+///
+/// They count only in a reply without native calls, and that is certain at its end: a call that was given cannot be taken
+/// back. Text behind them waits too, so that all comes in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WaitingText {
+    pieces: Vec<Found>,
+    size: usize,
+}
+
+impl WaitingText {
+    /// Whether `piece` has to wait.
+    pub(crate) fn takes(&self, piece: &Found) -> bool {
+        !self.pieces.is_empty() || matches!(piece, Found::Call(_))
+    }
+
+    /// Keeps `piece`; says whether more than `limit` bytes wait.
+    pub(crate) fn push(&mut self, piece: Found, limit: usize) -> bool {
+        self.size += match &piece {
+            Found::Text(text) | Found::Reasoning(text) => text.len(),
+            Found::Call(found) => found.source.len(),
+            Found::Skipped(skipped) => skipped.name.len() + skipped.reason.len(),
+        };
+        self.pieces.push(piece);
+        self.size > limit
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<Found> {
+        self.size = 0;
+        std::mem::take(&mut self.pieces)
+    }
+}
