@@ -1,4 +1,4 @@
-//! Tools that cannot be used are told, and take nothing else with them.
+//! Unusable tools are reported, and affect nothing else.
 
 use serde_json::{Value, json};
 

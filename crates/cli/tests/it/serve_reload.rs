@@ -78,8 +78,8 @@ fn sighup_reloads_and_a_broken_file_changes_nothing() {
         &json!({"port": 1, "clash": "first", "mcpServers": {"a": entry(&pids)}}).to_string(),
     );
     gateway.running.signal(Signal::HUP);
-    let told = gateway.line("takes effect");
-    assert!(told.starts_with("`port` changed"), "{told:?}");
+    let line = gateway.line("takes effect");
+    assert!(line.starts_with("`port` changed"), "{line:?}");
     assert_eq!(gateway.line("configuration reloaded"), "configuration reloaded: all servers are as before");
     assert_eq!(starts(&pids), 1);
 }
