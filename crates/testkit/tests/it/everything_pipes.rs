@@ -3,7 +3,7 @@
 use gateway_testkit::Fixture;
 use serde_json::{Value, json};
 
-use crate::talk::{Talk, call, initialize, modern, request};
+use crate::talk::{Talk, call, cancelled, initialize, initialized, modern, request};
 use crate::talk_http::{KINDS, try_send};
 
 fn opening() -> Value {
@@ -16,7 +16,7 @@ async fn open() -> Talk {
     let mut talk = Talk::start(&Fixture::stdio().everything());
     let answer = talk.ask(&opening()).await;
     assert!(answer["result"]["capabilities"]["completions"].is_object(), "{answer}");
-    talk.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    talk.send(&initialized()).await;
     talk
 }
 
@@ -44,7 +44,7 @@ async fn a_cancelled_call_stops_asking() {
     let mut talk = open().await;
     let asked = talk.ask(&call(1, "test_input_required_result_multi_round", &json!({}))).await;
     assert_eq!(asked["method"], "elicitation/create");
-    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    let cancel = cancelled(1);
     talk.send(&cancel).await;
     let late = json!({"action": "accept", "content": {"name": "Ann"}});
     talk.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": late})).await;
@@ -80,7 +80,7 @@ async fn a_client_of_the_oldest_transport_is_asked_on_its_stream() {
         assert_eq!(answer.status, 202);
     };
     send(opening()).await;
-    send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    send(initialized()).await;
     assert_eq!(stream.next_message().await["id"], 0);
     send(call(1, "test_sampling", &json!({"prompt": "Who?"}))).await;
     let asked = stream.next_message().await;
@@ -98,7 +98,7 @@ async fn a_held_call_is_known_to_be_cancelled() {
     let begun = talk.ask(&news(2, "begun")).await;
     assert_eq!(begun["result"]["content"][0]["text"], "a has begun");
     talk.send(&news(3, "cancelled")).await;
-    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    let cancel = cancelled(1);
     talk.send(&cancel).await;
     let cancelled = talk.message().await;
     assert_eq!(cancelled["id"], 3, "who was cancelled is not answered");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::talk::{LONG, initialize};
+use crate::talk::{LONG, initialize, initialized};
 
 /// An answer whose body is still coming. HTTP/1.0 spares us the chunks: the body ends with the connection.
 pub(crate) struct Answer {
@@ -168,7 +168,7 @@ impl<'a> HttpSession<'a> {
         assert_eq!(answer.status, 200);
         let id = answer.header("mcp-session-id").unwrap().to_owned();
         let session = Self { server, id };
-        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let ready = initialized();
         assert_eq!(session.post(&ready).await.status, 202);
         session
     }
