@@ -130,6 +130,7 @@ impl LineSplitter {
         let gone = self.buffer.split_to(end.unwrap_or(self.buffer.len()));
         skipping.bytes += gone.len() as u64;
         skipping.scanner.feed(&gone);
+        // The id may be the last member of the envelope, so the end is kept as well.
         skipping.tail.extend_from_slice(gone.get(gone.len().saturating_sub(KEPT)..).unwrap_or_default());
         let excess = skipping.tail.len().saturating_sub(KEPT);
         skipping.tail.advance(excess);

@@ -220,6 +220,7 @@ fn read_envelope(text: &Bytes) -> Result<Envelope<'_>, MessageError> {
 impl Envelope<'_> {
     fn message(&self, text: &Bytes) -> Result<Incoming, MessageError> {
         let json = |cause| MessageError::Json { bytes: text.len(), cause };
+        // Some servers write absent members as `null`.
         let present = |value: &&RawValue| value.get() != "null";
         let params = self.params.filter(present).map(|params| RawJson::part_of(text, params));
         if let Some(method) = self.method.filter(present) {

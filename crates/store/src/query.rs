@@ -244,6 +244,7 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
     let after = filter.after.unwrap_or(i64::MIN);
     let before = filter.before.unwrap_or(i64::MAX);
     let names = exact_names(filter);
+    // The filter is most of a block's row, so it is read only if there are exact names to look up.
     let mut blocks = transaction.prepare(&format!(
         "SELECT first, last, iif(?1, bloom, NULL) FROM blocks \
          WHERE last > ?2 AND first < ?3 AND newest >= ?4 AND oldest < ?5 AND failures >= ?6 ORDER BY first {order}"

@@ -191,6 +191,7 @@ impl Queue {
     fn push(&self, mut record: CallRecord) {
         let shortened = self.bounds.caps.shorten(&mut record);
         let weight = record.weight();
+        // Counted before the record is queued, so that the writer never subtracts what was not added.
         self.unwritten.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(weight, Ordering::Relaxed);
         let mut state = self.state();

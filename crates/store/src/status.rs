@@ -124,6 +124,7 @@ impl Shared {
         // Called without the lock, so that a listener may subscribe or unsubscribe.
         let listeners: Vec<Listener> = {
             let mut all = lock(&self.listeners);
+            // Dropped subscriptions are removed here, since dropping one takes no lock.
             all.retain(|listener| listener.strong_count() > 0);
             all.iter().filter_map(Weak::upgrade).collect()
         };

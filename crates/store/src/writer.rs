@@ -97,6 +97,7 @@ impl Writer {
 
     fn commit(&mut self, batch: &[Queued]) -> rusqlite::Result<()> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        // A copy: a failed transaction must not use up ids.
         let mut block = self.block.clone();
         let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
         let mut insert = transaction.prepare(

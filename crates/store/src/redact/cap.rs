@@ -45,6 +45,7 @@ pub(crate) fn shorten(json: &mut Bytes, cap: usize, blobs: bool) -> Option<usize
                 continue;
             }
         }
+        // At least one byte, so that every turn makes progress.
         let left = room.saturating_sub(out.len()).max(1);
         let length = string_length(rest, left);
         out.push(b'"');

@@ -27,6 +27,7 @@ pub(super) fn shifted(edits: Vec<Edit>, start: usize) -> impl Iterator<Item = Ed
 
 /// The edits in the order of the text. Overlapping ones are merged.
 pub(super) fn merged(mut edits: Vec<Edit>) -> Vec<Edit> {
+    // Of edits with the same start the longest is first, so that it absorbs the others.
     edits.sort_by_key(|edit| (edit.range.start, Reverse(edit.range.end)));
     edits.dedup_by(|next, kept| {
         let overlaps = next.range.start < kept.range.end || next.range.start == kept.range.start;

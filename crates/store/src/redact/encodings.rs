@@ -69,6 +69,7 @@ impl Encoding {
                 Piece::Plain(plain) => (plain.len(), plain.len(), true),
                 Piece::Escape(escape) => (escape.length, escape.letter.len_utf8(), false),
             };
+            // A position inside a decoded character maps to the start of its escape.
             while let Some(end) = ends.next_if(|end| **end < decoded + decoded_length) {
                 *end = raw + if is_plain { *end - decoded } else { 0 };
             }

@@ -17,6 +17,7 @@ mod encodings;
 mod expressions;
 mod hints;
 mod islands;
+mod line;
 #[cfg(test)]
 mod linear_tests;
 mod markup;
@@ -219,6 +220,7 @@ impl Cleaner {
             *json = Bytes::from(serde_json::Value::from(text.as_deref().unwrap_or(&lossy)).to_string());
         }
         let Ok(text) = std::str::from_utf8(json) else { return };
+        // A shortened value is not valid JSON any more, so it always becomes a `truncated` object.
         let framed = if shortened.is_some() {
             Some(cap::cut(without_margin(text), original, cap))
         } else {

@@ -45,6 +45,7 @@ pub(super) fn classify(name: &str) -> Option<Kind> {
         let kind = at_end(core.get(..end)?)?;
         let strong = matches!(kind, Kind::Password | Kind::Secret | Kind::Token);
         let about = core.get(end..)?.iter().any(|word| ABOUT.contains(word));
+        // Before other words these usually mean something else: `pass_rate`, `auth_provider`, `cookie_banner`.
         let short = matches!(
             core.get(end - 1).copied(),
             Some("pass" | "auth" | "cookie" | "cookies" | "pw" | "cred")

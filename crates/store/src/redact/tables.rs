@@ -78,6 +78,7 @@ pub(super) fn find(text: &str, secrets: &mut Secrets) {
             }
             if let Some(headers) = headers(text, content, &cells).filter(|_| is_row && *may_be_header) {
                 if above.len() == MOST_HEADERS {
+                    // The first one stays: it is most likely the real header.
                     above.remove(1);
                 }
                 above.push(headers);
