@@ -1,5 +1,6 @@
 //! The headers of MCP over HTTP.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 /// Names of headers.
@@ -138,19 +139,5 @@ pub fn encode_header_value(value: &Value) -> Option<String> {
     if visible && trimmed && !looks_encoded {
         return Some(text);
     }
-    Some(format!("=?base64?{}?=", base64(text.as_bytes())))
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group =
-            chunk.iter().fold(0_u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for index in 0..4 {
-            let letter = LETTERS.get((group >> (18 - 6 * index) & 63) as usize).copied().unwrap_or(b'=');
-            text.push(if index > chunk.len() { '=' } else { char::from(letter) });
-        }
-    }
-    text
+    Some(format!("=?base64?{}?=", STANDARD.encode(&text)))
 }

@@ -1,5 +1,6 @@
 //! Requirements for requests over HTTP.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use gateway_protocol::{RpcError, code, header, method};
 use http::{HeaderMap, Response};
 use serde_json::Value;
@@ -114,29 +115,7 @@ pub(crate) fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str>
 fn decode(value: &str) -> Option<String> {
     let coded = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
     let Some(coded) = coded else { return Some(value.to_owned()) };
-    if !coded.len().is_multiple_of(4) {
-        return None;
-    }
-    let letters = coded.strip_suffix("==").or_else(|| coded.strip_suffix('=')).unwrap_or(coded);
-    let mut bytes = Vec::new();
-    let (mut group, mut bits) = (0_u32, 0_u32);
-    for letter in letters.bytes() {
-        let sextet = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        group = (group << 6 | u32::from(sextet)) & 0xffff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((group >> bits & 0xff).try_into().unwrap_or_default());
-        }
-    }
-    String::from_utf8(bytes).ok()
+    String::from_utf8(STANDARD.decode(coded).ok()?).ok()
 }
 
 #[cfg(test)]
