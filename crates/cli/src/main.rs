@@ -91,10 +91,10 @@ impl Outcome {
 
 fn main() -> ExitCode {
     // Before anything else: a keeper process has to be small and start fast.
-    if let Some(status) = gateway_upstream::run_as_keeper() {
+    if let Some(status) = gateway_process::run_as_keeper() {
         return status;
     }
-    gateway_upstream::enable_keepers();
+    gateway_process::enable_keepers();
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
         Command::Serve(command) => command.run(),

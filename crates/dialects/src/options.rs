@@ -7,7 +7,7 @@ use serde_json::Value;
 pub use crate::dialect::{Defaults, EmptyRequired};
 
 /// Options of a translation. The default asks for a dialect's best form.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Options {
     /// What becomes of `default`; absent: as the dialect says.
@@ -29,7 +29,7 @@ pub struct Options {
 }
 
 /// Which objects can carry properties that they do not declare, in dialects that must close objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Open {
     /// Those whose schema invites them: `additionalProperties`, `patternProperties`, no properties at all.
     #[default]
@@ -39,7 +39,7 @@ pub enum Open {
 }
 
 /// Whether strict forms are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Strict {
     /// As the dialect's name says.
     #[default]
@@ -49,7 +49,7 @@ pub enum Strict {
 }
 
 /// How large a schema may be before its tool is left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Budget {
     /// Levels of nested schemas.
     pub depth: usize,

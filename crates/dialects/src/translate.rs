@@ -2,9 +2,9 @@
 
 mod refusal;
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
 
@@ -36,7 +36,7 @@ use crate::work::{TooMuchWork, Work, node_units};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Translator {
-    dialect: Dialect,
+    dialect: Arc<Dialect>,
     /// The dialect with the provider's guarantee, for `strict = auto`.
     strict: Option<Dialect>,
     options: Options,
@@ -81,7 +81,12 @@ impl Translator {
     }
 
     /// A translator into `dialect`, which may be layered.
-    pub fn with(dialects: &Dialects, dialect: Dialect, options: Options) -> Result<Self, DialectError> {
+    pub fn with(
+        dialects: &Dialects,
+        dialect: impl Into<Arc<Dialect>>,
+        options: Options,
+    ) -> Result<Self, DialectError> {
+        let dialect = dialect.into();
         let strict = match (options.strict, &dialect.tool.strict_dialect) {
             (Strict::Auto, Some(name)) if dialect.tool.strict != StrictField::True => {
                 Some(dialects.get(name)?)
@@ -96,8 +101,13 @@ impl Translator {
         &self.dialect
     }
 
+    /// The dialect, to be kept.
+    pub fn shared_dialect(&self) -> &Arc<Dialect> {
+        &self.dialect
+    }
+
     /// Translates a list of MCP tools.
-    pub fn translate<'a>(&self, tools: &'a [Value]) -> Translation<'a> {
+    pub fn translate<'a>(&self, tools: &'a [impl Borrow<Value>]) -> Translation<'a> {
         let mut translated = Vec::with_capacity(tools.len());
         let _ = self.each(tools, |tool| {
             translated.push(tool);
@@ -141,12 +151,12 @@ impl Translator {
     /// Translates tool after tool up to the first error.
     fn each<'a>(
         &self,
-        tools: &'a [Value],
+        tools: &'a [impl Borrow<Value>],
         mut visit: impl FnMut(ToolTranslation<'a>) -> Result<(), TooMuchWork>,
     ) -> Result<(), TooMuchWork> {
         let names: Vec<&'a str> = tools
             .iter()
-            .map(|tool| tool.member("name").and_then(Value::as_str).unwrap_or_default())
+            .map(|tool| tool.borrow().member("name").and_then(Value::as_str).unwrap_or_default())
             .collect();
         let wire = self.wire_names(&names);
         let mut seen = HashSet::with_capacity(names.len());
@@ -155,7 +165,7 @@ impl Translator {
                 ToolTranslation::quarantined(name, format!("another tool is called `{name}`"))
             } else {
                 let wire = wire.get(name).map_or(name, Cow::as_ref);
-                self.translate_named(tool, name, wire)
+                self.translate_named(tool.borrow(), name, wire)
             })
         })
     }

@@ -6,63 +6,15 @@ use gateway_upstream::CallError;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
-use crate::idempotency::NotRun;
+use crate::runtime::failure::{ErrorStyle, Failure};
+use crate::runtime::questions::attributed_error;
 
-/// Words for programs.
-pub mod code {
-    /// The server cannot be reached, or went away.
-    pub const CONNECTION_ERROR: &str = "CONNECTION_ERROR";
-    /// No such tool.
-    pub const TOOL_NOT_FOUND: &str = "TOOL_NOT_FOUND";
-    /// No such resource.
-    pub const RESOURCE_NOT_FOUND: &str = "RESOURCE_NOT_FOUND";
-    /// The request or its arguments are wrong.
-    pub const VALIDATION_ERROR: &str = "VALIDATION_ERROR";
-    /// The server answered with a fault.
-    pub const SERVER_ERROR: &str = "SERVER_ERROR";
-    /// No answer in time.
-    pub const TIMEOUT: &str = "TIMEOUT";
-    /// The tool itself says that it failed.
-    pub const TOOL_ERROR: &str = "TOOL_ERROR";
-    /// No such server.
-    pub const SERVER_NOT_FOUND: &str = "SERVER_NOT_FOUND";
-    /// No such provider.
-    pub const UNKNOWN_PROVIDER: &str = "UNKNOWN_PROVIDER";
-    /// No such route.
-    pub const NOT_FOUND: &str = "NOT_FOUND";
-    /// The route has no such method.
-    pub const METHOD_NOT_ALLOWED: &str = "METHOD_NOT_ALLOWED";
-    /// The body is too large.
-    pub const BODY_TOO_LARGE: &str = "BODY_TOO_LARGE";
-    /// The body is not of a type that is read here.
-    pub const UNSUPPORTED_MEDIA_TYPE: &str = "UNSUPPORTED_MEDIA_TYPE";
-    /// A key is missing or wrong.
-    pub const UNAUTHORIZED: &str = "UNAUTHORIZED";
-    /// The Host or Origin is not one of ours.
-    pub const FORBIDDEN: &str = "FORBIDDEN";
-    /// Too much at once; try again later.
-    pub const OVERLOADED: &str = "OVERLOADED";
-    /// The tool ran, but there was no room for its result.
-    pub const RESULT_DROPPED: &str = "RESULT_DROPPED";
-    /// The same key with another request.
-    pub const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
-    /// The policy, or somebody who was asked, denies the call.
-    pub const TOOL_DENIED: &str = "TOOL_DENIED";
-    /// Somebody has to approve the call.
-    pub const APPROVAL_REQUIRED: &str = "APPROVAL_REQUIRED";
-    /// The tool stands in the configuration file, which is where it is changed.
-    pub const REGISTRY_CONFLICT: &str = "REGISTRY_CONFLICT";
-    /// No more tools can be registered.
-    pub const REGISTRY_FULL: &str = "REGISTRY_FULL";
-    /// The definition that is to be accepted is another one by now, or none waits.
-    pub const DEFINITION_CHANGED: &str = "DEFINITION_CHANGED";
-    /// The server wants to know something that the caller did not offer to answer.
-    pub const INPUT_REQUIRED: &str = "INPUT_REQUIRED";
-    /// What a server wanted to know came too late, or twice.
-    pub const INPUT_EXPIRED: &str = "INPUT_EXPIRED";
-    /// Anything else.
-    pub const UNKNOWN: &str = "UNKNOWN";
-}
+pub(crate) use crate::runtime::failure::code;
+
+/// Marks an answer of 5xx, or one whose calls all failed, that certainly ran nothing; put it among the extensions of the
+/// response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NotRun;
 
 /// An answer that says what went wrong.
 #[derive(Clone, Debug)]
@@ -137,40 +89,93 @@ pub(crate) fn json_response(status: StatusCode, body: impl Into<Bytes>) -> Respo
     response
 }
 
-/// How the caller wants failures of calls to be told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ErrorStyle {
-    /// 400 for the caller's faults, 500 for a server's.
-    #[default]
-    Plain,
-    /// 404, 502, 503, 504 where they fit.
-    Precise,
+impl From<Failure> for ApiError {
+    fn from(failure: Failure) -> Self {
+        Self::of(failure, ErrorStyle::Plain)
+    }
 }
 
-/// The word and the status for a call that gave no result.
-pub(crate) fn classify(error: &CallError, style: ErrorStyle) -> (StatusCode, &'static str) {
-    let (precise, word) = match error {
-        CallError::UnknownUpstream { .. } => (StatusCode::NOT_FOUND, code::SERVER_NOT_FOUND),
-        CallError::UnknownTool { .. } => (StatusCode::NOT_FOUND, code::TOOL_NOT_FOUND),
-        CallError::Disabled { .. } => (StatusCode::CONFLICT, code::CONNECTION_ERROR),
-        CallError::Blocked { .. } => (StatusCode::FORBIDDEN, code::FORBIDDEN),
-        CallError::Unreachable { .. } | CallError::Unlisted { .. } | CallError::Lost { .. } => {
-            (StatusCode::BAD_GATEWAY, code::CONNECTION_ERROR)
+impl ApiError {
+    /// The answer over HTTP for a failure: 400 for the caller's faults and 500 for a server's, or each with the status
+    /// that fits it best.
+    pub(crate) fn of(failure: Failure, style: ErrorStyle) -> Self {
+        let precise = precise_status(&failure);
+        let status = match (style, &failure) {
+            (ErrorStyle::Precise, _)
+            | (
+                _,
+                Failure::NoRoom(_) | Failure::TooMany(_) | Failure::InputExpired(_) | Failure::Foreign(_),
+            )
+            | (_, Failure::BadQuestion(_)) => precise,
+            (ErrorStyle::Plain, _) if precise.is_client_error() => StatusCode::BAD_REQUEST,
+            (ErrorStyle::Plain, _) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let mut answer =
+            Self { not_run: failure.did_not_run(), ..Self::new(status, failure.code(), failure.message()) };
+        match failure {
+            Failure::UnknownGroup { known, .. } => answer.with("availableGroups", known),
+            Failure::UnknownProvider { known, .. } => answer.with("availableProviders", known),
+            Failure::Ambiguous { candidates, .. } => answer.with("candidates", candidates),
+            Failure::Refused { approval: Some(id), .. } => answer.with("approvalId", id),
+            Failure::NoRoom(_) => Self { retry_after: Some(1), ..answer },
+            Failure::TooMany(_) => Self { retry_after: Some(10), ..answer },
+            Failure::Call(CallError::Refused { upstream, error }) => {
+                let error = attributed_error(&upstream, error);
+                answer = answer.with("rpcCode", error.code);
+                match error.data.as_ref().and_then(|data| data.read::<Value>().ok()) {
+                    Some(data) => answer.with("data", data),
+                    None => answer,
+                }
+            }
+            Failure::Call(CallError::Busy { .. } | CallError::Unreachable { .. }) => {
+                Self { retry_after: Some(1), ..answer }
+            }
+            Failure::Request(_)
+            | Failure::UnknownServer(_)
+            | Failure::Arguments(_)
+            | Failure::UnknownTool(_)
+            | Failure::Refused { approval: None, .. }
+            | Failure::NeedsInput(_)
+            | Failure::InputExpired(_)
+            | Failure::Foreign(_)
+            | Failure::BadQuestion(_)
+            | Failure::Internal(_)
+            | Failure::Call(_) => answer,
         }
-        CallError::Busy { .. } => (StatusCode::SERVICE_UNAVAILABLE, code::OVERLOADED),
-        // Not 503: who tries again would run the tool again.
-        CallError::ResultDropped { .. } => (StatusCode::BAD_GATEWAY, code::RESULT_DROPPED),
-        CallError::Timeout { .. } => (StatusCode::GATEWAY_TIMEOUT, code::TIMEOUT),
-        CallError::TooLong { .. } | CallError::Malformed { .. } | CallError::Refused { .. } => {
-            (StatusCode::BAD_GATEWAY, code::SERVER_ERROR)
-        }
-        // The upstream crate may learn new errors.
-        _ => (StatusCode::BAD_GATEWAY, code::UNKNOWN),
-    };
-    let status = match (style, precise.is_client_error()) {
-        (ErrorStyle::Precise, _) => precise,
-        (ErrorStyle::Plain, true) => StatusCode::BAD_REQUEST,
-        (ErrorStyle::Plain, false) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    (status, word)
+    }
+}
+
+/// The status that fits a failure best.
+fn precise_status(failure: &Failure) -> StatusCode {
+    match failure {
+        Failure::Request(_)
+        | Failure::UnknownGroup { .. }
+        | Failure::UnknownProvider { .. }
+        | Failure::UnknownServer(_)
+        | Failure::Arguments(_)
+        | Failure::Ambiguous { .. } => StatusCode::BAD_REQUEST,
+        Failure::UnknownTool(_) => StatusCode::NOT_FOUND,
+        Failure::Refused { .. } | Failure::Foreign(_) => StatusCode::FORBIDDEN,
+        Failure::NoRoom(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Failure::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        Failure::NeedsInput(_) => StatusCode::CONFLICT,
+        Failure::InputExpired(_) => StatusCode::GONE,
+        Failure::BadQuestion(_) => StatusCode::BAD_GATEWAY,
+        Failure::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        Failure::Call(error) => call_status(error),
+    }
+}
+
+/// The status that fits a call best that gave no result.
+pub(crate) fn call_status(error: &CallError) -> StatusCode {
+    match error {
+        CallError::UnknownUpstream { .. } | CallError::UnknownTool { .. } => StatusCode::NOT_FOUND,
+        CallError::Disabled { .. } => StatusCode::CONFLICT,
+        CallError::Blocked { .. } => StatusCode::FORBIDDEN,
+        CallError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        CallError::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,
+        // Also for a result that was dropped, not 503: who tries again would run the tool again. The upstream crate may
+        // learn new errors.
+        _ => StatusCode::BAD_GATEWAY,
+    }
 }

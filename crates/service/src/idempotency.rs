@@ -7,7 +7,6 @@
 //! Answers are kept for ten minutes where the tools ran or may have run: all of 2xx, and those of 5xx that are not marked
 //! as [`NotRun`]. Other answers (4xx, 503, [`NotRun`]) are forgotten at once, so that the same key may try again.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,9 +18,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use crate::errors::{ApiError, code};
+use crate::errors::{ApiError, NotRun, code};
+use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::least_recently_used::LeastRecentlyUsed;
 use crate::runtime::owner::Owner;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -33,11 +33,6 @@ const ENTRIES: usize = 10_000;
 const BYTES: usize = 64 << 20;
 /// A longer answer is given, but not kept.
 const ANSWER_BYTES: usize = 8 << 20;
-
-/// Marks an answer of 5xx, or one whose calls all failed, that certainly ran nothing; put it among the extensions of the
-/// response.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NotRun;
 
 /// A request under a key.
 #[derive(Clone, Debug)]
@@ -116,10 +111,9 @@ pub(crate) struct Idempotency {
     tasks: TaskTracker,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Entries {
-    by_name: HashMap<Name, Entry>,
-    bytes: usize,
+    by_name: LeastRecentlyUsed<Name, Entry>,
     count: u64,
 }
 
@@ -130,7 +124,6 @@ struct Entry {
     number: u64,
     since: Instant,
     state: watch::Receiver<State>,
-    bytes: usize,
 }
 
 /// Where a request stands.
@@ -218,7 +211,7 @@ impl Idempotency {
         let mut entries = self.lock();
         let too_old = entries.by_name.get(&key.name).is_some_and(|entry| entry.is_too_old(now));
         if too_old {
-            entries.remove(&key.name);
+            entries.by_name.remove(&key.name);
         }
         if let Some(entry) = entries.by_name.get(&key.name) {
             if entry.digest != key.digest {
@@ -239,8 +232,8 @@ impl Idempotency {
         entries.count += 1;
         let number = entries.count;
         let (sender, state) = watch::channel(State::Running);
-        let entry = Entry { digest: key.digest, number, since: now, state, bytes: 0 };
-        entries.by_name.insert(key.name.clone(), entry);
+        let entry = Entry { digest: key.digest, number, since: now, state };
+        entries.by_name.insert(key.name.clone(), entry, 0);
         Ok(Entered::First { number, sender })
     }
 
@@ -264,31 +257,18 @@ impl Entry {
     }
 }
 
-impl Entries {
-    fn remove(&mut self, name: &Name) {
-        if let Some(entry) = self.by_name.remove(name) {
-            self.bytes = self.bytes.saturating_sub(entry.bytes);
-        }
+impl Default for Entries {
+    fn default() -> Self {
+        Self { by_name: LeastRecentlyUsed::new(ENTRIES, BYTES), count: 0 }
     }
+}
 
-    /// Forgets what is too old, and then the oldest, until there is room for one more answer.
+impl Entries {
+    /// Forgets what is too old, and then the longest unused, until there is room for one more answer.
     fn make_room(&mut self, bytes: usize, now: Instant) {
-        let has_room = |entries: &Self| entries.by_name.len() < ENTRIES && entries.bytes + bytes <= BYTES;
-        if has_room(self) {
-            return;
-        }
-        let mut done: Vec<(Instant, Name)> = Vec::new();
-        for (name, entry) in self.by_name.iter().filter(|(_, entry)| !entry.is_running()) {
-            done.push((entry.since, name.clone()));
-        }
-        done.sort_by_key(|(since, _)| *since);
-        for (since, name) in done {
-            // An eighth is freed at once, so that the next ones need not look again.
-            let relaxed = self.by_name.len() < ENTRIES / 8 * 7 && self.bytes + bytes <= BYTES / 8 * 7;
-            if relaxed && now.saturating_duration_since(since) < KEPT_FOR {
-                break;
-            }
-            self.remove(&name);
+        if !self.by_name.has_room(bytes) {
+            self.by_name.retain(|_, entry| !entry.is_too_old(now));
+            self.by_name.make_room(bytes, |entry| !entry.is_running());
         }
     }
 }
@@ -322,12 +302,9 @@ impl Task {
         {
             let mut entries = self.shared.lock();
             entries.make_room(bytes, Instant::now());
-            if let Some(entry) =
-                entries.by_name.get_mut(&self.name).filter(|entry| entry.number == self.number)
-            {
-                entry.bytes = bytes;
+            if let Some(entry) = entries.by_name.get(&self.name).filter(|entry| entry.number == self.number) {
                 entry.since = Instant::now();
-                entries.bytes += bytes;
+                entries.by_name.resize(&self.name, bytes);
             }
         }
         self.sender.send_replace(state);
@@ -340,7 +317,7 @@ impl Drop for Task {
         if matches!(*self.sender.borrow(), State::Running) {
             let mut entries = self.shared.lock();
             if entries.by_name.get(&self.name).is_some_and(|entry| entry.number == self.number) {
-                entries.remove(&self.name);
+                entries.by_name.remove(&self.name);
             }
             drop(entries);
             self.sender.send_replace(State::Forgotten);
@@ -461,7 +438,7 @@ mod tests {
         }
         let (bytes, count) = {
             let entries = shared.lock();
-            (entries.bytes, entries.by_name.len())
+            (entries.by_name.bytes(), entries.by_name.len())
         };
         assert!(bytes <= BYTES && count < 20 && count > 5, "{bytes} {count}");
         for number in 0..ENTRIES + 100 {

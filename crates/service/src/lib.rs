@@ -4,30 +4,34 @@
 //! metrics and logs. Only this crate chooses the HTTP status codes that we send. What it is not: it spawns no process and
 //! opens no connection to a server; it calls no model.
 
-mod config;
 mod connections;
+mod counted;
 mod errors;
+mod gateway;
 mod guard;
 mod idempotency;
-mod lists;
 mod mcp;
 mod metrics;
 mod openapi;
-mod query;
+mod progress;
+mod request_ids;
 mod routes;
 mod runtime;
 mod server;
 mod telemetry;
 
-pub use config::{
-    ApprovalConfig, Approver, CacheConfig, LogConfig, McpConfig, RateLimit, SearchMode, Secret,
-    ServiceConfig, SettingProblem, SettingProblems, Settings,
-};
-pub use errors::code;
+pub use gateway::Gateway;
 pub use mcp::{StdioError, client_capabilities, serve_stdio};
 pub use openapi::document as openapi_document;
-pub use runtime::gateway::Gateway;
+pub use runtime::Runtime;
+pub use runtime::failure::code;
 pub use runtime::route::RouteOptions;
 pub use runtime::system::{SystemError, SystemParts, ToolSystem};
 pub use server::{Running, ServeError, serve};
-pub use telemetry::{AlreadyInstalled, LogFormat, LogLevel, install as install_logs};
+pub use telemetry::{AlreadyInstalled, LogFormat, install as install_logs};
+
+// What stands in the signatures of this crate, so that its users need no other one.
+pub use gateway_config::{
+    ApprovalConfig, Approver, CacheConfig, LogConfig, LogLevel, McpConfig, RateLimit, SearchMode, Secret,
+    ServiceConfig, SettingProblem, SettingProblems, Settings,
+};

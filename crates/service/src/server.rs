@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connections::{Connections, Link, Wire};
+use crate::gateway::Gateway;
 use crate::guard::Guard;
 use crate::mcp::Mcp;
 use crate::routes;
-use crate::runtime::gateway::Gateway;
 
 /// Connections at once. For more, the oldest makes room on which nobody has shown a key or sent a request.
 const CONNECTIONS: usize = 8_192;

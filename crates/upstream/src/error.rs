@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use gateway_config::UpstreamId;
+use gateway_process::SpawnError;
 use gateway_protocol::{RawJson, RpcError};
-
-use crate::spec::UpstreamId;
 
 /// Why a call gave no result.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -175,13 +175,8 @@ impl CallError {
 #[non_exhaustive]
 pub enum ConnectError {
     /// The program could not be started.
-    #[error("starting `{command}`: {reason}")]
-    Spawn {
-        /// The program.
-        command: String,
-        /// Why.
-        reason: String,
-    },
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
     /// The address could not be reached, or refused us.
     #[error("connecting to {url}: {reason}")]
     Http {

@@ -4,9 +4,7 @@
 //! for each upstream, and the catalogue of all their tools. What it is not: it knows no provider, no HTTP status that we
 //! answer with, and no call log. Results stay raw JSON from the wire to the caller.
 
-mod builtin;
 mod catalogue;
-pub mod config;
 mod connection;
 mod error;
 mod fleet;
@@ -15,23 +13,14 @@ mod log_lines;
 mod long_work;
 mod lossy;
 mod results;
-mod spec;
 
-pub use builtin::demo::DemoServer;
-pub use builtin::registry::{
-    CommandHandler, CommandInput, EndpointHandler, ExecuteError, FunctionAnswer, FunctionError, Handler,
-    RefusedTool, RegisterError, RegisteredResource, RegisteredTool, Registry, RegistryConfig, RegistryEvent,
-    ResourceContents, ToolFunction, ToolOrigin,
-};
-pub use builtin::workspace::{WorkspaceServer, WorkspaceSpec};
 pub use catalogue::{
-    Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy, DefinitionChange,
-    DefinitionChangeKind, DefinitionPart, Fingerprint, Importance, LeftOut, LeftOutReason, ListedTool,
-    LookupError, ToolFilter, ToolGroup, UpstreamTools, canonical_name, canonical_splits, changed_definitions,
+    Catalogue, CatalogueTool, Clash, ClashOutcome, DefinitionChange, DefinitionChangeKind, DefinitionPart,
+    Fingerprint, LeftOut, LeftOutReason, ListedTool, LookupError, ToolFilter, UpstreamTools, canonical_name,
+    canonical_splits, changed_definitions,
 };
 pub use connection::{
     Asker, ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, ServerEvent,
-    enable_keepers, run_as_keeper,
 };
 pub use error::{CallError, ConnectError, NoRoom};
 pub use fleet::{
@@ -41,8 +30,16 @@ pub use fleet::{
     withheld_in_file,
 };
 pub use lossy::send_lossy;
-pub use results::{FREE_BYTES, RESULT_BYTES, Reclaim, Reservation, ResultBudget, needed};
-pub use spec::{
-    Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,
-    ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec,
+pub use results::{FREE_BYTES, Reclaim, Reservation, ResultBudget, needed};
+
+// What stands in the signatures of this crate, so that its users need no other one.
+pub use gateway_builtin::{
+    DemoServer, ExecuteError, FunctionAnswer, FunctionError, Handler, RegisterError, RegisteredResource,
+    RegisteredTool, Registry, RegistryEvent, ResourceContents, ToolFunction, ToolOrigin, WorkspaceServer,
+};
+pub use gateway_config::{
+    Approval, CatalogueRules, ClashPolicy, CommandHandler, CommandInput, ConnectMode, Endpoint,
+    EndpointHandler, Fallback, FallbackOn, HttpMode, Importance, Limits, OnDefinitionChange, ProtocolChoice,
+    RefusedTool, RegistryConfig, RestartPolicy, Timeouts, ToolGroup, ToolRules, UpstreamId, UpstreamSpec,
+    WorkspaceSpec,
 };

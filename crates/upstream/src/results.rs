@@ -10,13 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use gateway_config::RESULT_BYTES;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use self::ledger::{Claim, Ledger, Priority, Stage, Ticket};
-
-/// What results may take at once, unless somebody says otherwise.
-pub const RESULT_BYTES: usize = 128 << 20;
 
 /// Shorter results are not counted.
 pub const FREE_BYTES: usize = 64 << 10;

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use gateway_config::jsonc::Document;
+use gateway_config::{ConfigSource, DotenvScope, Environment, GatewayConfig, Lookup};
 use gateway_dialects::Dialects;
 use gateway_protocol::printable;
 use gateway_service::{LogFormat, LogLevel, ServiceConfig, client_capabilities, install_logs};
 use gateway_store::CallLog;
-use gateway_upstream::config::jsonc::Document;
-use gateway_upstream::config::{self, ConfigSource, DotenvScope, Environment, GatewayConfig, Lookup};
 use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, ResultBudget, UpstreamSpec};
 use serde_json::{Map, Value};
 
@@ -100,7 +100,7 @@ impl ConfigFlags {
     pub(crate) fn read_with(&self, overrides: &Overrides) -> Result<Setup, Problems> {
         let environment = self.environment();
         let lookup = self.lookup();
-        let loaded = config::load(&lookup, &environment);
+        let loaded = gateway_config::load(&lookup, &environment);
         let settings = match &loaded {
             Ok(config) => ServiceConfig::read(config, &environment),
             // The rest of the file may be wrong as well, and all errors are reported together.
@@ -139,7 +139,7 @@ impl ConfigFlags {
         let main = if let ConfigSource::File(path) = config.source { Some(path) } else { None };
         // If no file is named, the default one counts as soon as it exists.
         let is_named = self.config.is_some() || environment.non_empty("MCP_CONFIG_PATH").is_some();
-        let usual = (!is_named).then(|| PathBuf::from(config::CONFIG_FILE));
+        let usual = (!is_named).then(|| PathBuf::from(gateway_config::CONFIG_FILE));
         let mut files: Vec<PathBuf> =
             main.clone().into_iter().chain(usual).chain(self.mcp_config.clone()).collect();
         files.sort_unstable();
@@ -170,8 +170,12 @@ impl ConfigFlags {
         let environment = self.environment();
         let settings = |config: &GatewayConfig| ServiceConfig::read(config, &environment).ok();
         let rest = rest_of(&self.lookup(), &environment).and_then(|config| settings(&config));
-        let usual =
-            || settings(&config::parse(Path::new(config::CONFIG_FILE), NO_SERVERS, &environment).ok()?);
+        let usual = || {
+            settings(
+                &gateway_config::parse(Path::new(gateway_config::CONFIG_FILE), NO_SERVERS, &environment)
+                    .ok()?,
+            )
+        };
         let service = rest.or_else(usual).map(|settings| settings.service).unwrap_or_default();
         (service, Some(problems))
     }
@@ -208,11 +212,11 @@ impl ConfigFlags {
 /// The rest of a file whose servers are invalid.
 fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConfig> {
     let named = lookup.config.clone().or_else(|| environment.non_empty("MCP_CONFIG_PATH").map(PathBuf::from));
-    let path = named.unwrap_or_else(|| PathBuf::from(config::CONFIG_FILE));
+    let path = named.unwrap_or_else(|| PathBuf::from(gateway_config::CONFIG_FILE));
     let document = Document::parse(&environment.read(&path).ok()?).ok()?;
     let mut rest = document.value().as_object()?.clone();
     rest.retain(|name, _| !NOT_OF_SERVICE.contains(&name.as_str()));
-    let mut config = config::parse(&path, NO_SERVERS, environment).ok()?;
+    let mut config = gateway_config::parse(&path, NO_SERVERS, environment).ok()?;
     config.rest = rest;
     config.document = Some(document);
     Some(config)

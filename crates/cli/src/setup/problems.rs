@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use gateway_config::{ConfigErrors, GatewayConfig};
 use gateway_service::{ServiceConfig, SettingProblems, Settings};
-use gateway_upstream::config::{ConfigErrors, GatewayConfig};
 use serde_json::{Value, json};
 
 pub(crate) use gateway_service::SettingProblem as Problem;

@@ -17,7 +17,7 @@ pub struct Choice {
 }
 
 /// Whether the layer of a model's family applies.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Compat {
     /// The one that the model id chooses.
     #[default]

@@ -79,7 +79,7 @@ fn tools() -> String {
 }
 
 /// What becomes of `required: []`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyRequired {
     /// As it came.
@@ -352,7 +352,7 @@ pub enum TextStyle {
 }
 
 /// What becomes of `default`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Defaults {
     /// Stays a keyword.

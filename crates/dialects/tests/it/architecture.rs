@@ -14,7 +14,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gateway-notation", &[]),
     ("gateway-dialects", &["gateway-notation"]),
     ("gateway-protocol", &["gateway-notation"]),
-    ("gateway-upstream", &["gateway-notation", "gateway-protocol"]),
+    ("gateway-config", &["gateway-notation", "gateway-protocol"]),
+    ("gateway-process", &[]),
+    ("gateway-builtin", &["gateway-config", "gateway-process", "gateway-protocol"]),
+    (
+        "gateway-upstream",
+        &["gateway-builtin", "gateway-config", "gateway-notation", "gateway-process", "gateway-protocol"],
+    ),
     ("gateway-search", &["gateway-dialects", "gateway-protocol"]),
     ("gateway-store", &["gateway-notation"]),
     (
@@ -22,6 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "gateway-notation",
             "gateway-agent",
+            "gateway-config",
             "gateway-upstream",
             "gateway-search",
             "gateway-store",
@@ -33,8 +40,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "mcp-tool-gateway",
         &[
+            "gateway-config",
             "gateway-notation",
             "gateway-dialects",
+            "gateway-process",
             "gateway-protocol",
             "gateway-upstream",
             "gateway-store",
@@ -48,8 +57,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gateway-node", &["gateway-dialects"]),
 ];
 
-/// Crates without I/O, async and clock.
-const PURE: &[&str] = &["gateway-notation", "gateway-dialects", "gateway-protocol", "gateway-search"];
+/// Crates that reach no runtime, network or clock. The configuration reads files besides.
+const PURE: &[&str] =
+    &["gateway-notation", "gateway-config", "gateway-dialects", "gateway-protocol", "gateway-search"];
 
 /// What no pure crate may depend on, however far down.
 const IMPURE: &[&str] = &[

@@ -2,27 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use gateway_config::Secret;
 use http::{HeaderMap, HeaderName, header};
 use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
-use crate::config::Secret;
-use crate::runtime::owner::{self, Owner};
+use crate::runtime::owner::Owner;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
-
-/// A key that is configured as its hash: `sha256:` and 64 hexadecimal digits.
-const HASHED: &str = "sha256:";
-
-/// Whether a key is meant as a hash and is none. Taken as a plain key, it would be one that everybody can read.
-pub(crate) fn is_broken_hash(key: &str) -> bool {
-    key.starts_with(HASHED) && hashed(key).is_none()
-}
-
-/// The name of a key's owner where the configuration gives none: the same for a key and for its hash.
-pub(crate) fn name_of_key(key: &str) -> String {
-    owner::name_of_hash(&hash_of(key))
-}
 
 /// The keys that are configured.
 #[derive(Debug)]
@@ -42,7 +29,7 @@ pub(crate) enum NotKnown {
 impl Keys {
     /// Keys by the name of their owner; `owner` makes one of a name.
     pub(crate) fn new(keys: &BTreeMap<String, Secret>, owner: impl Fn(&str) -> Owner) -> Self {
-        let owners = keys.iter().map(|(name, key)| (owner(name), hash_of(key.expose()))).collect();
+        let owners = keys.iter().map(|(name, key)| (owner(name), key.hash())).collect();
         Self { owners }
     }
 
@@ -70,27 +57,6 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let value = headers.get(header::AUTHORIZATION)?.as_bytes();
     let (scheme, token) = value.split_at_checked(7)?;
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
-}
-
-fn hash_of(key: &str) -> [u8; 32] {
-    hashed(key).unwrap_or_else(|| Sha256::digest(key).into())
-}
-
-/// The hash that a key is configured as.
-fn hashed(key: &str) -> Option<[u8; 32]> {
-    let digits = key.strip_prefix(HASHED)?.as_bytes();
-    let mut hash = [0; 32];
-    if digits.len() != 64 {
-        return None;
-    }
-    // A number may have a sign, a hash may not.
-    if !digits.iter().all(u8::is_ascii_hexdigit) {
-        return None;
-    }
-    for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(hash)
 }
 
 #[cfg(test)]

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use axum::body::HttpBody;
 use bytes::Bytes;
+use gateway_config::ServiceConfig;
 use http::{HeaderMap, header};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-use crate::config::ServiceConfig;
 
 /// So much is thrown away at least before a connection is closed under the caller.
 const LEAST: usize = 64 << 20;

@@ -27,17 +27,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connections::Link;
+use crate::counted::count_body;
 use crate::errors::{ApiError, code};
+use crate::gateway::Gateway;
 use crate::metrics::{Provider, RouteIndex};
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
+use crate::request_ids::{context_of, write_ids};
 use crate::routes;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
 use crate::runtime::owner::Owner;
 use body::BodyLimits;
 use hosts::{Hosts, Origins, Standing};
 use keys::{Keys, NotKnown};
-pub(crate) use keys::{is_broken_hash, name_of_key};
 use linger::{Arriving, Lingering};
 use rate::{Payer, Rates};
 
@@ -115,7 +116,7 @@ impl Guard {
                 Found::Route(place, route) => Some((place, route)),
                 Found::OtherMethods(_) | Found::Nothing => None,
             },
-            context: RequestContext::of(&parts.headers, caller.as_ref().ok().cloned()),
+            context: context_of(&parts.headers, caller.as_ref().ok().cloned()),
             cors: None,
         };
         let outcome = match self.admit(&parts, found, (caller, admin), peer, &mut passing) {
@@ -277,7 +278,7 @@ impl Guard {
             return Ok(response);
         }
         // An answer that waits for room is still a request at work.
-        let response = passing.context.count_body(self.gateway.fleet().results(), response).await;
+        let response = count_body(&passing.context, self.gateway.fleet().results(), response).await;
         drop(entered);
         Ok(response)
     }
@@ -294,7 +295,7 @@ impl Guard {
         if is_too_large {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        passing.context.write(headers);
+        write_ids(&passing.context, headers);
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if !self.origins.is_empty() {
             headers.append(header::VARY, HeaderValue::from_static("origin"));

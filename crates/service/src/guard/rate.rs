@@ -1,12 +1,12 @@
 //! How many requests a caller may send: one bucket of tokens each.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::config::RateLimit;
+use crate::runtime::least_recently_used::LeastRecentlyUsed;
 use crate::runtime::owner::Owner;
+use gateway_config::RateLimit;
 
 /// Most buckets that are kept. One that is full again says nothing and is thrown away first.
 const BUCKETS: usize = 4_096;
@@ -24,7 +24,7 @@ pub(crate) enum Payer {
 #[derive(Debug)]
 pub(crate) struct Rates {
     limit: RateLimit,
-    buckets: Mutex<HashMap<Payer, Bucket>>,
+    buckets: Mutex<LeastRecentlyUsed<Payer, Bucket>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,18 +42,20 @@ impl Bucket {
 
 impl Rates {
     pub(crate) fn new(limit: RateLimit) -> Self {
-        Self { limit, buckets: Mutex::default() }
+        Self { limit, buckets: Mutex::new(LeastRecentlyUsed::new(BUCKETS, usize::MAX)) }
     }
 
     /// Takes one token; gives the seconds to wait where there is none.
     pub(crate) fn take(&self, payer: &Payer, now: Instant) -> Result<(), u32> {
         let limit = &self.limit;
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if !buckets.contains_key(payer) {
-            make_room(&mut buckets, limit, now);
-            buckets.insert(payer.clone(), Bucket { tokens: limit.burst, at: now });
+        if buckets.get(payer).is_none() {
+            if !buckets.has_room(0) {
+                buckets.retain(|_, bucket| bucket.filled(limit, now).tokens < limit.burst);
+            }
+            buckets.insert(payer.clone(), Bucket { tokens: limit.burst, at: now }, 0);
         }
-        let Some(bucket) = buckets.get_mut(payer) else { return Ok(()) };
+        let Some(bucket) = buckets.get(payer) else { return Ok(()) };
         *bucket = bucket.filled(limit, now);
         if bucket.tokens >= 1.0 {
             bucket.tokens -= 1.0;
@@ -62,19 +64,6 @@ impl Rates {
         let seconds = ((1.0 - bucket.tokens) / limit.per_second).ceil().clamp(1.0, 3_600.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped above")]
         Err(seconds as u32)
-    }
-}
-
-fn make_room(buckets: &mut HashMap<Payer, Bucket>, limit: &RateLimit, now: Instant) {
-    if buckets.len() < BUCKETS {
-        return;
-    }
-    buckets.retain(|_, bucket| bucket.filled(limit, now).tokens < limit.burst);
-    if buckets.len() >= BUCKETS
-        && let Some(oldest) =
-            buckets.iter().min_by_key(|(_, bucket)| bucket.at).map(|(payer, _)| payer.clone())
-    {
-        buckets.remove(&oldest);
     }
 }
 

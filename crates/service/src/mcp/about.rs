@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::face::Face;
 use super::lists::LIST_TTL;
 use super::offers::SOON;
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
 
 /// What the servers behind a face can do together. A server that has not said yet may turn out to have anything: callers
 /// who are not told of resources and prompts would never ask for them.

@@ -1,6 +1,7 @@
 //! What both eras have in common: lists, calls, prompts, resources, completion. It keeps nothing about its callers.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code, meta, method, without_repeats};
@@ -10,21 +11,20 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::caller::Caller;
+use super::drive::{Progressed, drive, rpc_error, rpc_failure};
 use super::face::Face;
-use super::finder::{self, Meant};
-use super::flight::{
-    Errand, Flight, Input, Progressed, Target, prompt_input, resource_input, told, told_failure,
-};
 use super::lists;
 use super::offers::{self, Whose};
 use super::out::Out;
-use super::parked::Waiting;
-use super::state::{Behind, request_mark};
+use super::search::{self, Meant};
 use super::tasks;
+use crate::gateway::Gateway;
 use crate::runtime::call::Origin;
 use crate::runtime::failure::Failure;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::in_flight::{InFlight, Input, Target, UpstreamRequest, prompt_input, resource_input};
 use crate::runtime::lookup::Sought;
+use crate::runtime::parked::Waiting;
+use crate::runtime::seal::{Behind, request_mark};
 
 /// Answers a request. A method that both eras do not share is not known here.
 pub(super) async fn answer(
@@ -44,7 +44,7 @@ pub(super) async fn answer(
         method::CALL_TOOL | method::GET_PROMPT | method::READ_RESOURCE => {
             let params = params.ok_or_else(|| invalid("`params` are missing"))?;
             let other;
-            let params = match finder::meant(gateway, caller, asked, params).await? {
+            let params = match search::meant(gateway, caller, asked, params).await? {
                 Meant::Itself => params,
                 Meant::Answered(result) => return Ok(finished(caller, method::CALL_TOOL, result)),
                 Meant::Other(meant) => {
@@ -128,25 +128,24 @@ impl<'a> Asked<'a> {
             Resumed::Flight(flight) => *flight,
             Resumed::Input(input) => {
                 let target = self.target(gateway, caller, params).await?;
-                let errand = Errand {
-                    gateway: gateway.clone(),
+                let request = UpstreamRequest {
+                    runtime: (**gateway).clone(),
                     context: caller.context.clone(),
-                    transport: caller.transport,
-                    provider: None,
+                    origin: Origin { transport: caller.transport, provider: None },
                     owner: Arc::clone(&caller.owner),
                     target,
                     meta: self.own_meta(params, caller, out),
                     capabilities: caller.can.raw().clone(),
                     is_watched: out.token.is_some() || out.level.is_some(),
                 };
-                Arc::new(errand).start(input, None)
+                Arc::new(request).start(input, None)
             }
         };
-        let errand = Arc::clone(&flight.errand);
-        let progressed = flight.drive(caller, out).await;
+        let request = Arc::clone(&flight.request);
+        let progressed = drive(gateway, flight, caller, out).await;
         match progressed.map_err(|error| self.refused(caller, error))? {
             Progressed::Done(done) => {
-                let result = tasks::published(gateway, caller, errand.target.server(), done);
+                let result = tasks::published(gateway, caller, request.target.server(), done);
                 Ok(finished(caller, self.method, result))
             }
             Progressed::Waits(flight) => waiting(gateway, caller, &self.mark(caller)?, flight),
@@ -180,11 +179,13 @@ impl<'a> Asked<'a> {
             return Ok(Resumed::Input(Input { responses, state: None }));
         };
         let who = caller.context.caller.as_ref();
-        let behind = gateway.mcp().seal.read(state, who, &self.mark(caller)?);
+        let behind = gateway.seal().read(state, who, &self.mark(caller)?);
         match behind.map_err(|bad| invalid(bad.to_string()))? {
             Behind::Upstream(state) => Ok(Resumed::Input(Input { responses, state })),
             Behind::Parked(id) => {
-                let Some(Waiting::Flight(mut flight)) = gateway.mcp().parked.take(&id) else {
+                let taken = gateway.parked().take_if(&id, |_| Ok::<_, Infallible>(()));
+                let taken = taken.and_then(Result::ok).and_then(Waiting::into);
+                let Some(mut flight): Option<Box<InFlight>> = taken else {
                     let message =
                         "the call behind this `requestState` is over; send the request again without it";
                     return Err(invalid(message));
@@ -232,7 +233,7 @@ impl<'a> Asked<'a> {
         let origin = Origin { transport: caller.transport, provider: None };
         let recorded =
             gateway.record_missing(self.method, input, &caller.context, &origin, &error.message).await;
-        recorded.map_or_else(told_failure, |()| error)
+        recorded.map_or_else(rpc_failure, |()| error)
     }
 
     /// The caller's members of `_meta` that are for the upstream: all but those that speak of this connection.
@@ -291,7 +292,7 @@ fn completed(method: &str, result: RawJson) -> RawJson {
 }
 
 enum Resumed {
-    Flight(Box<Flight>),
+    Flight(Box<InFlight>),
     Input(Input),
 }
 
@@ -317,12 +318,11 @@ async fn tool(
         Err(error) => error,
     };
     let failure = not_found(gateway, caller, name, &error, format!("Unknown tool: {name} ({error})"));
-    let permit =
-        gateway.reserve().await.map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message))?;
+    let permit = gateway.reserve().await.map_err(rpc_failure)?;
     let server = caller.face.server().map(UpstreamId::as_str);
     let origin = Origin { transport: caller.transport, provider: None };
     gateway.record_unknown((server, name), arguments, permit, &caller.context, &origin, &failure);
-    Err(told_failure(failure))
+    Err(rpc_failure(failure))
 }
 
 /// What is told of a name that leads to no tool of an endpoint, in the words of `text`.
@@ -373,15 +373,21 @@ struct InputRequired {
 }
 
 /// The answer for a caller who has to come back with answers for a server of the legacy era.
-fn waiting(gateway: &Gateway, caller: &Caller, mark: &str, flight: Box<Flight>) -> Result<RawJson, RpcError> {
+fn waiting(
+    gateway: &Gateway,
+    caller: &Caller,
+    mark: &str,
+    flight: Box<InFlight>,
+) -> Result<RawJson, RpcError> {
     let fault = |error: serde_json::Error| RpcError::new(code::INTERNAL_ERROR, error.to_string());
     let requests = flight.input_requests().and_then(|requests| requests.to_raw()).map_err(fault)?;
-    let (mcp, life) = (gateway.mcp(), flight.patience());
-    let id = mcp.parked.park(Waiting::Flight(flight), life).ok_or_else(|| {
+    let life = flight.patience();
+    let waiting = Waiting { what: flight, calls: 1, keys: Vec::new() };
+    let id = gateway.parked().park(waiting, life).ok_or_else(|| {
         RpcError::new(code::INTERNAL_ERROR, "too many calls wait for answers; try again later")
     })?;
     let who = caller.context.caller.as_ref();
-    let state = mcp.seal.write(Behind::Parked(id), who, mark, Some(life));
+    let state = gateway.seal().write(Behind::Parked(id), who, mark, Some(life));
     let answer =
         InputRequired { result_type: "input_required", input_requests: requests, request_state: state };
     RawJson::of(&answer).map_err(fault)
@@ -400,7 +406,7 @@ fn resealed(gateway: &Gateway, caller: &Caller, mark: &str, result: &RawJson) ->
     };
     let who = caller.context.caller.as_ref();
     let life = gateway.config().mcp.input_expiry;
-    let state = gateway.mcp().seal.write(Behind::Upstream(theirs), who, mark, Some(life));
+    let state = gateway.seal().write(Behind::Upstream(theirs), who, mark, Some(life));
     members.set("requestState", &RawJson::of(&state).map_err(fault)?).map_err(fault)?;
     members.to_raw().map_err(fault)
 }
@@ -443,7 +449,7 @@ async fn complete(gateway: &Gateway, caller: &Caller, params: Option<&RawJson>) 
         members.members().iter().map(|(key, value)| (key.as_ref(), value.get().as_bytes())).collect();
     let options = caller.context.call_options();
     let outcome = gateway.fleet().request(server.as_str(), method::COMPLETE, None, &list, &options).await;
-    outcome.map(|result| finished(caller, method::COMPLETE, result)).map_err(told)
+    outcome.map(|result| finished(caller, method::COMPLETE, result)).map_err(rpc_error)
 }
 
 /// The template that a caller means, or the resource.

@@ -10,10 +10,10 @@ use gateway_protocol::{MessageError, RawJson, RpcError, code, write_error, write
 use gateway_upstream::FREE_BYTES;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
+use crate::counted::CountedBody;
 use crate::errors::json_response;
+use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
-use crate::runtime::held::CountedBody;
 
 /// An answer as a JSON-RPC message.
 pub(super) fn message(id: &RawJson, outcome: &Result<RawJson, RpcError>) -> Bytes {

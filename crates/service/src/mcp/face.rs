@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gateway_upstream::{Catalogue, CatalogueTool, LookupError, UpstreamId};
 
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
 
 /// What one endpoint shows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -19,7 +19,7 @@ use super::face::Face;
 use super::modern::Checked;
 use super::news::News;
 use super::out::{Sink, written};
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
 
 /// News that wait for a slow listener; more are lost, as the specification allows.
 const NEWS: usize = 256;
@@ -138,7 +138,8 @@ pub(super) async fn begin(gateway: &Gateway, checked: &Checked, sink: Sink) -> R
     let mut resources = Vec::new();
     for uri in &filter.resource_subscriptions {
         let (server, own) = resource(gateway, caller, uri).await?;
-        let upstream = gateway.fleet().subscribe(server.as_str(), &own).await.map_err(super::flight::told)?;
+        let upstream =
+            gateway.fleet().subscribe(server.as_str(), &own).await.map_err(super::drive::rpc_error)?;
         resources.push(Subscribed { server, own, public: uri.clone(), _upstream: upstream });
     }
     let subscription: Value = request.id.read().unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Lists of everything that one endpoint shows, in pages.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -11,49 +10,28 @@ use sha2::{Digest as _, Sha256};
 
 use super::caller::{Caller, Reach};
 use super::face::Face;
-use super::finder;
-use super::offers::{offers, renamed};
-use crate::runtime::gateway::Gateway;
+use super::offers::offers;
+use super::per_face::PerFace;
+use super::search;
+use crate::gateway::Gateway;
+use crate::runtime::finder::renamed;
 
 /// How long callers of the modern era may keep a list, in milliseconds, where nobody tells them of changes.
 pub(super) const LIST_TTL: u64 = 60_000;
 
-/// The tools of each face, as they are shown, for one version of the catalogue.
-#[derive(Debug, Default)]
-pub(super) struct ToolLists(Mutex<Lists>);
+/// The tools of each face, as they are shown.
+pub(super) type ToolLists = PerFace<Arc<[RawJson]>>;
 
-type Lists = HashMap<Face, (u64, Arc<[RawJson]>)>;
-
-impl ToolLists {
-    fn get(&self, gateway: &Gateway, face: &Face) -> Arc<[RawJson]> {
-        /// Faces are configured; more than these cannot be meant.
-        const FACES: usize = 256;
-        let catalogue = gateway.fleet().catalogue();
-        let known = self.lock().get(face).filter(|(version, _)| *version == catalogue.version()).cloned();
-        if let Some((_, list)) = known {
-            return list;
-        }
-        let list: Arc<[RawJson]> = face
-            .tools(&catalogue)
-            .into_iter()
-            .map(|tool| {
-                let shown = tool.without_hidden();
-                let name = face.name_of(tool);
-                let renamed = (name != tool.name).then(|| renamed(shown, "name", name)).flatten();
-                renamed.unwrap_or_else(|| shown.clone())
-            })
-            .collect();
-        let mut lists = self.lock();
-        if lists.len() >= FACES {
-            lists.clear();
-        }
-        lists.insert(face.clone(), (catalogue.version(), Arc::clone(&list)));
-        list
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Lists> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn tools_of(gateway: &Gateway, face: &Face) -> Arc<[RawJson]> {
+    let catalogue = gateway.fleet().catalogue();
+    gateway.mcp().tools.get(face, catalogue.version(), || {
+        let shown = |tool: &gateway_upstream::CatalogueTool| {
+            let (shown, name) = (tool.without_hidden(), face.name_of(tool));
+            let renamed = (name != tool.name).then(|| renamed(shown, "name", name)).flatten();
+            renamed.unwrap_or_else(|| shown.clone())
+        };
+        face.tools(&catalogue).into_iter().map(shown).collect()
+    })
 }
 
 /// One page of a list.
@@ -70,12 +48,12 @@ pub(super) async fn list(
             if let Reach::Asked(peer) = &caller.reach {
                 peer.sees(gateway.fleet().catalogue().version());
             }
-            match finder::offered(gateway, caller, params) {
+            match search::offered(gateway, caller, params) {
                 Some((shown, said)) => {
                     note = Some(said);
                     shown
                 }
-                None => gateway.mcp().tools.get(gateway, &caller.face),
+                None => tools_of(gateway, &caller.face),
             }
         }
         ListKind::Resources | ListKind::ResourceTemplates | ListKind::Prompts => {

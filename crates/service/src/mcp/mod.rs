@@ -2,16 +2,15 @@
 //!
 //! What callers of both eras share is in [`core`], which keeps nothing about them. A modern request carries all that is
 //! to be known ([`modern`]); legacy sessions ([`legacy`]) remember it for callers who say it once. What servers ask while
-//! they work reaches the caller in the way of its era ([`flight`]): as a request that it answers, or as `input_required`
+//! they work reaches the caller in the way of its era ([`drive`]): as a request that it answers, or as `input_required`
 //! with a signed state that it brings back.
 
 mod about;
 mod caller;
 mod core;
+mod drive;
 mod events;
 mod face;
-pub(crate) mod finder;
-mod flight;
 mod legacy;
 mod level;
 mod listen;
@@ -20,10 +19,8 @@ mod modern;
 mod news;
 mod offers;
 mod out;
-mod parked;
-pub(crate) mod plain;
-pub(crate) mod questions;
-mod state;
+mod per_face;
+mod search;
 mod stdio;
 mod tasks;
 
@@ -33,6 +30,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use gateway_config::McpConfig;
 use gateway_protocol::{Incoming, RawJson, RpcError, code, header, is_modern, parse_strict_message};
 use gateway_upstream::ResultBudget;
 use http::{HeaderMap, StatusCode, Uri};
@@ -42,16 +40,12 @@ use tokio_util::task::TaskTracker;
 
 use self::events::{id_of, refusal, unreadable};
 use self::face::Face;
-use self::finder::Finders;
 use self::legacy::Sessions;
 use self::listen::Listeners;
 use self::lists::ToolLists;
-use self::parked::Parked;
-pub(crate) use self::parked::Waiting;
-use self::state::Seal;
-use crate::config::McpConfig;
+use self::search::Finders;
+use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
 
 /// Where everything is offered, without a group.
 pub(crate) const PATH: &str = "/mcp";
@@ -59,8 +53,6 @@ pub(crate) const PATH: &str = "/mcp";
 /// What the endpoint keeps.
 #[derive(Debug)]
 pub(crate) struct Mcp {
-    seal: Seal,
-    parked: Parked,
     sessions: Sessions,
     listeners: Listeners,
     tools: ToolLists,
@@ -74,8 +66,6 @@ impl Mcp {
         let sessions = Sessions::new(config.sessions, config.session_share(), config.session_idle);
         sessions.make_room_in(results);
         Self {
-            seal: Seal::random(),
-            parked: Parked::new(config.parked_calls),
             sessions,
             listeners: Listeners::default(),
             tools: ToolLists::default(),
@@ -91,10 +81,9 @@ impl Mcp {
         gateway.mcp().tasks.spawn(async move { news::run(owned).await });
     }
 
-    /// Ends all streams, and the calls that wait for answers: nobody can bring them any more.
+    /// Ends all streams.
     pub(crate) fn stop(&self) {
         self.stopping.cancel();
-        self.parked.clear();
     }
 
     /// Waits for the requests of legacy sessions.

@@ -17,17 +17,18 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::caller::{Caller, Can, Reach};
+use super::caller::{Caller, Reach};
 use super::core::{self, check_params, invalid};
 use super::events::{counted_message, counted_response, event, event_pieces, refusal, status_of, streamed};
 use super::face::Face;
 use super::level::Level;
 use super::listen;
 use super::out::{Out, Sink};
-use super::state::unique_name;
 use super::tasks;
+use crate::gateway::Gateway;
+use crate::runtime::capabilities::Capabilities;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::seal::unique_name;
 
 /// Messages of one request that wait for their reader; what sends more waits too.
 const MESSAGES: usize = 4;
@@ -117,7 +118,7 @@ pub(super) fn check(
     };
     match read() {
         Ok((meta, name, uri)) => {
-            let can = Can::of(meta.capabilities);
+            let can = Capabilities::of(meta.capabilities);
             let caller = Caller { context, owner, face, can, reach: Reach::Returns, transport };
             Ok(Checked { request, caller, token: meta.token, level: meta.level, name, uri })
         }
@@ -155,7 +156,7 @@ pub(super) async fn post(
     let context = checked.caller.context.clone();
     if !takes_events || !is_watched {
         // What comes before the answer has no place in it, or is not wanted.
-        let outcome = Box::pin(answer(gateway, checked, Sink::Plain(None))).await;
+        let outcome = Box::pin(answer(gateway, checked, Sink::Nobody)).await;
         let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
         return counted_response(status, counted_message(gateway, &context, &id, &outcome).await);
     }

@@ -13,7 +13,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::face::Face;
 use super::level::Level;
 use super::out::written;
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
 
 /// How often sessions and calls that nobody came back for are looked for.
 const SWEEP: Duration = Duration::from_secs(5);
@@ -42,7 +42,7 @@ pub(super) async fn run(gateway: Gateway) {
             () = stopping.cancelled() => return,
             _ = sweep.tick() => {
                 gateway.mcp().sessions.sweep();
-                gateway.mcp().parked.sweep();
+                gateway.parked().sweep();
             }
             event = events.recv() => match event {
                 Ok(event) => take(&gateway, event, &mut known),

@@ -16,7 +16,8 @@ use gateway_protocol::{ListKind, RawJson, RawObject};
 use gateway_upstream::UpstreamId;
 
 use super::face::Face;
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
+use crate::runtime::finder::renamed;
 
 /// How long servers are waited for that have not said yet what they offer. Whoever is late is left out and tells when it
 /// comes.
@@ -41,13 +42,6 @@ impl Offer {
         }
         renamed(&self.definition, member(kind), &self.public).unwrap_or_else(|| self.definition.clone())
     }
-}
-
-/// A definition with another name.
-pub(super) fn renamed(definition: &RawJson, member: &str, name: &str) -> Option<RawJson> {
-    let mut object = RawObject::parse(definition).ok()?;
-    object.set(member, &RawJson::of(name).ok()?).ok()?;
-    object.to_raw().ok()
 }
 
 /// The member that an entry is known by.

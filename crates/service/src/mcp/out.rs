@@ -13,7 +13,6 @@ use tokio::sync::{mpsc, oneshot};
 use super::legacy::Stream;
 use super::level::Level;
 use crate::runtime::held::keeping;
-use crate::runtime::progress::Watcher;
 
 /// Where messages of one request go.
 #[derive(Clone, Debug)]
@@ -22,8 +21,8 @@ pub(super) enum Sink {
     Stream(Arc<Stream>),
     /// Whoever reads the answer now: a modern request, or standard output.
     Channel(mpsc::Sender<Bytes>),
-    /// A plain HTTP caller, who has other words for progress; nobody where it asked for none.
-    Plain(Option<Watcher>),
+    /// Nobody: the caller asked for none.
+    Nobody,
 }
 
 impl Sink {
@@ -34,7 +33,7 @@ impl Sink {
             Self::Channel(channel) => {
                 let _ = channel.send(message).await;
             }
-            Self::Plain(_) => {}
+            Self::Nobody => {}
         }
     }
 }
@@ -45,7 +44,7 @@ impl Sink {
         match self {
             Self::Stream(stream) => stream.push(message),
             Self::Channel(channel) => drop(channel.try_send(message)),
-            Self::Plain(_) => {}
+            Self::Nobody => {}
         }
     }
 }
@@ -63,10 +62,7 @@ pub(super) struct Out {
 impl Out {
     /// Sends a notification of an upstream on, if the caller wants it.
     pub(super) async fn note(&self, notification: Notification) {
-        if let Sink::Plain(watcher) = &self.sink {
-            if let Some(watcher) = watcher {
-                watcher.tell(&notification);
-            }
+        if matches!(self.sink, Sink::Nobody) {
             return;
         }
         let source = notification.params.clone();

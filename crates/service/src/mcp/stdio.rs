@@ -8,7 +8,6 @@ use gateway_protocol::{
     Incoming, Line, LineSplitter, MessageError, RawJson, Request, RpcError, code, method,
     parse_strict_message,
 };
-use http::HeaderMap;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::task::TaskTracker;
@@ -17,10 +16,10 @@ use super::events::{counted_message, id_of, message, unreadable};
 use super::face::Face;
 use super::legacy::{self, Running, Session};
 use super::out::Sink;
-use super::state::secret_id;
 use super::{listen, modern};
+use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::seal::secret_id;
 
 /// Messages that wait to be written.
 const MESSAGES: usize = 256;
@@ -160,7 +159,7 @@ impl Wire {
             }
             Err(error) => return self.refuse(code::PARSE_ERROR, &error.to_string()).await,
         };
-        let context = RequestContext::of(&HeaderMap::new(), None);
+        let context = RequestContext::new(None);
         let (gateway, session, sender) =
             (self.gateway.clone(), Arc::clone(&self.session), self.sender.clone());
         match incoming {
@@ -194,7 +193,7 @@ impl Wire {
     }
 
     async fn take_batch(&self, batch: legacy::Batch) {
-        let context = RequestContext::of(&HeaderMap::new(), None);
+        let context = RequestContext::new(None);
         match batch.answer(&self.gateway, &self.session, &context) {
             Ok(work) => {
                 let sender = self.sender.clone();

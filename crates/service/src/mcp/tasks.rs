@@ -10,12 +10,12 @@ use serde::Deserialize;
 
 use super::caller::Caller;
 use super::core::invalid;
+use super::drive::rpc_error;
 use super::face::Face;
-use super::flight::told;
-use super::questions;
-use super::state::Behind;
-use crate::runtime::call::Done;
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
+use crate::runtime::call::CallResult;
+use crate::runtime::questions;
+use crate::runtime::seal::Behind;
 
 const TASK_ID: &str = "taskId";
 
@@ -35,7 +35,12 @@ pub(super) fn task_id(params: Option<&RawJson>) -> Option<String> {
 }
 
 /// A result of `server` with the id that its task has here. Results that are no tasks stay as they are.
-pub(super) fn published(gateway: &Gateway, caller: &Caller, server: &UpstreamId, done: Done) -> RawJson {
+pub(super) fn published(
+    gateway: &Gateway,
+    caller: &Caller,
+    server: &UpstreamId,
+    done: CallResult,
+) -> RawJson {
     let is_task = matches!(done.view.result_type, ResultType::Other(kind) if kind == "task");
     if is_task { renamed(gateway, caller, server, done.result) } else { done.result }
 }
@@ -59,7 +64,7 @@ fn public_id(gateway: &Gateway, caller: &Caller, server: &UpstreamId, own: Strin
         None => format!("gateway:{server}:{own}"),
         Some(who) => {
             let behind = Behind::Upstream(Some(own));
-            let state = gateway.mcp().seal.write(behind, Some(who), &task_mark(&face, server), None);
+            let state = gateway.seal().write(behind, Some(who), &task_mark(&face, server), None);
             format!("gateway:{server}:{state}")
         }
     }
@@ -89,7 +94,7 @@ pub(super) async fn answer(
     let mut options = caller.context.call_options();
     options.capabilities = Some(caller.can.raw().clone());
     let outcome = gateway.fleet().request(server.as_str(), method, Some(&own), &list, &options).await;
-    let result = questions::attributed(&server, &outcome.map_err(told)?).map_err(|error| {
+    let result = questions::attributed(&server, &outcome.map_err(rpc_error)?).map_err(|error| {
         RpcError::new(code::INTERNAL_ERROR, format!("what the server asks cannot be read: {error}"))
     })?;
     Ok(renamed(gateway, caller, &server, result))
@@ -107,7 +112,7 @@ fn owner(gateway: &Gateway, caller: &Caller, public: &str) -> Option<(UpstreamId
     if who.is_none() {
         return Some((server, own));
     }
-    match gateway.mcp().seal.read(&own, who, &task_mark(&caller.face.word(), &server)).ok()? {
+    match gateway.seal().read(&own, who, &task_mark(&caller.face.word(), &server)).ok()? {
         Behind::Upstream(Some(own)) => Some((server, own)),
         Behind::Upstream(None) | Behind::Parked(_) => None,
     }

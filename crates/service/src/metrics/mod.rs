@@ -3,8 +3,6 @@
 //! Counting is cheap: atomics, and one short lock for the ring of the last requests. Labels that callers or servers choose
 //! (server, tool, provider) are bounded: what comes after the bound is counted as `other`.
 
-mod histogram;
-mod labels;
 mod prometheus;
 mod summary;
 mod window;
@@ -16,8 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use http::StatusCode;
 
 use crate::openapi::ROUTES;
-use histogram::Histogram;
-use labels::{CallSeries, Labels};
+use crate::runtime::metrics::{CallMetrics, Histogram, Labels, PROVIDERS};
 use window::{Sample, Window};
 
 pub(crate) use prometheus::{Gauges, ServerGauge};
@@ -57,9 +54,8 @@ pub(crate) struct Metrics {
     in_flight: Arc<AtomicUsize>,
     routes: Box<[RouteCounters]>,
     providers: Labels<ProviderCounters>,
-    calls: CallSeries,
-    converted: AtomicU64,
-    quarantined: AtomicU64,
+    /// What the runtime counts.
+    calls: Arc<CallMetrics>,
     streams: Arc<AtomicUsize>,
     window: Window,
 }
@@ -81,30 +77,23 @@ impl RouteCounters {
 struct ProviderCounters {
     requests: AtomicU64,
     errors: AtomicU64,
-    calls: AtomicU64,
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
+impl Metrics {
+    /// Counters of requests, beside those of calls.
+    pub(crate) fn new(calls: Arc<CallMetrics>) -> Self {
         Self {
             started: Instant::now(),
             started_ms: now_ms(),
             in_flight: Arc::default(),
             routes: (0..=ROUTES.len()).map(|_| RouteCounters::default()).collect(),
             providers: Labels::new(PROVIDERS),
-            calls: CallSeries::default(),
-            converted: AtomicU64::new(0),
-            quarantined: AtomicU64::new(0),
+            calls,
             streams: Arc::default(),
             window: Window::default(),
         }
     }
-}
 
-/// Most providers that are told apart.
-const PROVIDERS: usize = 64;
-
-impl Metrics {
     /// Counts a request that was answered.
     pub(crate) fn request(
         &self,
@@ -136,27 +125,6 @@ impl Metrics {
         let at_ms = self.started_ms.saturating_add(millis(self.started.elapsed()));
         let micros = u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);
         self.window.push(Sample { at_ms, micros, route: route.0, provider, is_error });
-    }
-
-    /// Counts a call; `outcome` is the word for its failure.
-    pub(crate) fn call(
-        &self,
-        server: &str,
-        tool: &str,
-        provider: Option<&str>,
-        outcome: Option<&'static str>,
-        duration: Duration,
-    ) {
-        self.calls.observe(server, tool, outcome, duration);
-        if let Some(provider) = provider {
-            self.providers.with(provider, |_, counters| counters.calls.fetch_add(1, Ordering::Relaxed));
-        }
-    }
-
-    /// Counts tools that were converted for a provider, and those of them that could not be.
-    pub(crate) fn conversions(&self, tools: usize, quarantined: usize) {
-        self.converted.fetch_add(u64::try_from(tools).unwrap_or(u64::MAX), Ordering::Relaxed);
-        self.quarantined.fetch_add(u64::try_from(quarantined).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// Lets a request in, unless `limit` are at work already.
@@ -263,7 +231,7 @@ mod tests {
 
     #[test]
     fn places_are_given_back() {
-        let metrics = Metrics::default();
+        let metrics = Metrics::new(Arc::default());
         let first = metrics.enter(1);
         assert!(first.is_some() && metrics.enter(1).is_none());
         assert!(metrics.enter(1).is_none(), "a refusal takes no place");
@@ -273,7 +241,7 @@ mod tests {
 
     #[test]
     fn work_is_counted_until_it_ends_also_without_its_caller() {
-        let metrics = Metrics::default();
+        let metrics = Metrics::new(Arc::default());
         let request = metrics.enter(1);
         let (attached, detached) = metrics.detached();
         drop((attached, request));

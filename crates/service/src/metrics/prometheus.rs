@@ -4,9 +4,8 @@ use std::fmt::{self, Write as _};
 use std::sync::atomic::Ordering;
 
 use crate::runtime::cache::CacheFigures;
+use crate::runtime::metrics::{BOUNDS, Histogram, OUTCOMES};
 
-use super::histogram::{BOUNDS, Histogram};
-use super::labels::OUTCOMES;
 use super::{Metrics, RouteIndex, STATUSES};
 
 /// What is read when somebody asks, instead of being counted.
@@ -189,13 +188,18 @@ impl Metrics {
         }
         let name = "gateway_provider_calls_total";
         text.family(name, "counter", "Tool calls that came in a provider's format.");
-        for (provider, counters) in &providers {
-            text.sample(name, &[("provider", provider)], counters.calls.load(Ordering::Relaxed));
+        let mut calls = self.calls.calls_of_providers();
+        // Who only lists tools has made no calls, which is a figure too.
+        let silent = providers.iter().filter(|(name, _)| !calls.iter().any(|(known, _)| known == name));
+        let silent: Vec<(String, u64)> = silent.map(|(name, _)| (name.clone(), 0)).collect();
+        calls.extend(silent);
+        for (provider, count) in &calls {
+            text.sample(name, &[("provider", provider)], *count);
         }
     }
 
     fn write_calls(&self, text: &mut Text) {
-        let series = self.calls.all();
+        let series = self.calls.calls();
         let name = "gateway_calls_total";
         text.family(name, "counter", "Tool calls, by outcome.");
         for (server, tool, counters) in &series {
@@ -214,9 +218,8 @@ impl Metrics {
     }
 
     fn write_conversions(&self, text: &mut Text) {
-        let converted = self.converted.load(Ordering::Relaxed);
+        let (converted, quarantined) = self.calls.converted();
         text.counter("gateway_tools_converted_total", "Tools converted to a provider's format.", converted);
-        let quarantined = self.quarantined.load(Ordering::Relaxed);
         text.counter(
             "gateway_tools_quarantined_total",
             "Tools left out because no valid form exists.",
@@ -307,6 +310,8 @@ mod tests {
 
     use http::StatusCode;
 
+    use std::sync::Arc;
+
     use super::*;
 
     /// A strict reader of the text format: every sample has a family with a help and a type, no series stands twice.
@@ -358,12 +363,12 @@ mod tests {
 
     #[test]
     fn the_text_parses_and_says_what_was_counted() {
-        let metrics = Metrics::default();
+        let metrics = Metrics::new(Arc::default());
         metrics.request(RouteIndex::new(0), StatusCode::OK, Duration::from_micros(200), Some("gemini"));
         metrics.request(RouteIndex::UNKNOWN, StatusCode::IM_A_TEAPOT, Duration::from_secs(100), None);
-        metrics.call("we \"ird\\\n", "tool}", Some("gemini"), None, Duration::from_millis(3));
-        metrics.call("we \"ird\\\n", "tool}", None, Some("TIMEOUT"), Duration::from_secs(3));
-        metrics.conversions(5, 1);
+        metrics.calls.call("we \"ird\\\n", "tool}", Some("gemini"), None, Duration::from_millis(3));
+        metrics.calls.call("we \"ird\\\n", "tool}", None, Some("TIMEOUT"), Duration::from_secs(3));
+        metrics.calls.conversions(5, 1);
         let server = ServerGauge {
             name: "a".to_owned(),
             state: "connected",

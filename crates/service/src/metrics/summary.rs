@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_summary_has_counts_and_percentiles() {
-        let metrics = Metrics::default();
+        let metrics = Metrics::new(std::sync::Arc::default());
         for number in 1..=100 {
             let status = if number > 98 { StatusCode::BAD_REQUEST } else { StatusCode::OK };
             metrics.request(route("/tools/gemini"), status, Duration::from_millis(number), Some("gemini"));
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn nothing_is_zero() {
-        let summary = Metrics::default().summary(None);
+        let summary = Metrics::new(std::sync::Arc::default()).summary(None);
         assert_eq!(summary["latencies"]["p99"], json!(0.0));
         assert_eq!(summary["requests"], json!({"total": 0, "byProvider": {}, "byEndpoint": {}}));
     }

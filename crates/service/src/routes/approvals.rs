@@ -9,8 +9,8 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::errors::{ApiError, code, json_response};
+use crate::gateway::Gateway;
 use crate::runtime::approval::Verdict;
-use crate::runtime::gateway::Gateway;
 
 /// `GET /approvals`.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {

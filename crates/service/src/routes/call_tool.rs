@@ -1,14 +1,12 @@
 //! `POST /call_tool`: one tool, by name.
 
 use std::fmt;
-use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
 use gateway_dialects::results::ResultMode;
-use gateway_notation::pointer;
 use gateway_protocol::RawJson;
-use gateway_upstream::{Catalogue, CatalogueTool, LookupError, UpstreamId};
+use gateway_upstream::UpstreamId;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -16,16 +14,13 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::tool_request::{ToolRequest, Work};
-use crate::errors::{ApiError, ErrorStyle, json_response};
-use crate::mcp::Waiting;
-use crate::mcp::plain::{self, Answerer, Came, Continued, InputRequired, PausedCall, Place};
-use crate::query::Parameters;
-use crate::runtime::call::{Call, Origin, PLAIN};
+use crate::errors::{ApiError, json_response};
+use crate::gateway::Gateway;
+use crate::runtime::call::{CallArguments, CallOutcome, CallRequest, CallState, Origin, PLAIN};
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::Failure;
-use crate::runtime::gateway::Gateway;
-use crate::runtime::lookup::Sought;
-use crate::runtime::scope::unknown_server;
+use crate::runtime::failure::{ErrorStyle, Failure};
+use crate::runtime::input::{Answerer, Continued, InputRequired, PausedCall, Suspension, park};
+use crate::runtime::parameters::Parameters;
 use crate::runtime::turn::{rendered_result, result_mode};
 
 #[derive(Default)]
@@ -138,28 +133,26 @@ async fn run(work: Work) -> Result<Response, ApiError> {
         return Err(ApiError::bad_request("Missing or invalid \"arguments\" field: expected an object"));
     }
     let permit = gateway.reserve().await?;
-    let catalogue = known_tools(gateway, server.as_deref(), &name).await?;
-    let origin = Origin { transport: PLAIN, provider: None };
-    let tool = match find(gateway, &catalogue, server.as_deref(), &name) {
-        Ok(tool) => tool,
-        Err(error) => {
-            let wanted = (server.as_deref(), name.as_str());
-            let failure = not_found(gateway, wanted, &error);
-            gateway.record_unknown(wanted, &arguments, permit, context, &origin, &failure);
-            return Err(failure.into_api(style));
-        }
+    let server = server.as_deref();
+    let catalogue = gateway.catalogue_for(server, &name).await?;
+    let request = CallRequest {
+        named: (server, &name),
+        tool: gateway.find(&catalogue, server, &name).map(|tool| (tool, None)),
+        catalogue: &catalogue,
+        arguments: CallArguments::Read { text: &arguments, value: &value },
+        context,
+        origin: &Origin { transport: PLAIN, provider: None },
+        answerer: answerer.as_ref(),
     };
-    let call = Call { tool, arguments: &arguments, context, origin: &origin };
-    if let Err(failure) = gateway.check_arguments(&catalogue, tool, &value, false, &pointer::dotted) {
-        gateway.record_refusal(call, permit, &failure);
-        return Err(failure.into_api(style));
-    }
-    let came = match &answerer {
-        Some(answerer) => plain::call(gateway, call, permit, answerer).await,
-        None => gateway.run(call, permit, context.own_call_options()).await.map(Came::Done),
-    };
-    let (server, tool) = (tool.server.to_string(), tool.name.clone());
-    respond(gateway, context, (server, tool), (mode, style), came)
+    respond(gateway, context, (mode, style), gateway.call(request, permit).await)
+}
+
+/// A call that was set aside, with how its caller wants the answer.
+#[derive(Debug)]
+struct PausedRequest {
+    call: PausedCall,
+    mode: ResultMode,
+    style: ErrorStyle,
 }
 
 /// Goes on with a call that waits for answers.
@@ -167,46 +160,57 @@ async fn go_on(gateway: &Gateway, context: &RequestContext, text: Bytes) -> Resu
     let body = RawJson::parse(text)
         .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
     let continued = Continued::read(&body)?;
-    let Waiting::Call(call) = continued.take(gateway, context, Place::CallTool)? else {
-        return Err(ApiError::bad_request("this state is of no single call"));
-    };
-    let PausedCall { paused, server, tool, mode, style } = *call;
-    let came = paused.go_on(context, |key| continued.response(key)).await;
-    respond(gateway, context, (server, tool), (mode, style), came)
+    let paused: Box<PausedRequest> = continued.take(gateway, context, Suspension::Call)?;
+    let PausedRequest { call, mode, style } = *paused;
+    let call = Box::pin(call.resume(context, |key| continued.response(key))).await;
+    respond(gateway, context, (mode, style), call)
 }
 
 /// The answer: a result, or what has to be known before there can be one.
 fn respond(
     gateway: &Gateway,
     context: &RequestContext,
-    (server, tool): (String, String),
     (mode, style): (ResultMode, ErrorStyle),
-    came: Result<Came, Failure>,
+    call: CallState,
 ) -> Result<Response, ApiError> {
-    let done = match came.map_err(|failure| failure.into_api(style))? {
-        Came::Done(done) => done,
-        Came::Waits(paused) => {
-            let (requests, patience) = (paused.requests().to_vec(), paused.patience());
-            let names = json!({"server": server, "tool": tool});
-            let waiting = Waiting::Call(Box::new(PausedCall { paused: *paused, server, tool, mode, style }));
-            let place = Place::CallTool;
-            let input = plain::park(gateway, context, place, (waiting, patience), &requests)?;
-            let answer = Asking { input_required: &input, names: &names };
-            let answer = serde_json::to_vec(&answer).unwrap_or_default();
-            return Ok(json_response(StatusCode::OK, answer));
+    let outcome = match call {
+        CallState::Done(outcome) => outcome,
+        CallState::Waiting(call) => {
+            return set_aside(gateway, context, PausedRequest { call: *call, mode, style });
         }
+        CallState::Ahead => return Err(Failure::Internal("the call was not begun".to_owned()).into()),
     };
-    let result = rendered_result(gateway, mode, (&server, &tool), &done.result);
+    if let Some(failure) = outcome.failure {
+        return Err(ApiError::of(failure, style));
+    }
+    let server = outcome.server.as_ref().map_or("", UpstreamId::as_str);
+    let tool = outcome.tool.as_deref().unwrap_or_default();
+    let result = rendered_result(gateway, mode, (server, tool), &outcome.result);
     let mut answer = Vec::with_capacity(result.len() + 16);
     answer.extend_from_slice(b"{\"result\":");
     answer.extend_from_slice(result.as_bytes());
     answer.push(b'}');
     let mut response = json_response(StatusCode::OK, answer);
-    if let Some(age) = done.age {
+    if let Some(age) = outcome.age {
         response.headers_mut().insert(CACHE, HeaderValue::from_static("hit"));
         response.headers_mut().insert(header::AGE, HeaderValue::from(age.as_secs()));
     }
     Ok(response)
+}
+
+/// The answer for a call whose server wants to know something first.
+fn set_aside(
+    gateway: &Gateway,
+    context: &RequestContext,
+    paused: PausedRequest,
+) -> Result<Response, ApiError> {
+    let (requests, patience) = (paused.call.requests.clone(), paused.call.patience());
+    let CallOutcome { server, tool, .. } = &paused.call.outcome;
+    let names = json!({"server": server.as_ref().map(UpstreamId::as_str), "tool": tool});
+    let waiting = (Box::new(paused) as Box<_>, patience);
+    let input = park(gateway, context, Suspension::Call, waiting, (1, &requests))?;
+    let answer = Asking { input_required: &input, names: &names };
+    Ok(json_response(StatusCode::OK, serde_json::to_vec(&answer).unwrap_or_default()))
 }
 
 /// An answer that is no result yet.
@@ -221,84 +225,18 @@ struct Asking<'a> {
 /// What the caller can be asked: the body's word stands above the query.
 fn answerer(parameters: &Parameters, input: Option<&RawValue>) -> Result<Option<Answerer>, ApiError> {
     match input.filter(|input| input.get() != "null") {
-        None => Answerer::of(&parameters.all("input")),
+        None => Ok(Answerer::of(&parameters.all("input"))?),
         Some(input) => {
             let words: Vec<String> = serde_json::from_str(input.get()).map_err(|_| {
                 ApiError::bad_request("Missing or invalid \"input\" field: expected a list of words")
             })?;
-            Answerer::of(&words)
+            Ok(Answerer::of(&words)?)
         }
     }
 }
 
 /// Says that the result is that of an earlier call.
 const CACHE: HeaderName = HeaderName::from_static("x-cache");
-
-/// The tools; a server that is still starting is waited for only where the tool is not known yet.
-async fn known_tools(
-    gateway: &Gateway,
-    server: Option<&str>,
-    name: &str,
-) -> Result<Arc<Catalogue>, ApiError> {
-    let fleet = gateway.fleet();
-    let catalogue = fleet.catalogue();
-    if let Some(server) = server
-        && fleet.spec(server).is_none()
-    {
-        return Err(unknown_server(gateway, server));
-    }
-    if catalogue.resolve(server, name).is_ok() {
-        return Ok(catalogue);
-    }
-    let ids: Vec<UpstreamId> = if let Some(server) = server {
-        vec![UpstreamId::new(server)]
-    } else {
-        let is_server = |server: &str| fleet.spec(server).is_some();
-        gateway_upstream::canonical_splits(name, is_server)
-            .map(|(server, _)| UpstreamId::new(server))
-            .collect()
-    };
-    if ids.is_empty() && name.starts_with("mcp__") {
-        return Ok(catalogue);
-    }
-    fleet.listed(&ids, gateway.config().list_wait).await;
-    Ok(fleet.catalogue())
-}
-
-/// The tool that a caller means.
-fn find<'c>(
-    gateway: &Gateway,
-    catalogue: &'c Catalogue,
-    server: Option<&str>,
-    name: &str,
-) -> Result<&'c CatalogueTool, LookupError> {
-    let implied = (server.is_none() && !name.starts_with("mcp__")).then(|| default_server(gateway));
-    let implied =
-        implied.filter(|server| catalogue.get(server, name).is_some_and(|tool| tool.reserved_for.is_none()));
-    catalogue.resolve(server.or(implied), name)
-}
-
-fn default_server(gateway: &Gateway) -> &str {
-    gateway.config().default_server.as_deref().unwrap_or("default")
-}
-
-/// What is told of a name that leads to no tool.
-fn not_found(gateway: &Gateway, (server, name): (Option<&str>, &str), error: &LookupError) -> Failure {
-    let text = match error {
-        LookupError::UnknownTool { server: None, .. } | LookupError::Ambiguous { .. }
-            if server.is_none() && !name.starts_with("mcp__") =>
-        {
-            format!("server is required when tool is not canonical: {error}")
-        }
-        _ => error.to_string(),
-    };
-    let text = match error {
-        LookupError::UnknownTool { server: None, .. } => gateway.unknown_among_all(&text),
-        _ => text,
-    };
-    let implied = Some(default_server(gateway)).filter(|server| gateway.fleet().spec(server).is_some());
-    gateway.not_found(Sought { server, name, implied }, error, text)
-}
 
 /// How the caller wants failures to be told.
 pub(super) fn error_style(parameters: &Parameters) -> Result<ErrorStyle, ApiError> {

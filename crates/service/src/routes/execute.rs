@@ -6,12 +6,10 @@ use http::StatusCode;
 use serde_json::{Map, Value};
 
 use super::tool_request::{ToolRequest, Work};
-use crate::errors::{ApiError, json_response};
-use crate::idempotency::NotRun;
-use crate::mcp::Waiting;
-use crate::mcp::plain::{Continued, Place};
+use crate::errors::{ApiError, NotRun, json_response};
 use crate::metrics::Provider;
-use crate::runtime::turn::{Turn, Unfinished};
+use crate::runtime::input::{Continued, Suspension};
+use crate::runtime::turn::{Turn, TurnRun};
 
 /// Runs the calls of a model and answers in the provider's shape.
 pub(super) async fn execute(request: ToolRequest) -> Response {
@@ -29,17 +27,20 @@ async fn run(work: Work) -> Result<Response, ApiError> {
         let raw = RawJson::parse(body.clone())
             .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
         let continued = Continued::read(&raw)?;
-        let Waiting::Turn(turn) = continued.take(gateway, context, Place::Execute)? else {
-            return Err(ApiError::bad_request("this state is of no turn"));
-        };
-        turn.run(gateway, context, Some(&continued)).await?
+        let turn: Box<TurnRun> = continued.take(gateway, context, Suspension::Turn)?;
+        let style = turn.turn().style;
+        turn.run(gateway, context, Some(&continued)).await.map_err(|failure| ApiError::of(failure, style))?
     } else {
         let turn = Turn::parse(gateway, &parsed, query).await?;
-        context.held.set_style(turn.style);
-        Unfinished::of(turn).run(gateway, context, None).await?
+        let style = turn.style;
+        context.held.set_style(style);
+        let run = TurnRun::new(turn).run(gateway, context, None).await;
+        run.map_err(|failure| ApiError::of(failure, style))?
     };
     let mut response = json_response(StatusCode::OK, answer.body);
-    response.extensions_mut().insert(Provider(answer.provider));
+    if let Some(provider) = answer.provider {
+        response.extensions_mut().insert(Provider(provider));
+    }
     if answer.not_run {
         response.extensions_mut().insert(NotRun);
     }

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::servers::{describe, describe_renamed};
 use crate::errors::{ApiError, json_response};
-use crate::query::Parameters;
+use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::parameters::Parameters;
 
 /// How long a probe may take.
 const PROBE: Duration = Duration::from_secs(5);

@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
+use gateway_config::ServiceConfig;
 use gateway_notation::pattern::is_pattern;
 use gateway_store::jsonl::{self, Lines, Tail};
 use gateway_store::{CallStatus, Filter, LogOwner, Page, StoreError, write_json_array};
@@ -19,12 +20,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::ServiceConfig;
 use crate::errors::{ApiError, code, json_response};
-use crate::query::Parameters;
+use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
 use crate::runtime::owner::Owner;
+use crate::runtime::parameters::Parameters;
 use crate::runtime::scope::unknown_server;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -93,7 +93,7 @@ impl LogRequest {
         if let Some(name) = server
             && gateway.fleet().spec(name).is_none()
         {
-            return Err(unknown_server(gateway, name));
+            return Err(unknown_server(gateway.fleet(), name).into());
         }
         let follows = parameters.flag("follow")? || parameters.flag("stream")?;
         let limit = parameters.number("limit", 1..=MOST)?.unwrap_or(USUAL);
@@ -106,8 +106,8 @@ impl LogRequest {
             if owner.is_some() {
                 return Err(forbidden("the log of a server"));
             }
-            let name = server.or(gateway.config().default_server.as_deref()).unwrap_or("default");
-            let spec = gateway.fleet().spec(name).ok_or_else(|| unknown_server(gateway, name))?;
+            let name = server.unwrap_or_else(|| gateway.default_server());
+            let spec = gateway.fleet().spec(name).ok_or_else(|| unknown_server(gateway.fleet(), name))?;
             let mut tail = Tail::default();
             (tail.since, tail.tool, tail.limit) = (since, tool, limit);
             return Ok(Self { source: Source::Server(spec.log_path.clone(), tail), follows });

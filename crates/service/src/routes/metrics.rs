@@ -6,9 +6,9 @@ use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
 use crate::errors::{ApiError, json_response};
+use crate::gateway::Gateway;
 use crate::metrics::{Gauges, ServerGauge};
-use crate::query::Parameters;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::parameters::Parameters;
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 

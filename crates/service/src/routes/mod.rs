@@ -29,12 +29,12 @@ use tower::Service as _;
 
 use self::tool_request::ToolRequest;
 use crate::errors::ApiError;
+use crate::gateway::Gateway;
 use crate::mcp;
 use crate::metrics::Entered;
 use crate::openapi::{self, Action, ROUTES};
+use crate::progress::{stream_of, wants_events};
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
-use crate::runtime::progress::{stream_of, wants_events};
 
 pub(crate) use self::stateless::Turns;
 

@@ -5,9 +5,8 @@ use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::errors::json_response;
-use crate::lists::unknown_dialect;
-use crate::runtime::gateway::Gateway;
+use crate::errors::{ApiError, json_response};
+use crate::gateway::Gateway;
 
 /// All dialects, briefly.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
@@ -30,6 +29,6 @@ pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
 pub(crate) async fn one(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
     match gateway.dialects().get(&name) {
         Ok(dialect) => json_response(StatusCode::OK, json!(dialect).to_string()),
-        Err(error) => unknown_dialect(&gateway, &error).into_response(),
+        Err(error) => ApiError::from(gateway.lists().unknown_dialect(&error)).into_response(),
     }
 }

@@ -9,7 +9,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::errors::{ApiError, code, json_response};
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
 
 /// `GET /registry`.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {

@@ -5,8 +5,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
 use super::tool_request::{ToolRequest, Work};
-use crate::errors::{ApiError, json_response};
-use crate::idempotency::NotRun;
+use crate::errors::{ApiError, NotRun, json_response};
 use crate::runtime::route::RouteOptions;
 
 /// Runs tool use and answers in its format.

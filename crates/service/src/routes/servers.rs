@@ -8,8 +8,9 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::errors::{ApiError, ErrorStyle, classify, code, json_response};
-use crate::runtime::gateway::Gateway;
+use crate::errors::{ApiError, call_status, code, json_response};
+use crate::gateway::Gateway;
+use crate::runtime::failure::call_code;
 
 /// `GET /servers`.
 pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
@@ -99,8 +100,7 @@ fn answer(gateway: &Gateway, name: &str, outcome: Result<(), CallError>) -> Resp
             not_found(gateway, name).into_response()
         }
         (Err(error), health) => {
-            let (status, word) = classify(&error, ErrorStyle::Precise);
-            let mut answer = ApiError::new(status, word, error.to_string());
+            let mut answer = ApiError::new(call_status(&error), call_code(&error), error.to_string());
             if let Some(health) = health {
                 answer = answer.with("server", describe(&health));
             }

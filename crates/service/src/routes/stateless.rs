@@ -14,9 +14,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::errors::{ApiError, code, json_response};
-use crate::lists::{unknown_dialect, unknown_model};
-use crate::query::{Parameters, compat, translation_options};
-use crate::runtime::gateway::Gateway;
+use crate::gateway::Gateway;
+use crate::runtime::parameters::{Parameters, compat, translation_options};
 
 /// Requests at once that translate what they bring; each has a thread of its own.
 const AT_ONCE: u32 = 2;
@@ -180,7 +179,7 @@ fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec
         })
         .collect();
     let quarantined = translation.tools.iter().filter(|tool| tool.quarantine.is_some()).count();
-    gateway.metrics().conversions(translation.tools.len(), quarantined);
+    gateway.call_metrics().conversions(translation.tools.len(), quarantined);
     let mut answer = json!({
         "dialect": translator.dialect().name,
         translator.dialect().tool.document.as_str(): translation.request_field().to_value(),
@@ -199,16 +198,16 @@ fn translator(gateway: &Gateway, parameters: &Parameters) -> Result<Translator, 
         return Err(ApiError::bad_request("say which dialect: \"to\", \"provider\" or \"model\" is missing"));
     }
     let dialect = gateway
-        .dialects()
+        .ready_dialects()
         .choose(name, model, &compat(parameters))
-        .map_err(|error| unknown_dialect(gateway, &error))?;
-    Translator::with(gateway.dialects(), dialect, translation_options(parameters)?)
-        .map_err(|error| unknown_dialect(gateway, &error))
+        .map_err(|error| gateway.lists().unknown_dialect(&error))?;
+    Ok(Translator::with(gateway.dialects(), dialect, translation_options(parameters)?)
+        .map_err(|error| gateway.lists().unknown_dialect(&error))?)
 }
 
 /// Says so where no rule knows the model.
 fn warn(gateway: &Gateway, parameters: &Parameters, answer: &mut Value) {
-    if let Some(warning) = parameters.get("model").and_then(|model| unknown_model(gateway, model)) {
+    if let Some(warning) = parameters.get("model").and_then(|model| gateway.lists().unknown_model(model)) {
         answer["warnings"] = json!([warning]);
     }
 }
@@ -236,7 +235,7 @@ fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<V
     let tools = [json!({"name": "schema", "inputSchema": schema})];
     let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
     let translated = translation.tools.first().ok_or_else(broken)?;
-    gateway.metrics().conversions(1, usize::from(translated.quarantine.is_some()));
+    gateway.call_metrics().conversions(1, usize::from(translated.quarantine.is_some()));
     if let Some(reason) = &translated.quarantine {
         return Err(ApiError::bad_request(format!("the schema cannot be transformed: {reason}")));
     }
@@ -278,7 +277,7 @@ fn checked(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u
         .iter()
         .map(|name| Translator::new(dialects, name, options.clone()))
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| unknown_dialect(gateway, &error))?;
+        .map_err(|error| gateway.lists().unknown_dialect(&error))?;
     let limits = Limits { work, bytes: LISTED };
     written(&check_within("the request", &tools, &translators, limits).map_err(too_much)?)
 }

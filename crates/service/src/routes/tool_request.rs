@@ -7,11 +7,12 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Uri};
 
-use crate::errors::{ApiError, ErrorStyle};
+use crate::errors::ApiError;
+use crate::gateway::Gateway;
 use crate::idempotency::answered;
-use crate::query::Parameters;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::failure::ErrorStyle;
+use crate::runtime::parameters::Parameters;
 
 /// A request that runs tools, at most once under an `Idempotency-Key`.
 #[derive(Debug)]

@@ -6,17 +6,18 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use gateway_dialects::context::{Detail, group_by, render_groups, render_resources};
 use gateway_protocol::{ListKind, printable_lines};
-use gateway_upstream::CatalogueTool;
+use gateway_upstream::{Catalogue, CatalogueTool};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use serde_json::{Value, json};
 
 use super::call_tool::error_style;
-use crate::errors::{ApiError, ErrorStyle, classify, json_response};
-use crate::lists::{ListRequest, Rendered, definitions, report};
-use crate::query::Parameters;
-use crate::runtime::failure::Failure;
-use crate::runtime::gateway::Gateway;
+use crate::errors::{ApiError, json_response};
+use crate::gateway::Gateway;
+use crate::runtime::failure::{ErrorStyle, Failure, call_code};
+use crate::runtime::lists::{ListForm, ListRequest, Rendered};
 use crate::runtime::lookup::{Missing, names};
+use crate::runtime::parameters::Parameters;
+use crate::runtime::scope::Scope;
 
 /// Estimated tokens of what is answered.
 const TOKENS: HeaderName = HeaderName::from_static("x-tool-tokens");
@@ -36,9 +37,10 @@ const UNKNOWN_MODEL: HeaderName = HeaderName::from_static("x-model-unknown");
 pub(crate) async fn list(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) -> Response {
     let work = async {
         let parameters = Parameters::of_query(uri.query());
-        let request = ListRequest::parse(&gateway, None, &parameters)?;
+        let mut request = list_request(&gateway, None, &parameters)?;
+        request.form = ListForm::Mcp;
         let style = error_style(&parameters)?;
-        let rendered = gateway.raw_list(&request).await?;
+        let rendered = gateway.lists().get(&request).await?;
         let missing = missing(&gateway, &request, style)?;
         Ok::<_, ApiError>(named(cached(&headers, &rendered, rendered.body.clone()), &missing))
     };
@@ -55,38 +57,37 @@ pub(crate) async fn render(
     let work = async {
         let parameters = Parameters::of_query(uri.query());
         parameters.word("mode", &[("full", ()), ("search", ())])?;
-        let request = ListRequest::parse(&gateway, Some(&provider), &parameters)?;
+        let mut request = list_request(&gateway, Some(&provider), &parameters)?;
+        request.with_report = parameters.flag("report")?;
         let style = error_style(&parameters)?;
-        let rendered = gateway.rendered(&request).await?;
-        let missing = missing(&gateway, &request, style)?;
-        gateway.metrics().conversions(rendered.wire_names().count(), rendered.withheld.len());
-        let warning = request.model_warning(&gateway);
-        let (is_list, wants_report) = (parameters.flag("list")?, parameters.flag("report")?);
+        let is_list = parameters.flag("list")?;
         if is_list && request.wants_meta() {
             let message = "meta=1 beside list=1: a bare list has no room for it; leave one of them out";
             return Err(ApiError::bad_request(message));
         }
-        let mut response = if wants_report || request.wants_meta() {
-            let mut more = Vec::new();
+        let rendered = gateway.lists().get(&request).await?;
+        let missing = missing(&gateway, &request, style)?;
+        gateway.call_metrics().conversions(rendered.wire_names().count(), rendered.quarantined.len());
+        let warning = request.model_warning(gateway.lists());
+        let mut response = if request.with_report || request.wants_meta() {
+            let mut body = rendered.body.strip_suffix(b"}").unwrap_or_default().to_vec();
             if request.wants_meta() {
-                more.push(("meta", rendered.origins()));
+                add_member(&mut body, "meta", rendered.origins().to_string().as_bytes());
             }
-            if wants_report {
-                more.push(("report", report(&gateway, &request).await?));
+            if let Some(report) = &rendered.report {
+                add_member(&mut body, "report", report);
                 let lists = [
-                    ("withheld", withheld(&gateway, &request)),
-                    ("renamed", renamed(&gateway, &request)),
-                    ("missing", missing.iter().map(told).collect()),
+                    ("withheld", withheld(&rendered.catalogue, &request)),
+                    ("renamed", renamed(&rendered.catalogue, &request)),
+                    ("missing", missing.iter().map(describe_missing).collect()),
                     ("warnings", warning.iter().map(|text| text.as_str().into()).collect()),
                 ];
-                let said = lists.into_iter().filter(|(_, list)| !list.is_empty());
-                more.extend(said.map(|(key, list)| (key, Value::Array(list))));
+                for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+                    add_member(&mut body, name, Value::Array(list).to_string().as_bytes());
+                }
             }
-            let mut body: Value = serde_json::from_slice(&rendered.body).unwrap_or_default();
-            if let Some(members) = body.as_object_mut() {
-                members.extend(more.into_iter().map(|(key, value)| (key.to_owned(), value)));
-            }
-            json_response(StatusCode::OK, body.to_string())
+            body.push(b'}');
+            json_response(StatusCode::OK, body)
         } else {
             let body = if is_list { rendered.list() } else { rendered.body.clone() };
             cached(&headers, &rendered, body)
@@ -107,17 +108,17 @@ pub(crate) async fn context(
 ) -> Response {
     let work = async {
         let parameters = Parameters::of_query(uri.query());
-        let request = ListRequest::parse(&gateway, Some(&provider), &parameters)?;
+        let request = list_request(&gateway, Some(&provider), &parameters)?;
         // The provider must exist even though every provider reads the same text.
-        request.dialect(&gateway)?;
+        request.dialect(gateway.lists())?;
         let words =
             [("concise", Detail::Concise), ("standard", Detail::Standard), ("detailed", Detail::Detailed)];
         let detail = parameters.word("mode", &words)?.unwrap_or_default();
         let style = error_style(&parameters)?;
-        let (catalogue, mut tools) = definitions(&gateway, &request).await;
+        let (catalogue, mut tools) = gateway.lists().definitions(&request).await;
         let missing = missing(&gateway, &request, style)?;
-        for (place, definition) in &mut tools {
-            label(definition, catalogue.tools().get(*place));
+        for (index, definition) in &mut tools {
+            label(definition, catalogue.tools().get(*index));
         }
         let values: Vec<&Value> = tools.iter().map(|(_, value)| value).collect();
         let groups = match parameters.get("group_by").or_else(|| parameters.get("groupBy")) {
@@ -151,9 +152,27 @@ pub(crate) async fn context(
     work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
 }
 
+/// The list that the parameters of a request ask for.
+fn list_request(
+    gateway: &Gateway,
+    provider: Option<&str>,
+    parameters: &Parameters,
+) -> Result<ListRequest, Failure> {
+    let scope = Scope::parse(gateway.fleet(), gateway.default_server(), parameters.get("server"))?;
+    ListRequest::parse(gateway.lists(), scope, provider, parameters)
+}
+
+/// Adds a member to an object that is being written.
+fn add_member(body: &mut Vec<u8>, name: &str, value: &[u8]) {
+    body.extend_from_slice(b",\"");
+    body.extend_from_slice(name.as_bytes());
+    body.extend_from_slice(b"\":");
+    body.extend_from_slice(value);
+}
+
 /// The servers that a list lacks, or the error where it could show nothing at all.
 fn missing(gateway: &Gateway, request: &ListRequest, style: ErrorStyle) -> Result<Vec<Missing>, ApiError> {
-    gateway.missing(&request.scope).map_err(|error| Failure::Call(error).into_api(style))
+    gateway.missing(&request.scope).map_err(|error| ApiError::of(Failure::Call(error), style))
 }
 
 /// An answer that names the servers that it lacks, also where its body is the same as before.
@@ -166,14 +185,13 @@ fn named(mut response: Response, missing: &[Missing]) -> Response {
     response
 }
 
-fn told((server, error): &Missing) -> Value {
-    let (_, code) = classify(error, ErrorStyle::Plain);
-    json!({"server": server.as_str(), "code": code, "error": error.to_string()})
+fn describe_missing((server, error): &Missing) -> Value {
+    json!({"server": server.as_str(), "code": call_code(error), "error": error.to_string()})
 }
 
 /// The tools that are in no list because somebody has to accept their definitions first.
-fn withheld(gateway: &Gateway, request: &ListRequest) -> Vec<Value> {
-    let (catalogue, wanted) = (gateway.fleet().catalogue(), request.scope.ids());
+fn withheld(catalogue: &Catalogue, request: &ListRequest) -> Vec<Value> {
+    let wanted = request.scope.ids();
     let is_wanted = |tool: &CatalogueTool| wanted.is_empty() || wanted.contains(&tool.server);
     let tools = catalogue.tools().iter().filter(|tool| is_wanted(tool));
     let withheld = tools.filter_map(|tool| Some((tool, tool.withheld.as_deref()?)));
@@ -183,8 +201,8 @@ fn withheld(gateway: &Gateway, request: &ListRequest) -> Vec<Value> {
 }
 
 /// The tools whose own names are reserved for another server.
-fn renamed(gateway: &Gateway, request: &ListRequest) -> Vec<Value> {
-    let (catalogue, wanted) = (gateway.fleet().catalogue(), request.scope.ids());
+fn renamed(catalogue: &Catalogue, request: &ListRequest) -> Vec<Value> {
+    let wanted = request.scope.ids();
     let is_wanted = |tool: &&CatalogueTool| wanted.is_empty() || wanted.contains(&tool.server);
     catalogue.renamed().filter(is_wanted).map(super::servers::describe_renamed).collect()
 }
@@ -233,14 +251,14 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
         json_response(StatusCode::OK, body)
     };
     let answer = response.headers_mut();
-    answer.insert(header::ETAG, rendered.etag.clone());
+    answer.extend(HeaderValue::from_str(&rendered.etag).ok().map(|etag| (header::ETAG, etag)));
     answer.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     answer.insert(TOKENS, HeaderValue::from(rendered.tokens));
     if let Some(finder) = &rendered.finder {
         answer.insert(SAVED, HeaderValue::from(finder.cost().all.saturating_sub(rendered.tokens)));
     }
-    if !rendered.withheld.is_empty() {
-        answer.insert(QUARANTINED, HeaderValue::from(rendered.withheld.len()));
+    if !rendered.quarantined.is_empty() {
+        answer.insert(QUARANTINED, HeaderValue::from(rendered.quarantined.len()));
     }
     if let Some(name) =
         rendered.dialect.as_ref().and_then(|dialect| HeaderValue::from_str(&dialect.name).ok())
@@ -250,10 +268,9 @@ fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Respo
     response
 }
 
-fn has_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+fn has_tag(headers: &HeaderMap, etag: &str) -> bool {
     let tags = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    let Ok(own) = etag.to_str() else { return false };
     tags.flat_map(|tags| tags.split(','))
         .map(str::trim)
-        .any(|tag| tag == "*" || tag.trim_start_matches("W/") == own)
+        .any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
 }

@@ -7,6 +7,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use gateway_config::{ApprovalConfig, Approver};
 use gateway_notation::pattern;
 use gateway_protocol::{RawJson, method, printable};
 use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
@@ -15,15 +16,13 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::config::{ApprovalConfig, Approver};
-use crate::errors::code;
-use crate::mcp::questions::quoted;
+use crate::runtime::Runtime;
 use crate::runtime::call::{Call, PLAIN};
 use crate::runtime::canonical::{Members, canonical};
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::Failure;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::failure::{Failure, code};
 use crate::runtime::owner::Owner;
+use crate::runtime::questions::quoted;
 
 /// Characters of the arguments that people are shown. Whoever calls is not asked about more than that.
 const SHOWN: usize = 20_000;
@@ -185,10 +184,10 @@ impl Approvals {
     }
 }
 
-impl Gateway {
+impl Runtime {
     /// Whether a call may run; waits until somebody has decided, where somebody has to.
     pub(crate) async fn approved(&self, call: Call<'_>, options: &CallOptions) -> Result<(), Failure> {
-        let Call { tool, arguments, context, origin } = call;
+        let Call { tool, arguments, context, origin, .. } = call;
         let config = &*self.approval();
         match policy(config, tool) {
             Approval::Allow => Ok(()),

@@ -47,7 +47,7 @@ async fn what_waits_is_bounded_and_grows_old() {
     let approvals = Approvals::default();
     let mut config = ApprovalConfig { pending: 2, ..ApprovalConfig::default() };
     config.expiry = Duration::from_mins(1);
-    let context = RequestContext::of(&http::HeaderMap::new(), None);
+    let context = RequestContext::new(None);
     let catalogue = catalogue();
     let tool = catalogue.get("files", "write").unwrap();
     let enter = |text: &str| {
@@ -81,7 +81,7 @@ async fn a_caller_leaves_room_for_others() {
     let tool = catalogue.get("files", "write").unwrap();
     let config = ApprovalConfig { pending: 7, ..ApprovalConfig::default() };
     let enter = |caller: Option<&str>, text: &str| {
-        let context = RequestContext::of(&http::HeaderMap::new(), caller.map(Owner::caller));
+        let context = RequestContext::new(caller.map(Owner::caller));
         let arguments = RawJson::parse(text.to_owned()).unwrap();
         approvals.enter(tool, &arguments, &context, &config).map(|(id, _)| id)
     };
@@ -105,7 +105,7 @@ async fn a_caller_leaves_room_for_others() {
 fn equal_calls_are_one_however_they_are_spelled() {
     let catalogue = catalogue();
     let tool = catalogue.get("files", "write").unwrap();
-    let context = RequestContext::of(&http::HeaderMap::new(), None);
+    let context = RequestContext::new(None);
     let digest = |text: &str| digest_of(tool, &RawJson::parse(text.to_owned()).unwrap(), &context);
     let first = digest(r#"{"a":1,"b":["\u0078",{"c":2,"d":3}]}"#);
     assert_eq!(digest(r#" { "b" : ["x", {"d":3, "c":2}], "a":1 } "#), first);

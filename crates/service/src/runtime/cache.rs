@@ -4,17 +4,17 @@
 //! that is named exactly is covered whatever its server says. A tool that may run twice is not enough: to write the same
 //! again after something else was written is a change. Failures and results that ask for more input are never kept.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use gateway_config::CacheConfig;
 use gateway_notation::pattern;
 use gateway_protocol::{CallResultView, RawJson, ResultType};
 use gateway_upstream::CatalogueTool;
 use sha2::{Digest as _, Sha256};
 
-use crate::config::CacheConfig;
+use crate::runtime::least_recently_used::LeastRecentlyUsed;
 
 /// Most results that are kept, however small they are.
 const ENTRIES: usize = 10_000;
@@ -26,17 +26,9 @@ const OVERHEAD: usize = 128;
 #[derive(Debug)]
 pub(crate) struct ResultCache {
     config: CacheConfig,
-    kept: Mutex<Kept>,
+    kept: Mutex<LeastRecentlyUsed<Digest, Entry>>,
     hits: AtomicU64,
     misses: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    results: HashMap<Digest, Entry>,
-    bytes: usize,
-    /// Counts uses, so that the longest unused goes first.
-    clock: u64,
 }
 
 #[derive(Debug)]
@@ -44,7 +36,6 @@ struct Entry {
     result: RawJson,
     since: Instant,
     until: Instant,
-    used: u64,
 }
 
 type Digest = [u8; 32];
@@ -67,7 +58,8 @@ pub(crate) struct CacheFigures {
 
 impl ResultCache {
     pub(crate) fn new(config: CacheConfig) -> Self {
-        Self { config, kept: Mutex::default(), hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
+        let kept = Mutex::new(LeastRecentlyUsed::new(ENTRIES, config.bytes));
+        Self { config, kept, hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
     }
 
     /// Whether the result of this call may be kept, and under which key. Definitions and injected parameters belong to it:
@@ -103,14 +95,9 @@ impl ResultCache {
 
     /// The result of an earlier call and its age.
     pub(crate) fn get(&self, call: &Cacheable, now: Instant) -> Option<(RawJson, Duration)> {
-        let mut kept = self.kept();
-        kept.clock += 1;
-        let clock = kept.clock;
-        let found = kept.results.get_mut(&call.digest).filter(|entry| now < entry.until).map(|entry| {
-            entry.used = clock;
-            (entry.result.clone(), now.saturating_duration_since(entry.since))
-        });
-        drop(kept);
+        let found = (self.kept().get(&call.digest))
+            .filter(|entry| now < entry.until)
+            .map(|entry| (entry.result.clone(), now.saturating_duration_since(entry.since)));
         let count = if found.is_some() { &self.hits } else { &self.misses };
         count.fetch_add(1, Ordering::Relaxed);
         found
@@ -126,12 +113,10 @@ impl ResultCache {
         // A copy: the result is a slice of all that the server sent at once.
         let Ok(result) = RawJson::parse(result.as_bytes().to_vec()) else { return };
         let mut kept = self.kept();
-        kept.remove(&call.digest);
-        kept.make_room(size, self.config.bytes, now);
-        kept.clock += 1;
-        let entry = Entry { result, since: now, until: now + call.time, used: kept.clock };
-        kept.bytes += size;
-        kept.results.insert(call.digest, entry);
+        if !kept.has_room(size) {
+            kept.retain(|_, entry| now < entry.until);
+        }
+        kept.insert(call.digest, Entry { result, since: now, until: now + call.time }, size);
     }
 
     pub(crate) fn figures(&self) -> CacheFigures {
@@ -139,43 +124,13 @@ impl ResultCache {
         CacheFigures {
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
-            entries: kept.results.len(),
-            bytes: kept.bytes,
+            entries: kept.len(),
+            bytes: kept.bytes(),
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, LeastRecentlyUsed<Digest, Entry>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Kept {
-    fn remove(&mut self, digest: &Digest) {
-        if let Some(entry) = self.results.remove(digest) {
-            self.bytes = self.bytes.saturating_sub(entry.result.len() + OVERHEAD);
-        }
-    }
-
-    /// Forgets what is over, then the longest unused, until there is room.
-    fn make_room(&mut self, size: usize, most: usize, now: Instant) {
-        if self.results.len() < ENTRIES && self.bytes + size <= most {
-            return;
-        }
-        let over: Vec<Digest> =
-            self.results.iter().filter(|(_, entry)| entry.until <= now).map(|(digest, _)| *digest).collect();
-        for digest in &over {
-            self.remove(digest);
-        }
-        let mut by_use: Vec<(u64, Digest)> =
-            self.results.iter().map(|(digest, entry)| (entry.used, *digest)).collect();
-        by_use.sort_unstable();
-        for (_, digest) in by_use {
-            // An eighth is freed at once, so that the next ones need not look again.
-            if self.results.len() < ENTRIES / 8 * 7 && self.bytes + size <= most / 8 * 7 {
-                break;
-            }
-            self.remove(&digest);
-        }
     }
 }
 

@@ -5,22 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gateway_protocol::{RawJson, meta};
 use gateway_upstream::CallOptions;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::runtime::held::Held;
 use crate::runtime::owner::Owner;
 use crate::runtime::progress::ProgressSink;
 
-/// The header that carries the correlation id.
-pub(crate) const CORRELATION: HeaderName = HeaderName::from_static("x-correlation-id");
-
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
-
 /// The member of `_meta` under which servers get the correlation id.
 const CORRELATION_META: &str = "mcp-tool-gateway/correlationId";
 
-/// One request's context; stored among the request's extensions by the guard.
+/// One request's context.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestContext {
     /// The id that ties together what belongs together.
@@ -32,52 +25,23 @@ pub(crate) struct RequestContext {
     pub(crate) caller: Option<Owner>,
     /// Whether the caller takes no results of earlier calls.
     pub(crate) wants_fresh: bool,
-    /// Takes what servers tell about calls of this request while they run.
-    pub(crate) progress: Option<ProgressSink>,
+    /// Takes what servers report about calls of this request while they run.
+    pub(crate) progress: Option<Arc<dyn ProgressSink>>,
     /// What the request holds of the budget for results.
     pub(crate) held: Held,
 }
 
 impl RequestContext {
-    /// Reads the ids of a request; makes those that are missing.
-    pub(crate) fn of(headers: &HeaderMap, caller: Option<Owner>) -> Self {
-        let correlation = headers
-            .get(CORRELATION)
-            .and_then(|value| value.to_str().ok())
-            .filter(|text| is_plain(text))
-            .map_or_else(|| random_uuid().into(), Arc::from);
-        let traceparent =
-            headers.get(TRACEPARENT).and_then(|value| value.to_str().ok()).and_then(child_of).map(Arc::from);
-        let tracestate = headers
-            .get(TRACESTATE)
-            .filter(|_| traceparent.is_some())
-            .and_then(|value| value.to_str().ok())
-            .filter(|text| text.len() <= 512)
-            .map(Arc::from);
-        let wants_fresh = headers
-            .get_all(header::CACHE_CONTROL)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .any(|word| matches!(word.trim(), "no-cache" | "no-store"));
+    /// The context of a request that brings no ids.
+    pub(crate) fn new(caller: Option<Owner>) -> Self {
         Self {
-            correlation,
-            traceparent,
-            tracestate,
+            correlation: random_uuid().into(),
+            traceparent: None,
+            tracestate: None,
             caller,
-            wants_fresh,
+            wants_fresh: false,
             progress: None,
             held: Held::default(),
-        }
-    }
-
-    /// The ids as headers of the answer.
-    pub(crate) fn write(&self, headers: &mut HeaderMap) {
-        if let Ok(value) = HeaderValue::from_str(&self.correlation) {
-            headers.insert(CORRELATION, value);
-        }
-        if let Some(value) = self.traceparent.as_ref().and_then(|text| HeaderValue::from_str(text).ok()) {
-            headers.insert(TRACEPARENT, value);
         }
     }
 
@@ -105,37 +69,8 @@ impl RequestContext {
     }
 }
 
-/// Whether a caller's id may stand in headers and logs.
-fn is_plain(text: &str) -> bool {
-    !text.is_empty() && text.len() <= 128 && text.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-/// The same trace with a parent of ours; nothing where `text` is no W3C trace context.
-fn child_of(text: &str) -> Option<String> {
-    let parts: Vec<&str> = text.split('-').collect();
-    let [version, trace, parent, flags] = parts.as_slice() else { return None };
-    let hex = |part: &str, length: usize| {
-        part.len() == length
-            && part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-    };
-    let zero = |part: &str| part.bytes().all(|byte| byte == b'0');
-    if !hex(version, 2)
-        || *version == "ff"
-        || !hex(trace, 32)
-        || zero(trace)
-        || !hex(parent, 16)
-        || zero(parent)
-    {
-        return None;
-    }
-    if !hex(flags, 2) {
-        return None;
-    }
-    Some(format!("00-{trace}-{:016x}-{flags}", random().max(1)))
-}
-
 /// A random id in the form of a UUID, version 4.
-fn random_uuid() -> String {
+pub(crate) fn random_uuid() -> String {
     let high = random() & !0xf000 | 0x4000;
     let low = random() >> 2 | 1 << 63;
     let mut text = String::with_capacity(36);
@@ -153,7 +88,7 @@ fn random_uuid() -> String {
 }
 
 /// Ids need to be unique, not secret: one draw of real chance, then a counter that is mixed well (splitmix64).
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     static STATE: AtomicU64 = AtomicU64::new(0);
     static SEED: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| {
         let mut bytes = [0_u8; 8];
@@ -172,28 +107,6 @@ fn random() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_callers_ids_are_taken_if_they_are_plain() {
-        let mut headers = HeaderMap::new();
-        headers.insert(CORRELATION, HeaderValue::from_static("abc-1"));
-        headers.insert(
-            TRACEPARENT,
-            HeaderValue::from_static("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
-        );
-        let context = RequestContext::of(&headers, None);
-        assert_eq!(&*context.correlation, "abc-1");
-        let parent = context.traceparent.as_deref().unwrap_or_default();
-        assert!(
-            parent.starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-") && parent.ends_with("-01"),
-            "{parent}"
-        );
-        assert!(!parent.contains("00f067aa0ba902b7"), "our span is another: {parent}");
-        headers.insert(CORRELATION, HeaderValue::from_static("two words"));
-        headers.insert(TRACEPARENT, HeaderValue::from_static("00-zz-1-01"));
-        let context = RequestContext::of(&headers, None);
-        assert_eq!((context.correlation.len(), context.traceparent), (36, None));
-    }
 
     #[test]
     fn made_ids_differ() {

@@ -7,16 +7,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::body::{Body, HttpBody as _};
-use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_protocol::{RawJson, RpcError, code as rpc};
 use gateway_upstream::{FREE_BYTES, NoRoom, Reservation, ResultBudget};
-use http::StatusCode;
 use serde_json::json;
 
-use crate::errors::{ApiError, ErrorStyle, code};
 use crate::runtime::context::RequestContext;
+use crate::runtime::failure::{ErrorStyle, code};
 use crate::runtime::owner::Owner;
 
 /// Bytes that a request holds for its answer. Clones share them.
@@ -45,32 +42,20 @@ impl Held {
     }
 }
 
-/// Marks a response whose body is counted already.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CountedBody;
-
 /// There is no room for an answer; its calls have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dropped {
     bytes: usize,
     limit: usize,
-    style: ErrorStyle,
+    /// How the caller wants to be told.
+    pub(crate) style: ErrorStyle,
 }
 
 impl Dropped {
     /// Not that a tool ran: all results may be kept ones.
-    fn message(self) -> String {
+    pub(crate) fn message(self) -> String {
         let cause = NoRoom { limit: self.limit };
         format!("the calls have ended, but their answer of {} bytes was dropped: {cause}", self.bytes)
-    }
-
-    /// For plain HTTP. Nothing says that it may be tried again.
-    pub(crate) fn into_api(self) -> ApiError {
-        let status = match self.style {
-            ErrorStyle::Plain => StatusCode::INTERNAL_SERVER_ERROR,
-            ErrorStyle::Precise => StatusCode::BAD_GATEWAY,
-        };
-        ApiError::new(status, code::RESULT_DROPPED, self.message())
     }
 
     /// For MCP.
@@ -126,29 +111,6 @@ impl RequestContext {
         }
         self.count(budget, text).await.unwrap_or_else(|dropped| refusal(dropped.into_rpc()))
     }
-
-    /// The same for the body of a response. Streams count their events themselves.
-    pub(crate) async fn count_body(&self, budget: &ResultBudget, response: Response) -> Response {
-        let free = u64::try_from(FREE_BYTES).unwrap_or(u64::MAX);
-        let is_long = response.body().size_hint().exact().is_some_and(|bytes| bytes > free);
-        if !is_long || response.extensions().get::<CountedBody>().is_some() {
-            return response;
-        }
-        // Boxed: few answers are long, and all requests would carry the future along.
-        Box::pin(self.count_long_body(budget, response)).await
-    }
-
-    async fn count_long_body(&self, budget: &ResultBudget, response: Response) -> Response {
-        let (parts, body) = response.into_parts();
-        // In one piece already, so that nothing is copied.
-        let Ok(text) = axum::body::to_bytes(body, usize::MAX).await else {
-            return Response::from_parts(parts, Body::empty());
-        };
-        match self.count(budget, text).await {
-            Ok(text) => Response::from_parts(parts, Body::from(text)),
-            Err(dropped) => dropped.into_api().into_response(),
-        }
-    }
 }
 
 /// A long text that is made of what a server sent keeps it, and so it stays counted for the server until it is written.
@@ -175,37 +137,10 @@ pub(crate) fn holder(caller: Option<&Owner>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderMap;
-
     use super::*;
 
     fn request(caller: &str) -> RequestContext {
-        RequestContext::of(&HeaderMap::new(), Some(Owner::caller(caller)))
-    }
-
-    async fn answered(budget: &ResultBudget, caller: &str) -> Response {
-        request(caller).count_body(budget, Response::new(Body::from(vec![b'x'; 100_000]))).await
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_caller_who_does_not_read_gets_no_more_but_others_do() {
-        let budget = ResultBudget::new(600_000);
-        let mut unread = Vec::new();
-        for _ in 0..3 {
-            let response = answered(&budget, "ann").await;
-            assert_eq!(response.status(), StatusCode::OK);
-            unread.push(response);
-        }
-        assert_eq!(budget.used(), 300_000);
-        let refused = answered(&budget, "ann").await;
-        assert_eq!(refused.status(), StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(refused.headers().get(http::header::RETRY_AFTER), None, "the tools ran");
-        let other = answered(&budget, "bob").await;
-        assert_eq!(other.status(), StatusCode::OK);
-        drop((unread, other));
-        assert_eq!(budget.used(), 0, "what was read is free");
-        let short = request("ann").count_body(&budget, Response::new(Body::from("short"))).await;
-        assert_eq!((short.status(), budget.used()), (StatusCode::OK, 0));
+        RequestContext::new(Some(Owner::caller(caller)))
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Names that lead to no tool: what is told about them, in one place for all ways that a call can come.
 
-use gateway_upstream::{CallError, LookupError, UpstreamId};
+use std::sync::Arc;
 
+use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, UpstreamId};
+
+use crate::runtime::Runtime;
 use crate::runtime::failure::Failure;
-use crate::runtime::gateway::Gateway;
-use crate::runtime::scope::Scope;
+use crate::runtime::scope::{Scope, unknown_server};
 
 /// What a caller named, and found nothing.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +27,7 @@ pub(crate) fn names(missing: &[Missing]) -> String {
     missing.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-impl Gateway {
+impl Runtime {
     /// Why a name leads to no tool, in the words of `text`. Where the server that is meant never told its tools, the fault is
     /// the server's: nobody knows that it has no such tool.
     pub(crate) fn not_found(&self, sought: Sought<'_>, error: &LookupError, text: String) -> Failure {
@@ -67,5 +69,65 @@ impl Gateway {
             }
             Ok(_) | Err(_) => text.to_owned(),
         }
+    }
+
+    /// The tools; a server that is still starting is waited for only where the tool is not known yet.
+    pub(crate) async fn catalogue_for(
+        &self,
+        server: Option<&str>,
+        name: &str,
+    ) -> Result<Arc<Catalogue>, Failure> {
+        let fleet = self.fleet();
+        let catalogue = fleet.catalogue();
+        if let Some(server) = server
+            && fleet.spec(server).is_none()
+        {
+            return Err(unknown_server(self.fleet(), server));
+        }
+        if catalogue.resolve(server, name).is_ok() {
+            return Ok(catalogue);
+        }
+        let ids: Vec<UpstreamId> = if let Some(server) = server {
+            vec![UpstreamId::new(server)]
+        } else {
+            let is_server = |server: &str| fleet.spec(server).is_some();
+            gateway_upstream::canonical_splits(name, is_server)
+                .map(|(server, _)| UpstreamId::new(server))
+                .collect()
+        };
+        if ids.is_empty() && name.starts_with("mcp__") {
+            return Ok(catalogue);
+        }
+        fleet.listed(&ids, self.config().list_wait).await;
+        Ok(fleet.catalogue())
+    }
+
+    /// The tool that a caller means who saw no list, or why there is none.
+    pub(crate) fn find<'c>(
+        &self,
+        catalogue: &'c Catalogue,
+        server: Option<&str>,
+        name: &str,
+    ) -> Result<&'c CatalogueTool, Failure> {
+        let is_plain = server.is_none() && !name.starts_with("mcp__");
+        let default = self.default_server();
+        let is_default =
+            is_plain && catalogue.get(default, name).is_some_and(|tool| tool.reserved_for.is_none());
+        let error = match catalogue.resolve(server.or(is_default.then_some(default)), name) {
+            Ok(tool) => return Ok(tool),
+            Err(error) => error,
+        };
+        let text = match &error {
+            LookupError::UnknownTool { server: None, .. } | LookupError::Ambiguous { .. } if is_plain => {
+                format!("server is required when tool is not canonical: {error}")
+            }
+            _ => error.to_string(),
+        };
+        let text = match &error {
+            LookupError::UnknownTool { server: None, .. } => self.unknown_among_all(&text),
+            _ => text,
+        };
+        let implied = Some(default).filter(|server| self.fleet().spec(server).is_some());
+        Err(self.not_found(Sought { server, name, implied }, &error, text))
     }
 }

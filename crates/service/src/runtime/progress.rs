@@ -1,262 +1,48 @@
-//! Calls whose caller wants to hear how they go: `Accept: text/event-stream`.
-//!
-//! The stream has `progress` and `log` events as the server tells them, and ends with one `result` event, whose data is the
-//! answer that the same request without a stream gets; or with one `error` event, whose data is the error and its status.
-//! Where the answer is an error before anything was told, it is a plain one with its own status.
+//! What servers report about calls while they run.
 
-use std::time::Duration;
+use std::fmt;
+use std::sync::Arc;
 
-use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
-use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
-use gateway_protocol::{Notification, RawJson, RawObject};
-use gateway_upstream::{ResultBudget, UpstreamId, send_lossy};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use gateway_protocol::Notification;
+use gateway_upstream::UpstreamId;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 
-use crate::metrics::Entered;
-use crate::routes::Answering;
-use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
-use crate::runtime::held::keeping;
-
-/// Events that wait for a slow caller. More are dropped: progress is told again soon.
-const WAITING: usize = 64;
-
-/// A comment: it keeps the connection alive and means nothing.
-const HEARTBEAT: &[u8] = b": heartbeat\n\n";
-
-/// Takes what servers tell about the calls of one request.
-#[derive(Clone, Debug)]
-pub(crate) struct ProgressSink {
-    events: mpsc::Sender<Bytes>,
+/// Takes what servers report about the calls of one request.
+pub(crate) trait ProgressSink: fmt::Debug + Send + Sync {
+    /// Passes a notification on, or drops it where the caller does not keep up.
+    fn report(&self, server: &UpstreamId, tool: &str, notification: &Notification);
 }
 
-/// Takes what a server tells about one call.
+/// Takes what a server reports about one call.
 #[derive(Clone, Debug)]
 pub(crate) struct Watcher {
-    sink: ProgressSink,
-    server: UpstreamId,
-    tool: String,
-}
-
-impl ProgressSink {
-    /// For the calls of one tool.
-    pub(crate) fn watcher(&self, server: &UpstreamId, tool: &str) -> Watcher {
-        Watcher { sink: self.clone(), server: server.clone(), tool: tool.to_owned() }
-    }
+    pub(crate) sink: Arc<dyn ProgressSink>,
+    pub(crate) server: UpstreamId,
+    pub(crate) tool: String,
 }
 
 impl Watcher {
-    /// Waits for a call and passes on what the server tells about it meanwhile.
+    /// Waits for a call and passes on what the server reports about it meanwhile.
     pub(crate) async fn watch<T>(
         &self,
-        mut told: mpsc::Receiver<Notification>,
+        mut reported: mpsc::Receiver<Notification>,
         call: impl Future<Output = T>,
     ) -> T {
         let mut call = std::pin::pin!(call);
         let outcome = loop {
             tokio::select! {
-                Some(notification) = told.recv() => self.tell(&notification),
+                Some(notification) = reported.recv() => self.report(&notification),
                 outcome = &mut call => break outcome,
             }
         };
-        while let Ok(notification) = told.try_recv() {
-            self.tell(&notification);
+        while let Ok(notification) = reported.try_recv() {
+            self.report(&notification);
         }
         outcome
     }
 
-    /// Passes on what the server tells.
-    pub(crate) fn tell(&self, notification: &Notification) {
-        if let Some(event) = event_of((self.server.as_str(), &self.tool), notification) {
-            // A caller who does not read fast enough misses some.
-            let bytes = event.len();
-            send_lossy(&self.sink.events, event, bytes);
-        }
-    }
-}
-
-/// The event for what a server tells: its own words, and who it is about.
-fn event_of((server, tool): (&str, &str), notification: &Notification) -> Option<Bytes> {
-    let name = match notification.method.as_str() {
-        "notifications/progress" => "progress",
-        "notifications/message" => "log",
-        _ => return None,
-    };
-    let told = notification.params.clone().unwrap_or_else(RawJson::empty_object);
-    let mut told = RawObject::parse(&told).ok()?;
-    told.retain(|key| !matches!(key, "progressToken" | "server" | "tool"));
-    let mut members = RawObject::default();
-    members.set("server", &RawJson::of(server).ok()?).ok()?;
-    members.set("tool", &RawJson::of(tool).ok()?).ok()?;
-    members.append(told);
-    let text = event(name, members.to_raw().ok()?.as_bytes());
-    Some(match &notification.params {
-        Some(source) => keeping(text, source),
-        None => text,
-    })
-}
-
-/// One event. Line ends in the data are told as SSE has it, so that they arrive as line ends.
-fn event(name: &str, data: &[u8]) -> Bytes {
-    let mut text = Vec::with_capacity(data.len() + name.len() + 24);
-    text.extend_from_slice(b"event: ");
-    text.extend_from_slice(name.as_bytes());
-    for line in data.split(|byte| *byte == b'\n') {
-        text.extend_from_slice(b"\ndata: ");
-        text.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
-    }
-    text.extend_from_slice(b"\n\n");
-    text.into()
-}
-
-/// Whether the caller names a stream of events, and no JSON before it.
-pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut media =
-        accepted.flat_map(|value| value.split(',')).filter_map(|part| part.split(';').next()).map(str::trim);
-    media.find(|media| matches!(*media, "text/event-stream" | "application/json"))
-        == Some("text/event-stream")
-}
-
-/// Answers a request as a stream. The request is at work until the stream ends, and `entered` says so.
-pub(crate) async fn stream_of(
-    gateway: Gateway,
-    mut context: RequestContext,
-    entered: Option<Entered>,
-    ask: impl FnOnce(RequestContext) -> Answering,
-) -> Response {
-    let (events, told) = mpsc::channel(WAITING);
-    let counting = (gateway.fleet().results().clone(), context.clone());
-    context.progress = Some(ProgressSink { events });
-    let mut telling = Telling {
-        work: Some(ask(context)),
-        told,
-        heartbeat: gateway.config().heartbeat,
-        silent_since: Instant::now(),
-        counting,
-        _entered: entered,
-    };
-    // What comes first decides the status.
-    let first = match telling.next().await {
-        Some(Piece::Answer(response)) if !response.status().is_success() => return response,
-        Some(piece) => telling.written(piece).await,
-        None => Bytes::new(),
-    };
-    let rest = stream::unfold(telling, |mut telling| async move {
-        let piece = telling.next().await?;
-        Some((telling.written(piece).await, telling))
-    });
-    let pieces = stream::iter([first]).chain(rest).map(Ok::<_, std::convert::Infallible>);
-    let mut response = Response::new(Body::from_stream(pieces));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies must not wait for the end.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
-}
-
-/// A request that is being answered. Dropping it, as when the caller goes away, cancels its calls.
-struct Telling {
-    /// Gone once it has given the answer.
-    work: Option<Answering>,
-    told: mpsc::Receiver<Bytes>,
-    heartbeat: Duration,
-    silent_since: Instant,
-    /// Where its answer is counted until it is written.
-    counting: (ResultBudget, RequestContext),
-    /// The request counts as one at work until its stream ends.
-    _entered: Option<Entered>,
-}
-
-enum Piece {
-    Told(Bytes),
-    Answer(Response),
-}
-
-impl Telling {
-    /// What comes next; nothing after the answer.
-    async fn next(&mut self) -> Option<Piece> {
-        let work = self.work.as_mut()?;
-        let piece = tokio::select! {
-            // What was told before the answer stands before it.
-            biased;
-            Some(event) = self.told.recv() => Piece::Told(event),
-            response = work => {
-                // The work may have told something in the moment that it ended.
-                if let Ok(event) = self.told.try_recv() {
-                    self.work = Some(Box::pin(std::future::ready(response)));
-                    Piece::Told(event)
-                } else {
-                    self.work = None;
-                    Piece::Answer(response)
-                }
-            }
-            () = tokio::time::sleep_until(self.silent_since + self.heartbeat) => Piece::Told(Bytes::from_static(HEARTBEAT)),
-        };
-        self.silent_since = Instant::now();
-        Some(piece)
-    }
-
-    /// A piece as it is written. A long answer is counted until the last of its bytes was.
-    async fn written(&mut self, piece: Piece) -> Bytes {
-        let response = match piece {
-            Piece::Told(bytes) => return bytes,
-            Piece::Answer(response) => response,
-        };
-        let status = response.status();
-        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
-        if !status.is_success() {
-            return error_event(status, &body);
-        }
-        let (budget, context) = &self.counting;
-        match context.count(budget, event("result", &body)).await {
-            Ok(event) => event,
-            Err(dropped) => {
-                let response = dropped.into_api().into_response();
-                let status = response.status();
-                let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
-                error_event(status, &body)
-            }
-        }
-    }
-}
-
-fn error_event(status: StatusCode, body: &[u8]) -> Bytes {
-    let mut error: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_slice(body).unwrap_or_default();
-    error.insert("status".to_owned(), status.as_u16().into());
-    event("error", serde_json::Value::Object(error).to_string().as_bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stream_is_for_those_who_ask() {
-        for (accept, expected) in [
-            ("text/event-stream", true),
-            ("text/event-stream;q=0.9, */*", true),
-            ("text/event-stream, application/json", true),
-            ("application/json, text/event-stream", false),
-            ("*/*", false),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
-            assert_eq!(wants_events(&headers), expected, "{accept}");
-        }
-    }
-
-    #[test]
-    fn line_ends_in_the_data_survive() {
-        assert_eq!(
-            &event("result", b"{\n\"a\": 1\r\n}")[..],
-            b"event: result\ndata: {\ndata: \"a\": 1\ndata: }\n\n"
-        );
+    /// Passes a notification on.
+    pub(crate) fn report(&self, notification: &Notification) {
+        self.sink.report(&self.server, &self.tool, notification);
     }
 }

@@ -15,17 +15,16 @@ use gateway_dialects::calls::{
 use gateway_dialects::dialect::Protocol;
 use gateway_dialects::results::{neutral_result, read_result};
 use gateway_protocol::RawJson;
-use http::HeaderMap;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::errors::ApiError;
-use crate::query::Parameters;
+use crate::runtime::Runtime;
+use crate::runtime::call::CallOutcome;
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::error_result;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::failure::{Failure, error_result};
 use crate::runtime::owner::Owner;
-use crate::runtime::turn::{Ran, Turn, Unfinished};
+use crate::runtime::parameters::Parameters;
+use crate::runtime::turn::{Turn, TurnRun};
 
 /// What stands for an output that is empty.
 const NOTHING: &str = "(No response)";
@@ -77,19 +76,18 @@ impl From<String> for Fault {
     }
 }
 
-impl From<ApiError> for Fault {
-    fn from(error: ApiError) -> Self {
-        Self { message: error.message, not_run: error.not_run }
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self { message: failure.message(), not_run: failure.did_not_run() }
     }
 }
 
-impl Gateway {
+impl Runtime {
     /// Runs tool use in any format and answers in the same: a text with XML, an object `{name, input}`, `function_call` or
     /// `tool_calls`, a neutral `tool_use`, or what any provider sends. Ids are kept. One call gives one result, several
     /// give a list. A request that cannot be routed gives a result whose id is `error`.
     pub async fn route(&self, request: &Value, options: &RouteOptions) -> Value {
-        let mut context = RequestContext::of(&HeaderMap::new(), None);
-        context.caller = options.caller.as_deref().map(Owner::caller);
+        let context = RequestContext::new(options.caller.as_deref().map(Owner::caller));
         self.routed(request, options, &context).await.answer
     }
 
@@ -144,12 +142,12 @@ impl Gateway {
                 RouteFormat::OpenAi | RouteFormat::Neutral => None,
             };
         }
-        let turn = Turn::parse(self, &body, &Parameters::default()).await.map_err(|error| error.message)?;
+        let turn = Turn::parse(self, &body, &Parameters::default()).await.map_err(|error| error.message())?;
         if turn.reply.calls.is_empty() && matches!(shape, Shape::Route(_)) {
             return Err(no_tool_use(&turn.reply.skipped).into());
         }
         // Nobody is asked here, so that every call ends.
-        let mut turn = Unfinished::of(turn);
+        let mut turn = TurnRun::new(turn);
         let running = Box::pin(turn.advance(self, context, None));
         let within = async {
             match options.timeout {
@@ -167,15 +165,15 @@ impl Gateway {
         };
         let (results, not_run): (Vec<Value>, bool) = match outcome {
             Ok(over) => {
-                over.map_err(|error| error.message)?;
-                let mut ran = turn.take_ran();
+                over.map_err(|error| error.message())?;
+                let mut ran = turn.take_outcomes();
                 if shape == Shape::Provider {
                     ran.iter_mut().for_each(say_something);
                     let answer = turn.turn().answer(&ran)?;
                     return Ok(Routed { answer: messages(&answer.body)?, not_run: answer.not_run });
                 }
                 let results = ran.iter().map(|ran| read_result(ran.result.as_str()).value).collect();
-                (results, ran.iter().all(Ran::did_not_run))
+                (results, ran.iter().all(CallOutcome::did_not_run))
             }
             Err(why) => {
                 let calls = turn.turn().reply.calls.iter();
@@ -195,13 +193,13 @@ impl Gateway {
     }
 }
 
-fn shape_of(gateway: &Gateway, request: &Value, named: Option<&str>) -> Result<Shape, String> {
+fn shape_of(runtime: &Runtime, request: &Value, named: Option<&str>) -> Result<Shape, String> {
     let format = match named {
         Some("xml") => RouteFormat::Xml,
         Some("json") => RouteFormat::Json,
         Some("openai") => RouteFormat::OpenAi,
         Some("neutral") => RouteFormat::Neutral,
-        Some(other) if gateway.dialects().get(other).is_ok() => return Ok(Shape::Provider),
+        Some(other) if runtime.dialects().get(other).is_ok() => return Ok(Shape::Provider),
         Some(other) => return Err(format!("Unsupported tool use format: {other}")),
         None => match route_format(request) {
             RouteFormat::Json if is_another_providers(request) => return Ok(Shape::Provider),
@@ -253,7 +251,7 @@ fn with_text(mut result: Value) -> Value {
 }
 
 /// The same for a result of MCP, from which a provider's message is made.
-fn say_something(ran: &mut Ran) {
+fn say_something(ran: &mut CallOutcome) {
     let mut result = read_result(ran.result.as_str()).value;
     let says_nothing = says_nothing(&neutral_result("", &result));
     if let (true, Some(members)) = (says_nothing, result.as_object_mut()) {

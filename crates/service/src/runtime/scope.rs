@@ -1,9 +1,8 @@
 //! Which servers a request is about.
 
-use gateway_upstream::{CatalogueTool, UpstreamId};
+use gateway_upstream::{CatalogueTool, Fleet, UpstreamId};
 
-use crate::errors::{ApiError, code};
-use crate::runtime::gateway::Gateway;
+use crate::runtime::failure::Failure;
 
 /// Which servers a request is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -16,18 +15,14 @@ pub(crate) enum Scope {
 
 impl Scope {
     /// The scope that a request names: a server, `*` for all, or nothing, which means the default server if there is one.
-    pub(crate) fn parse(gateway: &Gateway, server: Option<&str>) -> Result<Self, ApiError> {
-        let fleet = gateway.fleet();
+    pub(crate) fn parse(fleet: &Fleet, default: &str, server: Option<&str>) -> Result<Self, Failure> {
         match server {
             Some("*") => Ok(Self::All),
             Some(name) => {
-                let known = fleet.spec(name).ok_or_else(|| unknown_server(gateway, name))?;
+                let known = fleet.spec(name).ok_or_else(|| unknown_server(fleet, name))?;
                 Ok(Self::Server(known.id.clone()))
             }
-            None => {
-                let name = gateway.config().default_server.as_deref().unwrap_or("default");
-                Ok(fleet.spec(name).map_or(Self::All, |spec| Self::Server(spec.id.clone())))
-            }
+            None => Ok(fleet.spec(default).map_or(Self::All, |spec| Self::Server(spec.id.clone()))),
         }
     }
 
@@ -49,13 +44,13 @@ impl Scope {
 }
 
 /// The answer for a server that is not configured.
-pub(crate) fn unknown_server(gateway: &Gateway, name: &str) -> ApiError {
-    let ids = gateway.fleet().ids();
+pub(crate) fn unknown_server(fleet: &Fleet, name: &str) -> Failure {
+    let ids = fleet.ids();
     let known = if ids.is_empty() {
         "none".to_owned()
     } else {
         ids.iter().map(UpstreamId::as_str).collect::<Vec<_>>().join(", ")
     };
     let message = format!("Unknown server: {name}. Available servers: {known}");
-    ApiError::new(http::StatusCode::BAD_REQUEST, code::SERVER_NOT_FOUND, message)
+    Failure::UnknownServer(message)
 }

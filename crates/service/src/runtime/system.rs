@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use gateway_config::ServiceConfig;
 use gateway_dialects::Dialects;
 use gateway_dialects::calls::{RouteFormat, render_route_error};
 use gateway_store::{CallLog, StoreError};
@@ -13,8 +14,7 @@ use gateway_upstream::{Fleet, FleetOptions, RegisterError, RegisteredTool, Regis
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use crate::config::ServiceConfig;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::Runtime;
 use crate::runtime::route::RouteOptions;
 
 /// What a system is made of.
@@ -80,7 +80,7 @@ pub struct ToolSystem(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     parts: SystemParts,
-    running: ArcSwapOption<Gateway>,
+    running: ArcSwapOption<Runtime>,
     /// Held while the system starts or ends, so that who comes second waits for what the first began. Calls do not take it.
     turning: Mutex<()>,
 }
@@ -92,7 +92,7 @@ impl ToolSystem {
     }
 
     /// Starts it, unless it runs already; callers at the same time share one start. What was registered before is there.
-    pub async fn initialize(&self) -> Result<Gateway, SystemError> {
+    pub async fn initialize(&self) -> Result<Runtime, SystemError> {
         let _turning = self.0.turning.lock().await;
         if let Some(running) = self.gateway() {
             return Ok(running);
@@ -106,17 +106,17 @@ impl ToolSystem {
             tracing::warn!(%notice, "Call log opened.");
         }
         let fleet = Fleet::start(parts.servers.clone(), parts.fleet.clone());
-        let gateway = Gateway::new(parts.service.clone(), fleet, parts.dialects.clone(), log);
-        self.0.running.store(Some(Arc::new(gateway.clone())));
-        Ok(gateway)
+        let runtime = Runtime::new(parts.service.clone(), fleet, parts.dialects.clone(), log);
+        self.0.running.store(Some(Arc::new(runtime.clone())));
+        Ok(runtime)
     }
 
     /// Ends it, if it runs: calls in flight may finish within the configured time. When this returns, nothing of it is left,
     /// whoever ended it. It can be started again.
     pub async fn shutdown(&self) {
         let _turning = self.0.turning.lock().await;
-        if let Some(gateway) = self.0.running.swap(None) {
-            gateway.close(gateway.config().drain).await;
+        if let Some(runtime) = self.0.running.swap(None) {
+            runtime.close(runtime.config().drain).await;
         }
     }
 
@@ -126,7 +126,7 @@ impl ToolSystem {
     }
 
     /// The gateway, while it runs.
-    pub fn gateway(&self) -> Option<Gateway> {
+    pub fn gateway(&self) -> Option<Runtime> {
         self.0.running.load_full().map(|gateway| (*gateway).clone())
     }
 
@@ -145,18 +145,18 @@ impl ToolSystem {
         self.registry().unregister(name)
     }
 
-    /// Runs a tool from the neutral format; see [`Gateway::execute_tool_use`].
+    /// Runs a tool from the neutral format; see [`Runtime::execute_tool_use`].
     pub async fn execute(&self, tool_use: &Value, options: &RouteOptions) -> Value {
         match self.gateway() {
-            Some(gateway) => gateway.execute_tool_use(tool_use, options).await,
+            Some(runtime) => runtime.execute_tool_use(tool_use, options).await,
             None => not_running(RouteFormat::Neutral),
         }
     }
 
-    /// Runs tool use in any format and answers in the same; see [`Gateway::route`].
+    /// Runs tool use in any format and answers in the same; see [`Runtime::route`].
     pub async fn route(&self, request: &Value, options: &RouteOptions) -> Value {
         match self.gateway() {
-            Some(gateway) => gateway.route(request, options).await,
+            Some(runtime) => runtime.route(request, options).await,
             None => not_running(gateway_dialects::calls::route_format(request)),
         }
     }

@@ -1,6 +1,9 @@
 //! Lists of tools in a provider's format.
 
-use gateway_upstream::{Endpoint, UpstreamSpec};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gateway_upstream::{Endpoint, FleetOptions, Handler, RegisteredTool, UpstreamSpec};
 use serde_json::{Value, json};
 
 use crate::client::Service;
@@ -41,4 +44,70 @@ fn only_member(value: &Value) -> (String, Value) {
     let members = value.as_object().unwrap();
     assert_eq!(members.len(), 1, "{value}");
     members.iter().next().map(|(name, value)| (name.clone(), value.clone())).unwrap()
+}
+
+/// The names in a list of OpenAI's format.
+fn listed_names(answer: &Value) -> Vec<String> {
+    let tools = answer["tools"].as_array().unwrap().iter();
+    tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Ends a loop also where the test fails.
+struct SetWhenDropped(Arc<AtomicBool>);
+
+impl Drop for SetWhenDropped {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_is_about_the_list_that_it_comes_with() {
+    let options = FleetOptions::default();
+    let registry = options.registry.clone();
+    let servers = vec![UpstreamSpec::new("demo", Endpoint::Demo)];
+    let service = Service::with_fleet(servers, options, |_| {}).await;
+    let handler = || Handler::function(|_| async { Ok(json!("ok")) });
+    let tool = |name: &str| RegisteredTool::new(name, &json!({}), handler()).unwrap();
+    registry.register(tool("stays")).unwrap();
+    let done = Arc::new(AtomicBool::new(false));
+    let ending = SetWhenDropped(Arc::clone(&done));
+    // The catalogue changes all the time.
+    let changing = tokio::task::spawn_blocking({
+        let (done, registry) = (Arc::clone(&done), registry.clone());
+        let comes_and_goes = tool("comes-and-goes");
+        move || {
+            while !done.load(Ordering::Relaxed) {
+                registry.register(comes_and_goes.clone()).unwrap();
+                assert!(registry.unregister("comes-and-goes"));
+            }
+        }
+    });
+    for _ in 0..200 {
+        let answer = service.get("/tools/openai-chat?server=*&report=true").await.json();
+        let rows = answer["report"].as_array().unwrap().iter();
+        let reported: Vec<&str> = rows.map(|row| row["wireName"].as_str().unwrap()).collect();
+        assert_eq!(listed_names(&answer), reported);
+    }
+    drop(ending);
+    changing.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_list_with_its_report_is_the_list_without_it() {
+    let service = service(["one", "two"]).await;
+    let plain = service.get("/tools/gemini").await.json();
+    let mut reported = service.get("/tools/gemini?report=true&meta=true").await.json();
+    let members = reported.as_object_mut().unwrap();
+    let (report, meta) = (members.remove("report").unwrap(), members.remove("meta").unwrap());
+    assert_eq!(reported, plain);
+    let row = &report[1];
+    let tokens = &row["tokens"];
+    assert!(tokens["before"].as_u64() > Some(0) && tokens["after"].as_u64() > Some(0), "{tokens}");
+    let expected = json!({
+        "name": row["name"], "wireName": row["name"], "server": "one", "quarantine": null, "strict": false,
+        "tokens": tokens, "changes": row["changes"],
+    });
+    assert_eq!(row, &expected);
+    assert_eq!(report.as_array().unwrap().len(), meta.as_object().unwrap().len());
 }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use gateway_config::{CatalogueRules, ClashPolicy, Endpoint, UpstreamId, UpstreamSpec};
+
 use super::listed::ToolListing;
 use super::reserved::Reserved;
-use super::{Catalogue, CatalogueRules, CatalogueTool, Clash, ClashOutcome, ClashPolicy};
-use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
+use super::{Catalogue, CatalogueTool, Clash, ClashOutcome};
 
 /// What is special about the listings of some upstreams.
 #[derive(Debug, Default)]

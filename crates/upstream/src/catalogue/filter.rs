@@ -1,11 +1,12 @@
 //! Choosing among tools.
 
-use super::{Catalogue, CatalogueTool, Importance};
-use crate::spec::UpstreamId;
+use gateway_config::{Importance, ToolGroup, UpstreamId};
 use gateway_notation::pattern::{any_matches, matches};
 
+use super::{Catalogue, CatalogueTool};
+
 /// Which tools are wanted. Every part that is given must hold; within one part, one entry is enough.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ToolFilter {
     /// Patterns of upstreams. Where it is one name, tools that are only reached by naming their upstream are included.
     pub servers: Vec<String>,
@@ -45,42 +46,37 @@ impl ToolFilter {
             })
             && self.importance.is_none_or(|least| tool.importance >= least)
             && either(&self.tags, &|tag| tool.tags.iter().any(|found| **found == **tag))
-            && either(&self.groups, &|name| catalogue.groups.get(name).is_some_and(|group| group.holds(tool)))
+            && either(&self.groups, &|name| {
+                catalogue.groups.get(name).is_some_and(|group| holds(group, tool))
+            })
     }
 }
 
-/// A named set of tools: everything of these upstreams, these tools, and everything with these tags.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToolGroup {
-    /// Patterns of upstreams.
-    pub servers: Vec<String>,
-    /// Patterns of public names, names at the upstream, or `mcp__<upstream>__<tool>`.
-    pub tools: Vec<String>,
-    /// Tags.
-    pub tags: Vec<String>,
-}
-
-impl ToolGroup {
-    fn holds(&self, tool: &CatalogueTool) -> bool {
-        any_matches(&self.servers, tool.server.as_str())
-            || any_matches(&self.tools, &tool.public_name)
-            // Who writes another server's name means that server.
-            || tool.reserved_for.is_none() && any_matches(&self.tools, &tool.name)
-            || self.tools.iter().any(|pattern| pattern.starts_with("mcp__"))
-                && any_matches(&self.tools, &tool.canonical_name())
-            || self.tags.iter().any(|tag| tool.tags.iter().any(|found| **found == **tag))
-    }
+/// Whether a group holds a tool.
+fn holds(group: &ToolGroup, tool: &CatalogueTool) -> bool {
+    any_matches(&group.servers, tool.server.as_str())
+        || any_matches(&group.tools, &tool.public_name)
+        // Who writes another server's name means that server.
+        || tool.reserved_for.is_none() && any_matches(&group.tools, &tool.name)
+        || group.tools.iter().any(|pattern| pattern.starts_with("mcp__"))
+            && any_matches(&group.tools, &tool.canonical_name())
+        || group.tags.iter().any(|tag| tool.tags.iter().any(|found| **found == **tag))
 }
 
 impl Catalogue {
     /// The tools that a filter wants, in the order of the catalogue.
     pub fn filter<'a>(&'a self, filter: &'a ToolFilter) -> impl Iterator<Item = &'a CatalogueTool> {
-        self.tools.iter().filter(move |tool| filter.holds(tool, self))
+        self.tools.iter().filter(move |tool| self.is_wanted(filter, tool))
+    }
+
+    /// Whether a filter wants a tool of this catalogue.
+    pub fn is_wanted(&self, filter: &ToolFilter, tool: &CatalogueTool) -> bool {
+        filter.holds(tool, self)
     }
 
     /// Whether a tool belongs to a group.
     pub fn is_in_group(&self, group: &str, tool: &CatalogueTool) -> bool {
-        self.groups.get(group).is_some_and(|group| group.holds(tool))
+        self.groups.get(group).is_some_and(|group| holds(group, tool))
     }
 
     /// The upstreams whose tools all belong to a group, and whether it holds nothing else; nothing if no group has that
@@ -94,6 +90,6 @@ impl Catalogue {
     /// The listed tools of a group; nothing if no group has that name.
     pub fn group(&self, name: &str) -> Option<Vec<&CatalogueTool>> {
         let group = self.groups.get(name)?;
-        Some(self.listed().filter(|tool| group.holds(tool)).collect())
+        Some(self.listed().filter(|tool| holds(group, tool)).collect())
     }
 }

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use gateway_config::{Approval, Endpoint, Importance, UpstreamId, UpstreamSpec};
+use gateway_notation::pattern::{any_matches, matching};
 use gateway_protocol::{HeaderParameter, InvalidHeaderParameter, RawJson, RawObject, header_parameters};
 use serde_json::{Map, Value};
 
 use super::view::{self, Labels, Members};
-use super::{Fingerprint, Importance, LeftOut, LeftOutReason, canonical_name};
-use crate::spec::{Approval, Endpoint, UpstreamId, UpstreamSpec};
-use gateway_notation::pattern::{any_matches, matching};
+use super::{Fingerprint, LeftOut, LeftOutReason, canonical_name};
 
 /// Bytes of definitions whose trees are kept, over all upstreams. A tree takes about ten times its text, so those of longer
 /// definitions are read again when somebody needs them.

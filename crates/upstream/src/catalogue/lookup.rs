@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
+use gateway_config::UpstreamId;
+
 use super::{Catalogue, CatalogueTool};
-use crate::spec::UpstreamId;
 
 /// Why a name leads to no tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,8 @@
 //! The tools of all upstreams in one list, with one name each.
 //!
 //! Names. A tool is published under its own name as long as no other upstream has a tool of that name: people who
-//! configure one server see the names they know. What happens otherwise is the [`ClashPolicy`]. An upstream with a
-//! configured prefix carries it always, so its names do not depend on who else is configured. Three more ways lead to
+//! configure one server see the names they know. What happens otherwise is the [`ClashPolicy`](gateway_config::ClashPolicy).
+//! An upstream with a configured prefix carries it always, so its names do not depend on who else is configured. Three more ways lead to
 //! every tool, whatever its public name: its upstream and its name, `mcp__<upstream>__<tool>`, and its bare name where
 //! that is unique. Names that begin as those of another upstream do are reserved for that one: a tool with such a name
 //! gets its own upstream's prefix, so that it takes nobody's calls.
@@ -26,43 +26,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use gateway_config::{CatalogueRules, ToolGroup, UpstreamId, UpstreamSpec};
 use gateway_protocol::{InvalidHeaderParameter, RawJson};
-
-use crate::spec::{UpstreamId, UpstreamSpec};
 
 pub(crate) use build::{Part, Standing};
 pub(crate) use changes::changed_parts;
 pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart, changed_definitions};
-pub use filter::{ToolFilter, ToolGroup};
+pub use filter::ToolFilter;
 pub use fingerprint::Fingerprint;
 pub use listed::ListedTool;
 pub(crate) use listed::{TREE_BYTES, ToolListing};
 pub use lookup::{LookupError, canonical_name, canonical_splits};
-
-/// What happens when two upstreams have a tool of the same name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ClashPolicy {
-    /// None of them is in the list over all upstreams; each still runs when its upstream is named.
-    Error,
-    /// Each of them is published as `<prefix>__<tool>`. The bare name then belongs to nobody: a call with it is refused
-    /// with the candidates, and never reaches another server than before.
-    #[default]
-    Prefix,
-    /// The upstream that stands first in the configuration has the name; the others run when their upstream is named.
-    First,
-}
-
-/// How a catalogue is made.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CatalogueRules {
-    /// What a clash of names means.
-    pub clash: ClashPolicy,
-    /// Named sets of tools.
-    pub groups: BTreeMap<String, ToolGroup>,
-    /// The upstreams in the order of the configuration, for [`ClashPolicy::First`]. Those that are missing here come
-    /// last, in the order in which they are given.
-    pub order: Vec<UpstreamId>,
-}
 
 /// The listing of one upstream.
 #[derive(Clone, Copy, Debug)]
@@ -175,42 +149,6 @@ impl std::ops::Deref for CatalogueTool {
 
     fn deref(&self) -> &ListedTool {
         &self.tool
-    }
-}
-
-/// How much a tool matters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Importance {
-    /// Can be spared.
-    Low,
-    /// As most tools.
-    #[default]
-    Normal,
-    /// Should be offered first.
-    High,
-}
-
-impl Importance {
-    /// All words, least important first.
-    pub const NAMES: [&str; 3] = ["low", "normal", "high"];
-
-    /// Reads `low`, `normal` (or `medium`) or `high`.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text.to_ascii_lowercase().as_str() {
-            "low" => Some(Self::Low),
-            "normal" | "medium" => Some(Self::Normal),
-            "high" => Some(Self::High),
-            _ => None,
-        }
-    }
-
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Normal => "normal",
-            Self::High => "high",
-        }
     }
 }
 

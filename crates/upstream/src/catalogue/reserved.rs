@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::spec::{UpstreamId, UpstreamSpec};
+use gateway_config::{UpstreamId, UpstreamSpec};
 
 /// What stands between a prefix and the name of a tool.
 const SEPARATOR: &str = "__";

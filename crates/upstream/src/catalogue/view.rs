@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::Importance;
+use gateway_config::Importance;
 
 /// The hints and labels in a definition.
 #[derive(Debug, Default)]

@@ -8,11 +8,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
+use gateway_config::UpstreamId;
 use gateway_protocol::{RawJson, Request, RpcError, code};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-
-use crate::spec::UpstreamId;
 
 /// Questions of one call that may wait.
 const QUESTIONS: usize = 16;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use gateway_config::UpstreamId;
 use gateway_protocol::{RawJson, method, write_notification};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
@@ -11,7 +12,6 @@ use super::call::{Call, Leaving};
 use super::router::Waiting;
 use super::status::Status;
 use crate::error::CallError;
-use crate::spec::UpstreamId;
 
 /// Requests that wait for the owner at most; more callers wait at the channel.
 const QUEUE: usize = 256;

@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn only_changed_lists_are_kept_for_later() {
         let (events, mut receiver) = mpsc::channel(1);
-        let refusals = Refusals::new(crate::spec::UpstreamId::new("up"), Arc::default());
+        let refusals = Refusals::new(gateway_config::UpstreamId::new("up"), Arc::default());
         let results = ServerResults::new(crate::results::ResultBudget::default(), "up");
         let sink = EventSink::new(events, refusals, results);
         let delivering = sink.keep_delivering();

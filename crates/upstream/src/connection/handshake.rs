@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gateway_config::ProtocolChoice;
 use gateway_protocol::{
     DiscoverResult, Era, Implementation, InitializeResult, MODERN, RawJson, RpcError, code,
     initialize_params, is_known_legacy, is_modern, method, modern_meta, without_repeats,
@@ -16,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 use super::call::{Call, CallKind, Deadline, Leaving};
 use super::channel::StreamChannel;
 use crate::error::{CallError, ConnectError};
-use crate::spec::ProtocolChoice;
 
 /// What both sides know after the handshake.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,14 +1,12 @@
 //! Servers in our own process: called directly, without streams.
 
+use gateway_builtin::{DemoServer, Registry, WorkspaceServer};
+use gateway_config::{Endpoint, UpstreamId, UpstreamSpec};
 use gateway_protocol::{RawJson, RpcError, method};
 
 use super::call::Call;
 use super::handshake::{Discovery, Identity, Introduction, read_discovery};
-use crate::builtin::demo::DemoServer;
-use crate::builtin::registry::Registry;
-use crate::builtin::workspace::WorkspaceServer;
 use crate::error::{CallError, ConnectError};
-use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 
 /// A connection to a server in our own process.
 #[derive(Debug)]

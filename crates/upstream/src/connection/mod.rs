@@ -12,7 +12,6 @@ mod handshake;
 mod http;
 mod local;
 mod owner;
-mod process;
 mod refusals;
 mod router;
 mod sse;
@@ -26,6 +25,9 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bytes::Bytes;
+use gateway_builtin::Registry;
+use gateway_config::{Endpoint, UpstreamId, UpstreamSpec};
+use gateway_process::Program;
 use gateway_protocol::{
     Era, Implementation, MetaEntry, Notification, RawJson, Request, RpcError, meta, method,
 };
@@ -41,16 +43,11 @@ use self::events::EventSink;
 use self::handshake::{Identity, Introduction, Opening};
 use self::http::HttpChannel;
 use self::local::LocalChannel;
-pub(crate) use self::process::{Process, Program};
-pub use self::process::{enable_keepers, run_as_keeper};
 use self::refusals::Refusals;
-pub(crate) use self::status::Secrets;
 use self::status::Status;
 use self::tasks::Tasks;
-use crate::builtin::registry::Registry;
 use crate::error::{CallError, ConnectError};
 use crate::results::{FREE_BYTES, ResultBudget, ServerResults};
-use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 
 /// What a connection needs to know beside the upstream's configuration.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! The owner task against a peer in memory.
 
+use gateway_config::UpstreamId;
 use gateway_protocol::{RawJson, method};
 use tokio::io::{AsyncBufReadExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
 use tokio::sync::mpsc;
@@ -13,7 +14,6 @@ use crate::connection::refusals::Refusals;
 use crate::connection::status::Status;
 use crate::error::CallError;
 use crate::results::{ResultBudget, ServerResults};
-use crate::spec::UpstreamId;
 
 const LIMIT: usize = 10_000;
 

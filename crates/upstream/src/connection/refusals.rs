@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use gateway_config::UpstreamId;
 use tokio::time::Instant;
 use tracing::warn;
-
-use crate::spec::UpstreamId;
 
 /// How often the count is logged.
 const SUMMARY: Duration = Duration::from_mins(1);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use gateway_config::UpstreamId;
 use gateway_protocol::{
     Addressee, IdScanner, Incoming, Notification, RawJson, RequestId, Response, find_id, method,
     parse_message,
@@ -19,7 +20,6 @@ use super::events::{EventSink, Reaction};
 use super::status::Status;
 use crate::error::CallError;
 use crate::long_work;
-use crate::spec::UpstreamId;
 
 /// Somebody who waits for an answer.
 #[derive(Debug)]

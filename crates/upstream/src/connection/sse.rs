@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use gateway_config::UpstreamSpec;
 use gateway_protocol::{Addressee, SseError, SseEvent, SseParser};
 use http::header::HeaderMap;
 use reqwest::{Response, Url};
@@ -22,7 +23,6 @@ use super::tasks::Tasks;
 use super::{Channel, Opened};
 use crate::error::{CallError, ConnectError};
 use crate::results::{Reservation, ServerResults, needed};
-use crate::spec::UpstreamSpec;
 
 /// Messages on their way up at a time, and as many answers to the server. Further messages wait; a server that asks
 /// faster than it takes answers gets none.

@@ -1,11 +1,10 @@
 //! What is known about a connection from outside its task: whether it lives, its last words, its noise.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gateway_process::Secrets;
 use tokio::sync::watch;
 
 /// How much of one line of noise is kept.
@@ -14,11 +13,6 @@ const NOISE_BYTES: usize = 400;
 /// How much of the standard error goes into a reason.
 const REASON_BYTES: usize = 600;
 const REASON_LINES: usize = 6;
-
-/// What stands in place of a secret.
-const HIDDEN: &str = "***";
-/// Shorter values of a server's environment are no secrets, and would be found everywhere.
-const SECRET_CHARACTERS: usize = 6;
 
 /// Shared by a connection's handle and its tasks.
 #[derive(Debug)]
@@ -40,7 +34,7 @@ impl Status {
             stderr_over: watch::Sender::new(process.is_none()),
             noise: AtomicU64::new(0),
             process,
-            secrets: Secrets(Vec::new()),
+            secrets: Secrets::default(),
         }
     }
 
@@ -128,50 +122,6 @@ fn last_lines(text: &str) -> &str {
         start += 1;
     }
     text.get(start..).unwrap_or_default().trim()
-}
-
-/// Values that nobody is to see, the longest first.
-pub(crate) struct Secrets(Vec<String>);
-
-impl fmt::Debug for Secrets {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} secrets", self.0.len())
-    }
-}
-
-impl Secrets {
-    /// The values of an environment that are long enough to be secrets.
-    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
-        // A value of several lines may be cut between them.
-        let lines = values.flat_map(str::lines).map(str::trim);
-        let mut secrets: Vec<String> =
-            lines.filter(|line| line.chars().count() >= SECRET_CHARACTERS).map(str::to_owned).collect();
-        // One may be a part of another.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        Self(secrets)
-    }
-
-    /// Hides them in a text, also the rest of one where the text is `cut` at its beginning.
-    pub(crate) fn hide(&self, mut text: String, cut: bool) -> String {
-        for secret in &self.0 {
-            let rest = secret.char_indices().filter_map(|(place, _)| secret.get(place..));
-            if cut && let Some(rest) = rest.filter(|rest| rest.len() > 1).find(|rest| text.starts_with(rest))
-            {
-                text.replace_range(..rest.len(), HIDDEN);
-            }
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), HIDDEN);
-            }
-        }
-        text
-    }
-
-    fn hide_bytes<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
-        if self.0.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        Cow::Owned(self.hide(String::from_utf8_lossy(text).into_owned(), false).into_bytes())
-    }
 }
 
 /// The last bytes of a stream.

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use gateway_config::UpstreamSpec;
+use gateway_process::{Process, Program};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::channel::{self, StreamChannel};
 use super::events::EventSink;
 use super::owner;
-use super::process::{Process, Program};
 use super::router::Router;
 use super::status::Status;
 use super::tasks::Tasks;
 use crate::error::ConnectError;
-use crate::spec::UpstreamSpec;
 
 /// Starts the process and the task that owns it.
 pub(super) async fn start(

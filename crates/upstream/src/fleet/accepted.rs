@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use gateway_config::UpstreamId;
+
 use super::{Shared, watch_files};
-use crate::spec::UpstreamId;
 
 /// Why a definition was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

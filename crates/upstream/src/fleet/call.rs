@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gateway_config::{Fallback, UpstreamId};
 use gateway_protocol::method::{CALL_TOOL, SET_LEVEL};
 use gateway_protocol::{MetaEntry, Notification, RawJson, RawObject, encode_header_value};
 use tokio::sync::mpsc;
@@ -13,7 +14,6 @@ use super::upstream::Upstream;
 use crate::catalogue::CatalogueTool;
 use crate::connection::{Asker, OutgoingRequest};
 use crate::error::CallError;
-use crate::spec::{Fallback, UpstreamId};
 
 /// How a call is made.
 #[derive(Clone, Debug, Default)]

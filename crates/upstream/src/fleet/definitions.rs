@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use gateway_config::OnDefinitionChange;
 use tracing::warn;
 
 use super::health::DefinitionNotice;
@@ -10,7 +11,6 @@ use super::tool_key::tool_key;
 use super::upstream::Upstream;
 use super::{FleetEvent, Shared};
 use crate::catalogue::{DefinitionChange, DefinitionChangeKind, ListedTool, ToolListing, changed_parts};
-use crate::spec::OnDefinitionChange;
 
 /// Fingerprints that are remembered of one upstream, of tools that are gone too, and bytes of the keys of these tools. A
 /// server that goes on inventing names grows it no further.

@@ -1,13 +1,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use gateway_config::{Endpoint, UpstreamSpec};
 use gateway_protocol::RawJson;
 
 use super::*;
 use crate::catalogue::DefinitionPart;
 use crate::fleet::memory::Memory;
 use crate::log_lines::log_lines;
-use crate::spec::{Endpoint, UpstreamSpec};
 
 fn tool(number: usize, description: &str) -> RawJson {
     RawJson::parse(format!(r#"{{"name":"t{number:05}","description":"{description}"}}"#)).unwrap()

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use gateway_config::UpstreamId;
 use gateway_protocol::Era;
 
 use super::memory::{fingerprint_of_all, shown_fingerprint};
 use super::tool_key::tool_key;
 use crate::catalogue::DefinitionChange;
-use crate::spec::UpstreamId;
 
 /// Where an upstream stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
+use gateway_config::{Limits, Timeouts};
 use gateway_protocol::{ListKind, RawJson, code, parse_list};
 
 use crate::connection::{Connection, OutgoingRequest};
 use crate::error::CallError;
-use crate::spec::{Limits, Timeouts};
 
 /// A whole list.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use gateway_config::{Endpoint, UpstreamSpec};
 use gateway_protocol::{Era, RawJson, is_modern};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
@@ -20,7 +21,6 @@ use tracing::warn;
 
 use super::health::DefinitionNotice;
 use super::tool_key::{read_by_key, tool_key};
-use crate::spec::{Endpoint, UpstreamSpec};
 
 pub use file::{
     AcceptFileError, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, withheld_in_file,

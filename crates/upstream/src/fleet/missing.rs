@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gateway_config::{Fallback, UpstreamId};
+
 use super::upstream::Upstream;
 use super::{Fleet, Shared};
 use crate::catalogue::canonical_splits;
 use crate::error::CallError;
-use crate::spec::{Fallback, UpstreamId};
 
 type Upstreams = BTreeMap<UpstreamId, Arc<Upstream>>;
 

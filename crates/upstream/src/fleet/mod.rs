@@ -27,16 +27,16 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
+use gateway_builtin::Registry;
+use gateway_config::{CatalogueRules, ConnectMode, Endpoint, UpstreamId, UpstreamSpec};
 use gateway_protocol::{Implementation, Notification, RawJson};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::builtin::registry::Registry;
-use crate::catalogue::{Catalogue, CatalogueRules, Part, Standing, TREE_BYTES, ToolListing};
+use crate::catalogue::{Catalogue, Part, Standing, TREE_BYTES, ToolListing};
 use crate::error::CallError;
 use crate::results::ResultBudget;
-use crate::spec::{ConnectMode, Endpoint, UpstreamId, UpstreamSpec};
 
 pub use accepted::AcceptError;
 pub use askers::InFlight;
@@ -52,7 +52,7 @@ pub use watch::{FileWatch, watch_files};
 
 use memory::Memory;
 use tool_key::tool_key;
-use upstream::{Command, Upstream};
+use upstream::{Command, Upstream, standby};
 
 /// What the fleet needs to know beside the upstreams.
 #[derive(Clone, Debug)]
@@ -354,7 +354,7 @@ impl Shared {
                 new.insert(id, Arc::clone(same));
                 continue;
             }
-            let standby = spec.standby().map(|spec| Upstream::new(spec, None));
+            let standby = standby(&spec).map(|spec| Upstream::new(spec, None));
             let (standby, standby_commands) =
                 standby.map(|(upstream, commands)| (Arc::new(upstream), commands)).unzip();
             started.extend(standby.clone().zip(standby_commands));

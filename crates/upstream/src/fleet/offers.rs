@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use gateway_config::{Endpoint, RestartPolicy};
 use gateway_protocol::{ListKind, RawJson, RpcError, code, method};
 use serde::Deserialize;
 use tokio::sync::watch;
@@ -15,7 +16,6 @@ use super::listing::list;
 use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, Upstream};
 use crate::error::CallError;
-use crate::spec::{Endpoint, RestartPolicy};
 
 /// What a server said that it can do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -347,7 +347,7 @@ mod tests {
 
     use super::*;
     use crate::fleet::FleetOptions;
-    use crate::spec::{HttpMode, UpstreamSpec};
+    use gateway_config::{HttpMode, UpstreamSpec};
 
     #[test]
     fn capabilities_are_read_by_presence() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::spec::RestartPolicy;
+use gateway_config::RestartPolicy;
 
 /// The pause after `failures` failures in a row (1 is the first), without jitter: doubling, up to the longest.
 pub(super) fn pause(policy: &RestartPolicy, failures: u32) -> Duration {

@@ -5,9 +5,10 @@
 
 use std::sync::{Arc, PoisonError};
 
+use gateway_builtin::Registry;
+use gateway_config::{Endpoint, UpstreamId, UpstreamSpec};
+
 use super::{FleetEvent, Shared};
-use crate::builtin::registry::Registry;
-use crate::spec::{Endpoint, UpstreamId, UpstreamSpec};
 
 /// Follows the registry until the fleet ends.
 pub(super) fn watch(shared: &Arc<Shared>) {

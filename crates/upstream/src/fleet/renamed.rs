@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, PoisonError};
 
+use gateway_config::UpstreamId;
 use tracing::warn;
 
 use super::definitions::first_few;
 use crate::catalogue::{Catalogue, CatalogueTool};
-use crate::spec::UpstreamId;
 
 /// Most tools that are remembered as logged; after that, all are logged once more.
 const REMEMBERED: usize = 16_384;
@@ -53,12 +53,12 @@ fn describe(tool: &CatalogueTool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use gateway_config::{CatalogueRules, Endpoint, UpstreamSpec};
     use gateway_protocol::RawJson;
 
     use super::*;
-    use crate::catalogue::{CatalogueRules, UpstreamTools};
+    use crate::catalogue::UpstreamTools;
     use crate::log_lines::log_lines;
-    use crate::spec::{Endpoint, UpstreamSpec};
 
     #[test]
     fn many_reserved_names_are_one_line_of_the_log() {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use gateway_config::Endpoint;
 use gateway_protocol::{ListKind, method};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -18,7 +19,6 @@ use super::upstream::{Command, ListingState, Upstream};
 use super::{FleetEvent, Shared};
 use crate::connection::{ConnectOptions, Connection, ServerEvent};
 use crate::error::ConnectError;
-use crate::spec::Endpoint;
 
 /// How many notifications of a server may wait.
 const SERVER_EVENTS: usize = 256;
@@ -410,7 +410,7 @@ async fn retire(upstream: &Upstream, shared: &Shared, connection: &Connection) {
 
 fn read_list(
     connection: Arc<Connection>,
-    spec: &crate::spec::UpstreamSpec,
+    spec: &gateway_config::UpstreamSpec,
 ) -> impl Future<Output = Result<Listing, ListError>> + Send + use<> {
     let (timeouts, limits) = (spec.timeouts.clone(), spec.limits.clone());
     async move { list(&connection, ListKind::Tools, &timeouts, &limits).await }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use gateway_config::{Fallback, OnDefinitionChange, UpstreamSpec};
 use gateway_protocol::{Era, RawJson};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -19,7 +20,6 @@ use crate::fleet::health::{DefinitionNotice, UpstreamHealth, UpstreamState};
 use crate::fleet::offers::Offers;
 use crate::fleet::subscriptions::Subscriptions;
 use crate::long_work;
-use crate::spec::{OnDefinitionChange, UpstreamSpec};
 
 /// What the supervisor is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -460,4 +460,19 @@ impl Upstream {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The command that takes over, as an upstream of its own: it starts when it is needed first, and is spoken to as the
+/// upstream that it stands in for.
+pub(super) fn standby(upstream: &UpstreamSpec) -> Option<UpstreamSpec> {
+    let Some(Fallback::Command(endpoint)) = upstream.fallback.as_ref().filter(|_| !upstream.disabled) else {
+        return None;
+    };
+    let mut spec = UpstreamSpec::new(&format!("{}/fallback", upstream.id), endpoint.clone());
+    spec.timeouts.clone_from(&upstream.timeouts);
+    spec.idle_stop = upstream.idle_stop;
+    spec.restart.clone_from(&upstream.restart);
+    spec.limits.clone_from(&upstream.limits);
+    spec.withheld = Arc::clone(&upstream.withheld);
+    Some(spec)
 }

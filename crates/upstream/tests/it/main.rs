@@ -8,11 +8,8 @@
 )]
 
 mod catalogue;
-mod config;
-mod config_files;
 mod connection;
 mod definitions;
-mod demo;
 mod fallback;
 mod fault_table;
 mod faults;

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use gateway_config::jsonc::Document;
 use gateway_notation::pointer;
-use gateway_upstream::config::jsonc::Document;
 use gateway_upstream::{Endpoint, UpstreamSpec};
 
 use crate::setup::{Problem, Setup};

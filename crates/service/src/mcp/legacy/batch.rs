@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 
 use super::session::Session;
 use super::{answer, notified};
+use crate::gateway::Gateway;
 use crate::mcp::events::{id_of, message, unreadable};
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
 
 /// More messages than any client sends at once.
 const MESSAGES: usize = 100;

@@ -16,12 +16,12 @@ use super::session::Session;
 use super::stream::{Reader, Stream, event_id, parse_event_id};
 use super::{answer, notified, shake};
 use crate::errors::json_response;
+use crate::gateway::Gateway;
 use crate::mcp::events::{counted_message, counted_response, event_pieces, message, refusal, streamed};
 use crate::mcp::face::Face;
 use crate::mcp::out::Sink;
 use crate::mcp::takes_events;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
 
 /// What the SDKs say where the specification names no code.
 const BAD_REQUEST: i64 = -32_000;

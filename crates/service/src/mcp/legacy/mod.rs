@@ -19,16 +19,17 @@ use gateway_protocol::{Incoming, Notification, RawJson, Request, RpcError, code,
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
-use super::caller::{Caller, Can, Reach};
+use super::caller::{Caller, Reach};
 use super::core::{self, check_params, invalid, resource};
+use super::drive::rpc_error;
 use super::events::{counted_message, message};
 use super::face::Face;
-use super::flight::told;
 use super::level::Level;
 use super::listen::Subscribed;
 use super::out::{Out, Sink};
+use crate::gateway::Gateway;
+use crate::runtime::capabilities::Capabilities;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
 
 /// Reads `initialize` and answers it.
 pub(in crate::mcp) async fn shake(
@@ -51,7 +52,7 @@ pub(in crate::mcp) async fn shake(
     let answer = super::about::initialize(gateway, face, version).await;
     let answer =
         RawJson::of(&answer).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))?;
-    Ok((Shaken { version, can: Can::of(params.capabilities) }, answer))
+    Ok((Shaken { version, can: Capabilities::of(params.capabilities) }, answer))
 }
 
 /// Takes a message on a connection whose answers share one channel: standard output, or the events of old clients. It is
@@ -187,7 +188,7 @@ async fn answered(
             let uri = uri_of(params)?;
             session.check_room(&uri)?;
             let (server, own) = resource(gateway, &caller, &uri).await?;
-            let upstream = gateway.fleet().subscribe(server.as_str(), &own).await.map_err(told)?;
+            let upstream = gateway.fleet().subscribe(server.as_str(), &own).await.map_err(rpc_error)?;
             // Others may have come meanwhile.
             session.check_room(&uri)?;
             session.subscribe(Subscribed { server, own, public: uri, _upstream: upstream });

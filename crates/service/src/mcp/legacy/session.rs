@@ -11,12 +11,12 @@ use gateway_upstream::ResultBudget;
 use tokio_util::sync::CancellationToken;
 
 use super::stream::{Budget, Stream};
-use crate::mcp::caller::Can;
 use crate::mcp::level::Level;
 use crate::mcp::listen::Subscribed;
 use crate::mcp::out::{Peer, Sink};
-use crate::mcp::state::secret_id;
+use crate::runtime::capabilities::Capabilities;
 use crate::runtime::owner::Owner;
+use crate::runtime::seal::secret_id;
 
 /// How long an ended stream is kept for a caller who comes back.
 const STREAM_LIFE: Duration = Duration::from_mins(1);
@@ -62,7 +62,7 @@ pub(crate) struct Session {
 #[derive(Debug)]
 pub(in crate::mcp) struct Shaken {
     pub(in crate::mcp) version: &'static str,
-    pub(in crate::mcp) can: Can,
+    pub(in crate::mcp) can: Capabilities,
 }
 
 #[derive(Debug, Default)]

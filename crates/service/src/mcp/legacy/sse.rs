@@ -13,11 +13,11 @@ use tokio::sync::mpsc;
 use super::batch::Batch;
 use super::session::{Attending, Session};
 use super::take;
+use crate::gateway::Gateway;
 use crate::mcp::events::{event_pieces, id_of, refusal, streamed, unreadable};
 use crate::mcp::out::Sink;
-use crate::query::Parameters;
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::parameters::Parameters;
 
 /// Messages that wait for a slow reader.
 const MESSAGES: usize = 256;

@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Source, blocking, read};
 use crate::errors::ApiError;
+use crate::gateway::Gateway;
 use crate::metrics::Entered;
-use crate::runtime::gateway::Gateway;
 
 /// Entries that are read at once.
 const BATCH: usize = 200;

@@ -1,32 +1,35 @@
 //! One call: checked, sent, measured, written to the log.
 
+mod entry;
+mod outcome;
 mod request;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gateway_dialects::arguments::{Coercion, render_issues};
+use gateway_dialects::Plan;
+use gateway_dialects::arguments::{BadArguments, Coercion, render_issues};
+use gateway_dialects::calls::ToolCall;
 use gateway_notation::pointer;
 use gateway_protocol::{CallResultView, RawJson, ResultType};
-use gateway_store::{CallRecord, Outcome, Permit};
+use gateway_store::{Outcome, Permit};
 use gateway_upstream::{CallError, CallOptions, Catalogue, CatalogueTool, FREE_BYTES, UpstreamId};
-use http::StatusCode;
-use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use self::request::Subject;
-use crate::errors::{ApiError, code};
+use self::entry::{Entry, begun};
+pub(crate) use self::outcome::{CallOutcome, CallState};
+use crate::runtime::Runtime;
 use crate::runtime::context::RequestContext;
-use crate::runtime::failure::Failure;
-use crate::runtime::gateway::Gateway;
-use crate::runtime::owner::Owner;
+use crate::runtime::failure::{Failure, code};
+use crate::runtime::input::{Answerer, PausedCall};
+use crate::runtime::progress::Watcher;
 
 /// How long a call waits for room in the log.
 const LOG_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a server may tell about a call before it is passed on.
-const TOLD: usize = 16;
+/// What a server may report about a call before it is passed on.
+const REPORTED: usize = 16;
 
 /// What callers are told who cannot be asked.
 const NEEDS_INPUT: &str = "the server needs input for this call, and the request does not say that the caller can give it; \
@@ -42,18 +45,45 @@ pub(crate) struct Origin {
     pub(crate) provider: Option<Arc<str>>,
 }
 
-/// A call to make: which tool, with what, for whom.
+/// A call as a face hands it over.
+#[derive(Debug)]
+pub(crate) struct CallRequest<'a> {
+    /// The server and the tool, as the caller named them.
+    pub(crate) named: (Option<&'a str>, &'a str),
+    /// The tool, with the plan of its arguments if the list that the model saw has one; or why the name leads to none.
+    pub(crate) tool: Result<(&'a CatalogueTool, Option<&'a Plan>), Failure>,
+    /// Where the tool was found.
+    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) arguments: CallArguments<'a>,
+    pub(crate) context: &'a RequestContext,
+    pub(crate) origin: &'a Origin,
+    /// What the caller can be asked, if anything.
+    pub(crate) answerer: Option<&'a Answerer>,
+}
+
+/// The arguments of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CallArguments<'a> {
+    /// An object that was read already, and its text as it came.
+    Read { text: &'a RawJson, value: &'a Value },
+    /// As a model wrote them: to be read, decoded by the plan, and coerced if the caller wants that.
+    Written { call: &'a ToolCall, label: &'a str, bad: BadArguments, coerce: bool },
+}
+
+/// A call that was checked: which tool, with what, for whom.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) tool: &'a CatalogueTool,
     pub(crate) arguments: &'a RawJson,
     pub(crate) context: &'a RequestContext,
     pub(crate) origin: &'a Origin,
+    /// Whether the arguments were checked against the schema already.
+    pub(crate) is_checked: bool,
 }
 
-/// What a call gave.
+/// What a server gave.
 #[derive(Clone, Debug)]
-pub(crate) struct Done {
+pub(crate) struct CallResult {
     /// The result as it came.
     pub(crate) result: RawJson,
     /// How old it is, where it is that of an earlier call.
@@ -62,7 +92,7 @@ pub(crate) struct Done {
     pub(crate) view: CallResultView,
 }
 
-impl Done {
+impl CallResult {
     /// A result that came just now.
     pub(crate) fn fresh(result: RawJson) -> Self {
         let view = CallResultView::of(&result);
@@ -70,11 +100,90 @@ impl Done {
     }
 }
 
-impl Gateway {
+impl Runtime {
+    /// The one way of a call, whatever face it came by: find, decode, check, approve, look into the cache, send, record.
+    /// However it ends, it is in the log.
+    pub(crate) async fn call(&self, request: CallRequest<'_>, permit: Permit) -> CallState {
+        let CallRequest { named, tool, catalogue, arguments, context, origin, answerer } = request;
+        let (tool, plan) = match tool {
+            Ok(found) => found,
+            Err(failure) => {
+                self.record_unknown(named, &arguments.as_sent(), permit, context, origin, &failure);
+                return CallState::Done(CallOutcome::not_found(failure));
+            }
+        };
+        let mut outcome = CallOutcome::of(tool);
+        let checked = self.checked(catalogue, tool, plan, arguments, &mut outcome.notes);
+        let is_checked = self.config().validate;
+        let call = |arguments| Call { tool, arguments, context, origin, is_checked };
+        match (checked, answerer) {
+            (Ok(arguments), None) => {
+                let sent = self.send(call(&arguments), permit, context.own_call_options()).await;
+                CallState::Done(outcome.ended(sent))
+            }
+            // Boxed: few callers can be asked, and all calls would carry the future along.
+            (Ok(arguments), Some(answerer)) => {
+                Box::pin(PausedCall::begin(self, outcome, call(&arguments), permit, answerer)).await
+            }
+            (Err(refused), _) => {
+                let (arguments, failure) = *refused;
+                self.record_refusal(call(&arguments), permit, &failure);
+                CallState::Done(outcome.failed(failure))
+            }
+        }
+    }
+
+    /// The arguments as the server gets them. Where they do not fit, why, with the arguments as the log has them.
+    fn checked(
+        &self,
+        catalogue: &Catalogue,
+        tool: &CatalogueTool,
+        plan: Option<&Plan>,
+        arguments: CallArguments<'_>,
+        notes: &mut Vec<Value>,
+    ) -> Result<RawJson, Box<(RawJson, Failure)>> {
+        let (call, label, bad, coerce) = match arguments {
+            CallArguments::Read { text, value } => {
+                let checked = self.check_arguments(catalogue, tool, value, false, &pointer::dotted);
+                return match checked {
+                    Ok(_) => Ok(text.clone()),
+                    Err(failure) => Err(Box::new((text.clone(), failure))),
+                };
+            }
+            CallArguments::Written { call, label, bad, coerce } => (call, label, bad, coerce),
+        };
+        let written = |value: &Value| RawJson::of(value).unwrap_or_else(|_| RawJson::empty_object());
+        let parsed = call
+            .arguments_object(label, bad)
+            .map_err(|error| Box::new((arguments.as_sent(), Failure::Request(error.to_string()))))?;
+        notes.extend(parsed.repairs.iter().map(|repair| json!({"repaired": repair.name()})));
+        let sent = Value::Object(parsed.object);
+        let value = match plan {
+            Some(plan) if !parsed.raw && !plan.is_identity() => plan.decode(&sent).map_err(|error| {
+                let failure = Failure::Arguments(format!("The arguments cannot be read: {error}"));
+                Box::new((written(&sent), failure))
+            })?,
+            Some(_) | None => sent,
+        };
+        let rename = |path: &str| match plan {
+            Some(plan) => pointer::dotted(&plan.wire_pointer(path)),
+            None => pointer::dotted(path),
+        };
+        match self.check_arguments(catalogue, tool, &value, coerce, &rename) {
+            Ok(None) => Ok(written(&value)),
+            Ok(Some((coerced, coercions))) => {
+                let coercions = coercions.iter();
+                notes.extend(coercions.map(|one| json!({"coerced": one.path, "rule": one.rule.name()})));
+                Ok(written(&coerced))
+            }
+            Err(failure) => Err(Box::new((written(&value), failure))),
+        }
+    }
+
     /// Room in the log for one call. Without it the call is not made: no call goes unrecorded.
     ///
     /// A burst fills the queue for the time of one commit, so a caller waits a moment before it is sent away.
-    pub(crate) async fn reserve(&self) -> Result<Permit, ApiError> {
+    pub(crate) async fn reserve(&self) -> Result<Permit, Failure> {
         if let Some(permit) = self.log().try_reserve() {
             return Ok(permit);
         }
@@ -88,8 +197,7 @@ impl Gateway {
             }
         };
         tokio::time::timeout(LOG_PATIENCE, waiting).await.map_err(|_| {
-            let message = "the call log is full and takes no entries at the moment";
-            ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
+            Failure::NoRoom("the call log is full and takes no entries at the moment".to_owned())
         })
     }
 
@@ -160,12 +268,12 @@ impl Gateway {
 
     /// Makes a call and writes it to the log, however it ends; or gives what is kept of an earlier one, where the
     /// configuration allows that, which is written to the log too. A caller who goes away cancels it.
-    pub(crate) async fn run(
+    pub(crate) async fn send(
         &self,
         call: Call<'_>,
         permit: Permit,
         mut options: CallOptions,
-    ) -> Result<Done, Failure> {
+    ) -> Result<CallResult, Failure> {
         let Call { tool, arguments, context, .. } = call;
         self.await_share(&tool.server).await?;
         if let Err(failure) = self.permitted(call, &options).await {
@@ -179,24 +287,26 @@ impl Gateway {
         if let Some(kept) = cacheable.as_ref().filter(|_| !context.wants_fresh)
             && let Some((result, age)) = self.cache().get(kept, Instant::now())
         {
-            let done = Done { age: Some(age), ..Done::fresh(result) };
+            let done = CallResult { age: Some(age), ..CallResult::fresh(result) };
             return self.handed_over(done, context, &tool.server, &mut entry).await;
         }
         let is_refused = |other: &UpstreamId| !self.may_stand_in(other, tool);
         let answered = match &context.progress {
             None => self.fleet().call_unless(tool, Some(arguments), &options, is_refused).await,
             Some(sink) => {
-                let (sender, told) = mpsc::channel(TOLD);
+                let (sender, reported) = mpsc::channel(REPORTED);
                 options.progress = Some(sender);
-                sink.watcher(&tool.server, &tool.name)
-                    .watch(told, self.fleet().call_unless(tool, Some(arguments), &options, is_refused))
-                    .await
+                let (sink, server, tool_name) = (Arc::clone(sink), tool.server.clone(), tool.name.clone());
+                let watcher = Watcher { sink, server, tool: tool_name };
+                // Boxed: few callers watch, and all calls would carry the future along.
+                let sent = self.fleet().call_unless(tool, Some(arguments), &options, is_refused);
+                Box::pin(watcher.watch(reported, sent)).await
             }
         };
         entry.ran_on(answered.ran_on);
         match answered.outcome {
             Ok(result) => {
-                let done = Done::fresh(result);
+                let done = CallResult::fresh(result);
                 if done.view.result_type == ResultType::InputRequired && self.needs_approval(tool) {
                     self.approvals().note_question(&call, &self.approval());
                 }
@@ -214,7 +324,7 @@ impl Gateway {
             }
             Err(error) => {
                 let failure = Failure::Call(error);
-                entry.finish(Outcome::error(failure.message(), failure.code()), Some(failure.code()));
+                entry.fail(&failure);
                 Err(failure)
             }
         }
@@ -223,11 +333,11 @@ impl Gateway {
     /// Counts a long result for the caller, who takes it over from the server, and writes the call to the log.
     async fn handed_over(
         &self,
-        done: Done,
+        done: CallResult,
         context: &RequestContext,
         server: &UpstreamId,
         entry: &mut Entry<'_>,
-    ) -> Result<Done, Failure> {
+    ) -> Result<CallResult, Failure> {
         let (budget, bytes) = (self.fleet().results(), done.result.len());
         // Boxed: few results are long, and all calls would carry the future along.
         if bytes > FREE_BYTES && !Box::pin(context.hold(budget, bytes, done.age.is_none())).await {
@@ -256,22 +366,21 @@ impl Gateway {
                 tool.name
             )));
         }
-        if tool.registered {
-            let validator = self.validators().get(&self.fleet().catalogue(), tool);
-            let value: Value = arguments.read().map_err(|error| Failure::Unreadable(error.to_string()))?;
-            if let Some(validator) = validator.get() {
-                if let Some(fault) = validator.unchecked() {
-                    let message = format!(
-                        "The tool `{}` cannot be called: its inputSchema cannot be checked at `{}`: {}",
-                        tool.name, fault.path, fault.reason
-                    );
-                    return Err(Failure::Refused { code: code::TOOL_DENIED, message, approval: None });
-                }
+        if tool.registered
+            && let Some(validator) = self.validators().get(&self.fleet().catalogue(), tool).get()
+        {
+            if let Some(fault) = validator.unchecked() {
+                let message = format!(
+                    "The tool `{}` cannot be called: its inputSchema cannot be checked at `{}`: {}",
+                    tool.name, fault.path, fault.reason
+                );
+                return Err(Failure::Refused { code: code::TOOL_DENIED, message, approval: None });
+            }
+            if !call.is_checked {
+                let value: Value = arguments.read().map_err(|error| Failure::Request(error.to_string()))?;
                 if !validator.is_valid(&value) {
-                    return Err(Failure::Arguments(render_issues(
-                        &validator.validate(&value),
-                        &pointer::dotted,
-                    )));
+                    let issues = render_issues(&validator.validate(&value), &pointer::dotted);
+                    return Err(Failure::Arguments(issues));
                 }
             }
         }
@@ -299,133 +408,12 @@ impl Gateway {
         record.outcome = Outcome::error(failure.message(), word);
         // Invented names must not fill the table of the figures.
         let provider = record.provider.as_deref();
-        self.metrics().call(&record.server, "unknown", provider, Some(word), Duration::ZERO);
+        self.call_metrics().call(&record.server, "unknown", provider, Some(word), Duration::ZERO);
         permit.record(record);
     }
 
     /// Writes a call to the log that was not made.
     pub(crate) fn record_refusal(&self, call: Call<'_>, permit: Permit, failure: &Failure) {
-        let mut entry = Entry::new(self, call, permit);
-        entry.finish(Outcome::error(failure.message(), failure.code()), Some(failure.code()));
+        Entry::new(self, call, permit).fail(failure);
     }
-}
-
-/// The record of a call that begins now; how it ends is told later.
-fn begun(
-    server: Arc<str>,
-    tool: Arc<str>,
-    arguments: &RawJson,
-    context: &RequestContext,
-    origin: &Origin,
-) -> CallRecord {
-    CallRecord {
-        timestamp: Timestamp::now(),
-        caller: context.caller.as_ref().map(Owner::to_shared),
-        server,
-        tool,
-        provider: origin.provider.clone(),
-        input: arguments.to_bytes(),
-        outcome: Outcome::Result(bytes::Bytes::new()),
-        duration: Duration::ZERO,
-        correlation_id: Arc::clone(&context.correlation),
-        transport: Some(origin.transport.into()),
-        ran_on: None,
-    }
-}
-
-/// An entry of the log that is written even if the caller goes away before the call ends.
-struct Entry<'g> {
-    gateway: &'g Gateway,
-    subject: Subject,
-    permit: Option<Permit>,
-    began: Instant,
-    record: Option<CallRecord>,
-}
-
-impl<'g> Entry<'g> {
-    fn new(gateway: &'g Gateway, call: Call<'_>, permit: Permit) -> Self {
-        let Call { tool, arguments, context, origin } = call;
-        let record = begun(tool.server.to_shared(), tool.name.as_str().into(), arguments, context, origin);
-        Self::begin(gateway, record, Subject::Call, permit)
-    }
-
-    fn begin(gateway: &'g Gateway, record: CallRecord, subject: Subject, permit: Permit) -> Self {
-        Self { gateway, subject, permit: Some(permit), began: Instant::now(), record: Some(record) }
-    }
-
-    /// Notes who ran the call, where that is not the server that was asked.
-    fn ran_on(&mut self, server: Option<UpstreamId>) {
-        if let Some(record) = &mut self.record {
-            record.ran_on = server.map(|server| server.to_shared());
-        }
-    }
-
-    fn finish_with(&mut self, done: &Done) {
-        let text = done.result.to_bytes();
-        if done.view.is_error {
-            let message =
-                first_text(&done.result).unwrap_or_else(|| "the tool says that it failed".to_owned());
-            let outcome = Outcome::Error {
-                message: message.into(),
-                code: Some(code::TOOL_ERROR.into()),
-                result: Some(text),
-            };
-            self.finish(outcome, Some(code::TOOL_ERROR));
-        } else {
-            self.finish(Outcome::Result(text), None);
-        }
-    }
-
-    /// Writes the call as failed, with the result that the server gave all the same.
-    fn finish_failed(&mut self, failure: &Failure, done: &Done) {
-        let outcome = Outcome::Error {
-            message: failure.message().into(),
-            code: Some(failure.code().into()),
-            result: Some(done.result.to_bytes()),
-        };
-        self.finish(outcome, Some(failure.code()));
-    }
-
-    fn finish(&mut self, outcome: Outcome, word: Option<&'static str>) {
-        let (Some(mut record), Some(permit)) = (self.record.take(), self.permit.take()) else { return };
-        record.duration = self.began.elapsed();
-        record.outcome = outcome;
-        if self.subject == Subject::Request {
-            return permit.record(record);
-        }
-        let provider = record.provider.as_deref();
-        self.gateway.metrics().call(&record.server, &record.tool, provider, word, record.duration);
-        let milliseconds = record.duration.as_millis();
-        match word {
-            None => tracing::debug!(
-                correlation = %record.correlation_id, server = %record.server, tool = %record.tool, provider,
-                duration = milliseconds, success = true,
-                "Tool execution: {} on {} ({milliseconds}ms)", record.tool, record.server
-            ),
-            Some(word) => tracing::warn!(
-                correlation = %record.correlation_id, server = %record.server, tool = %record.tool, provider,
-                duration = milliseconds, success = false, error = word,
-                "Tool execution: {} on {} ({milliseconds}ms)", record.tool, record.server
-            ),
-        }
-        permit.record(record);
-    }
-}
-
-impl Drop for Entry<'_> {
-    fn drop(&mut self) {
-        // Still there: the caller went away, and the call was cancelled.
-        self.finish(
-            Outcome::error("the caller went away before the call ended", "CANCELLED"),
-            Some("CANCELLED"),
-        );
-    }
-}
-
-/// The first text of a result, shortened.
-fn first_text(result: &RawJson) -> Option<String> {
-    let value: Value = result.read().ok()?;
-    let blocks = value.get("content")?.as_array()?;
-    let text = blocks.iter().find_map(|block| block.get("text")?.as_str())?;
-    Some(text.chars().take(500).collect())
 }

@@ -9,25 +9,26 @@ use gateway_dialects::results::{
     render_results, render_written_results,
 };
 use gateway_protocol::RawJson;
+use gateway_upstream::UpstreamId;
 use serde_json::{Value, json};
 
+use super::Turn;
 use super::run::turn_key;
-use super::{Ran, Step, Turn};
-use crate::errors::{ApiError, ErrorStyle};
-use crate::runtime::failure::Failure;
+use crate::runtime::call::{CallOutcome, CallState};
+use crate::runtime::failure::{ErrorStyle, Failure};
 
 /// The answer to a turn.
-pub(crate) struct Answer {
+pub(crate) struct TurnAnswer {
     pub(crate) body: Vec<u8>,
     /// Who was meant, for the figures.
-    pub(crate) provider: Arc<str>,
+    pub(crate) provider: Option<Arc<str>>,
     /// Whether certainly nothing ran.
     pub(crate) not_run: bool,
 }
 
 impl Turn {
     /// The answer: one call's result or several calls' results, and the messages to append.
-    pub(crate) fn answer(&self, ran: &[Ran]) -> Result<Answer, ApiError> {
+    pub(crate) fn answer(&self, ran: &[CallOutcome]) -> Result<TurnAnswer, Failure> {
         if let [single] = ran
             && let Some(error) = self.single_failure(single)
         {
@@ -75,17 +76,17 @@ impl Turn {
             write_json(&mut body, &skipped.collect::<Vec<_>>());
         }
         body.push(b'}');
-        let not_run = ran.iter().all(Ran::did_not_run);
-        Ok(Answer { body, provider: Arc::clone(&self.provider), not_run })
+        let not_run = ran.iter().all(CallOutcome::did_not_run);
+        Ok(TurnAnswer { body, provider: self.origin.provider.clone(), not_run })
     }
 
     /// What is told of a turn, behind `inputRequired`, while servers wait for answers of the caller. There are no messages
     /// yet, as the turn is not over.
-    pub(super) fn so_far(&self, steps: &[Step]) -> Vec<u8> {
+    pub(super) fn so_far(&self, steps: &[CallState]) -> Vec<u8> {
         let mut body = Vec::with_capacity(512);
-        let begun = |step: &Step, body: &mut Vec<u8>| {
-            if let Step::Waits(ran, _) = step {
-                ran.write_facts(body);
+        let begun = |step: &CallState, body: &mut Vec<u8>| {
+            if let CallState::Waiting(paused) = step {
+                paused.outcome.write_facts(body);
             }
         };
         if let [single] = steps {
@@ -95,15 +96,15 @@ impl Turn {
             for (index, (call, step)) in self.reply.calls.iter().zip(steps).enumerate() {
                 body.extend_from_slice(if index > 0 { b",{" } else { b"{" });
                 match step {
-                    Step::Done(ran) => {
+                    CallState::Done(ran) => {
                         let read = read_result(ran.result.as_str());
                         self.write_entry(&mut body, ran, call, &outcome_of(call, &read.value));
                     }
-                    Step::Ahead | Step::Waits(..) => {
+                    CallState::Ahead | CallState::Waiting(_) => {
                         write_name(&mut body, &outcome_of(call, &Value::Null));
-                        if let Step::Waits(_, paused) = step {
+                        if let CallState::Waiting(paused) = step {
                             body.extend_from_slice(b",\"inputRequired\":");
-                            let keys = paused.requests().iter().map(|(key, _)| turn_key(index, key));
+                            let keys = paused.requests.iter().map(|(key, _)| turn_key(index, key));
                             write_json(&mut body, &keys.collect::<Vec<_>>());
                         }
                         begun(step, &mut body);
@@ -118,7 +119,7 @@ impl Turn {
         body
     }
 
-    fn write_entry(&self, body: &mut Vec<u8>, ran: &Ran, call: &ToolCall, outcome: &Outcome<'_>) {
+    fn write_entry(&self, body: &mut Vec<u8>, ran: &CallOutcome, call: &ToolCall, outcome: &Outcome<'_>) {
         write_name(body, outcome);
         body.extend_from_slice(b",\"result\":");
         body.extend_from_slice(self.shown(ran, call, outcome).as_bytes());
@@ -136,12 +137,12 @@ impl Turn {
     }
 
     /// A result in the form that the caller wants.
-    fn shown(&self, ran: &Ran, call: &ToolCall, outcome: &Outcome<'_>) -> RawJson {
+    fn shown(&self, ran: &CallOutcome, call: &ToolCall, outcome: &Outcome<'_>) -> RawJson {
         if self.mode == ResultMode::Raw {
             return ran.result.clone();
         }
         let (server, tool) =
-            (ran.server.as_deref().unwrap_or_default(), ran.tool.as_deref().unwrap_or_default());
+            (ran.server.as_ref().map_or("", UpstreamId::as_str), ran.tool.as_deref().unwrap_or_default());
         let origin = format!("{server}/{tool}");
         if self.mode == ResultMode::Provider && self.reply.written.is_some() {
             let (call, outcome) = (std::slice::from_ref(call), std::slice::from_ref(outcome));
@@ -153,34 +154,16 @@ impl Turn {
             .unwrap_or_else(|_| RawJson::null())
     }
 
-    /// A single call's failure as an HTTP error, where it is the caller's own or the caller asked for precision.
-    fn single_failure(&self, ran: &Ran) -> Option<ApiError> {
+    /// A single call's failure as the failure of the whole request, where it is the caller's own or the caller asked for
+    /// precision.
+    fn single_failure(&self, ran: &CallOutcome) -> Option<Failure> {
         let failure = ran.failure.as_ref()?;
-        match (failure, self.style) {
-            (Failure::Unreadable(_), _) | (_, ErrorStyle::Precise) => {
-                Some(failure.clone().into_api(self.style))
-            }
-            (
-                Failure::Arguments(_)
-                | Failure::UnknownTool(_)
-                | Failure::Ambiguous { .. }
-                | Failure::NoRoom(_)
-                | Failure::TooMany(_)
-                | Failure::NeedsInput(_)
-                | Failure::Refused { .. }
-                | Failure::Call(_),
-                ErrorStyle::Plain,
-            ) => None,
-        }
+        let is_whole = matches!(failure, Failure::Request(_)) || self.style == ErrorStyle::Precise;
+        is_whole.then(|| failure.clone())
     }
 }
 
-impl Ran {
-    /// Whether the tool certainly did not run.
-    pub(crate) fn did_not_run(&self) -> bool {
-        self.failure.as_ref().is_some_and(Failure::did_not_run)
-    }
-
+impl CallOutcome {
     fn write_facts(&self, body: &mut Vec<u8>) {
         let mut fact = |key: &str, value: Value| {
             body.push(b',');
@@ -200,7 +183,7 @@ impl Ran {
         if let Some(Failure::Ambiguous { candidates, .. }) = &self.failure {
             fact("candidates", candidates.clone().into());
         }
-        if self.is_cached {
+        if self.age.is_some() {
             fact("cached", true.into());
         }
         if !self.notes.is_empty() {

@@ -9,13 +9,13 @@ use gateway_dialects::input_schema;
 use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
-use crate::lists::Rendered;
-use crate::runtime::gateway::Gateway;
+use crate::runtime::Runtime;
+use crate::runtime::lists::Rendered;
 
 /// The tools of a list. Only names in the list count: text is not searched for other names that lead to a tool.
 #[derive(Debug)]
 pub(super) struct OfferedList {
-    pub(super) gateway: Gateway,
+    pub(super) runtime: Runtime,
     pub(super) rendered: Arc<Rendered>,
     pub(super) coerce: bool,
 }
@@ -56,7 +56,7 @@ impl OfferedTools for OfferedList {
             return Err(render_issues(&validator.validate(&value), &pointer::dotted));
         };
         let rename = |pointer: &str| pointer::dotted(&plan.wire_pointer(pointer));
-        self.gateway
+        self.runtime
             .validate_arguments(&self.rendered.catalogue, tool, &decoded(plan)?, self.coerce, &rename)
             .map(drop)
             .map_err(|failure| failure.message())

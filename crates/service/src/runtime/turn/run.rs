@@ -3,63 +3,35 @@
 //! Where the caller can be asked, calls of one server run one after another: a legacy server on a shared stream does not say
 //! which call its question belongs to.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use gateway_protocol::RawJson;
 use gateway_store::Permit;
 use gateway_upstream::UpstreamId;
 
-use super::answer::{Answer, write_json};
-use super::{Ran, Turn};
-use crate::errors::ApiError;
-use crate::mcp::Waiting;
-use crate::mcp::plain::{self, Continued, Paused, Place};
+use super::Turn;
+use super::answer::{TurnAnswer, write_json};
+use crate::runtime::Runtime;
+use crate::runtime::call::{CallOutcome, CallState};
 use crate::runtime::context::RequestContext;
-use crate::runtime::gateway::Gateway;
-
-/// Where one call of a turn stands.
-#[derive(Debug)]
-pub(crate) enum Step {
-    /// It has not begun.
-    Ahead,
-    /// The server waits for answers of the caller.
-    Waits(Box<Ran>, Box<Paused>),
-    /// It is over.
-    Done(Ran),
-}
+use crate::runtime::failure::Failure;
+use crate::runtime::input::{Continued, PausedCall, Requests, Suspension, park};
 
 /// A turn that is not over.
 #[derive(Debug)]
-pub(crate) struct Unfinished {
+pub(crate) struct TurnRun {
     turn: Turn,
-    steps: Vec<Step>,
+    calls: Vec<CallState>,
 }
 
-impl Unfinished {
+/// A call of a turn: its index, where it stands, and its room in the log unless it has begun.
+type Step = (usize, CallState, Option<Permit>);
+
+impl TurnRun {
     /// Nothing of it has run.
-    pub(crate) fn of(turn: Turn) -> Self {
-        let steps = turn.reply.calls.iter().map(|_| Step::Ahead).collect();
-        Self { turn, steps }
-    }
-
-    /// The calls that wait for answers, with their places in the turn.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (usize, &Paused)> {
-        self.steps.iter().enumerate().filter_map(|(index, step)| match step {
-            Step::Waits(_, paused) => Some((index, &**paused)),
-            Step::Ahead | Step::Done(_) => None,
-        })
-    }
-
-    /// What servers want to know, by the names that the caller knows.
-    pub(crate) fn requests(&self) -> Vec<(String, RawJson)> {
-        let is_single = self.steps.len() == 1;
-        let named = |index: usize, key: &str| if is_single { key.to_owned() } else { turn_key(index, key) };
-        let all = self.waiting().flat_map(|(index, paused)| {
-            paused.requests().iter().map(move |(key, request)| (named(index, key), request.clone()))
-        });
-        all.collect()
+    pub(crate) fn new(turn: Turn) -> Self {
+        let calls = turn.reply.calls.iter().map(|_| CallState::Ahead).collect();
+        Self { turn, calls }
     }
 
     /// What the model said.
@@ -70,118 +42,138 @@ impl Unfinished {
     /// Runs the calls, several at a time, until all are over or wait, and answers.
     pub(crate) async fn run(
         mut self,
-        gateway: &Gateway,
+        runtime: &Runtime,
         context: &RequestContext,
         continued: Option<&Continued>,
-    ) -> Result<Answer, ApiError> {
-        self.advance(gateway, context, continued).await?;
-        self.answer(gateway, context)
+    ) -> Result<TurnAnswer, Failure> {
+        self.advance(runtime, context, continued).await?;
+        if self.calls.iter().all(|call| matches!(call, CallState::Done(_))) {
+            let outcomes = self.take_outcomes();
+            return self.turn.answer(&outcomes);
+        }
+        self.set_aside(runtime, context)
     }
 
     /// Runs the calls, several at a time, until all are over or wait.
     pub(crate) async fn advance(
         &mut self,
-        gateway: &Gateway,
+        runtime: &Runtime,
         context: &RequestContext,
         continued: Option<&Continued>,
-    ) -> Result<(), ApiError> {
+    ) -> Result<(), Failure> {
         // Room in the log for all of them first: a turn is run as a whole or not at all.
-        let are_ahead: Vec<bool> = self.steps.iter().map(|step| matches!(step, Step::Ahead)).collect();
-        let mut permits: Vec<Option<Permit>> = Vec::with_capacity(are_ahead.len());
-        for is_ahead in are_ahead {
-            permits.push(if is_ahead { Some(gateway.reserve().await?) } else { None });
+        let mut steps: Vec<Step> = Vec::with_capacity(self.calls.len());
+        for (index, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
+            let is_ahead = matches!(call, CallState::Ahead);
+            steps.push((index, call, if is_ahead { Some(runtime.reserve().await?) } else { None }));
         }
-        let at_once = gateway.config().concurrent_calls_per_turn.max(1);
-        let (turn, is_single) = (&self.turn, self.steps.len() == 1);
-        let stops = self.steps.drain(..).zip(permits).enumerate();
-        let mut stops: Vec<Option<Stop>> =
-            stops.map(|(index, (step, permit))| Some(Stop { index, step, permit })).collect();
-        let lanes: Vec<Vec<Stop>> = turn
-            .lanes()
-            .into_iter()
-            .map(|lane| lane.into_iter().filter_map(|index| stops.get_mut(index)?.take()).collect())
-            .collect();
-        let running = lanes.into_iter().map(|lane| async move {
+        let turn = &self.turn;
+        // Most turns are one call, which needs no lanes.
+        if steps.len() == 1
+            && let Some((_, call, permit)) = steps.pop()
+        {
+            let answered = |key: &str| continued?.response(key);
+            self.calls.push(turn.step(runtime, context, (0, call, permit), answered).await);
+            return Ok(());
+        }
+        let at_once = runtime.config().concurrent_calls_per_turn.max(1);
+        let running = turn.lanes(steps).into_iter().map(|lane| async move {
             let mut reached = Vec::with_capacity(lane.len());
             let mut is_open = true;
-            for Stop { index, step, permit } in lane {
-                let step = match (step, permit) {
-                    (Step::Waits(ran, paused), _) => {
-                        let answered = |key: &str| {
-                            let key = if is_single { key.to_owned() } else { turn_key(index, key) };
-                            continued?.response(&key)
-                        };
-                        ran.came(paused.go_on(context, answered).await)
-                    }
-                    (Step::Ahead, Some(permit)) if is_open => match turn.reply.calls.get(index) {
-                        Some(call) => turn.run_call(gateway, context, call, permit).await,
-                        None => Step::Ahead,
-                    },
-                    (step, _) => step,
+            for (index, call, permit) in lane {
+                let answered = |key: &str| continued?.response(&turn_key(index, key));
+                let call = if is_open || matches!(call, CallState::Waiting(_)) {
+                    turn.step(runtime, context, (index, call, permit), answered).await
+                } else {
+                    call
                 };
-                is_open &= !matches!(step, Step::Waits(..));
-                reached.push((index, step));
+                is_open &= !matches!(call, CallState::Waiting(_));
+                reached.push((index, call));
             }
             reached
         });
-        let mut reached: Vec<(usize, Step)> =
+        let mut reached: Vec<(usize, CallState)> =
             futures_util::stream::iter(running).buffer_unordered(at_once).concat().await;
         reached.sort_by_key(|(index, _)| *index);
-        self.steps = reached.into_iter().map(|(_, step)| step).collect();
+        self.calls = reached.into_iter().map(|(_, call)| call).collect();
         Ok(())
     }
 
     /// What came of all calls that are over.
-    pub(crate) fn take_ran(&mut self) -> Vec<Ran> {
-        let steps = std::mem::take(&mut self.steps).into_iter();
-        let ran = steps.filter_map(|step| match step {
-            Step::Done(ran) => Some(ran),
-            Step::Ahead | Step::Waits(..) => None,
+    pub(crate) fn take_outcomes(&mut self) -> Vec<CallOutcome> {
+        let calls = std::mem::take(&mut self.calls).into_iter();
+        let over = calls.filter_map(|call| match call {
+            CallState::Done(outcome) => Some(outcome),
+            CallState::Ahead | CallState::Waiting(_) => None,
         });
-        ran.collect()
+        over.collect()
     }
 
-    /// The whole turn's answer, or what has to be known before there can be one.
-    fn answer(mut self, gateway: &Gateway, context: &RequestContext) -> Result<Answer, ApiError> {
-        if self.steps.iter().all(|step| matches!(step, Step::Done(_))) {
-            let ran = self.take_ran();
-            return self.turn.answer(&ran);
-        }
-        let patience = self.waiting().map(|(_, paused)| paused.patience()).min().unwrap_or(Duration::ZERO);
-        let (requests, rest) = (self.requests(), self.turn.so_far(&self.steps));
-        let provider = Arc::clone(&self.turn.provider);
-        let waiting = (Waiting::Turn(Box::new(self)), patience);
-        let input = plain::park(gateway, context, Place::Execute, waiting, &requests)?;
+    /// What has to be known before there can be an answer.
+    fn set_aside(self, runtime: &Runtime, context: &RequestContext) -> Result<TurnAnswer, Failure> {
+        let waiting: Vec<(usize, &PausedCall)> = self
+            .calls
+            .iter()
+            .enumerate()
+            .filter_map(|(index, call)| match call {
+                CallState::Waiting(paused) => Some((index, &**paused)),
+                CallState::Ahead | CallState::Done(_) => None,
+            })
+            .collect();
+        let (count, is_single) = (waiting.len(), self.calls.len() == 1);
+        let patience = waiting.iter().map(|(_, paused)| paused.patience()).min().unwrap_or(Duration::ZERO);
+        let requests: Requests = waiting
+            .into_iter()
+            .flat_map(|(index, paused)| {
+                paused.requests.iter().map(move |(key, request)| {
+                    let key = if is_single { key.clone() } else { turn_key(index, key) };
+                    (key, request.clone())
+                })
+            })
+            .collect();
+        let rest = self.turn.so_far(&self.calls);
+        let provider = self.turn.origin.provider.clone();
+        let waiting = (Box::new(self) as Box<_>, patience);
+        let input = park(runtime, context, Suspension::Turn, waiting, (count, &requests))?;
         let mut body = Vec::with_capacity(rest.len() + 512);
         body.extend_from_slice(b"{\"inputRequired\":");
         write_json(&mut body, &input);
         body.extend_from_slice(&rest);
         body.push(b'}');
-        Ok(Answer { body, provider, not_run: false })
+        Ok(TurnAnswer { body, provider, not_run: false })
     }
 }
 
-/// A call of a turn, on its way through a lane.
-struct Stop {
-    index: usize,
-    step: Step,
-    permit: Option<Permit>,
-}
-
 impl Turn {
-    /// Which calls run one after another; lanes run at the same time.
-    fn lanes(&self) -> Vec<Vec<usize>> {
-        let calls = self.reply.calls.iter().enumerate();
-        if self.answerer.is_none() {
-            return calls.map(|(index, _)| vec![index]).collect();
+    /// Goes on with one call: with the answers that it waits for, or from its begin.
+    async fn step(
+        &self,
+        runtime: &Runtime,
+        context: &RequestContext,
+        (index, call, permit): Step,
+        answered: impl Fn(&str) -> Option<gateway_protocol::RawJson>,
+    ) -> CallState {
+        match (call, permit, self.reply.calls.get(index)) {
+            // Boxed: few calls wait, and all would carry the future along.
+            (CallState::Waiting(paused), ..) => Box::pin(paused.resume(context, answered)).await,
+            (CallState::Ahead, Some(permit), Some(call)) => self.call(runtime, context, call, permit).await,
+            (call, ..) => call,
         }
-        let mut lanes: Vec<(Option<&UpstreamId>, Vec<usize>)> = Vec::new();
-        for (index, call) in calls {
+    }
+
+    /// Which calls run one after another; lanes run at the same time.
+    fn lanes(&self, steps: Vec<Step>) -> Vec<Vec<Step>> {
+        if self.answerer.is_none() {
+            return steps.into_iter().map(|step| vec![step]).collect();
+        }
+        let mut lanes: Vec<(Option<&UpstreamId>, Vec<Step>)> = Vec::new();
+        for step in steps {
             // Behind a tool of search may stand any server; such calls share a lane.
-            let server = self.find(&call.name).ok().map(|(tool, _)| &tool.server);
+            let call = self.reply.calls.get(step.0);
+            let server = call.and_then(|call| self.find(&call.name).ok()).map(|(tool, _)| &tool.server);
             match lanes.iter_mut().find(|(found, _)| *found == server) {
-                Some((_, lane)) => lane.push(index),
-                None => lanes.push((server, vec![index])),
+                Some((_, lane)) => lane.push(step),
+                None => lanes.push((server, vec![step])),
             }
         }
         lanes.into_iter().map(|(_, lane)| lane).collect()

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use gateway_config::{HttpMode, UpstreamId};
 use gateway_protocol::{
     Incoming, Notification, RawJson, RequestId, RpcError, SseParser, header, method, parse_message,
 };
@@ -32,7 +33,6 @@ use super::events::EventSink;
 use super::status::Status;
 use crate::error::CallError;
 use crate::results::needed;
-use crate::spec::{HttpMode, UpstreamId};
 
 /// After so many requests in a row that could not be sent, the connection counts as ended and is opened anew.
 const UNREACHABLE_MOST: u32 = 3;

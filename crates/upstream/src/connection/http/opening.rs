@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use gateway_config::{HttpMode, UpstreamSpec};
 use gateway_protocol::{Era, MODERN, RawJson, RpcError, header, method, write_notification};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -24,7 +25,6 @@ use crate::connection::status::Status;
 use crate::connection::tasks::Tasks;
 use crate::connection::{Channel, Opened, sse};
 use crate::error::ConnectError;
-use crate::spec::{HttpMode, UpstreamSpec};
 
 /// Errands that wait at most.
 const ERRANDS: usize = 1_024;

@@ -1,0 +1,188 @@
+//! What does the work of a registered tool, and how its answer becomes a result.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use gateway_config::{CommandHandler, EndpointHandler};
+use gateway_protocol::{CallResultView, RawJson, RawObject, ResultType};
+use serde_json::{Map, Value, json};
+
+use super::endpoint::Outside;
+use super::{command, endpoint};
+
+/// Why a function failed; any error will do, also a text.
+pub type FunctionError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What a function gives: a result of MCP (`{"content": […]}`), or any other value, which becomes one.
+pub type FunctionAnswer = Pin<Box<dyn Future<Output = Result<Value, FunctionError>> + Send>>;
+
+/// A tool in our own process. Dropping the future cancels the call.
+pub trait ToolFunction: Send + Sync {
+    /// Runs the tool.
+    fn call(&self, arguments: Map<String, Value>) -> FunctionAnswer;
+}
+
+impl<F, A> ToolFunction for F
+where
+    F: Fn(Map<String, Value>) -> A + Send + Sync,
+    A: Future<Output = Result<Value, FunctionError>> + Send + 'static,
+{
+    fn call(&self, arguments: Map<String, Value>) -> FunctionAnswer {
+        Box::pin(self(arguments))
+    }
+}
+
+/// What does the work.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Handler {
+    /// A function in our own process.
+    Function(Arc<dyn ToolFunction>),
+    /// An address that takes the arguments and gives the result.
+    Endpoint(EndpointHandler),
+    /// A program that is started for each call.
+    Command(CommandHandler),
+}
+
+impl Handler {
+    /// A function: `|arguments| async move { Ok(json!({"sum": 3})) }`.
+    pub fn function(function: impl ToolFunction + 'static) -> Self {
+        Self::Function(Arc::new(function))
+    }
+
+    /// The word for people: `function`, `endpoint` or `command`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Function(_) => "function",
+            Self::Endpoint(_) => "endpoint",
+            Self::Command(_) => "command",
+        }
+    }
+
+    pub(super) async fn run(
+        &self,
+        tool: &str,
+        arguments: &RawJson,
+        outside: &Outside,
+    ) -> Result<RawJson, String> {
+        match self {
+            Self::Function(function) => {
+                let arguments = object(arguments)?;
+                // A function that panics is one tool that fails, not a gateway.
+                let answer = AssertUnwindSafe(async { function.call(arguments).await }).catch_unwind().await;
+                let value =
+                    answer.map_err(|_| "it panicked".to_owned())?.map_err(|error| error.to_string())?;
+                result_of(&RawJson::of(&value).map_err(|error| error.to_string())?)
+            }
+            Self::Endpoint(handler) => endpoint::run(handler, tool, arguments, outside).await,
+            Self::Command(handler) => command::run(handler, arguments).await,
+        }
+    }
+}
+
+/// Two handlers are the same if a reload need not replace one by the other.
+impl PartialEq for Handler {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Function(one), Self::Function(other)) => Arc::ptr_eq(one, other),
+            (Self::Endpoint(one), Self::Endpoint(other)) => one == other,
+            (Self::Command(one), Self::Command(other)) => one == other,
+            (Self::Function(_) | Self::Endpoint(_) | Self::Command(_), _) => false,
+        }
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Function(_) => formatter.write_str("Function"),
+            Self::Endpoint(endpoint) => endpoint.fmt(formatter),
+            Self::Command(command) => command.fmt(formatter),
+        }
+    }
+}
+
+/// The arguments of a call as an object.
+pub(super) fn object(arguments: &RawJson) -> Result<Map<String, Value>, String> {
+    arguments.read().map_err(|error| format!("the arguments are no object: {error}"))
+}
+
+/// A JSON value as a result: a result of MCP passes as it is, other JSON stands in it as structured content and as text, a
+/// text as text.
+pub(super) fn result_of(value: &RawJson) -> Result<RawJson, String> {
+    let members = RawObject::parse(value).ok();
+    let content = members.as_ref().and_then(|members| members.get("content"));
+    if content.is_some_and(|content| content.get().starts_with('[')) {
+        return match CallResultView::of(value).result_type {
+            ResultType::Complete => Ok(value.clone()),
+            ResultType::InputRequired | ResultType::Other(_) => {
+                Err("its result is not complete; a registered tool cannot ask back".to_owned())
+            }
+        };
+    }
+    if let Ok(text) = value.read::<String>() {
+        return Ok(text_result(&text));
+    }
+    let structured = if members.is_some() {
+        value.clone()
+    } else {
+        // Clients of the legacy era take objects only.
+        RawJson::of(&BTreeMap::from([("result", value)])).map_err(|error| error.to_string())?
+    };
+    let content = json!([{"type": "text", "text": value.as_str()}]);
+    let mut result = RawObject::default();
+    let content = RawJson::of(&content).map_err(|error| error.to_string())?;
+    result.set("content", &content).map_err(|error| error.to_string())?;
+    result.set("structuredContent", &structured).map_err(|error| error.to_string())?;
+    result.to_raw().map_err(|error| error.to_string())
+}
+
+/// A text as a result; nothing where it is empty.
+pub(super) fn text_result(text: &str) -> RawJson {
+    let content = if text.is_empty() { json!([]) } else { json!([{"type": "text", "text": text}]) };
+    RawJson::of(&json!({"content": content})).unwrap_or_else(|_| RawJson::empty_object())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &str, expected: Result<&str, &str>) {
+        let value = RawJson::parse(value.to_owned()).unwrap();
+        let found = result_of(&value);
+        assert_eq!(found.as_ref().map(RawJson::as_str).map_err(String::as_str), expected);
+    }
+
+    #[test]
+    fn answers_become_results() {
+        check(
+            r#"{"content":[{"type":"odd","n":12345678901234567890123}],"x":1}"#,
+            Ok(r#"{"content":[{"type":"odd","n":12345678901234567890123}],"x":1}"#),
+        );
+        check(
+            r#"{"content":[],"resultType":"input_required"}"#,
+            Err("its result is not complete; a registered tool cannot ask back"),
+        );
+        check(
+            r#"{"sum":3}"#,
+            Ok(r#"{"content":[{"type":"text","text":"{\"sum\":3}"}],"structuredContent":{"sum":3}}"#),
+        );
+        check(
+            "[1,2]",
+            Ok(r#"{"content":[{"type":"text","text":"[1,2]"}],"structuredContent":{"result":[1,2]}}"#),
+        );
+        check(
+            r#"{"content":"not a list"}"#,
+            Ok(
+                r#"{"content":[{"type":"text","text":"{\"content\":\"not a list\"}"}],"structuredContent":{"content":"not a list"}}"#,
+            ),
+        );
+        check(r#""hello""#, Ok(r#"{"content":[{"type":"text","text":"hello"}]}"#));
+        check(r#""""#, Ok(r#"{"content":[]}"#));
+    }
+}

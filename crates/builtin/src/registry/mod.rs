@@ -1,0 +1,443 @@
+//! The registry: tools that are not an upstream's.
+//!
+//! A tool has a definition and a handler: a function of this program, an HTTP endpoint or a command. Tools come from the
+//! program that the gateway is part of, from the configuration file, or over HTTP from somebody with an admin key. There
+//! is no global registry: each fleet has one, and clones of it are the same one. A fleet offers its tools as those of one
+//! more server, so that they are listed, called, logged and limited like all others.
+
+mod address;
+mod command;
+mod endpoint;
+mod handler;
+mod network;
+mod resource;
+mod tool;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gateway_config::{RefusedTool, RegistryConfig};
+use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code, method};
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+
+pub use handler::{FunctionAnswer, FunctionError, Handler, ToolFunction};
+pub use resource::{RegisteredResource, ResourceContents};
+pub use tool::{RegisterError, RegisteredTool, ToolOrigin};
+
+use crate::server::{Face, Params};
+use address::Lookup;
+use endpoint::Outside;
+
+const FACE: Face = Face {
+    name: "registry",
+    title: "Registered tools",
+    instructions: "",
+    changes: true,
+    list_ttl_ms: 3_600_000,
+};
+
+/// How many events a slow subscriber may lag behind.
+const EVENTS: usize = 256;
+
+/// Something that happened to the registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RegistryEvent {
+    /// A tool was registered, or replaced.
+    ToolRegistered {
+        /// Its name.
+        name: String,
+    },
+    /// A tool was unregistered.
+    ToolUnregistered {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl RegistryEvent {
+    /// The word for programs: `tool-registered` or `tool-unregistered`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::ToolRegistered { .. } => "tool-registered",
+            Self::ToolUnregistered { .. } => "tool-unregistered",
+        }
+    }
+
+    /// The tool.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::ToolRegistered { name } | Self::ToolUnregistered { name } => name,
+        }
+    }
+}
+
+/// Why a tool gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExecuteError {
+    /// No tool has this name.
+    #[error("Tool '{name}' not found")]
+    NotFound {
+        /// The name.
+        name: String,
+    },
+    /// Its handler failed.
+    #[error("Error executing tool '{name}': {message}")]
+    Failed {
+        /// The tool.
+        name: String,
+        /// Why.
+        message: String,
+    },
+}
+
+/// Tools that are not an upstream's. Clones are the same registry.
+#[derive(Clone)]
+pub struct Registry(Arc<Inner>);
+
+struct Inner {
+    /// Never held across an await, nor while a watcher is told.
+    state: Mutex<State>,
+    events: broadcast::Sender<RegistryEvent>,
+    watchers: Mutex<Vec<Watcher>>,
+    outside: Outside,
+}
+
+type Tools = BTreeMap<String, Arc<RegisteredTool>>;
+/// Says whether it wants to be told again.
+type Watcher = Arc<dyn Fn() -> bool + Send + Sync>;
+
+struct State {
+    tools: Tools,
+    /// By URI or template, in the order in which they are tried.
+    resources: BTreeMap<String, Arc<RegisteredResource>>,
+    config: RegistryConfig,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Registry").field("tools", &self.state().tools.keys()).finish()
+    }
+}
+
+/// Two are the same if what is registered in one is seen in the other.
+impl PartialEq for Registry {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Registry {
+    /// One without tools.
+    pub fn new() -> Self {
+        Self::with(Lookup::of_system())
+    }
+
+    /// One that resolves the names of endpoints in its own way.
+    pub fn with_lookup<L, A>(lookup: L) -> Self
+    where
+        L: Fn(&str) -> A + Send + Sync + 'static,
+        A: Future<Output = std::io::Result<Vec<IpAddr>>> + Send + 'static,
+    {
+        Self::with(Lookup::new(move |name| Box::pin(lookup(name)) as Pin<Box<_>>))
+    }
+
+    fn with(lookup: Lookup) -> Self {
+        let state =
+            State { tools: Tools::new(), resources: BTreeMap::new(), config: RegistryConfig::default() };
+        Self(Arc::new(Inner {
+            state: Mutex::new(state),
+            events: broadcast::Sender::new(EVENTS),
+            watchers: Mutex::default(),
+            outside: Outside::new(lookup),
+        }))
+    }
+
+    /// Registers a tool; one of the same name is replaced, and given back.
+    pub fn register(&self, tool: RegisteredTool) -> Result<Option<Arc<RegisteredTool>>, RegisterError> {
+        let replaced = {
+            let mut state = self.state();
+            state.check(&tool)?;
+            let name = tool.name().to_owned();
+            let replaced = state.tools.insert(name.clone(), Arc::new(tool));
+            // Under the lock, so that events come in the order of what happened. Nobody listening is fine.
+            let _ = self.0.events.send(RegistryEvent::ToolRegistered { name });
+            replaced
+        };
+        self.tell_watchers();
+        Ok(replaced)
+    }
+
+    /// Takes a tool away; whether there was one.
+    pub fn unregister(&self, name: &str) -> bool {
+        let found = {
+            let mut state = self.state();
+            let found = state.tools.remove(name).is_some();
+            if found {
+                let _ = self.0.events.send(RegistryEvent::ToolUnregistered { name: name.to_owned() });
+            }
+            found
+        };
+        if found {
+            self.tell_watchers();
+        }
+        found
+    }
+
+    /// A tool by its name.
+    pub fn get(&self, name: &str) -> Option<Arc<RegisteredTool>> {
+        self.state().tools.get(name).cloned()
+    }
+
+    /// Whether there is a tool of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.state().tools.contains_key(name)
+    }
+
+    /// All tools by name. It is a copy: what happens to it does not happen to the registry, nor the other way round.
+    pub fn get_all(&self) -> BTreeMap<String, Arc<RegisteredTool>> {
+        self.state().tools.clone()
+    }
+
+    /// Registers a resource or a template; one of the same URI is replaced, and given back.
+    pub fn register_resource(
+        &self,
+        resource: RegisteredResource,
+    ) -> Result<Option<Arc<RegisteredResource>>, RegisterError> {
+        let replaced = {
+            let mut state = self.state();
+            let (bytes, limit) = (resource.bytes(), state.config.max_definition_bytes);
+            if bytes > limit {
+                return Err(RegisterError::TooLong { bytes, limit });
+            }
+            let limit = state.config.max_tools;
+            if !state.resources.contains_key(resource.uri()) && state.resources.len() >= limit {
+                return Err(RegisterError::Full { limit });
+            }
+            state.resources.insert(resource.uri().to_owned(), Arc::new(resource))
+        };
+        self.tell_watchers();
+        Ok(replaced)
+    }
+
+    /// Takes a resource or a template away; whether there was one.
+    pub fn unregister_resource(&self, uri: &str) -> bool {
+        let found = self.state().resources.remove(uri).is_some();
+        if found {
+            self.tell_watchers();
+        }
+        found
+    }
+
+    /// What is told of the resources, or of the templates.
+    pub fn resource_definitions(&self, kind: ListKind) -> Vec<RawJson> {
+        let state = self.state();
+        let is_meant = |resource: &&Arc<RegisteredResource>| match kind {
+            ListKind::Resources => !resource.is_template(),
+            ListKind::ResourceTemplates => resource.is_template(),
+            ListKind::Tools | ListKind::Prompts => false,
+        };
+        state.resources.values().filter(is_meant).map(|resource| resource.definition().clone()).collect()
+    }
+
+    /// Whether there are resources or templates.
+    pub fn has_resources(&self) -> bool {
+        !self.state().resources.is_empty()
+    }
+
+    /// Whether nothing is registered.
+    pub fn is_empty(&self) -> bool {
+        let state = self.state();
+        state.tools.is_empty() && state.resources.is_empty()
+    }
+
+    /// Reads a resource: the fixed one of that URI, else what the first template makes of it.
+    pub async fn read_resource(&self, uri: &str) -> Result<RawJson, RpcError> {
+        let found = {
+            let state = self.state();
+            let mut of_template = state.resources.values().filter(|resource| resource.is_template());
+            match state.resources.get(uri).filter(|resource| !resource.is_template()) {
+                Some(resource) => Some((Arc::clone(resource), serde_json::Map::new())),
+                None => of_template.find_map(|resource| Some((Arc::clone(resource), resource.matched(uri)?))),
+            }
+        };
+        let Some((resource, values)) = found else {
+            // The code of the legacy era; a modern caller is told its own.
+            let data = RawJson::of(&json!({"uri": uri})).ok();
+            let message = format!("Resource '{uri}' not found");
+            return Err(RpcError { code: code::LEGACY_RESOURCE_NOT_FOUND, message, data });
+        };
+        let broken = |message: String| {
+            RpcError::new(code::INTERNAL_ERROR, format!("Error reading resource '{uri}': {message}"))
+        };
+        let contents = resource.read(uri, values).await.map_err(broken)?;
+        RawJson::of(&contents).map_err(|error| broken(error.to_string()))
+    }
+
+    /// What happens from now on.
+    pub fn subscribe(&self) -> broadcast::Receiver<RegistryEvent> {
+        self.0.events.subscribe()
+    }
+
+    /// Runs a tool and gives its result, an object as `tools/call` gives it. Dropping the future cancels the call; after
+    /// the tool's own time it is cancelled too.
+    pub async fn execute(&self, name: &str, arguments: &RawJson) -> Result<RawJson, ExecuteError> {
+        let tool = self.get(name).ok_or_else(|| ExecuteError::NotFound { name: name.to_owned() })?;
+        let running = Box::pin(tool.handler().run(name, arguments, &self.0.outside));
+        let outcome = match tokio::time::timeout(tool.timeout(), running).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(format!("no answer within {:?}", tool.timeout())),
+        };
+        outcome.map_err(|message| ExecuteError::Failed { name: name.to_owned(), message })
+    }
+
+    /// Takes a configuration over: its tools replace those of the last one. Tools from elsewhere stay, unless one of the
+    /// configuration has their name.
+    pub fn configure(&self, config: &RegistryConfig) {
+        self.0.outside.allow_private(config.allow_private);
+        {
+            let mut state = self.state();
+            let mut events = Vec::new();
+            let stays = |name: &String| config.tools.iter().any(|tool| tool.name == *name);
+            state.tools.retain(|name, tool| {
+                let goes = tool.origin() == ToolOrigin::Configuration && !stays(name);
+                if goes {
+                    events.push(RegistryEvent::ToolUnregistered { name: name.clone() });
+                }
+                !goes
+            });
+            for tool in config.tools.iter().map(RegisteredTool::configured) {
+                if state.tools.get(tool.name()).is_none_or(|known| **known != tool) {
+                    let name = tool.name().to_owned();
+                    events.push(RegistryEvent::ToolRegistered { name: name.clone() });
+                    state.tools.insert(name, Arc::new(tool));
+                }
+            }
+            state.resources.retain(|_, resource| resource.origin() != ToolOrigin::Configuration);
+            for resource in &config.resources {
+                let resource = RegisteredResource::configured(resource);
+                state.resources.insert(resource.uri().to_owned(), Arc::new(resource));
+            }
+            state.config = config.clone();
+            for event in events {
+                let _ = self.0.events.send(event);
+            }
+        }
+        self.tell_watchers();
+    }
+
+    /// The tools of the configuration that are left out.
+    pub fn refused(&self) -> Vec<RefusedTool> {
+        self.state().config.refused.clone()
+    }
+
+    /// The name of the server that the tools are offered as.
+    pub fn server_name(&self) -> String {
+        self.state().config.name.clone()
+    }
+
+    /// The definitions of all tools, by name.
+    pub fn definitions(&self) -> Vec<RawJson> {
+        self.state().tools.values().map(|tool| tool.definition().clone()).collect()
+    }
+
+    /// Has somebody told whenever tools are others, before whoever changed them goes on; for as long as it says `true`.
+    pub fn watch(&self, watcher: impl Fn() -> bool + Send + Sync + 'static) {
+        self.watchers().push(Arc::new(watcher));
+    }
+
+    /// Answers a request of MCP.
+    pub async fn handle(&self, method: &str, params: Option<&RawJson>) -> Result<RawJson, RpcError> {
+        let mut read = Params::read(params)?;
+        let list = |kind: ListKind, member: &str| {
+            let entries: Vec<Value> =
+                self.resource_definitions(kind).iter().filter_map(|entry| entry.read().ok()).collect();
+            json!({member: entries, "ttlMs": 0, "cacheScope": "public"})
+        };
+        match method {
+            method::LIST_RESOURCES => return read.written(list(ListKind::Resources, "resources")),
+            method::LIST_RESOURCE_TEMPLATES => {
+                return read.written(list(ListKind::ResourceTemplates, "resourceTemplates"));
+            }
+            method::READ_RESOURCE => {
+                let contents: Value = self.read_resource(read.uri()?).await?.read().map_err(|error| {
+                    RpcError::new(code::INTERNAL_ERROR, format!("writing the resource: {error}"))
+                })?;
+                return read.written(contents);
+            }
+            _ => {}
+        }
+        if method != method::CALL_TOOL {
+            let tools = || {
+                let tools: Vec<Value> =
+                    self.definitions().iter().filter_map(|tool| tool.read().ok()).collect();
+                tools.into()
+            };
+            let answer = FACE.answer(method, &read, tools)?;
+            return read.written(answer);
+        }
+        let name = read.call()?.0.to_owned();
+        // As they came: numbers of any length, and the order of members.
+        let arguments = params.and_then(|params| {
+            let members = RawObject::parse(params).ok()?;
+            members.get("arguments").filter(|value| value.get() != "null").map(|value| params.part(value))
+        });
+        let arguments = arguments.unwrap_or_else(RawJson::empty_object);
+        match self.execute(&name, &arguments).await {
+            Ok(result) => Ok(result),
+            Err(error @ ExecuteError::NotFound { .. }) => {
+                Err(RpcError::new(code::INVALID_PARAMS, error.to_string()))
+            }
+            Err(error @ ExecuteError::Failed { .. }) => {
+                let content = json!([{"type": "text", "text": error.to_string()}]);
+                read.written(json!({"content": content, "isError": true}))
+            }
+        }
+    }
+
+    fn tell_watchers(&self) {
+        let watchers = self.watchers().clone();
+        for watcher in watchers {
+            if !watcher() {
+                self.watchers().retain(|known| !Arc::ptr_eq(known, &watcher));
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watchers(&self) -> MutexGuard<'_, Vec<Watcher>> {
+        self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether there is room for a tool.
+    fn check(&self, tool: &RegisteredTool) -> Result<(), RegisterError> {
+        let (bytes, limit) = (tool.bytes(), self.config.max_definition_bytes);
+        if bytes > limit {
+            return Err(RegisterError::TooLong { bytes, limit });
+        }
+        let known = self.tools.get(tool.name());
+        let is_configured = known.is_some_and(|known| known.origin() == ToolOrigin::Configuration);
+        if is_configured && tool.origin() == ToolOrigin::Network {
+            return Err(RegisterError::Configured { name: tool.name().to_owned() });
+        }
+        if known.is_none() && self.tools.len() >= self.config.max_tools {
+            return Err(RegisterError::Full { limit: self.config.max_tools });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,231 @@
+//! Resources that are not an upstream's: fixed ones, and templates in which `{x}` stands for one segment of a path.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use gateway_config::{ResourceDefinition, ResourceSpec, StaticContents, TOOL_TIMEOUT, UriPiece, uri_pieces};
+use gateway_protocol::RawJson;
+use serde_json::{Map, Value, json};
+
+use super::ToolOrigin;
+use super::handler::ToolFunction;
+use super::tool::{RegisterError, wrong};
+
+/// What is read where a resource is read.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum ResourceContents {
+    /// A text. In that of a template, `{x}` is what stood at its place in the URI.
+    Text(String),
+    /// Bytes, in base64.
+    Blob(String),
+    /// What a function gives; it is asked with `uri` and the values of the template. A text is the text; an object may
+    /// hold `text`, `blob` and `mimeType`.
+    Function(Arc<dyn ToolFunction>),
+}
+
+impl ResourceContents {
+    /// A function: `|arguments| async move { Ok(json!("hello")) }`.
+    pub fn function(function: impl ToolFunction + 'static) -> Self {
+        Self::Function(Arc::new(function))
+    }
+}
+
+impl fmt::Debug for ResourceContents {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Text(_) => "Text",
+            Self::Blob(_) => "Blob",
+            Self::Function(_) => "Function",
+        })
+    }
+}
+
+impl PartialEq for ResourceContents {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) | (Self::Blob(one), Self::Blob(other)) => one == other,
+            (Self::Function(one), Self::Function(other)) => Arc::ptr_eq(one, other),
+            (Self::Text(_) | Self::Blob(_) | Self::Function(_), _) => false,
+        }
+    }
+}
+
+/// A resource that is not an upstream's, or a template of such.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegisteredResource {
+    about: ResourceDefinition,
+    contents: ResourceContents,
+    origin: ToolOrigin,
+}
+
+impl RegisteredResource {
+    /// A resource of this program. `about` holds what `resources/list` tells of it: `uri` and `name`, or `uriTemplate` and
+    /// `name` for a template; beside them `title`, `description`, `mimeType` and so on.
+    pub fn new(about: &Value, contents: ResourceContents) -> Result<Self, RegisterError> {
+        let about = about.as_object().ok_or_else(|| wrong("resource", "must be an object"))?;
+        Ok(Self { about: ResourceDefinition::new(about)?, contents, origin: ToolOrigin::Program })
+    }
+
+    /// One of the configuration.
+    pub(super) fn configured(spec: &ResourceSpec) -> Self {
+        let contents = match &spec.contents {
+            StaticContents::Text(text) => ResourceContents::Text(text.clone()),
+            StaticContents::Blob(blob) => ResourceContents::Blob(blob.clone()),
+        };
+        Self { about: spec.definition.clone(), contents, origin: ToolOrigin::Configuration }
+    }
+
+    /// Its URI, or its template.
+    pub fn uri(&self) -> &str {
+        &self.about.uri
+    }
+
+    /// Whether it stands for many.
+    pub fn is_template(&self) -> bool {
+        self.about.is_template
+    }
+
+    /// What `resources/list` or `resources/templates/list` tells of it.
+    pub fn definition(&self) -> &RawJson {
+        &self.about.json
+    }
+
+    pub(super) fn origin(&self) -> ToolOrigin {
+        self.origin
+    }
+
+    /// The bytes of what it was registered with.
+    pub(crate) fn bytes(&self) -> usize {
+        let contents = match &self.contents {
+            ResourceContents::Text(text) | ResourceContents::Blob(text) => text.len(),
+            ResourceContents::Function(_) => 0,
+        };
+        self.about.json.len() + contents
+    }
+
+    /// What stands at the places of the template, if a URI comes from it.
+    pub(super) fn matched(&self, uri: &str) -> Option<Map<String, Value>> {
+        if !self.about.is_template {
+            return (self.about.uri == uri).then(Map::new);
+        }
+        let pieces = uri_pieces(&self.about.uri)?;
+        let mut rest = uri;
+        let mut values = Map::new();
+        for (place, piece) in pieces.iter().enumerate() {
+            match piece {
+                UriPiece::Literal(literal) => rest = rest.strip_prefix(literal)?,
+                UriPiece::Place(name) => {
+                    let segment = rest.find('/').map_or(rest, |end| rest.get(..end).unwrap_or(rest));
+                    let end = match pieces.get(place + 1) {
+                        // The shortest text will do, but never none.
+                        Some(UriPiece::Literal(literal)) if !literal.starts_with('/') => {
+                            let start = segment.chars().next().map_or(0, char::len_utf8);
+                            start + rest.get(start..)?.find(literal)?
+                        }
+                        Some(_) | None => segment.len(),
+                    };
+                    let (value, left) = rest.split_at_checked(end)?;
+                    if value.is_empty() || value.contains('/') {
+                        return None;
+                    }
+                    values.insert((*name).to_owned(), value.into());
+                    rest = left;
+                }
+            }
+        }
+        rest.is_empty().then_some(values)
+    }
+
+    /// The answer to `resources/read`.
+    pub(super) async fn read(&self, uri: &str, values: Map<String, Value>) -> Result<Value, String> {
+        let mut entry = Map::new();
+        entry.insert("uri".to_owned(), uri.into());
+        if let Some(mime) = &self.about.mime {
+            entry.insert("mimeType".to_owned(), mime.as_str().into());
+        }
+        match &self.contents {
+            ResourceContents::Text(text) => {
+                let text = if self.about.is_template { filled(text, &values) } else { text.clone() };
+                entry.insert("text".to_owned(), text.into());
+            }
+            ResourceContents::Blob(blob) => drop(entry.insert("blob".to_owned(), blob.as_str().into())),
+            ResourceContents::Function(function) => {
+                let mut arguments = values;
+                arguments.insert("uri".to_owned(), uri.into());
+                let answer = AssertUnwindSafe(async { function.call(arguments).await }).catch_unwind();
+                let answer = tokio::time::timeout(TOOL_TIMEOUT, answer).await;
+                let answer = answer.map_err(|_| format!("no answer within {TOOL_TIMEOUT:?}"))?;
+                match answer.map_err(|_| "it panicked".to_owned())?.map_err(|error| error.to_string())? {
+                    Value::Object(members)
+                        if members.contains_key("text") || members.contains_key("blob") =>
+                    {
+                        entry.extend(members);
+                    }
+                    Value::String(text) => drop(entry.insert("text".to_owned(), text.into())),
+                    other => drop(entry.insert("text".to_owned(), other.to_string().into())),
+                }
+            }
+        }
+        Ok(json!({"contents": [entry]}))
+    }
+}
+
+/// A text with its places filled, in one pass: what is put in is not looked at again.
+fn filled(text: &str, values: &Map<String, Value>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let place = after.split_once('}').and_then(|(name, left)| Some((values.get(name)?.as_str()?, left)));
+        if let Some((value, left)) = place {
+            out.push_str(value);
+            rest = left;
+        } else {
+            out.push('{');
+            rest = after;
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn template(uri: &str) -> RegisteredResource {
+        let about = json!({"uriTemplate": uri, "name": "x"});
+        RegisteredResource::new(&about, ResourceContents::Text("{a}-{b}-{c}".to_owned())).unwrap()
+    }
+
+    #[track_caller]
+    fn check(pattern: &str, uri: &str, expected: Option<&Value>) {
+        assert_eq!(template(pattern).matched(uri).map(Value::Object).as_ref(), expected, "{pattern} {uri}");
+    }
+
+    #[test]
+    fn a_place_is_one_segment() {
+        check("n://{a}", "n://1", Some(&json!({"a": "1"})));
+        check("n://{a}", "n://", None);
+        check("n://{a}", "n://1/2", None);
+        check("n://{a}/x", "n://1/x", Some(&json!({"a": "1"})));
+        check("n://{a}/x", "n://1/y", None);
+        check("n://{a}/{b}", "n://1/2", Some(&json!({"a": "1", "b": "2"})));
+        check("n://{a}.{b}/c", "n://x.y.z/c", Some(&json!({"a": "x", "b": "y.z"})));
+        check("n://{a}.txt", "n://ä.txt", Some(&json!({"a": "ä"})));
+        check("n://{a}.txt", "n://.txt", None);
+        check("n://{a}.txt", "n://1/2.txt", None);
+    }
+
+    #[tokio::test]
+    async fn what_is_put_in_is_not_read_again() {
+        let resource = template("n://{a}/{b}");
+        let uri = "n://{b}/{a}";
+        let values = resource.matched(uri).unwrap();
+        let read = resource.read(uri, values).await.unwrap();
+        assert_eq!(read, json!({"contents": [{"uri": uri, "text": "{b}-{a}-{c}"}]}));
+    }
+}

@@ -1,0 +1,42 @@
+//! Levels of log events.
+
+use std::str::FromStr;
+
+/// From which level on events are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// Also every request and call.
+    Debug,
+    /// What operators did and what became of it.
+    #[default]
+    Info,
+    /// What went wrong and was recovered from.
+    Warn,
+    /// What needs a human.
+    Error,
+}
+
+impl FromStr for LogLevel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "debug" | "trace" => Ok(Self::Debug),
+            "info" => Ok(Self::Info),
+            "warn" | "warning" => Ok(Self::Warn),
+            "error" => Ok(Self::Error),
+            other => Err(format!("`{other}` is no level; expected debug, info, warn or error")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_have_words() {
+        assert_eq!("WARN".parse(), Ok(LogLevel::Warn));
+        assert!("loud".parse::<LogLevel>().is_err());
+    }
+}

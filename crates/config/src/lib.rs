@@ -1,0 +1,75 @@
+//! The configuration: JSON with comments, whose servers are the block that people already have.
+//!
+//! What it is: the reader of the file, of other clients' blocks, of variables and the environment, and the plain data that
+//! they become. What it is not: it does not know what the values are used for. It starts nothing, connects to nothing and
+//! has no runtime.
+//!
+//! Everything is a pure function of texts and an [`Environment`]; all errors are reported at once, each with file, line and
+//! field, and none with the value of a variable.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use gateway_config::{Endpoint, Environment, parse};
+//!
+//! let text = r#"{"mcpServers": {"files": {"command": "files-server"}}}"#;
+//! let environment = Environment::new(|_| None, |_| Err(std::io::ErrorKind::NotFound.into()));
+//! let config = parse(Path::new("gateway.json"), text, &environment)?;
+//! assert!(matches!(config.servers[0].endpoint, Endpoint::Stdio { .. }));
+//! # Ok::<(), gateway_config::ConfigErrors>(())
+//! ```
+
+mod catalogue;
+mod command;
+mod definition;
+mod dotenv;
+mod endpoint;
+mod environment;
+mod expand;
+mod fields;
+mod file;
+pub mod jsonc;
+mod key;
+mod level;
+mod locate;
+mod problems;
+mod reader;
+mod registry;
+mod resource;
+mod schema;
+mod server;
+mod service;
+mod spec;
+mod template;
+mod tool;
+mod tools;
+mod unsafe_env;
+mod words;
+mod workspace;
+
+pub use catalogue::{CatalogueRules, ClashPolicy, Importance, ToolGroup};
+pub use command::{CommandHandler, CommandInput};
+pub use definition::{DefinitionError, tool_definition};
+pub use dotenv::parse as parse_dotenv;
+pub use endpoint::{EndpointHandler, Trust, WrongEndpoint};
+pub use environment::{DotenvScope, Environment};
+pub use expand::{ExpandError, Expanded, expand};
+pub use file::{ConfigSource, GatewayConfig, parse};
+pub use key::{ADMIN_PREFIX, CALLER_PREFIX, Secret};
+pub use level::LogLevel;
+pub use locate::{CONFIG_FILE, Lookup, load};
+pub use problems::{ConfigError, ConfigErrors};
+pub use reader::parse_time;
+pub use resource::{ResourceDefinition, ResourceSpec, StaticContents, UriPiece, uri_pieces};
+pub use schema::json_schema;
+pub use service::{
+    ApprovalConfig, Approver, CacheConfig, LogConfig, McpConfig, RESULT_BYTES, RateLimit, SearchMode,
+    ServiceConfig, SettingProblem, SettingProblems, Settings,
+};
+pub use spec::{
+    Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,
+    ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec, WorkspaceSpec,
+};
+pub use template::{Piece, Template};
+pub use tool::{LONGEST_TOOL_TIMEOUT, RefusedTool, RegistryConfig, TOOL_TIMEOUT, ToolHandler, ToolSpec};
+pub use words::split_words;

@@ -1,0 +1,266 @@
+//! Where the configuration comes from: files, `.env`, variables; and the text that is JSON with comments.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gateway_config::Endpoint;
+use gateway_config::jsonc::{Document, to_json};
+use gateway_config::{
+    ConfigErrors, ConfigSource, DotenvScope, GatewayConfig, Lookup, load, parse, parse_dotenv,
+};
+
+use crate::config::{FILE, environment};
+
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
+fn find(
+    variables: &[(&str, &str)],
+    files: &[(&str, &str)],
+    lookup: Lookup,
+) -> Result<GatewayConfig, ConfigErrors> {
+    let lookup = Lookup { directory: PathBuf::from("/project/a/b"), ..lookup };
+    let environment = environment(variables, files).with_dotenv(&lookup.directory, DotenvScope::Directory);
+    load(&lookup, &environment)
+}
+
+fn names(config: &GatewayConfig) -> Vec<&str> {
+    config.servers.iter().map(|server| server.id.as_str()).collect()
+}
+
+const DEFAULT: &str = "/project/a/b/mcp-gateway-config.json";
+
+fn file(name: &str) -> String {
+    format!(r#"{{"servers": {{"{name}": {{"command": "x"}}}}}}"#)
+}
+
+#[test]
+fn the_file_is_found_in_this_order() {
+    let (named, variable, here) = (file("named"), file("variable"), file("here"));
+    let files = [("/project/a/b/named.json", &*named), ("/etc/v.json", &*variable), (DEFAULT, &*here)];
+    let legacy = [("MCP_SERVER_DIST", "/d/index.js"), ("MCP_BASE_PATH", "/data")];
+    let with_variable: Vec<(&str, &str)> =
+        legacy.into_iter().chain([("MCP_CONFIG_PATH", "/etc/v.json")]).collect();
+    let named = Lookup { config: Some("named.json".into()), ..Lookup::default() };
+
+    let config = find(&with_variable, &files, named).unwrap();
+    assert_eq!(
+        (names(&config), config.source.clone()),
+        (vec!["named"], ConfigSource::File("/project/a/b/named.json".into()))
+    );
+    let config = find(&with_variable, &files, Lookup::default()).unwrap();
+    assert_eq!(
+        (names(&config), config.source.clone()),
+        (vec!["variable"], ConfigSource::File("/etc/v.json".into()))
+    );
+    let config = find(&legacy, &files, Lookup::default()).unwrap();
+    assert_eq!((names(&config), config.source.clone()), (vec!["here"], ConfigSource::File(DEFAULT.into())));
+    let config = find(&legacy, &[], Lookup::default()).unwrap();
+    assert_eq!((names(&config), config.source.clone()), (vec!["default"], ConfigSource::Environment));
+    let config = find(&[], &[], Lookup::default()).unwrap();
+    assert_eq!(
+        (names(&config), config.source.clone(), config.warnings.len()),
+        (vec![], ConfigSource::Nothing, 1)
+    );
+}
+
+#[test]
+fn a_named_file_must_exist() {
+    let named = Lookup { config: Some("nope.json".into()), ..Lookup::default() };
+    assert_eq!(find(&[], &[], named).unwrap_err().to_string(), "nope.json: cannot be read: no such file");
+    let error = find(&[("MCP_CONFIG_PATH", "/nope.json")], &[], Lookup::default()).unwrap_err();
+    assert_eq!(error.to_string(), "/nope.json: cannot be read: no such file");
+    let more = Lookup { mcp_config: Some("more.json".into()), ..Lookup::default() };
+    assert_eq!(find(&[], &[], more).unwrap_err().to_string(), "more.json: cannot be read: no such file");
+}
+
+#[test]
+fn servers_of_a_second_file_are_added() {
+    let files = [
+        (DEFAULT, r#"{"listen": 1, "clash": "error"}"#),
+        ("/c.json", r#"{"mcpServers": {"x": {"command": "x"}}, "globalShortcut": "F1", "clash": "what"}"#),
+    ];
+    let lookup = Lookup { mcp_config: Some("/c.json".into()), ..Lookup::default() };
+    let config = find(&[], &files, lookup).unwrap();
+    assert_eq!(names(&config), ["x"]);
+    assert_eq!(config.rest.keys().collect::<Vec<_>>(), ["listen"]);
+    // Without the second file the first one has no servers.
+    assert!(
+        find(&[], &files, Lookup::default())
+            .unwrap_err()
+            .to_string()
+            .contains("must have a \"servers\" object")
+    );
+}
+
+#[test]
+fn one_server_can_be_described_by_variables() {
+    let stdio = |command: &str, args: &[&str], env: &[(&str, &str)]| Endpoint::Stdio {
+        command: command.to_owned(),
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        cwd: None,
+    };
+    let cases: [(Variables<'_>, Option<Endpoint>); 7] = [
+        (
+            &[("MCP_SERVER_DIST", "/d/index.js"), ("MCP_BASE_PATH", "/data"), ("MCP_LOG_PATH", "/l.log")],
+            Some(stdio("node", &["/d/index.js"], &[("BASE_PATH", "/data"), ("MCP_CALL_LOG", "/l.log")])),
+        ),
+        (
+            &[("MCP_SERVER_DIST", "/d/index.js"), ("MCP_BASE_PATH", "/data")],
+            Some(stdio("node", &["/d/index.js"], &[("BASE_PATH", "/data"), ("MCP_CALL_LOG", "")])),
+        ),
+        (
+            &[("MCP_SERVER_DIST", "/d.ts"), ("MCP_BASE_PATH", "/data"), ("MCP_SERVER_RUNTIME", "bun")],
+            Some(stdio("bun", &["/d.ts"], &[("BASE_PATH", "/data"), ("MCP_CALL_LOG", "")])),
+        ),
+        (&[("MCP_SERVER_DIST", "/d/index.js")], None),
+        (&[("MCP_BASE_PATH", "/data")], None),
+        (
+            &[("MCP_SERVER_COMMAND", "python -m 'my server' --flag")],
+            Some(stdio("python", &["-m", "my server", "--flag"], &[("MCP_CALL_LOG", "")])),
+        ),
+        (&[("MCP_SERVER_COMMAND", "")], None),
+    ];
+    for (variables, expected) in cases {
+        let config = find(variables, &[], Lookup::default()).unwrap();
+        assert_eq!(config.servers.first().map(|server| server.endpoint.clone()), expected, "{variables:?}");
+        let log =
+            variables.iter().find(|(name, _)| *name == "MCP_LOG_PATH").map(|(_, path)| Path::new(*path));
+        assert_eq!(config.servers.first().and_then(|server| server.log_path.as_deref()), log);
+    }
+    let error = find(&[("MCP_SERVER_COMMAND", "python 'oops")], &[], Lookup::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "environment: MCP_SERVER_COMMAND: must be a command line with every quote closed"
+    );
+}
+
+#[test]
+fn dotenv_files_fill_what_is_not_set() {
+    let files = [
+        ("/project/a/b/.env", "A=here\nSET=no\n"),
+        ("/project/a/.env", "A=parent\nB=parent\n"),
+        ("/project/.env", "B=grandparent\nC=grandparent\n"),
+        ("/.env", "D=too far\n"),
+    ];
+    let found = |scope| environment(&[("SET", "yes")], &files).with_dotenv(Path::new("/project/a/b"), scope);
+    let check = |scope, expected: [Option<&str>; 5]| {
+        let values = ["A", "B", "C", "D", "SET"].map(|name| found(scope).variable(name));
+        assert_eq!(values, expected.map(|value| value.map(str::to_owned)), "{scope:?}");
+    };
+    check(DotenvScope::Directory, [Some("here"), None, None, None, Some("yes")]);
+    check(DotenvScope::Parents, [Some("here"), Some("parent"), Some("grandparent"), None, Some("yes")]);
+    let found = found(DotenvScope::Parents);
+    assert!(!format!("{found:?}").contains("grandparent"));
+}
+
+#[test]
+fn dotenv_lines_are_read_as_usual() {
+    let cases: [(&str, &[(&str, &str)]); 18] = [
+        ("A=1", &[("A", "1")]),
+        ("A=1\r\nB=2\r\n", &[("A", "1"), ("B", "2")]),
+        ("export A=1", &[("A", "1")]),
+        ("export\tA = 1 ", &[("A", "1")]),
+        ("exported=1", &[("exported", "1")]),
+        ("# A=1\n  # B=2\nC=3", &[("C", "3")]),
+        ("A=\"two words\"", &[("A", "two words")]),
+        ("A='two words'", &[("A", "two words")]),
+        ("A=\"x\" # comment", &[("A", "x")]),
+        ("A=x # comment\nB=x#y\nC=#z", &[("A", "x"), ("B", "x#y"), ("C", "")]),
+        ("A='#1'", &[("A", "#1")]),
+        ("A=", &[("A", "")]),
+        ("A=b=c", &[("A", "b=c")]),
+        ("not a line\n1A=2\nA-B=3\n=4", &[]),
+        ("A=\"l1\\nl2\\t\\\"q\\\" \\x\"", &[("A", "l1\nl2\t\"q\" \\x")]),
+        ("A='l1\\nl2'", &[("A", "l1\\nl2")]),
+        ("A=\"l1\nl2\" # end\nB=2", &[("A", "l1\nl2"), ("B", "2")]),
+        ("A=\"open\nB=2", &[("A", "\"open"), ("B", "2")]),
+    ];
+    for (text, expected) in cases {
+        let expected: BTreeMap<String, String> =
+            expected.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        assert_eq!(parse_dotenv(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn comments_and_trailing_commas_become_spaces() {
+    let cases = [
+        ("{}", "{}"),
+        ("// x\n{}", "    \n{}"),
+        ("{\"a\": 1,}", "{\"a\": 1 }"),
+        ("[1, 2, /* x */ ]", "[1, 2          ]"),
+        ("[1,\n// x\n]", "[1 \n    \n]"),
+        ("{\"u\": \"http://x/*y*/,}\"}", "{\"u\": \"http://x/*y*/,}\"}"),
+        ("{\"q\": \"\\\"// no\"}", "{\"q\": \"\\\"// no\"}"),
+        ("{/* ü\nü */}", "{     \n     }"),
+        ("\u{feff}{}", "   {}"),
+        ("[[1,],{\"a\":[],},]", "[[1 ],{\"a\":[] } ]"),
+        ("{} // end", "{}       "),
+    ];
+    for (text, expected) in cases {
+        let plain = to_json(text).unwrap();
+        assert_eq!(plain, expected, "{text}");
+        assert_eq!(plain.len(), text.len(), "{text}");
+        assert!(serde_json::from_str::<serde_json::Value>(&plain).is_ok(), "{plain}");
+    }
+    // Not everything is forgiven.
+    for text in ["[1,,2]", "{,}", "[,]", "{\"a\" 1}", "/", "'a'"] {
+        assert!(Document::parse(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn every_member_has_its_line() {
+    let document = Document::parse(
+        "// one\n{\n  \"a\": {\n    \"b/c\": [\n      1,\n      {\"d\": 2}\n    ],\n    \"e~f\":\n      3\n  },\n  \"a2\": 1, \"t\": 1,\n  \"t\": 2\n}",
+    )
+    .unwrap();
+    let cases = [
+        ("", 2),
+        ("/a", 3),
+        ("/a/b~1c", 4),
+        ("/a/b~1c/0", 5),
+        ("/a/b~1c/1/d", 6),
+        ("/a/e~0f", 8),
+        ("/a2", 11),
+        ("/t", 12),
+        ("/a/nope/deeper", 3),
+        ("/nope", 2),
+    ];
+    for (pointer, line) in cases {
+        assert_eq!(document.line_of(pointer), line, "{pointer}");
+    }
+    assert_eq!(document.duplicates(), ["/t"]);
+}
+
+#[test]
+fn a_repeated_field_is_an_error_with_its_line() {
+    let text =
+        "{\n  \"servers\": {\n    \"x\": {\"command\": \"a\",\n      \"\\u0063ommand\": \"b\"}\n  }\n}";
+    let errors = keyed(text).unwrap_err().errors;
+    let errors: Vec<(Option<usize>, &str, &str)> =
+        errors.iter().map(|error| (error.line, error.field.as_str(), error.message.as_str())).collect();
+    assert_eq!(errors, [(Some(4), "servers.x.command", "stands here twice; keep one of them")]);
+}
+
+fn keyed(text: &str) -> Result<GatewayConfig, ConfigErrors> {
+    let variables = [("TOKEN", "s3cret-token"), ("API_KEY_X", "from-input"), ("HOME", "/home/me")];
+    parse(Path::new(FILE), text, &environment(&variables, &[("/run/secret", "s3cret-file")]))
+}
+
+#[test]
+fn variables_that_keys_are_taken_from_are_withheld_from_servers() {
+    let keys = r#""apiKeys": {"a": "${TOKEN}", "b": "plain", "c": "${env:NEXT:-${OLD:-x}}"},
+        "adminKeys": ["${input:api-key-x}", "$${NOT}", "${file:/run/secret}"],"#;
+    let text = format!(r#"{{{keys} "servers": {{"x": {{"command": "x"}}, "y": {{"url": "http://h/"}}}}}}"#);
+    let config = keyed(&text).unwrap_or_else(|errors| panic!("{errors}"));
+    for server in &config.servers {
+        assert_eq!(&*server.withheld, ["API_KEY_X", "MCP_INPUT_API_KEY_X", "NEXT", "OLD", "TOKEN"]);
+    }
+    let other = keyed(r#"{"servers": {"x": {"command": "${TOKEN}"}}, "note": "${HOME}"}"#);
+    assert_eq!(&*other.unwrap().servers[0].withheld, [""; 0], "others are not");
+    // The gateway does not start with it, but a command for people may still start servers.
+    let wrong = keyed(r#"{"servers": {"x": {"command": "x"}}, "apiKeys": ["${TOKEN} ${UNSET}"]}"#);
+    assert_eq!(&*wrong.unwrap().servers[0].withheld, ["TOKEN", "UNSET"]);
+}

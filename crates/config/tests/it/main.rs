@@ -1,0 +1,8 @@
+//! Behaviour of the crate.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
+mod config;
+mod config_files;
+mod tools;
+mod workspace;

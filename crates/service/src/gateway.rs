@@ -1,0 +1,105 @@
+//! What the routes share.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway_dialects::Dialects;
+use gateway_store::CallLog;
+use gateway_upstream::{Fleet, ResultBudget};
+
+use crate::idempotency::Idempotency;
+use crate::mcp::Mcp;
+use crate::metrics::Metrics;
+use crate::routes::Turns;
+use crate::runtime::Runtime;
+use gateway_config::ServiceConfig;
+
+/// What long bodies may take at once while they are read, unless somebody says otherwise.
+const BODIES_BYTES: usize = 64 << 20;
+
+/// So many bodies of the size that is allowed fit at once at least.
+const BODIES: usize = 4;
+
+/// How long a body waits for room.
+const BODY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The gateway with its faces: the runtime, and what only HTTP and MCP remember between requests. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    runtime: Runtime,
+    faces: Arc<Faces>,
+}
+
+#[derive(Debug)]
+struct Faces {
+    metrics: Metrics,
+    idempotency: Idempotency,
+    mcp: Mcp,
+    turns: Turns,
+    bodies: ResultBudget,
+}
+
+impl Gateway {
+    /// Puts a gateway together.
+    pub fn new(config: ServiceConfig, fleet: Fleet, dialects: Dialects, log: CallLog) -> Self {
+        Self::over(Runtime::new(config, fleet, dialects, log))
+    }
+
+    /// Gives a runtime its faces.
+    pub fn over(runtime: Runtime) -> Self {
+        let faces = Faces {
+            metrics: Metrics::new(Arc::clone(runtime.call_metrics())),
+            idempotency: Idempotency::default(),
+            mcp: Mcp::new(&runtime.config().mcp, runtime.fleet().results()),
+            turns: Turns::default(),
+            bodies: bodies_of(runtime.config()),
+        };
+        Self { runtime, faces: Arc::new(faces) }
+    }
+
+    /// Ends the upstreams, whose calls in flight may finish until `drain` is over, and writes the rest of the log. For
+    /// gateways that do not listen; [`crate::Running::shutdown`] does more.
+    pub async fn close(&self, drain: Duration) {
+        self.faces.mcp.stop();
+        self.runtime.close(drain).await;
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.faces.metrics
+    }
+
+    pub(crate) fn mcp(&self) -> &Mcp {
+        &self.faces.mcp
+    }
+
+    /// Whose turn it is to translate what a request brought.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.faces.turns
+    }
+
+    /// The bytes of long bodies that are being read, over all callers.
+    pub(crate) fn bodies(&self) -> &ResultBudget {
+        &self.faces.bodies
+    }
+
+    pub(crate) fn idempotency(&self) -> &Idempotency {
+        &self.faces.idempotency
+    }
+}
+
+/// A gateway is a runtime with faces: whatever needs none is asked of it directly.
+impl Deref for Gateway {
+    type Target = Runtime;
+
+    fn deref(&self) -> &Runtime {
+        &self.runtime
+    }
+}
+
+/// The budget for bodies. Who waits for room learns that before the time for the whole body is over.
+fn bodies_of(config: &ServiceConfig) -> ResultBudget {
+    let most =
+        config.bodies_bytes.unwrap_or_else(|| config.body_bytes.saturating_mul(BODIES).max(BODIES_BYTES));
+    ResultBudget::with_patience(most, BODY_PATIENCE.min(config.read_timeout / 2))
+}

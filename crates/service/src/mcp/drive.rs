@@ -1,0 +1,156 @@
+//! A request of a caller over MCP, driven to its end: what servers ask meanwhile reaches the caller in the way of its era.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError, code, without_repeats};
+use gateway_upstream::CallError;
+use serde_json::json;
+
+use super::caller::{Caller, Reach};
+use super::out::Out;
+use crate::gateway::Gateway;
+use crate::runtime::call::CallResult;
+use crate::runtime::failure::{Failure, call_code, error_result};
+use crate::runtime::in_flight::{InFlight, Input, Peer, Reached};
+use crate::runtime::questions;
+
+/// How often a server may ask for more before the call is given up.
+const ROUNDS: usize = 32;
+
+/// What a caller gets for a request that gave no result: the upstream's own error, or that there is none.
+pub(super) fn rpc_error(error: CallError) -> RpcError {
+    match error {
+        CallError::Refused { upstream, error } => questions::attributed_error(&upstream, error),
+        other => {
+            let data = RawJson::of(&json!({"code": call_code(&other)})).ok();
+            RpcError { code: code::INTERNAL_ERROR, message: other.to_string(), data }
+        }
+    }
+}
+
+/// The same for a call that may have failed before it reached its upstream.
+pub(super) fn rpc_failure(failure: Failure) -> RpcError {
+    match failure {
+        Failure::Call(error) => rpc_error(error),
+        Failure::NoRoom(message) | Failure::Internal(message) | Failure::BadQuestion(message) => {
+            RpcError::new(code::INTERNAL_ERROR, message)
+        }
+        other => RpcError::new(code::INVALID_PARAMS, other.message()),
+    }
+}
+
+/// How far a request came.
+pub(super) enum Progressed {
+    /// It ended.
+    Done(CallResult),
+    /// The server waits for answers that only another request can bring.
+    Waits(Box<InFlight>),
+    /// The upstream itself said `input_required`.
+    Asks(RawJson),
+}
+
+/// The caller, with the way back to it.
+struct CallerPeer<'a> {
+    caller: &'a Caller,
+    out: &'a Out,
+}
+
+impl Peer for CallerPeer<'_> {
+    fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
+        Box::pin(self.out.note(notification))
+    }
+
+    fn is_asked(&self) -> bool {
+        matches!(self.caller.reach, Reach::Asked(_))
+    }
+
+    fn ask<'a>(
+        &'a self,
+        method: &'a str,
+        params: Option<&'a RawJson>,
+    ) -> BoxFuture<'a, Result<RawJson, RpcError>> {
+        match &self.caller.reach {
+            Reach::Asked(peer) => Box::pin(peer.ask(&self.out.sink, method, params)),
+            Reach::Returns => {
+                let error = RpcError::new(code::INTERNAL_ERROR, "the caller comes back with its answers");
+                Box::pin(std::future::ready(Err(error)))
+            }
+        }
+    }
+}
+
+/// Goes on until there is a result, or answers are needed that this request cannot get.
+pub(super) async fn drive(
+    gateway: &Gateway,
+    mut flight: InFlight,
+    caller: &Caller,
+    out: &Out,
+) -> Result<Progressed, RpcError> {
+    let peer = CallerPeer { caller, out };
+    let mut rounds = 0;
+    loop {
+        let result = match flight.advance(&caller.can, &peer).await {
+            // The model has to read why.
+            Err(failure @ (Failure::Refused { .. } | Failure::TooMany(_) | Failure::Arguments(_))) => {
+                return Ok(Progressed::Done(CallResult::fresh(error_result(&failure.message()))));
+            }
+            Err(failure) => return Err(rpc_failure(failure)),
+            Ok(Reached::Question) => return Ok(Progressed::Waits(Box::new(flight))),
+            Ok(Reached::Result(result)) => result,
+        };
+        if result.view.result_type != ResultType::InputRequired {
+            return Ok(Progressed::Done(result));
+        }
+        if !peer.is_asked() {
+            return Ok(Progressed::Asks(result.result));
+        }
+        if rounds >= ROUNDS {
+            let message = format!("the server asked {ROUNDS} times and gave no result");
+            return Err(RpcError::new(code::INTERNAL_ERROR, message));
+        }
+        rounds += 1;
+        let patience = gateway.config().mcp.input_expiry;
+        let asking = tokio::time::timeout(patience, answers(&result.result, &peer));
+        let answered = gateway.mcp().stopping.run_until_cancelled(asking).await.and_then(Result::ok);
+        let late = || RpcError::new(code::INTERNAL_ERROR, "the caller gave no answer in time");
+        flight = Arc::clone(&flight.request).start(answered.ok_or_else(late)??, None);
+    }
+}
+
+/// Asks a legacy caller what a modern server wants to know.
+async fn answers(result: &RawJson, peer: &CallerPeer<'_>) -> Result<Input, RpcError> {
+    let malformed = |_| RpcError::new(code::INTERNAL_ERROR, "the server's `input_required` cannot be read");
+    let result = without_repeats(result);
+    let members = RawObject::parse(&result).map_err(malformed)?;
+    let state = match members.get("requestState") {
+        Some(state) => Some(serde_json::from_str(state.get()).map_err(malformed)?),
+        None => None,
+    };
+    let requests = members.get("inputRequests").map_or("{}", serde_json::value::RawValue::get);
+    let requests: RawObject<'_> = serde_json::from_str(requests).map_err(malformed)?;
+    let mut asking = FuturesUnordered::new();
+    for (key, request) in requests.members() {
+        let request = RawJson::parse(request.get().to_owned()).map_err(malformed)?;
+        asking.push(async move {
+            let object = RawObject::parse(&request).map_err(malformed)?;
+            let text = object.get("method").map_or("\"\"", serde_json::value::RawValue::get);
+            let method: String = serde_json::from_str(text).map_err(malformed)?;
+            if !peer.caller.can.answers(&method) {
+                let message = format!("the server asks for `{method}`, which the client does not offer");
+                return Err(RpcError::new(code::INTERNAL_ERROR, message));
+            }
+            let params = object.get("params").and_then(|params| RawJson::parse(params.get().to_owned()).ok());
+            let answer = peer.ask(&method, params.as_ref()).await?;
+            Ok((key.to_string(), answer))
+        });
+    }
+    let mut responses = RawObject::default();
+    while let Some(answer) = asking.next().await {
+        let (key, answer) = answer?;
+        responses.set(&key, &answer).map_err(malformed)?;
+    }
+    Ok(Input { responses: Some(responses.to_raw().map_err(malformed)?), state })
+}

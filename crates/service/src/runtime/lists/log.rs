@@ -1,0 +1,68 @@
+//! What the log says about lists that are rendered.
+//!
+//! Lists are kept, so that a line stands for a list and not for a request. Tools that are not in a list are logged once for
+//! as long as the gateway runs, however many lists they are missing from.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::sync::{Mutex, PoisonError};
+
+use gateway_upstream::{Catalogue, LeftOut, LeftOutReason};
+
+use super::Rendered;
+
+/// Most tools that are remembered as logged; after that, all are logged once more.
+const REMEMBERED: usize = 16_384;
+
+/// What was logged already.
+#[derive(Debug, Default)]
+pub(super) struct ListLog(Mutex<HashSet<u64>>);
+
+impl ListLog {
+    /// A list that was rendered.
+    pub(super) fn rendered(&self, rendered: &Rendered) {
+        let Some(dialect) = &rendered.dialect else { return self.left_out(&rendered.catalogue) };
+        let profile = dialect.name.as_str();
+        let (count, withheld) = (rendered.wire_names().count(), rendered.quarantined.len());
+        let servers = rendered.servers().join(",");
+        tracing::info!(count, servers, profile, withheld, "Converted {count} tools.");
+        for (index, reason) in rendered.quarantined.iter().filter(|_| rendered.finder.is_none()) {
+            let Some(tool) = rendered.catalogue.tools().get(*index) else { continue };
+            let (server, name) = (tool.server.as_str(), tool.name.as_str());
+            if self.is_new(&(profile, server, name, reason)) {
+                tracing::warn!(tool = name, server, profile, reason, "Tool withheld.");
+            }
+        }
+        self.left_out(&rendered.catalogue);
+    }
+
+    /// The tools that are in no list.
+    fn left_out(&self, catalogue: &Catalogue) {
+        for left in unwanted(catalogue) {
+            let (server, name, reason) =
+                (left.server.as_str(), left.name.as_deref(), left.reason.to_string());
+            if self.is_new(&(server, name, left.place, &reason)) {
+                let tool = name.unwrap_or("(without a name)");
+                tracing::warn!(tool, server, place = left.place, reason, "Tool left out.");
+            }
+        }
+    }
+
+    fn is_new(&self, what: &impl Hash) -> bool {
+        let mut hasher = DefaultHasher::new();
+        what.hash(&mut hasher);
+        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.len() >= REMEMBERED {
+            logged.clear();
+        }
+        logged.insert(hasher.finish())
+    }
+}
+
+/// The tools that are in no list although nobody said so in the configuration.
+pub(super) fn unwanted(catalogue: &Catalogue) -> impl Iterator<Item = &LeftOut> {
+    catalogue
+        .left_out()
+        .iter()
+        .filter(|left| !matches!(left.reason, LeftOutReason::NotAllowed | LeftOutReason::Denied))
+}
