@@ -58,7 +58,7 @@ pub mod method {
     pub const CANCEL_TASK: &str = "tasks/cancel";
     /// The other side gave a request up.
     pub const CANCELLED: &str = "notifications/cancelled";
-    /// A request goes on.
+    /// Progress of a request.
     pub const PROGRESS: &str = "notifications/progress";
     /// A log message.
     pub const LOG_MESSAGE: &str = "notifications/message";

@@ -8,7 +8,7 @@ use crate::{schema::PreviousRun, testing::record};
 const LONG: Duration = Duration::from_secs(20);
 
 impl CallLog {
-    /// Lets the database have so many pages more than now.
+    /// Allows the database to grow by this many pages.
     fn allow_pages(&self, more: i64) {
         let connection = self.connection.lock().unwrap();
         let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();

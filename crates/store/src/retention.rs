@@ -293,7 +293,7 @@ mod tests {
         first.time(&connection, far, start + minutes(1)).unwrap();
         first.time(&connection, far, start + minutes(4)).unwrap();
         assert_eq!(kept(), (Some(240_000_000), Some(240_000_000)));
-        // The next start goes on counting, and forgets it when the clock is right again.
+        // The next run continues counting, and resets it when the clock is right again.
         let mut second = Clock::new(start);
         second.time(&connection, far, start + minutes(2)).unwrap();
         assert_eq!(kept(), (Some(360_000_000), Some(360_000_000)));

@@ -171,7 +171,7 @@ fn repeated(unit: &str, length: usize) -> String {
     unit.repeat(length / unit.len().max(1) + 1)
 }
 
-/// Makes a text of about so many bytes.
+/// Creates a text of about this many bytes.
 type Make<'a> = &'a dyn Fn(usize) -> String;
 
 /// Fails if four times the text needs much more than four times the work.

@@ -1,4 +1,4 @@
-//! What each tool gives.
+//! The results of each tool.
 
 use gateway_testkit::{Fixture, LOSSLESS_RESULT, count_lines, count_lines_with};
 use serde_json::{Value, json};

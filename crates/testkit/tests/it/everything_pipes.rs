@@ -32,7 +32,7 @@ async fn a_legacy_client_is_asked_between_the_lines() {
     ];
     for (method, result) in answers {
         assert_eq!(asked["method"], method);
-        // Whoever waits for an answer keeps nobody else waiting.
+        // Waiting for an answer does not block other requests.
         assert_eq!(talk.ask(&request(9, "ping", &json!({}))).await["id"], 9);
         asked = talk.ask(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result})).await;
     }

@@ -61,7 +61,7 @@ async fn bodies_can_break_off_be_slow_or_never_end() {
     let mut answer = Some(post_modern(&server, &echo()).await);
     let read = tokio::time::timeout(Duration::from_millis(300), answer.take().unwrap().body()).await;
     assert!(read.is_err(), "the body ended");
-    // The server survives those who give up.
+    // The server survives clients that give up.
     let list = modern(request(2, "tools/list", &json!({})));
     assert_eq!(post_modern(&server, &list).await.status, 200);
 }

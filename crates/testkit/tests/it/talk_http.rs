@@ -26,7 +26,7 @@ impl Answer {
     /// The rest of the body.
     pub(crate) async fn body(mut self) -> Vec<u8> {
         let read = self.stream.read_to_end(&mut self.rest);
-        // A connection that breaks has a body too, as far as it came.
+        // A broken connection has a body too, as far as it was received.
         let _ = tokio::time::timeout(LONG, read).await.unwrap_or_else(|_| panic!("the body does not end"));
         self.rest
     }
