@@ -52,10 +52,10 @@ async fn bodies_can_break_off_be_slow_or_never_end() {
     }
 
     let server = Fixture::http().mode_with(Fault::SlowBody, 200).start().await.unwrap();
-    let start = Instant::now();
+    let begin = Instant::now();
     let answer = post_modern(&server, &echo()).await.json().await;
     assert_eq!(value_of(&answer), json!({"text": "0123456789"}));
-    assert!(start.elapsed() >= Duration::from_millis(180), "{:?}", start.elapsed());
+    assert!(begin.elapsed() >= Duration::from_millis(180), "{:?}", begin.elapsed());
 
     let server = start(Fault::EndlessLine).await;
     let mut answer = Some(post_modern(&server, &echo()).await);
