@@ -29,4 +29,5 @@ mod results;
 mod seeds;
 mod stream;
 mod stream_properties;
+mod whole_streams;
 mod wild;
