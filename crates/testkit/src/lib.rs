@@ -45,6 +45,6 @@ pub use fixture::{Fixture, FixtureError, RunningFixture, attack_path, fixture_pa
 pub use modes::{Fault, Mode, UnknownMode};
 pub use options::{AnswerKind, Options, Serves, SpokenEra, Transport};
 pub use process::{
-    TimedOut, children_of, count_lines, count_lines_with, eventually, eventually_blocking, is_alive,
+    TimedOut, children_of, count_lines, count_lines_with, eventually, eventually_blocking, is_alive, pause,
 };
 pub use run::run;

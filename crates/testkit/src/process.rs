@@ -16,6 +16,11 @@ pub struct TimedOut {
     pub waited: Duration,
 }
 
+/// Between two looks at something that sends no event: the processor is for those who bring it about.
+pub async fn pause() {
+    tokio::time::sleep(INTERVAL).await;
+}
+
 /// Waits until `condition` holds, at most `deadline`.
 pub async fn eventually(
     deadline: Duration,
@@ -25,7 +30,7 @@ pub async fn eventually(
     let poll = Poll::new(deadline, what);
     while !condition() {
         poll.check()?;
-        tokio::time::sleep(INTERVAL).await;
+        pause().await;
     }
     Ok(())
 }

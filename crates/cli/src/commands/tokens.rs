@@ -92,7 +92,10 @@ fn exact_count(texts: &[String]) -> Result<usize> {
 
 #[cfg(not(feature = "exact-tokens"))]
 fn exact_count(_: &[String]) -> Result<usize> {
-    bail!("--exact needs a binary built with the feature exact-tokens; leave it out for an estimate")
+    bail!(
+        "--exact needs the vocabulary, which this binary does not have: build one with `cargo build --release \
+         --features exact-tokens`, or leave --exact out for an estimate"
+    )
 }
 
 #[cfg(test)]

@@ -62,6 +62,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let deadline = Instant::now() + LONG;
     while !condition() {
         assert!(Instant::now() < deadline, "{what} did not happen within {LONG:?}");
-        std::thread::yield_now();
+        // It is for the other thread to use the processor.
+        std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::invited::{check, number, text, with};
 use crate::properties::DECLARED;
+use crate::undeclared::{check, number, text, with};
 
 /// An object with the property `a` and one more rule.
 fn beside(keyword: &str, rule: Value) -> Value {

@@ -33,7 +33,7 @@ async fn logged(service: &Service, count: usize) -> Vec<Value> {
             if entries.len() >= count {
                 return entries;
             }
-            tokio::task::yield_now().await;
+            gateway_testkit::pause().await;
         }
     };
     tokio::time::timeout(PATIENCE, reading).await.expect("entries in time")

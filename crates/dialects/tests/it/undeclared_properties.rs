@@ -403,5 +403,5 @@ proptest! {
 
 #[test]
 fn what_is_invited_gets_through() {
-    isolated("invited_properties::what_is_invited_gets_through", check_what_is_invited_gets_through);
+    isolated("undeclared_properties::what_is_invited_gets_through", check_what_is_invited_gets_through);
 }

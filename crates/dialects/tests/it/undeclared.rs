@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::found::check_expressible_by;
+use crate::counterexamples::check_expressible_by;
 use crate::properties::{ALL, DECLARED};
 
 /// Dialects of every kind: objects closed, only declared properties, open, edited.
