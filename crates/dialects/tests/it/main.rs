@@ -32,4 +32,3 @@ mod undeclared;
 mod undeclared_indirectly;
 mod undeclared_properties;
 mod whole_streams;
-mod wild;
