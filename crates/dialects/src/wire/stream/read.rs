@@ -113,7 +113,6 @@ fn take(reply: &mut Reply, event: StreamEvent) -> Result<(), CallError> {
             return Err(unreadable(&format!("it ends in the middle of the call of `{}`", call.name)));
         }
         StreamEvent::Stop(reason) => reply.stop = Some(reason),
-        StreamEvent::Usage(_) => {}
         StreamEvent::Error(error) => {
             let text = error.get("message").unwrap_or(&error);
             let text = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
@@ -123,7 +122,7 @@ fn take(reply: &mut Reply, event: StreamEvent) -> Result<(), CallError> {
             return Err(unreadable(&format!("it has more than {limit} calls")));
         }
         StreamEvent::Skipped(skipped) if reply.skipped.len() < MAX_SKIPPED => reply.skipped.push(skipped),
-        StreamEvent::Skipped(_) => {}
+        StreamEvent::Skipped(_) | StreamEvent::Usage(_) => {}
     }
     Ok(())
 }
