@@ -24,6 +24,7 @@ mod published_forms;
 mod recursion;
 mod repeated;
 mod results;
+mod schemas_inside;
 mod seeds;
 mod stream;
 mod stream_properties;

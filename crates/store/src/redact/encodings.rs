@@ -1,14 +1,14 @@
-//! Ways in which a text is written inside another one: escapes of JSON strings, entities of HTML, percent-encoding.
+//! Encodings of a text inside another one: JSON escapes, HTML entities, percent-encoding.
 //!
-//! A text is decoded to be searched. What is found is changed in the text as it came, so that the rest of it stays.
+//! A text is decoded for the search. The edits are applied to the original text, so that the rest of it stays unchanged.
 
 use std::{borrow::Cow, ops::Range};
 
 use super::{edits::Edit, secrets::work};
 
-/// A way to write signs that mean something in the text around them.
+/// How special characters are written inside another text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layer {
+pub(super) enum Encoding {
     /// `\"` and `\n`, as in strings of JSON and of programs.
     Backslashes,
     /// `&quot;` and `&#34;`.
@@ -17,25 +17,25 @@ pub(super) enum Layer {
     Percent,
 }
 
-/// A character that was written in some other way, and how many bytes it took.
-struct Sign {
+/// An encoded character, and how many bytes it takes.
+struct Escape {
     letter: char,
     length: usize,
 }
 
-impl Layer {
-    /// The layer of a text that is decoded first, if it has any. Signs of an outer layer can hide those of an inner one, so
-    /// the ones that texts are wrapped in last come first.
+impl Encoding {
+    /// The outermost encoding of a text, if it has any. Escapes of an outer encoding can hide those of an inner one, so the
+    /// encodings that are usually applied last come first.
     pub(super) fn of(text: &str) -> Option<Self> {
         work::count(text.len());
-        [Self::Entities, Self::Percent, Self::Backslashes].into_iter().find(|layer| {
-            let is_sign = |at| text.get(at..).and_then(|rest| layer.sign(rest));
-            memchr::memchr_iter(layer.mark(), text.as_bytes()).any(|at| is_sign(at).is_some())
-                || (*layer == Self::Percent && has_spaces_of_forms(text))
+        [Self::Entities, Self::Percent, Self::Backslashes].into_iter().find(|encoding| {
+            let is_escape = |at| text.get(at..).and_then(|rest| encoding.escape(rest));
+            memchr::memchr_iter(encoding.mark(), text.as_bytes()).any(|at| is_escape(at).is_some())
+                || (*encoding == Self::Percent && has_spaces_of_forms(text))
         })
     }
 
-    /// The text as it is meant.
+    /// The decoded text.
     pub(super) fn decode(self, text: &str) -> Cow<'_, str> {
         let Some(first) = self.next_mark(text, 0) else { return Cow::Borrowed(text) };
         work::count(text.len());
@@ -43,12 +43,12 @@ impl Layer {
         out.push_str(text.get(..first).unwrap_or_default());
         self.walk(text, first, |piece| match piece {
             Piece::Plain(plain) => out.push_str(plain),
-            Piece::Sign(sign) => out.push(sign.letter),
+            Piece::Escape(escape) => out.push(escape.letter),
         });
         Cow::Owned(out)
     }
 
-    /// Edits of the decoded text as edits of the text as it came. They must be in order and not overlap.
+    /// Maps edits of the decoded text to the original text. They must be sorted and not overlap.
     pub(super) fn translate(self, text: &str, mut edits: Vec<Edit>) -> Vec<Edit> {
         if edits.is_empty() {
             return edits;
@@ -67,8 +67,9 @@ impl Layer {
         self.walk(text, 0, |piece| {
             let (length, decoded_length, is_plain) = match piece {
                 Piece::Plain(plain) => (plain.len(), plain.len(), true),
-                Piece::Sign(sign) => (sign.length, sign.letter.len_utf8(), false),
+                Piece::Escape(escape) => (escape.length, escape.letter.len_utf8(), false),
             };
+            // A position inside a decoded character maps to the start of its escape.
             while let Some(end) = ends.next_if(|end| **end < decoded + decoded_length) {
                 *end = raw + if is_plain { *end - decoded } else { 0 };
             }
@@ -81,14 +82,14 @@ impl Layer {
         edits
     }
 
-    /// The lines in which something is written that way.
+    /// The lines that contain an escape.
     pub(super) fn lines(self, text: &str) -> Vec<Range<usize>> {
         let mut at = 0;
         let mut lines = Vec::new();
         work::count(text.len());
         for line in text.split_inclusive('\n') {
-            let is_sign = |mark: usize| line.get(mark..).and_then(|rest| self.sign(rest)).is_some();
-            if memchr::memchr_iter(self.mark(), line.as_bytes()).any(is_sign) {
+            let is_escape = |mark: usize| line.get(mark..).and_then(|rest| self.escape(rest)).is_some();
+            if memchr::memchr_iter(self.mark(), line.as_bytes()).any(is_escape) {
                 lines.push(at..at + line.len());
             }
             at += line.len();
@@ -100,14 +101,14 @@ impl Layer {
         let mut copied = from;
         let mut at = from;
         while let Some(mark) = self.next_mark(text, at) {
-            let Some(sign) = text.get(mark..).and_then(|rest| self.sign(rest)) else {
+            let Some(escape) = text.get(mark..).and_then(|rest| self.escape(rest)) else {
                 at = mark + 1;
                 continue;
             };
             take(Piece::Plain(text.get(copied..mark).unwrap_or_default()));
-            at = mark + sign.length;
+            at = mark + escape.length;
             copied = at;
-            take(Piece::Sign(sign));
+            take(Piece::Escape(escape));
         }
         take(Piece::Plain(text.get(copied..).unwrap_or_default()));
     }
@@ -120,7 +121,7 @@ impl Layer {
         }
     }
 
-    /// How the mark itself is written.
+    /// The mark, encoded.
     const fn escaped_mark(self) -> &'static str {
         match self {
             Self::Backslashes => "\\\\",
@@ -129,7 +130,7 @@ impl Layer {
         }
     }
 
-    /// How a quote is written.
+    /// A double quote, encoded.
     const fn quote(self) -> &'static str {
         match self {
             Self::Backslashes => "\\\"",
@@ -147,18 +148,18 @@ impl Layer {
         found.map(|at| from + at)
     }
 
-    /// The sign that a text begins with.
-    fn sign(self, text: &str) -> Option<Sign> {
+    /// The escape at the beginning of a text.
+    fn escape(self, text: &str) -> Option<Escape> {
         match self {
-            Self::Backslashes => escape(text),
+            Self::Backslashes => backslash(text),
             Self::Entities => entity(text),
-            Self::Percent if text.starts_with('+') => Some(Sign { letter: ' ', length: 1 }),
+            Self::Percent if text.starts_with('+') => Some(Escape { letter: ' ', length: 1 }),
             Self::Percent => percent(text.as_bytes()),
         }
     }
 }
 
-/// Whether a text has `q=the+new+password`, where nothing else is encoded.
+/// Whether a text has a form value such as `q=the+new+password`, in which nothing else is encoded.
 fn has_spaces_of_forms(text: &str) -> bool {
     text.contains('+')
         && text.split_whitespace().any(|word| word.contains('=') && word.split('+').nth(2).is_some())
@@ -166,11 +167,11 @@ fn has_spaces_of_forms(text: &str) -> bool {
 
 enum Piece<'a> {
     Plain(&'a str),
-    Sign(Sign),
+    Escape(Escape),
 }
 
-/// An escape of JSON. Others stay as they are, because they may be parts of a path or of an expression.
-fn escape(text: &str) -> Option<Sign> {
+/// An escape of JSON. Other backslashes may be part of a path or an expression.
+fn backslash(text: &str) -> Option<Escape> {
     let letter = match text.as_bytes().get(1)? {
         b'"' => '"',
         b'\'' => '\'',
@@ -184,30 +185,30 @@ fn escape(text: &str) -> Option<Sign> {
         b'u' => return unicode(text),
         _ => return None,
     };
-    Some(Sign { letter, length: 2 })
+    Some(Escape { letter, length: 2 })
 }
 
-fn unicode(text: &str) -> Option<Sign> {
+fn unicode(text: &str) -> Option<Escape> {
     let unit = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
         let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_hex.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
     };
     let first = unit(0)?;
-    // Letters outside of the first 65,536 are written as two halves.
+    // Characters above U+FFFF are written as surrogate pairs.
     if let Some(second) = unit(6)
         && let Some(Ok(letter)) = char::decode_utf16([first, second]).next()
         && letter > '\u{ffff}'
     {
-        return Some(Sign { letter, length: 12 });
+        return Some(Escape { letter, length: 12 });
     }
-    Some(Sign { letter: char::from_u32(first.into()).unwrap_or(char::REPLACEMENT_CHARACTER), length: 6 })
+    Some(Escape { letter: char::from_u32(first.into()).unwrap_or(char::REPLACEMENT_CHARACTER), length: 6 })
 }
 
-/// No entity that is known is longer.
+/// No known entity is longer.
 const LONGEST_ENTITY: usize = 10;
 
-fn entity(text: &str) -> Option<Sign> {
+fn entity(text: &str) -> Option<Escape> {
     let head = text.as_bytes().get(1..text.len().min(LONGEST_ENTITY))?;
     let name = text.get(1..=head.iter().position(|byte| *byte == b';')?)?;
     let number = |digits: &str, radix: u32| u32::from_str_radix(digits, radix).ok().and_then(char::from_u32);
@@ -235,10 +236,10 @@ fn entity(text: &str) -> Option<Sign> {
             None => number(name.get(1..)?, 10)?,
         },
     };
-    Some(Sign { letter, length: name.len() + 2 })
+    Some(Escape { letter, length: name.len() + 2 })
 }
 
-fn percent(bytes: &[u8]) -> Option<Sign> {
+fn percent(bytes: &[u8]) -> Option<Escape> {
     let digit = |at: usize| {
         bytes
             .get(at)
@@ -262,8 +263,8 @@ fn percent(bytes: &[u8]) -> Option<Sign> {
     }
     let text = std::str::from_utf8(letter.get(..count)?).ok();
     match text.and_then(|text| text.chars().next()) {
-        Some(letter) => Some(Sign { letter, length: 3 * count }),
-        None => Some(Sign { letter: char::REPLACEMENT_CHARACTER, length: 3 }),
+        Some(letter) => Some(Escape { letter, length: 3 * count }),
+        None => Some(Escape { letter: char::REPLACEMENT_CHARACTER, length: 3 }),
     }
 }
 
@@ -273,41 +274,41 @@ mod tests {
     use crate::redact::edits::applied;
 
     #[track_caller]
-    fn check(layer: Layer, text: &str, decoded: &str) {
-        assert_eq!(layer.decode(text), decoded);
-        // Every letter of the decoded text is found again in the text as it came.
+    fn check(encoding: Encoding, text: &str, decoded: &str) {
+        assert_eq!(encoding.decode(text), decoded);
+        // Every letter of the decoded text maps to its original.
         let edits: Vec<Edit> =
             decoded.char_indices().map(|(at, letter)| Edit::redacted(at..at + letter.len_utf8())).collect();
-        let pieces: String = layer
+        let pieces: String = encoding
             .translate(text, edits)
             .into_iter()
-            .map(|Edit { range, .. }| layer.decode(&text[range]).into_owned())
+            .map(|Edit { range, .. }| encoding.decode(&text[range]).into_owned())
             .collect();
         assert_eq!(pieces, decoded);
     }
 
     #[test]
     fn texts_are_decoded_and_found_again() {
-        check(Layer::Backslashes, r#"a\"b\\\"c\né\u0041\ud83d\ude00\d\"#, "a\"b\\\"c\néA😀\\d\\");
-        check(Layer::Backslashes, r"\ud83d \u12", "\u{fffd} \\u12");
+        check(Encoding::Backslashes, r#"a\"b\\\"c\né\u0041\ud83d\ude00\d\"#, "a\"b\\\"c\néA😀\\d\\");
+        check(Encoding::Backslashes, r"\ud83d \u12", "\u{fffd} \\u12");
         check(
-            Layer::Entities,
+            Encoding::Entities,
             "&quot;a&#58; &#x27;é&amp;quot; & b &nosuch; &#x110000;",
             "\"a: 'é&quot; & b &nosuch; &#x110000;",
         );
-        check(Layer::Percent, "a%3Db+c%C3%A9%F0%9F%98%80 100% %zz", "a=b cé😀 100% %zz");
-        check(Layer::Percent, "%ff%C3x%", "\u{fffd}\u{fffd}x%");
-        check(Layer::Entities, "plain", "plain");
+        check(Encoding::Percent, "a%3Db+c%C3%A9%F0%9F%98%80 100% %zz", "a=b cé😀 100% %zz");
+        check(Encoding::Percent, "%ff%C3x%", "\u{fffd}\u{fffd}x%");
+        check(Encoding::Entities, "plain", "plain");
     }
 
     #[test]
     fn a_quote_in_a_replacement_is_written_as_the_layer_writes_it() {
-        for (layer, text, expected) in [
-            (Layer::Backslashes, "b\\n", "\\\"x\\\"\\n"),
-            (Layer::Entities, "b&lt;", "&quot;x&quot;&lt;"),
-            (Layer::Percent, "b%20", "%22x%22%20"),
+        for (encoding, text, expected) in [
+            (Encoding::Backslashes, "b\\n", "\\\"x\\\"\\n"),
+            (Encoding::Entities, "b&lt;", "&quot;x&quot;&lt;"),
+            (Encoding::Percent, "b%20", "%22x%22%20"),
         ] {
-            let edits = layer.translate(text, vec![Edit { range: 0..1, by: "\"x\"".into() }]);
+            let edits = encoding.translate(text, vec![Edit { range: 0..1, by: "\"x\"".into() }]);
             assert_eq!(applied(text, &edits).as_deref(), Some(expected));
         }
     }
@@ -315,13 +316,13 @@ mod tests {
     #[test]
     fn the_outermost_layer_comes_first() {
         for (text, expected) in [
-            ("{\\\"a\\\": 1}", Some(Layer::Backslashes)),
-            ("{\\&quot;a\\&quot;: 1}", Some(Layer::Entities)),
-            ("%5C%22a%5C%22\\n", Some(Layer::Percent)),
-            ("page=2&q=the+new+password", Some(Layer::Percent)),
+            ("{\\\"a\\\": 1}", Some(Encoding::Backslashes)),
+            ("{\\&quot;a\\&quot;: 1}", Some(Encoding::Entities)),
+            ("%5C%22a%5C%22\\n", Some(Encoding::Percent)),
+            ("page=2&q=the+new+password", Some(Encoding::Percent)),
             ("a & b, 100 % of C:\\data, 1 + 1", None),
         ] {
-            assert_eq!(Layer::of(text), expected, "{text}");
+            assert_eq!(Encoding::of(text), expected, "{text}");
         }
     }
 }

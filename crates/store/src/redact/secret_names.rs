@@ -1,16 +1,16 @@
-//! Which names stand for secrets, by the words in them: `dbPassword`, `AWS_SECRET_ACCESS_KEY`, `api key`.
+//! Which names denote secrets, by the words in them: `dbPassword`, `AWS_SECRET_ACCESS_KEY`, `api key`.
 
 use super::dictionary::{
     ABOUT, CODE_OWNERS, CODES, FUSED, HARMLESS_TOKENS, KEY_OWNERS, NEUTRAL, PASS_OWNERS, PASSWORDS,
     PLAIN_KEYS, RANDOM, SECRETS, TOKEN_OWNERS, TOKENS,
 };
 
-/// What a name promises of its value.
+/// What a name says about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A password: whatever the value is.
+    /// A password: any value.
     Password,
-    /// A secret or a key of a service: whatever the value is.
+    /// A secret or a key of a service: any value.
     Secret,
     /// A token, a cookie or a header: text.
     Token,
@@ -18,14 +18,14 @@ pub(super) enum Kind {
     Code,
     /// Something that is a secret only if its value looks random: `key`, `signature`, `session`.
     Random,
-    /// An address that may hold a password.
+    /// A URL or DSN that may hold a password.
     Address,
 }
 
-/// A longer name is judged by its last bytes.
+/// Longer names are classified by their last bytes.
 pub(super) const LONGEST_NAME: usize = 128;
 
-/// What a name promises, if anything. Spaces in it mean that it was taken from a sentence.
+/// What a name says about its value, if anything. A name with spaces is from a sentence.
 pub(super) fn classify(name: &str) -> Option<Kind> {
     let from = name.ceil_char_boundary(name.len().saturating_sub(LONGEST_NAME));
     let name = name.get(from..).unwrap_or_default();
@@ -37,7 +37,7 @@ pub(super) fn classify(name: &str) -> Option<Kind> {
     if let Some(kind) = at_end(core).or_else(|| at_end(&words)) {
         return Some(kind);
     }
-    // An identifier may say more after its noun: `GITHUB_TOKEN_RO`. A sentence does not name things that way.
+    // In an identifier more words may follow the noun: `GITHUB_TOKEN_RO`. In a sentence they mean something else.
     if name.contains(' ') {
         return None;
     }
@@ -45,6 +45,7 @@ pub(super) fn classify(name: &str) -> Option<Kind> {
         let kind = at_end(core.get(..end)?)?;
         let strong = matches!(kind, Kind::Password | Kind::Secret | Kind::Token);
         let about = core.get(end..)?.iter().any(|word| ABOUT.contains(word));
+        // Before other words these usually mean something else: `pass_rate`, `auth_provider`, `cookie_banner`.
         let short = matches!(
             core.get(end - 1).copied(),
             Some("pass" | "auth" | "cookie" | "cookies" | "pw" | "cred")
@@ -115,7 +116,7 @@ fn at_end(words: &[&str]) -> Option<Kind> {
     last.strip_suffix("pass").filter(|owner| PASS_OWNERS.contains(owner)).map(|_| Kind::Password)
 }
 
-/// The words of a name in lower case with a space between: case, digits, punctuation and escapes of addresses divide.
+/// The words of a name in lower case, separated by spaces: split at case changes, digits, punctuation and percent-escapes.
 fn words(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 8);
     let mut previous = ' ';
@@ -152,7 +153,7 @@ fn words(name: &str) -> String {
     out
 }
 
-/// Letters without their accents, in small words of other languages and in `Pässwörd`.
+/// The letter without its accent, for other languages and `Pässwörd`.
 fn without_accent(letter: char) -> char {
     match letter {
         'à'..='å' => 'a',
@@ -194,7 +195,7 @@ fn without_look_alike(letter: char) -> char {
     }
 }
 
-/// Full-width letters, digits and signs as the ordinary ones.
+/// The ordinary form of a full-width character.
 pub(super) fn fold(letter: char) -> char {
     match u32::from(letter) {
         code @ 0xff01..=0xff5e => char::from_u32(code - 0xfee0).unwrap_or(letter),
