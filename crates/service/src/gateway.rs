@@ -11,8 +11,8 @@ use gateway_upstream::{Fleet, ResultBudget};
 use crate::idempotency::Idempotency;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
-use crate::routes::Turns;
 use crate::runtime::Runtime;
+use crate::turns::Turns;
 use gateway_config::ServiceConfig;
 
 /// What long bodies may take at once while they are read, unless somebody says otherwise.

@@ -10,16 +10,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
+use axum_core::body::Body;
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use crate::errors::{ApiError, NotRun, code};
-use crate::gateway::Gateway;
+use crate::errors::{ApiError, NotRun, code, collected};
+use crate::metrics::Metrics;
 use crate::runtime::context::RequestContext;
 use crate::runtime::least_recently_used::LeastRecentlyUsed;
 use crate::runtime::owner::Owner;
@@ -75,7 +75,7 @@ impl IdempotencyKey {
 ///
 /// The work is begun where it is awaited: its future is large, and moving it costs more than much of what it does.
 pub(crate) async fn answered<F>(
-    gateway: &Gateway,
+    (idempotency, metrics): (&Idempotency, &Metrics),
     headers: &HeaderMap,
     context: &RequestContext,
     uri: &Uri,
@@ -90,13 +90,13 @@ where
         Ok(Some(key)) => {
             let work = Box::pin(begin());
             let work = async { work.await.unwrap_or_else(ApiError::into_response) };
-            let (attached, detached) = gateway.metrics().detached();
+            let (attached, detached) = metrics.detached();
             let work = async move {
                 let response = work.await;
                 drop(detached);
                 response
             };
-            let answer = gateway.idempotency().run(key, work).await;
+            let answer = idempotency.run(key, work).await;
             drop(attached);
             answer.unwrap_or_else(ApiError::into_response)
         }
@@ -292,7 +292,7 @@ impl Task {
             return response;
         }
         let (parts, body) = response.into_parts();
-        let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
+        let Ok(body) = collected(body).await else {
             return Response::from_parts(parts, Body::empty());
         };
         let answer = Answer { status: parts.status, headers: parts.headers.clone(), body: body.clone() };
@@ -338,7 +338,7 @@ fn broke_off() -> ApiError {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use axum::response::IntoResponse as _;
+    use axum_core::response::IntoResponse as _;
     use tokio::sync::Notify;
 
     use super::*;
@@ -353,7 +353,7 @@ mod tests {
 
     async fn text(response: Response) -> String {
         let replayed = response.headers().contains_key(REPLAYED);
-        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let body = collected(response.into_body()).await.unwrap();
         format!("{}{}", String::from_utf8_lossy(&body), if replayed { " again" } else { "" })
     }
 

@@ -19,6 +19,7 @@ mod routes;
 mod runtime;
 mod server;
 mod telemetry;
+mod turns;
 
 pub use gateway::Gateway;
 pub use mcp::{StdioError, client_capabilities, serve_stdio};

@@ -26,9 +26,7 @@ mod tasks;
 
 pub use self::stdio::{StdioError, serve_stdio};
 
-use axum::Extension;
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_config::McpConfig;
 use gateway_protocol::{Incoming, RawJson, RpcError, code, header, is_modern, parse_strict_message};
@@ -46,9 +44,6 @@ use self::lists::ToolLists;
 use self::search::Finders;
 use crate::gateway::Gateway;
 use crate::runtime::context::RequestContext;
-
-/// Where everything is offered, without a group.
-pub(crate) const PATH: &str = "/mcp";
 
 /// What the endpoint keeps.
 #[derive(Debug)]
@@ -101,22 +96,15 @@ pub fn client_capabilities() -> RawJson {
     .unwrap_or_else(|_| RawJson::empty_object())
 }
 
-/// The group in the path, if there is one.
-type Group = Option<Path<String>>;
-
-fn name_of(group: Option<&Path<String>>) -> Option<&str> {
-    group.map(|Path(name)| name.as_str())
-}
-
 /// `POST /mcp`.
 pub(crate) async fn post(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    gateway: Gateway,
+    context: RequestContext,
+    group: Option<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     if let Some(batch) = legacy::Batch::read(&body) {
         return match Face::named(&gateway, name) {
             Some(_) => legacy::post_batch(&gateway, &context, name, &headers, batch).await,
@@ -147,12 +135,12 @@ pub(crate) async fn post(
 
 /// `GET /mcp`.
 pub(crate) async fn get(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    gateway: Gateway,
+    context: RequestContext,
+    group: Option<String>,
     headers: HeaderMap,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     if Face::named(&gateway, name).is_none() {
         return unknown(&gateway, name);
     }
@@ -169,12 +157,12 @@ pub(crate) async fn get(
 
 /// `DELETE /mcp`.
 pub(crate) async fn delete(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    gateway: Gateway,
+    context: RequestContext,
+    group: Option<String>,
     headers: HeaderMap,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     if names_modern(&headers) {
         return not_allowed("Method not allowed: there are no sessions in this version");
     }
@@ -206,12 +194,12 @@ fn takes_events(headers: &HeaderMap) -> bool {
 
 /// `GET /mcp/events`.
 pub(crate) async fn events(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    gateway: Gateway,
+    context: RequestContext,
+    group: Option<String>,
     uri: Uri,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     if Face::named(&gateway, name).is_none() {
         return unknown(&gateway, name);
     }
@@ -221,13 +209,13 @@ pub(crate) async fn events(
 
 /// `POST /mcp/api`.
 pub(crate) async fn api(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    gateway: Gateway,
+    context: RequestContext,
+    group: Option<String>,
     uri: Uri,
     body: Bytes,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     legacy::api(&gateway, context, name, uri.query(), body)
 }
 

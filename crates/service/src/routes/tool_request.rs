@@ -1,11 +1,8 @@
 //! What all routes that run tools begin with.
 
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::{FromRequest, State};
-use axum::response::Response;
+use axum_core::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, Request, Uri};
+use http::{HeaderMap, Uri};
 
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
@@ -45,17 +42,7 @@ impl ToolRequest {
             context.held.set_style(ErrorStyle::Precise);
         }
         let work = Work { gateway: gateway.clone(), context: context.clone(), query, body: body.clone() };
-        answered(&gateway, &headers, &context, &uri, &body, || run(work)).await
-    }
-}
-
-impl FromRequest<Gateway> for ToolRequest {
-    type Rejection = Response;
-
-    async fn from_request(request: Request<Body>, gateway: &Gateway) -> Result<Self, Response> {
-        let (uri, headers) = (request.uri().clone(), request.headers().clone());
-        let (State(gateway), Extension(context), body) =
-            <(State<Gateway>, Extension<RequestContext>, Bytes)>::from_request(request, gateway).await?;
-        Ok(Self { gateway, context, uri, headers, body })
+        answered((gateway.idempotency(), gateway.metrics()), &headers, &context, &uri, &body, || run(work))
+            .await
     }
 }

@@ -2,18 +2,18 @@
 
 use std::sync::LazyLock;
 
-use axum::response::Response;
+use axum_core::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
 use crate::errors::json_response;
 
-const PAGE: &str = include_str!("page.html");
+const PAGE: &str = include_str!("../openapi/page.html");
 
 /// `GET /openapi.json`.
 pub(crate) async fn json() -> Response {
-    static BYTES: LazyLock<Bytes> = LazyLock::new(|| super::document().to_string().into());
+    static BYTES: LazyLock<Bytes> = LazyLock::new(|| crate::openapi::document().to_string().into());
     json_response(StatusCode::OK, BYTES.clone())
 }
 
@@ -21,7 +21,7 @@ pub(crate) async fn json() -> Response {
 pub(crate) async fn page() -> Response {
     static POLICY: LazyLock<Option<HeaderValue>> =
         LazyLock::new(|| HeaderValue::from_str(&policy(PAGE)).ok());
-    let mut response = Response::new(axum::body::Body::from(PAGE));
+    let mut response = Response::new(axum_core::body::Body::from(PAGE));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
