@@ -14,9 +14,10 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent / "corpus")]
 
 import accept  # noqa: E402
+import capture  # noqa: E402
 import hard  # noqa: E402
 import kit  # noqa: E402
 import lossless  # noqa: E402
@@ -108,6 +109,54 @@ class Data(unittest.TestCase):
         os.environ["CARGO_TARGET_DIR"] = str(self.folder / "elsewhere")
         self.fill(self.folder / "elsewhere" / "data")
         self.assertEqual(kit.data_dir(None), self.folder / "elsewhere" / "data")
+
+
+class Capture(unittest.TestCase):
+    """Servers that are captured: what they list in pages, among noise; and those that do not answer."""
+
+    SERVER = """#!{python}
+import json, os, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    print("noise")
+    print(json.dumps({{"jsonrpc": "2.0", "id": message.get("id"), "method": "ping"}}))
+    if message["method"] == "initialize":
+        result = {{"serverInfo": {{"name": sys.argv[1]}}, "protocolVersion": "1", "capabilities": {{}}}}
+    elif message["method"] != "tools/list":
+        continue
+    elif "cursor" in message["params"]:
+        result = {{"tools": [{{"name": "second", "home": os.listdir(os.environ["HOME"])}}]}}
+    else:
+        result = {{"tools": [{{"name": "first"}}], "nextCursor": "2"}}
+    print(json.dumps({{"jsonrpc": "2.0", "id": message["id"], "result": result}}), flush=True)
+"""
+
+    def captured(self, text, **more):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        program = folder / "python" / "bin" / "fake"
+        program.parent.mkdir(parents=True)
+        program.write_text(text.format(python=sys.executable))
+        program.chmod(0o755)
+        return capture.capture({"registry": "pypi", "package": "fake", "version": "1.0", **more}, [], folder)
+
+    def test_all_pages_among_noise(self):
+        held, problem = self.captured(self.SERVER, args=["me"])
+        self.assertEqual((held, problem), ({
+            "server": "fake", "registry": "pypi", "package": "fake", "version": "1.0", "serverInfo": {"name": "me"},
+            "protocolVersion": "1", "tools": [{"name": "first"}, {"name": "second", "home": []}]}, None))
+
+    def test_servers_that_list_nothing(self):
+        for text, part in [("#!/bin/sh\necho wrong >&2\n", "wrong"), ("no program", "OSError"),
+                           (self.SERVER.replace('[{{"name": "first"}}], "nextCursor": "2"', "[]"), "lists no tools")]:
+            held, problem = self.captured(text, args=["me"])
+            self.assertIsNone(held)
+            self.assertIn(part, problem)
+
+    def test_the_list_has_enough_servers_of_both_registries(self):
+        servers, _ = capture.read_list()
+        self.assertEqual(len({s["package"] for s in servers}), len(servers))
+        self.assertGreater(len(servers), capture.LEAST)
+        self.assertEqual({s["registry"] for s in servers}, {"npm", "pypi"})
 
 
 class LineContract(unittest.TestCase):

@@ -1,4 +1,4 @@
-//! The tools that everything is measured on.
+//! The corpus of tools.
 
 use std::fs;
 use std::path::Path;

@@ -17,7 +17,7 @@ use gateway_dialects::{Dialects, Options, Translator};
 
 use corpus::Corpus;
 
-/// The allocator of the binary, so that figures hold for it.
+/// The allocator of the gateway's binary, so that the figures apply to it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -41,7 +41,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Source {
-    /// Folder with one JSON file a server, each with a `tools` array
+    /// Folder with one JSON file per server, each with a `tools` array
     #[arg(long, default_value = "../shared/corpus/servers")]
     corpus: PathBuf,
 }
@@ -50,7 +50,7 @@ struct Source {
 struct Time {
     #[command(flatten)]
     source: Source,
-    /// Dialects to measure, separated by commas; all of them unless given
+    /// Dialects to measure, separated by commas [default: all]
     #[arg(long, value_delimiter = ',')]
     dialects: Vec<String>,
     /// How often each measurement is taken; the medians are printed
@@ -68,19 +68,19 @@ struct Once {
     /// What to run
     #[arg(long, value_enum, default_value = "whole")]
     pass: Pass,
-    /// The dialect; `serde` reads none
+    /// The dialect; not used by `serde`
     #[arg(long, default_value = "gemini")]
     dialect: String,
 }
 
-/// One way through the corpus.
+/// One pass over the corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Pass {
     /// Parse and write the tools, without translating.
     Serde,
     /// Parse, translate, write.
     Whole,
-    /// Translate tools that are parsed already; plan and report are made too.
+    /// Translate parsed tools, including plan and report.
     Engine,
 }
 

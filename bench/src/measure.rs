@@ -30,7 +30,7 @@ struct Samples {
     engine: Vec<f64>,
 }
 
-/// Measures all `translators`, `rounds` times over, one after the other in every round.
+/// Measures all `translators` in `rounds` rounds, one after the other in every round.
 pub(crate) fn measure(corpus: &Corpus, translators: &[Translator], rounds: usize) -> Vec<Row> {
     let tools = corpus.parsed();
     let mut samples: Vec<Samples> = translators.iter().map(|_| Samples::default()).collect();

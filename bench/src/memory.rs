@@ -17,7 +17,7 @@ pub(crate) struct Memory {
     pub(crate) after_kb: u64,
 }
 
-/// Streams the corpus many times; the first pass, which fills the allocator, comes before the first reading.
+/// Streams the corpus many times; the first pass, which fills the allocator, runs before the first measurement.
 pub(crate) fn watch(corpus: &Corpus, translator: &Translator) -> Result<Memory> {
     whole_pass(corpus, translator);
     let before_kb = resident_kb()?;

@@ -1,4 +1,4 @@
-//! Ways through the corpus. Each returns a sum that depends on all its work, so that none of it can be left out.
+//! Passes over the corpus. Each returns a sum that depends on all of its work, so that the compiler cannot drop any of it.
 
 use std::hint::black_box;
 
@@ -38,7 +38,7 @@ pub(crate) fn whole_pass(corpus: &Corpus, translator: &Translator) -> usize {
     black_box(sum)
 }
 
-/// Translates tools that are parsed already; each result has its plan and its report.
+/// Translates parsed tools; each result has its plan and its report.
 pub(crate) fn engine_pass(tools: &[Value], translator: &Translator) -> usize {
     let mut sum = 0;
     for tool in tools {
@@ -48,7 +48,7 @@ pub(crate) fn engine_pass(tools: &[Value], translator: &Translator) -> usize {
     black_box(sum)
 }
 
-// The functions below are what `bench/compare` counts: reading the corpus stays outside of them.
+// `bench/compare` counts the functions below: reading the corpus is outside of them.
 
 #[inline(never)]
 pub(crate) fn counted_serde_pass(corpus: &Corpus) -> usize {

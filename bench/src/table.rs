@@ -1,4 +1,4 @@
-//! The figures for people and for programs.
+//! The output, as tables and as JSON.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::corpus::Corpus;
 use crate::measure::Row;
 use crate::memory::Memory;
 
-/// Everything that one run found.
+/// The figures of one run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     tools: usize,

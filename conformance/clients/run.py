@@ -284,7 +284,8 @@ def report(results, ways, notes):
 
 def judge(arguments):
     cache = pathlib.Path(arguments.cache).resolve()
-    arguments.fixture = find_fixture(arguments.fixture)
+    if not arguments.install_only:
+        arguments.fixture = find_fixture(arguments.fixture)
     arguments.bin = pathlib.Path(arguments.bin).resolve() if arguments.bin else None
     notes = tomllib.loads((HERE / "clients.toml").read_text())
     patterns = arguments.only.split(",") if arguments.only else ["*"]
@@ -294,6 +295,8 @@ def judge(arguments):
     ways = DIRECT + (THROUGH if arguments.bin else [])
     cache.mkdir(parents=True, exist_ok=True)
     install(cache, {client.home for client in chosen.values()})
+    if arguments.install_only:
+        return False
 
     def one(entry):
         name, client = entry
@@ -312,6 +315,7 @@ def main():
     parser.add_argument("--bin", help="the gateway; without it only the fixture is used")
     parser.add_argument("--fixture", help="the fixture's binary; else the newest under target/")
     parser.add_argument("--only", help="only clients that match one of these patterns, by commas")
+    parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")
     parser.add_argument("--cache", default=str(ROOT / "target/clients"))
     conclude(judge, parser)
 

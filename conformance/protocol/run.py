@@ -275,6 +275,8 @@ def find_exception(exceptions, name, requirements, column):
 def judge(arguments):
     cache = pathlib.Path(arguments.cache).resolve()
     install(cache)
+    if arguments.install_only:
+        return False
     suite = Suite(cache)
     exceptions = tomllib.loads((HERE / "exceptions.toml").read_text()).get("exception", [])
     role = "client" if arguments.client else "server"
@@ -319,6 +321,7 @@ def main():
     parser.add_argument("--requirements", default=",".join(REQUIREMENTS), help="which sets, by commas (both)")
     parser.add_argument("--only", help="only scenarios that match one of these patterns, by commas")
     parser.add_argument("--results", help="a folder in which all checks are kept")
+    parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")
     parser.add_argument("--cache", default=str(ROOT / "target/protocol-suite"))
     conclude(judge, parser)
 

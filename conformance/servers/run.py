@@ -289,6 +289,8 @@ def judge(arguments):
     """Whether anything is wrong."""
     cache = pathlib.Path(arguments.cache).resolve()
     install(cache)
+    if arguments.install_only:
+        return False
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         work = make_work(folder)
@@ -314,7 +316,8 @@ def judge(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", required=True)
+    parser.add_argument("--bin", help="the gateway", required="--install-only" not in sys.argv)
+    parser.add_argument("--install-only", action="store_true", help="fill the cache folder and judge nothing")
     parser.add_argument("--cache", default=str(ROOT / "target/servers"))
     conclude(judge, parser)
 

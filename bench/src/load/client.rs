@@ -1,4 +1,4 @@
-//! A caller over HTTP/1.1 that costs little itself: fixed requests over kept connections, each answer checked.
+//! A cheap client over HTTP/1.1: fixed requests over keep-alive connections, each response checked.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use tokio::task::LocalSet;
 
 use super::figures::Figures;
 
-/// How long one answer may take.
+/// How long one response may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A request, as bytes.
@@ -45,7 +45,7 @@ impl Request {
     }
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -54,7 +54,7 @@ pub(super) struct Answer {
     pub(super) session: Option<String>,
 }
 
-/// One connection that is kept.
+/// A keep-alive connection.
 pub(super) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -139,17 +139,17 @@ fn find(text: &[u8], word: &[u8]) -> Option<usize> {
     text.windows(word.len()).position(|window| window == word)
 }
 
-/// Sends one request on a connection of its own.
+/// Sends one request on a new connection.
 pub(super) async fn drive_once(request: &Request) -> Result<Answer> {
     Connection::open(request.port).await?.send(request).await
 }
 
-/// Sends a request `calls` times over `at_once` connections, each as soon as its last answer is there.
+/// Sends a request `calls` times over `at_once` connections, each as soon as its last response has arrived.
 pub(super) async fn drive(request: &Request, at_once: usize, calls: usize) -> Result<Figures> {
     drive_all(std::slice::from_ref(request), at_once, calls).await
 }
 
-/// As [`drive`], with several requests in turn.
+/// Like [`drive`], with several requests in turn.
 pub(super) async fn drive_all(requests: &[Request], at_once: usize, calls: usize) -> Result<Figures> {
     let left = Rc::new(Cell::new(calls));
     let times = Rc::new(RefCell::new(Vec::with_capacity(calls)));

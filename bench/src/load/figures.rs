@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-/// What one round gave.
+/// The figures of one round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Figures {
-    /// Calls a second.
+    /// Calls per second.
     pub(super) rate: f64,
-    /// Half of the calls took at most so many microseconds.
+    /// The median latency in microseconds.
     pub(super) p50: f64,
-    /// 99 of 100 calls did.
+    /// The 99th percentile.
     pub(super) p99: f64,
 }
 
@@ -18,14 +18,14 @@ impl Figures {
     pub(super) fn of(mut times: Vec<Duration>, whole: Duration) -> Self {
         times.sort_unstable();
         let rank = |part: usize| {
-            let place = (times.len() * part).div_ceil(100).saturating_sub(1);
-            times.get(place).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+            let index = (times.len() * part).div_ceil(100).saturating_sub(1);
+            times.get(index).map_or(0.0, |time| time.as_secs_f64() * 1e6)
         };
         Self { rate: times.len() as f64 / whole.as_secs_f64(), p50: rank(50), p99: rank(99) }
     }
 }
 
-/// The middle of some figures.
+/// The median.
 pub(super) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)

@@ -1,4 +1,4 @@
-//! The gateway as an MCP server: what a call costs over the direct one, and what idle sessions hold.
+//! The gateway as an MCP server: the overhead of a call, and the memory of idle sessions.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn call(id: usize, era_meta: Option<&Value>) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// So many requests with ids of their own: far more than are under way at once, as a session refuses an id that is at work.
+/// This many requests with distinct ids: far more than are in flight, as a session refuses an id that is in use.
 const IDS: usize = 2_048;
 
 fn initialize(port: u16) -> Request {
@@ -71,8 +71,8 @@ pub(super) async fn calls(program: &Path, fixture: &Path, calls: usize, rounds: 
                 let cpu = micros(gateway.cpu()?.saturating_sub(before), calls);
                 rows.push([figures.rate, figures.rate / beside.rate, figures.p50, figures.p99, cpu]);
             }
-            let pick = |place: usize| {
-                median(rows.iter().map(|row| row.get(place).copied().unwrap_or_default()).collect())
+            let pick = |index: usize| {
+                median(rows.iter().map(|row| row.get(index).copied().unwrap_or_default()).collect())
             };
             writeln!(
                 table,
@@ -89,7 +89,7 @@ pub(super) async fn calls(program: &Path, fixture: &Path, calls: usize, rounds: 
     Ok(table)
 }
 
-/// Opens sessions that nobody uses, and looks at the memory.
+/// Opens idle sessions, and measures the memory.
 pub(super) async fn sessions(program: &Path, fixture: &Path, sessions: usize) -> Result<String> {
     let gateway = Gateway::start(program, &process::stdio_config(fixture, &[])).await?;
     let before = gateway.memory_kb()?;

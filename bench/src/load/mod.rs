@@ -1,4 +1,4 @@
-//! The whole gateway under load: what it costs over calling the same server directly.
+//! The whole gateway under load: its overhead over calling the same server directly.
 
 mod client;
 mod figures;
@@ -22,10 +22,10 @@ use process::{Gateway, HttpFixture, find_program};
 pub(crate) struct Load {
     #[command(subcommand)]
     what: What,
-    /// The gateway's program; the one beside this program where absent
+    /// The gateway's program [default: the one next to this program]
     #[arg(long, global = true, value_name = "FILE")]
     gateway: Option<PathBuf>,
-    /// The fixture server's program; the one beside this program where absent
+    /// The fixture server's program [default: the one next to this program]
     #[arg(long, global = true, value_name = "FILE")]
     fixture: Option<PathBuf>,
 }
@@ -68,7 +68,7 @@ enum What {
         #[arg(long, default_value_t = 3)]
         rounds: usize,
     },
-    /// The memory of sessions that nobody uses.
+    /// The memory of idle sessions.
     Sessions {
         /// How many
         #[arg(long, default_value_t = 10_000)]
@@ -80,7 +80,7 @@ enum What {
         #[arg(long, default_value_t = 1_000_000)]
         calls: usize,
     },
-    /// Kills the gateway under load and looks what the log has kept.
+    /// Kills the gateway under load and checks what is in the log.
     Kill {
         /// How often
         #[arg(long, default_value_t = 20)]
@@ -89,7 +89,7 @@ enum What {
 }
 
 impl Load {
-    /// Measures, and gives the tables.
+    /// Measures, and returns the tables.
     pub(crate) fn run(&self) -> Result<String> {
         let gateway = find_program(self.gateway.as_deref(), "mcp-tool-gateway")?;
         let fixture = find_program(self.fixture.as_deref(), "gateway-fixture")?;
@@ -111,10 +111,10 @@ impl Load {
     }
 }
 
-/// One round: the direct calls, those through the gateway, and the processor time of both.
+/// One round: the direct calls, those through the gateway, and the CPU time of both.
 type Row = (Figures, Figures, f64, f64);
 
-/// A small call, as `POST /call_tool` takes it.
+/// A small call for `POST /call_tool`.
 fn gateway_call(port: u16, server: &str) -> Request {
     let body = format!(r#"{{"server":"{server}","tool":"add","arguments":{{"a":15,"b":27}}}}"#);
     Request::post(port, "/call_tool", &[], &body)

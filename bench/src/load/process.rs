@@ -12,10 +12,10 @@ use tokio::process::{Child, Command};
 
 use super::client::{Request, drive_once};
 
-/// How long a program may take to start or to end.
+/// How long a program may take to start or to exit.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A program, given or beside this one.
+/// A program, given or next to this one.
 pub(super) fn find_program(given: Option<&Path>, name: &str) -> Result<PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|own| own.parent().map(|folder| folder.join(name)));
     let program = given.map(Path::to_owned).or(beside).context("finding the folder of this program")?;
@@ -57,26 +57,17 @@ impl Gateway {
         Self::start_in(program, folder).await
     }
 
-    /// Starts it again where it was, with the log that it left.
+    /// Starts it again in the same folder, with the same log.
     pub(super) async fn start_again(mut self) -> Result<Self> {
         let (program, folder) = (self.program.clone(), std::mem::take(&mut self.folder));
         Self::start_in(&program, folder).await
     }
 
     async fn start_in(program: &Path, folder: PathBuf) -> Result<Self> {
-        let mut child = Command::new(program)
-            .args(["serve", "--port", "0", "--config"])
-            .arg(folder.join("config.json"))
-            .arg("--data")
-            .arg(folder.join("data"))
-            .env("LOG_LEVEL", "error")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("starting {}", program.display()))?;
-        let port = port_in(child.stdout.take().context("no output")?).await?;
+        let mut command = Command::new(program);
+        command.args(["serve", "--port", "0", "--config"]).arg(folder.join("config.json"));
+        command.arg("--data").arg(folder.join("data")).env("LOG_LEVEL", "error");
+        let (child, port) = listening(command, program).await?;
         let gateway = Self { child, port, folder, program: program.to_owned() };
         gateway.ready().await?;
         Ok(gateway)
@@ -112,7 +103,7 @@ impl Gateway {
         self.child.kill().await.context("killing the gateway")
     }
 
-    /// Ends it properly.
+    /// Stops it gracefully.
     pub(super) async fn stop(mut self) -> Result<()> {
         let id = self.child.id().context("the gateway has ended")?;
         let ended = std::process::Command::new("kill").arg("-TERM").arg(id.to_string()).status()?;
@@ -132,7 +123,7 @@ impl Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         if !self.folder.as_os_str().is_empty() {
-            // A folder that stays behind in the temporary directory does no harm.
+            // A folder left in the temporary directory is harmless.
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
@@ -146,16 +137,9 @@ pub(super) struct HttpFixture {
 
 impl HttpFixture {
     pub(super) async fn start(program: &Path, args: &[&str]) -> Result<Self> {
-        let mut child = Command::new(program)
-            .args(["http", "--port", "0"])
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("starting {}", program.display()))?;
-        let port = port_in(child.stdout.take().context("no output")?).await?;
+        let mut command = Command::new(program);
+        command.args(["http", "--port", "0"]).args(args);
+        let (child, port) = listening(command, program).await?;
         Ok(Self { child, port })
     }
 
@@ -167,7 +151,7 @@ impl HttpFixture {
         cpu(self.child.id().context("the fixture has ended")?)
     }
 
-    /// Opens a legacy session and gives its id.
+    /// Opens a legacy session and returns its id.
     pub(super) async fn initialize(&self) -> Result<String> {
         let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}});
@@ -178,7 +162,7 @@ impl HttpFixture {
         Ok(session)
     }
 
-    /// A small call, as the server itself takes it.
+    /// A small call for the server itself.
     pub(super) fn call(&self, session: &str) -> Request {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
             "name": "add", "arguments": {"a": 15, "b": 27}}});
@@ -193,6 +177,14 @@ impl HttpFixture {
         }
         Request::post(self.port, "/mcp", &headers, body)
     }
+}
+
+/// Starts a server and waits until it says on which port it listens.
+async fn listening(mut command: Command, program: &Path) -> Result<(Child, u16)> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let mut child = command.spawn().with_context(|| format!("starting {}", program.display()))?;
+    let port = port_in(child.stdout.take().context("no output")?).await?;
+    Ok((child, port))
 }
 
 /// The port in the line `listening on http://127.0.0.1:PORT…`; the rest of the output is read and dropped.
@@ -212,7 +204,7 @@ async fn port_in(output: tokio::process::ChildStdout) -> Result<u16> {
     Ok(port)
 }
 
-/// The processor time of a process, all threads together, in nanoseconds.
+/// The CPU time of a process, all threads together, in nanoseconds.
 fn cpu(id: u32) -> Result<Duration> {
     let mut sum = 0;
     for thread in fs::read_dir(format!("/proc/{id}/task")).context("reading the threads of a process")? {

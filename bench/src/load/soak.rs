@@ -1,4 +1,4 @@
-//! Long runs and sudden ends: memory, errors, and what the log has kept.
+//! Long runs and crashes: memory, errors, and the completeness of the log.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -41,7 +41,7 @@ pub(super) async fn soak(program: &Path, fixture: &Path, calls: usize) -> Result
     Ok(table)
 }
 
-/// How many entries the log has, once it has at least `wanted` or no more come.
+/// How many entries the log has, once it has at least `wanted` or stops growing.
 async fn written(gateway: &Gateway, wanted: u64) -> Result<u64> {
     let begin = Instant::now();
     loop {
@@ -50,7 +50,7 @@ async fn written(gateway: &Gateway, wanted: u64) -> Result<u64> {
         let written = health
             .pointer("/log/written")
             .and_then(Value::as_u64)
-            .context("/health tells no written calls")?;
+            .context("/health reports no written calls")?;
         if written >= wanted || begin.elapsed() > Duration::from_secs(10) {
             return Ok(written);
         }
@@ -68,7 +68,7 @@ pub(super) async fn kill(program: &Path, fixture: &Path, rounds: usize) -> Resul
     let mut missing = 0;
     let mut last = 0;
     for round in 0..rounds {
-        // Rounds of different lengths, so that the end comes at different points of a batch.
+        // Rounds of different lengths, so that the kill hits different points of a batch.
         let length = Duration::from_millis(300 + 37 * u64::try_from(round)?);
         let (answered, ended) = answered_until_killed(&mut gateway, round, length).await?;
         gateway = gateway.start_again().await?;
@@ -92,7 +92,7 @@ pub(super) async fn kill(program: &Path, fixture: &Path, rounds: usize) -> Resul
     Ok(table)
 }
 
-/// The correlation ids of all entries after `last`, which moves on to the newest.
+/// The correlation ids of all entries after `last`, which is set to the newest.
 async fn kept_since(gateway: &Gateway, last: &mut i64) -> Result<HashSet<String>> {
     let mut kept = HashSet::new();
     loop {
@@ -110,7 +110,7 @@ async fn kept_since(gateway: &Gateway, last: &mut i64) -> Result<HashSet<String>
     }
 }
 
-/// Calls until the gateway is killed: which calls were answered and when, and when the end was.
+/// Calls until the gateway is killed: which calls were answered and when, and when it was killed.
 async fn answered_until_killed(
     gateway: &mut Gateway,
     round: usize,

@@ -1,4 +1,4 @@
-//! Servers that are named on the command line instead of in a configuration.
+//! Servers given on the command line instead of in a configuration.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use gateway_upstream::{ConnectMode, Endpoint, HttpMode, UpstreamSpec};
 
-/// Flags of a server that is named on the command line.
+/// Flags of a server that is given on the command line.
 #[derive(Debug, Args)]
 pub(crate) struct AdHocFlags {
     /// A header for the URL, for example 'Authorization: Bearer …' (repeatable)
@@ -19,13 +19,13 @@ pub(crate) struct AdHocFlags {
 }
 
 impl AdHocFlags {
-    /// The server that is meant, if one is: by the words behind `--`, or by `url`.
+    /// The server given by the words after `--` or by `url`, if any.
     pub(crate) fn spec(&self, url: Option<&str>) -> Result<Option<UpstreamSpec>> {
         let endpoint = match (url, self.command.as_slice()) {
             (Some(url), []) if is_url(url) => self.http(url)?,
-            (Some(url), [_, ..]) => bail!("`{url}` and a command behind `--`: only one server can be meant"),
+            (Some(url), [_, ..]) => bail!("`{url}` and a command after `--`: only one server can be used"),
             (Some(word), []) => {
-                bail!("`{word}` is no URL; a command stands behind `--`, a configured server behind --server")
+                bail!("`{word}` is not a URL; a command goes after `--`, a configured server after --server")
             }
             (None, [url]) if is_url(url) => self.http(url)?,
             (None, [command, args @ ..]) => {
@@ -53,7 +53,7 @@ impl AdHocFlags {
         for header in &self.header {
             // The value may be a secret, so it is not repeated.
             let Some((name, value)) = header.split_once(':') else {
-                bail!("--header wants `NAME: VALUE`, and one has no colon");
+                bail!("--header expects `NAME: VALUE`, and one has no colon");
             };
             headers.insert(name.trim().to_owned(), value.trim().to_owned());
         }
@@ -61,12 +61,12 @@ impl AdHocFlags {
     }
 }
 
-/// Whether a word is the address of a server rather than a name.
+/// Whether a word is a URL rather than a name.
 pub(crate) fn is_url(word: &str) -> bool {
     word.starts_with("http://") || word.starts_with("https://")
 }
 
-/// What to call a server that has no name: its program, or its host.
+/// The name of an ad-hoc server: its program, or its host.
 fn name_of(endpoint: &Endpoint) -> String {
     let name = match endpoint {
         Endpoint::Stdio { command, .. } => {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn contradicting_words_are_refused() {
         let refused = |flags: AdHocFlags, url: Option<&str>, word: &str| {
             let text = flags.spec(url).unwrap_err().to_string();
             assert!(text.contains(word), "{text}");

@@ -1,4 +1,4 @@
-//! Servers for the time of one command.
+//! Servers for the duration of one command.
 
 use std::future::Future;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use gateway_upstream::{Fleet, FleetOptions, UpstreamHealth, UpstreamId, Upstream
 use crate::progress::with_progress;
 use crate::runtime::{EndSignals, Interrupted};
 
-/// How long a server may take to end once the command is done.
+/// How long a server may take to stop after the command.
 const END: Duration = Duration::from_secs(5);
 
-/// Starts the servers, does the work and ends them again: however the work ends, no child is left.
+/// Starts the servers, does the work and stops them again: no child process is left, however the work ends.
 pub(crate) async fn with_fleet<T, W: Future<Output = Result<T>>>(
     options: FleetOptions,
     work: impl FnOnce(Fleet) -> W,
@@ -26,14 +26,14 @@ pub(crate) async fn with_fleet<T, W: Future<Output = Result<T>>>(
     };
     tokio::select! {
         () = fleet.shutdown(Duration::ZERO) => {}
-        // Whoever asks twice does not want to wait.
+        // A second signal stops at once.
         _ = signals.next() => {}
         () = tokio::time::sleep(END) => {}
     }
     outcome
 }
 
-/// The servers that a command is about: one by name, or all.
+/// The servers that a command uses: one by name, or all.
 pub(crate) fn chosen(specs: Vec<UpstreamSpec>, name: Option<&str>) -> Result<Vec<UpstreamSpec>> {
     let Some(name) = name else { return Ok(specs) };
     if let Some(spec) = specs.iter().find(|spec| spec.id.as_str() == name) {

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The longest line of a JSON-lines input.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
 
-/// Opens `file`, or standard input for `-` and for none.
+/// Opens `file`, or standard input for `-` or `None`.
 pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn BufRead>> {
     match file {
         Some(path) if path != Path::new("-") => {
@@ -22,30 +22,41 @@ pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn BufRead>> {
     }
 }
 
-/// A server's tools as they stand in a file.
+/// A server's tools, read from a file.
 #[derive(Debug)]
 pub(crate) struct ToolList {
     /// The tools.
     pub(crate) tools: Vec<Value>,
     /// The text that they were read from.
     pub(crate) text: String,
-    /// What to call the text; a file's path.
+    /// The name of the text in messages: a file's path.
     pub(crate) name: String,
     /// JSON Pointer to the list in the text.
     pub(crate) pointer: &'static str,
 }
 
-/// The tools in `file`: an array, `{"tools": […]}`, or a `tools/list` reply.
-pub(crate) fn read_tools(file: Option<&Path>) -> Result<ToolList> {
+/// The whole text of `file`, and what to call it in messages.
+pub(crate) fn read_text(file: Option<&Path>) -> Result<(String, String)> {
     let name = match file {
         Some(path) if path != Path::new("-") => path.display().to_string(),
         _ => "standard input".to_owned(),
     };
     let mut text = String::new();
     open(file)?.read_to_string(&mut text).with_context(|| format!("reading {name}"))?;
-    check_unrepeated(&name, &text)?;
-    let mut document: Value =
-        serde_json::from_str(&text).with_context(|| format!("reading {name} as JSON"))?;
+    Ok((name, text))
+}
+
+/// The JSON in `text`, which is called `name` in messages. Repeated members are an error: parsers disagree about which one
+/// counts.
+pub(crate) fn read_json(name: &str, text: &str) -> Result<Value> {
+    check_unrepeated(name, text)?;
+    serde_json::from_str(text).with_context(|| format!("reading {name} as JSON"))
+}
+
+/// The tools in `file`: an array, `{"tools": […]}`, or a `tools/list` reply.
+pub(crate) fn read_tools(file: Option<&Path>) -> Result<ToolList> {
+    let (name, text) = read_text(file)?;
+    let mut document = read_json(&name, &text)?;
     for pointer in ["", "/tools", "/result/tools"] {
         if let Some(Value::Array(tools)) = document.pointer_mut(pointer) {
             let tools = std::mem::take(tools);
@@ -55,7 +66,7 @@ pub(crate) fn read_tools(file: Option<&Path>) -> Result<ToolList> {
     bail!("{name} holds no tools: expected an array, {{\"tools\": […]}} or a tools/list reply")
 }
 
-/// Refuses a text that repeats a member: readers disagree about which one counts.
+/// Rejects a text with a repeated member.
 pub(crate) fn check_unrepeated(name: &str, text: &str) -> Result<()> {
     match find_repeated(text.as_bytes()) {
         Some(repeated) => Err(anyhow::Error::new(repeated).context(format!("reading {name}"))),

@@ -1,11 +1,11 @@
-//! JSON for people: short parts on one line, long ones broken up.
+//! JSON for people: short parts on one line, long ones indented.
 
 use serde_json::Value;
 
-/// The longest line, where the parts allow it.
+/// The preferred maximum width of a line.
 const WIDTH: usize = 100;
 
-/// `value` with two blanks for each level.
+/// `value`, indented by two spaces per level.
 pub(crate) fn lay_out(value: &Value) -> String {
     let mut text = String::new();
     write_value(&mut text, value, 0, 0);

@@ -72,9 +72,9 @@ enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Good,
-    /// The command did its work and found something that the caller should look at.
+    /// The command succeeded and found problems.
     Findings,
-    /// What was given cannot be used; the command has said why.
+    /// The input cannot be used; the command has reported why.
     Unusable,
 }
 
@@ -90,7 +90,7 @@ impl Outcome {
 }
 
 fn main() -> ExitCode {
-    // Before anything else: keepers are to be small and quick.
+    // Before anything else: a keeper process has to be small and start fast.
     if let Some(status) = gateway_process::run_as_keeper() {
         return status;
     }
@@ -116,25 +116,25 @@ fn main() -> ExitCode {
         Ok(Outcome::Findings) => ExitCode::from(1),
         Ok(Outcome::Unusable) => ExitCode::from(2),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => tell(&error),
+        Err(error) => report(&error),
     }
 }
 
-/// Says why there is no outcome, and gives the exit status.
-fn tell(error: &anyhow::Error) -> ExitCode {
+/// Writes the error and returns the exit status.
+fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(Interrupted(signal)) = error.downcast_ref() {
         return ExitCode::from(signal.status());
     }
-    // Nobody reading is fine.
+    // A closed standard error is fine.
     let _ = match error.downcast_ref::<Problems>() {
-        // Each on a line that begins with its file, as editors want it.
+        // Each on a line that begins with its file, as editors expect.
         Some(problems) => writeln!(terminal::errors(), "{problems}"),
         None => writeln!(terminal::errors(), "error: {error:#}"),
     };
     ExitCode::from(2)
 }
 
-/// Whether the reader of our output went away, as `head` does.
+/// Whether the reader of our output closed the pipe, as `head` does.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -11,13 +11,13 @@ use gateway_notation::spelling::nearest_names;
 /// Flags of the translation.
 #[derive(Debug, Args)]
 pub(crate) struct TranslationFlags {
-    /// What becomes of `default`
+    /// What happens to `default`
     #[arg(long, value_enum)]
     defaults: Option<Defaults>,
     /// Which objects can carry properties that they do not declare
     #[arg(long, value_enum, default_value = "declared")]
     open: Open,
-    /// `auto`: strict for each tool where nothing is lost
+    /// `auto`: strict for each tool that loses nothing by it
     #[arg(long, value_enum, default_value = "as-named")]
     strict: Strict,
     /// Whether the layer of the model's family applies: auto, off, or a layer's name
@@ -32,7 +32,7 @@ pub(crate) struct TranslationFlags {
     /// Description for tools without one; {name} stands for the tool's name
     #[arg(long, value_name = "TEXT")]
     description_fallback: Option<String>,
-    /// What becomes of `required: []`
+    /// What happens to `required: []`
     #[arg(long, value_enum)]
     empty_required: Option<EmptyRequired>,
     /// Most levels of nested schemas
@@ -49,7 +49,7 @@ pub(crate) struct TranslationFlags {
     dialect_file: Vec<PathBuf>,
 }
 
-/// Which dialect is meant.
+/// The dialect.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Target {
@@ -61,7 +61,7 @@ pub(crate) struct Target {
     pub(crate) model: Option<String>,
 }
 
-/// Which dialect is meant, if one is.
+/// The dialect, if any.
 #[derive(Debug, Args)]
 #[group(required = false, multiple = false)]
 pub(crate) struct OptionalTarget {

@@ -13,7 +13,7 @@ pub(crate) fn write_json(writer: &mut impl Write, value: &impl Serialize) -> Res
     serde_json::to_writer(writer, value).map_err(recognisable)
 }
 
-/// Writes `value` with line breaks and an end of line.
+/// Writes `value` indented, with a line end.
 pub(crate) fn write_pretty_json(writer: &mut impl Write, value: &impl Serialize) -> Result<()> {
     serde_json::to_writer_pretty(&mut *writer, value).map_err(recognisable)?;
     writeln!(writer)?;
@@ -24,7 +24,7 @@ fn recognisable(error: serde_json::Error) -> anyhow::Error {
     if error.is_io() { anyhow::Error::new(std::io::Error::from(error)) } else { anyhow::Error::new(error) }
 }
 
-/// What a piece of text stands for.
+/// The meaning of a text, shown as a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Heading,
@@ -42,7 +42,7 @@ pub(crate) enum Paint {
 }
 
 impl Paint {
-    /// Colour on a terminal, unless `NO_COLOR` or a dumb terminal says otherwise.
+    /// Colour on a terminal, unless `NO_COLOR` is set or the terminal is dumb.
     pub(crate) fn for_stdout() -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -70,7 +70,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// Breaks `text` between words so that no line is longer than `width`, where words allow it.
+/// Wraps `text` between words at `width`.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -117,12 +117,12 @@ impl Table {
     }
 
     pub(crate) fn row<const N: usize>(&mut self, tone: Option<Tone>, cells: [String; N]) {
-        // Cells hold the names and texts of others, and each is one line.
+        // Cells contain foreign text, and each is one line.
         let cells = cells.map(|cell| printable(&cell).into_owned());
         self.rows.push(Row { tone, cells: cells.into() });
     }
 
-    /// Writes the table, each line behind `indent`. Cells that are all digits and signs stand right.
+    /// Writes the table, each line after `indent`. Numbers are right-aligned.
     pub(crate) fn write(&self, writer: &mut impl Write, paint: Paint, indent: &str) -> std::io::Result<()> {
         let columns = self.rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)

@@ -1,4 +1,4 @@
-//! A sign of life on a terminal while something takes its time.
+//! A progress line on a terminal during longer waits.
 
 use std::future::Future;
 use std::io::{IsTerminal as _, Write as _};
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use gateway_protocol::printable;
 
-/// What is over sooner needs no sign of life.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Shorter waits show nothing.
+const DELAY: Duration = Duration::from_millis(500);
 const FRAME: Duration = Duration::from_millis(100);
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// What standard error can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Screen {
-    /// A line that is written again and again.
+    /// A line that is redrawn.
     Terminal,
-    /// A terminal that cannot do that.
+    /// A terminal that cannot redraw.
     Dumb,
     /// A file or a pipe.
     None,
@@ -35,7 +35,7 @@ impl Screen {
     }
 }
 
-/// Waits for `work`; after half a second a terminal is shown what `waiting_for` says.
+/// Waits for `work`; after half a second a terminal shows the text of `waiting_for`.
 pub(crate) async fn with_progress<T>(work: impl Future<Output = T>, waiting_for: impl Fn() -> String) -> T {
     let screen = Screen::of_stderr();
     let mut work = pin!(work);
@@ -43,11 +43,11 @@ pub(crate) async fn with_progress<T>(work: impl Future<Output = T>, waiting_for:
         return work.await;
     }
     let began = Instant::now();
-    if let Ok(done) = tokio::time::timeout(PATIENCE, &mut work).await {
+    if let Ok(done) = tokio::time::timeout(DELAY, &mut work).await {
         return done;
     }
     if screen == Screen::Dumb {
-        // Nobody reading is fine.
+        // A closed standard error is fine.
         let _ = writeln!(std::io::stderr(), "{}", printable(&waiting_for()));
         return work.await;
     }
@@ -61,14 +61,14 @@ pub(crate) async fn with_progress<T>(work: impl Future<Output = T>, waiting_for:
     work.await
 }
 
-/// The line of the spinner; it goes away with it, also when the work is given up.
+/// The line of the spinner; it is cleared on drop, even if the work is cancelled.
 struct Line;
 
-/// Longer texts would wrap, and a wrapped line cannot be written over.
+/// Longer texts would wrap, and a wrapped line cannot be redrawn.
 const LINE: usize = 79;
 
 impl Line {
-    #[expect(clippy::unused_self, reason = "only who has the line may draw it")]
+    #[expect(clippy::unused_self, reason = "only the owner of the line may draw it")]
     fn draw(&self, text: &str) {
         let text: String = printable(text).chars().take(LINE).collect();
         let mut stderr = std::io::stderr().lock();

@@ -1,4 +1,4 @@
-//! A gateway that runs already, over its HTTP face.
+//! A running gateway, over its HTTP API.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(crate) struct RemoteFlags {
 }
 
 impl RemoteFlags {
-    /// The gateway that is meant; the one of this configuration where nobody says otherwise.
+    /// The selected gateway; by default the one of this configuration.
     pub(crate) fn remote(&self, config: &ConfigFlags) -> Result<Remote> {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let url = self.url.clone().or_else(|| variable("MCP_GATEWAY_URL"));
@@ -31,11 +31,11 @@ impl RemoteFlags {
         if !matches!(base.scheme(), "http" | "https") {
             bail!("the gateway's URL `{text}` must begin with http:// or https://");
         }
-        // Paths are added to the base, and only a last `/` keeps what stands before it.
+        // Joining a path replaces the last segment of the base unless it ends with `/`.
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        // Somebody else may have installed a provider; then that one serves as well.
+        // An already installed provider is fine too.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .connect_timeout(CONNECT)
@@ -56,29 +56,29 @@ pub(crate) struct Remote {
     client: Client,
     base: Url,
     key: Option<String>,
-    /// Somebody named it, so nothing else will do.
+    /// Whether it was named explicitly, so that there is no fallback.
     pub(crate) explicit: bool,
 }
 
-/// What came of asking it.
+/// The outcome of a request.
 pub(crate) enum Answer {
-    /// It did what it was asked.
+    /// It succeeded.
     Done(Response),
-    /// It refused, with its words.
+    /// It refused.
     Refused {
         /// Its status.
         status: StatusCode,
-        /// Its words.
+        /// Its error message.
         text: String,
     },
-    /// Nobody is there.
-    Nobody(anyhow::Error),
-    /// Somebody else is there.
-    Stranger,
+    /// Nothing listens there.
+    Unreachable(anyhow::Error),
+    /// Something else answers there.
+    NotAGateway,
 }
 
 impl Remote {
-    /// A request for the path whose parts these are.
+    /// A request for the path with these segments.
     pub(crate) fn request(
         &self,
         method: Method,
@@ -100,18 +100,18 @@ impl Remote {
         Ok(request)
     }
 
-    /// Sends a request; `wait` is for the head of the answer.
+    /// Sends a request; `wait` limits the time until the response headers.
     pub(crate) async fn send(&self, request: RequestBuilder, wait: Duration) -> Result<Answer> {
         let response = match tokio::time::timeout(wait, request.send()).await {
-            Err(_) => bail!("the gateway at {} gave no answer within {wait:?}", self.place()),
+            Err(_) => bail!("the gateway at {} gave no answer within {wait:?}", self.location()),
             Ok(Err(error)) if error.is_connect() => {
-                return Ok(Answer::Nobody(anyhow!(
+                return Ok(Answer::Unreachable(anyhow!(
                     "no gateway answers at {}: {}",
-                    self.place(),
+                    self.location(),
                     last_cause(&error)
                 )));
             }
-            Ok(Err(error)) => bail!("asking the gateway at {}: {}", self.place(), last_cause(&error)),
+            Ok(Err(error)) => bail!("asking the gateway at {}: {}", self.location(), last_cause(&error)),
             Ok(Ok(response)) => response,
         };
         let status = response.status();
@@ -129,22 +129,22 @@ impl Remote {
                 }
                 Answer::Refused { status, text }
             }
-            _ => Answer::Stranger,
+            _ => Answer::NotAGateway,
         })
     }
 
-    /// Where it is, for people.
-    pub(crate) fn place(&self) -> &str {
+    /// Its URL, for messages.
+    pub(crate) fn location(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// The words for somebody else being there.
-    pub(crate) fn stranger(&self) -> anyhow::Error {
-        anyhow!("what answers at {} is not a gateway; --url names another address", self.place())
+    /// The error for an address where something else answers.
+    pub(crate) fn not_a_gateway(&self) -> anyhow::Error {
+        anyhow!("what answers at {} is not a gateway; --url names another address", self.location())
     }
 }
 
-/// What is at the bottom of an error, as text: a broken connection to a gateway must not look like a broken pipe of ours.
+/// The root cause of an error, as text: a broken connection to a gateway must not look like a broken pipe of ours.
 fn last_cause(error: &dyn std::error::Error) -> String {
     let mut last = error;
     while let Some(cause) = last.source() {
@@ -153,7 +153,7 @@ fn last_cause(error: &dyn std::error::Error) -> String {
     last.to_string()
 }
 
-/// The most bytes of an answer that are read at once.
+/// The largest response that is read.
 const MOST_BYTES: usize = 256 << 20;
 
 /// The whole body.

@@ -7,11 +7,10 @@ use anyhow::{Context, Result, bail};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Threads of a service where nobody says otherwise: calls are handed on, not computed, so few are enough and each
-/// costs memory.
+/// The default limit of a service's threads: calls are forwarded, not computed, so few are enough and each costs memory.
 const MOST_THREADS: usize = 4;
 
-/// The variable that every tokio program knows.
+/// The usual variable of tokio programs.
 const THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
 /// Runs a short command on this thread.
@@ -33,23 +32,23 @@ pub(crate) fn block_on_threads<T>(
         .context("starting the async runtime")?;
     survive_long_files(&runtime)?;
     let outcome = runtime.block_on(work);
-    // Everything that was spawned is dropped, which kills children that are left; work on threads is not waited for.
+    // Spawned tasks are dropped, which kills remaining child processes; blocking threads are not awaited.
     runtime.shutdown_timeout(LAST_MOMENT);
     outcome
 }
 
-/// The signal to a process that writes beyond the limit on the size of files, which would end it.
+/// SIGXFSZ, sent to a process that exceeds the file size limit; by default it kills the process.
 const FILE_TOO_LONG: i32 = 25;
 
-/// Makes a file that is too long an error of whoever writes it, as a full disk is. The signal is handled and not ignored,
-/// because programs that we start would inherit that.
+/// Turns a file that is too large into an error of its writer, like a full disk. The signal is handled, not ignored, because
+/// child processes would inherit that.
 fn survive_long_files(runtime: &tokio::runtime::Runtime) -> Result<()> {
     let _entered = runtime.enter();
     // The handler stays when its stream is dropped.
     signal(SignalKind::from_raw(FILE_TOO_LONG)).map(drop).context("listening for the limit on files")
 }
 
-/// How long threads that do blocking work may hold up the end.
+/// How long blocking threads may delay the exit.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 fn worker_threads(wanted: Option<usize>) -> Result<usize> {
@@ -65,7 +64,7 @@ fn worker_threads(wanted: Option<usize>) -> Result<usize> {
     }
 }
 
-/// The signals that ask a program to end.
+/// The signals that ask a program to stop.
 #[derive(Debug)]
 pub(crate) struct EndSignals {
     terminate: Signal,
@@ -73,7 +72,7 @@ pub(crate) struct EndSignals {
 }
 
 impl EndSignals {
-    /// From now on these signals no longer end the program by themselves.
+    /// From now on these signals no longer kill the program.
     pub(crate) fn listen() -> Result<Self> {
         let listen = |kind| signal(kind).context("listening for signals");
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
@@ -96,7 +95,7 @@ pub(crate) enum EndSignal {
 }
 
 impl EndSignal {
-    /// The exit status that shells give to a program that this signal ended.
+    /// The exit status that shells use for a program killed by this signal.
     pub(crate) fn status(self) -> u8 {
         match self {
             Self::Terminate => 143,
@@ -112,7 +111,7 @@ impl EndSignal {
     }
 }
 
-/// A signal came before the work was done.
+/// A signal arrived before the work was done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interrupted(pub(crate) EndSignal);
 

@@ -1,9 +1,9 @@
 //! Standard output and standard error, safe for terminals.
 //!
-//! What commands write holds names, texts and errors of servers, callers and models. Whatever acts on a terminal or hides
-//! what is read is escaped here, on the way out, so that no command can forget it: as `\u{1b}` in text for people, as
-//! `\u001b` in JSON, which stays the same value. Line ends stay, because lines are ours: text that must not make lines goes
-//! through [`gateway_protocol::printable`] before.
+//! The output of commands contains names, texts and errors of servers, callers and models. Characters that control a
+//! terminal or hide text are escaped here, so that no command can forget it: as `\u{1b}` in text for people, as `\u001b` in
+//! JSON, which stays the same value. Line ends stay, because commands write lines: text that must stay on one line goes
+//! through [`gateway_protocol::printable`] first.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher as _, RandomState};
@@ -15,10 +15,10 @@ use gateway_protocol::{printable_json, printable_lines};
 /// How much is escaped at once.
 const CHUNK: usize = 1 << 16;
 
-/// Marks the codes of our own colours. Nobody who writes a text knows it, so no text can colour itself.
+/// Marks our own colour codes. It is random, so foreign text cannot contain it.
 static MARK: LazyLock<String> = LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one(0_u8)));
 
-/// `text` between a colour's code and the end of colours, for [`output`] and [`errors`] only.
+/// `text` in a colour, for [`output`] and [`errors`] only.
 pub(crate) fn coloured(code: &str, text: &str) -> String {
     let mark = MARK.as_str();
     format!("\u{1b}{mark}{code}m{text}\u{1b}{mark}0m")
@@ -39,12 +39,12 @@ pub(crate) fn errors() -> LineWriter<Escaping<Stderr>> {
 pub(crate) enum Form {
     /// For people.
     Text,
-    /// For programs, and people who look at it.
+    /// For programs, and for people who read it.
     Json,
 }
 
 impl Form {
-    /// JSON if it is asked for, else text.
+    /// JSON if requested, else text.
     pub(crate) fn json_if(asked: bool) -> Self {
         if asked { Self::Json } else { Self::Text }
     }
@@ -55,7 +55,7 @@ impl Form {
 pub(crate) struct Escaping<W: Write> {
     inner: W,
     form: Form,
-    /// The beginning of a character or of a colour's code, whose rest comes with the next piece.
+    /// An incomplete character or colour code, completed by the next write.
     pending: Vec<u8>,
 }
 
@@ -68,7 +68,7 @@ impl<W: Write> Escaping<W> {
         if bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
             return self.inner.write_all(bytes);
         }
-        // Bytes that are no text could be control characters to a terminal.
+        // Bytes that are not UTF-8 could be control characters for a terminal.
         let text = String::from_utf8_lossy(bytes);
         let escaped = match self.form {
             Form::Text => Cow::Owned(escape_text(&text)),
@@ -81,7 +81,7 @@ impl<W: Write> Escaping<W> {
 impl<W: Write> Write for Escaping<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.pending.extend_from_slice(bytes);
-        // Neither characters nor codes go on behind one of these.
+        // Neither characters nor codes continue after one of these.
         let is_end = |byte: &u8| matches!(byte, b'\n' | b' ' | b',' | b'"' | b':');
         let end = match self.pending.iter().rposition(is_end) {
             Some(last) => last + 1,
@@ -103,12 +103,12 @@ impl<W: Write> Write for Escaping<W> {
 
 impl<W: Write> Drop for Escaping<W> {
     fn drop(&mut self) {
-        // Nobody reading is fine.
+        // A closed output is fine.
         let _ = self.flush();
     }
 }
 
-/// The length of `bytes` without a character that is not complete.
+/// The length of `bytes` without an incomplete character at the end.
 fn complete(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_do_not_come_through() {
+    fn invalid_utf8_is_replaced() {
         let mut writer = Escaping::new(Vec::new(), Form::Text);
         writer.write_all(b"a\x9bb").unwrap();
         writer.flush().unwrap();

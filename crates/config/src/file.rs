@@ -415,7 +415,7 @@ impl Expanding<'_> {
             Value::Object(members) => members
                 .iter()
                 .map(|(name, member)| {
-                    let pointer = pointer::join(&pointer, name);
+                    let pointer = pointer::join(pointer, name);
                     (name.clone(), self.expand(member, &pointer))
                 })
                 .collect::<Map<String, Value>>()

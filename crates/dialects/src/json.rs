@@ -8,6 +8,9 @@ use std::borrow::Cow;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value};
 
+/// The members of an object, in order.
+pub(crate) type Entries<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
+
 /// A JSON value, partly borrowed. Object entries keep their order.
 #[derive(Clone, Debug)]
 pub enum Json<'a> {
@@ -62,6 +65,42 @@ impl<'a> Json<'a> {
         match self {
             Self::Object(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
             _ => None,
+        }
+    }
+
+    /// The members, where this is an object.
+    pub(crate) fn into_entries(self) -> Result<Entries<'a>, Self> {
+        match self {
+            Self::Object(entries) => Ok(entries),
+            Self::Same(Value::Object(map)) => Ok(map
+                .iter()
+                .map(|(name, value)| (Cow::Borrowed(name.as_str()), Self::Same(value)))
+                .collect()),
+            other => Err(other),
+        }
+    }
+
+    /// Shows every member, where this is an object.
+    pub(crate) fn each_member(&self, visit: &mut dyn FnMut(&str, &Self)) {
+        match self {
+            Self::Object(entries) => entries.iter().for_each(|(name, json)| visit(name, json)),
+            Self::Same(Value::Object(map)) => {
+                map.iter().for_each(|(name, value)| visit(name, &Self::Same(value)));
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn is_array(&self) -> bool {
+        matches!(self, Self::Array(_) | Self::Same(Value::Array(_)))
+    }
+
+    /// Shows every item, where this is an array.
+    pub(crate) fn each_item(&self, visit: &mut dyn FnMut(&Self)) {
+        match self {
+            Self::Array(items) => items.iter().for_each(visit),
+            Self::Same(Value::Array(items)) => items.iter().for_each(|item| visit(&Self::Same(item))),
+            _ => {}
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::dialect::Limits;
 use crate::json::Json;
 use crate::report::{Changes, Entry, Fate, PathId};
+use crate::schema::Holds;
 use crate::tokens::json_bytes;
 
 /// Why the provider would refuse `schema`.
@@ -58,70 +59,24 @@ pub(crate) fn cut_text(text: &str, limit: usize) -> String {
     format!("{}…{rules}", cut.trim_end())
 }
 
-/// Whether the value of a keyword is a schema, or a list of schemas.
-fn holds_schemas(name: &str) -> bool {
-    matches!(
-        name,
-        "items"
-            | "prefixItems"
-            | "additionalItems"
-            | "additionalProperties"
-            | "unevaluatedItems"
-            | "unevaluatedProperties"
-            | "contains"
-            | "propertyNames"
-            | "anyOf"
-            | "oneOf"
-            | "allOf"
-            | "not"
-            | "if"
-            | "then"
-            | "else"
-    )
-}
-
-/// Whether the value of a keyword is a table of schemas.
-fn holds_table(name: &str) -> bool {
-    matches!(name, "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions")
-}
-
-/// Shows every member of a node, whichever way it is held.
-fn each_member<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&str, &Json<'a>)) {
-    match json {
-        Json::Object(entries) => entries.iter().for_each(|(name, json)| visit(name, json)),
-        Json::Same(Value::Object(map)) => {
-            map.iter().for_each(|(name, value)| visit(name, &Json::Same(value)));
-        }
-        _ => {}
-    }
-}
-
-/// Shows every item of a list, or the value itself where it is none.
-fn each_item<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
-    match json {
-        Json::Array(items) => items.iter().for_each(visit),
-        Json::Same(Value::Array(items)) => items.iter().for_each(|item| visit(&Json::Same(item))),
-        other => visit(other),
-    }
-}
-
 /// Shows every schema directly inside a node.
 fn each_child<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
-    each_member(json, &mut |name, value| show_schemas(name, value, visit));
+    json.each_member(&mut |name, value| show_schemas(name, value, visit));
 }
 
 /// Shows every schema in the value of a keyword.
 fn show_schemas<'a>(name: &str, value: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
-    if holds_table(name) {
-        each_member(value, &mut |_, schema| visit(schema));
-    } else if holds_schemas(name) {
-        each_item(value, visit);
+    match Holds::of(name) {
+        Holds::Table => value.each_member(&mut |_, schema| visit(schema)),
+        Holds::List | Holds::SchemaOrList if value.is_array() => value.each_item(visit),
+        Holds::Schema | Holds::List | Holds::SchemaOrList => visit(value),
+        Holds::Nothing | Holds::Values => {}
     }
 }
 
 fn properties(json: &Json<'_>) -> usize {
     let mut count = 0;
-    each_member(json, &mut |name, value| {
+    json.each_member(&mut |name, value| {
         if name == "properties" {
             count += match value {
                 Json::Object(entries) => entries.len(),
@@ -136,45 +91,34 @@ fn properties(json: &Json<'_>) -> usize {
 
 fn has_long_description(json: &Json<'_>, limit: usize) -> bool {
     let mut long = false;
-    each_member(json, &mut |name, value| {
+    json.each_member(&mut |name, value| {
         long |= name == "description" && value.as_str().is_some_and(|text| text.chars().count() > limit);
     });
     each_child(json, &mut |child| long = long || has_long_description(child, limit));
     long
 }
 
-type Entries<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
-
-fn into_entries(json: Json<'_>) -> Result<Entries<'_>, Json<'_>> {
-    match json {
-        Json::Object(entries) => Ok(entries),
-        Json::Same(Value::Object(map)) => {
-            Ok(map.iter().map(|(name, value)| (Cow::Borrowed(name.as_str()), Json::Same(value))).collect())
-        }
-        other => Err(other),
-    }
-}
-
 fn cut_node<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Changes<'a>) -> Json<'a> {
     if !has_long_description(&json, limit) {
         return json;
     }
-    let entries = match into_entries(json) {
+    let entries = match json.into_entries() {
         Ok(entries) => entries,
         Err(other) => return other,
     };
     let mut cut = Vec::with_capacity(entries.len());
     for (name, value) in entries {
-        let value = if name == "description" {
-            cut_description(value, limit, path, changes)
-        } else if holds_table(&name) {
-            let list = step(changes, path, lasting(&name));
-            cut_table(value, limit, list, changes)
-        } else if holds_schemas(&name) {
-            let at = step(changes, path, lasting(&name));
-            cut_schemas(value, limit, at, changes)
-        } else {
-            value
+        let value = match Holds::of(&name) {
+            Holds::Nothing if name == "description" => cut_description(value, limit, path, changes),
+            Holds::Nothing | Holds::Values => value,
+            Holds::Table => {
+                let path = step(changes, path, lasting(&name));
+                cut_table(value, limit, path, changes)
+            }
+            Holds::Schema | Holds::List | Holds::SchemaOrList => {
+                let path = step(changes, path, lasting(&name));
+                cut_schemas(value, limit, path, changes)
+            }
         };
         cut.push((name, value));
     }
@@ -194,7 +138,7 @@ fn cut_description<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut
 }
 
 fn cut_table<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Changes<'a>) -> Json<'a> {
-    match into_entries(json) {
+    match json.into_entries() {
         Err(other) => other,
         Ok(entries) => Json::Object(
             entries

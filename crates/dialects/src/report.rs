@@ -9,7 +9,7 @@ use crate::tokens::value_bytes;
 /// What became of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fate {
-    /// It says the same in another place.
+    /// It says the same elsewhere.
     Kept,
     /// It is said in another way, with the same meaning.
     Rewritten,
@@ -34,7 +34,7 @@ impl Fate {
     }
 }
 
-/// A place in the original schema, cheap to copy and extend.
+/// A location in the original schema, cheap to copy and extend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PathId(u32);
 
@@ -48,14 +48,14 @@ pub(crate) enum Step<'a> {
     Index(usize),
 }
 
-/// All places seen so far, each as a step from its parent.
+/// All locations seen so far, each as a step from its parent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths<'a> {
-    steps: Vec<Place<'a>>,
+    steps: Vec<Location<'a>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place<'a> {
+struct Location<'a> {
     parent: PathId,
     step: Step<'a>,
     /// How long the pointer is.
@@ -77,21 +77,21 @@ impl<'a> Paths<'a> {
             Step::Index(_) => 3,
         };
         let length = self.length(parent) + own;
-        self.steps.push(Place { parent, step, length });
+        self.steps.push(Location { parent, step, length });
         PathId(u32::try_from(self.steps.len()).unwrap_or(u32::MAX))
     }
 
     /// The last step of `path`.
     pub(crate) fn last(&self, path: PathId) -> Option<(PathId, Step<'a>)> {
-        self.place(path).map(|place| (place.parent, place.step))
+        self.location(path).map(|location| (location.parent, location.step))
     }
 
-    fn place(&self, path: PathId) -> Option<&Place<'a>> {
+    fn location(&self, path: PathId) -> Option<&Location<'a>> {
         self.steps.get((path.0 as usize).checked_sub(1)?)
     }
 
     fn length(&self, path: PathId) -> usize {
-        self.place(path).map_or(0, |place| place.length)
+        self.location(path).map_or(0, |location| location.length)
     }
 
     /// The JSON Pointer of `path`.
@@ -194,7 +194,7 @@ impl Changes<'_> {
         })
     }
 
-    /// How many places of the schema were visited.
+    /// How many locations of the schema were visited.
     pub(crate) fn visited(&self) -> usize {
         self.paths.steps.len()
     }

@@ -10,10 +10,10 @@ use crate::raw::RawJson;
 pub struct RpcError {
     /// The code.
     pub code: i64,
-    /// What the other side said.
+    /// The message of the other side.
     #[serde(default)]
     pub message: String,
-    /// More, as it came.
+    /// Additional data, as received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<RawJson>,
 }
@@ -31,22 +31,22 @@ pub mod code {
     pub const PARSE_ERROR: i64 = -32_700;
     /// The JSON was not a request.
     pub const INVALID_REQUEST: i64 = -32_600;
-    /// Nobody here has that method.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32_601;
     /// Wrong parameters; since 2026-07-28 also an unknown resource.
     pub const INVALID_PARAMS: i64 = -32_602;
-    /// The other side broke.
+    /// An internal error of the other side.
     pub const INTERNAL_ERROR: i64 = -32_603;
     /// A header contradicts the body (modern).
     pub const HEADER_MISMATCH: i64 = -32_020;
     /// The client lacks a capability that the request needs (modern).
     pub const MISSING_CAPABILITY: i64 = -32_021;
-    /// The version is not spoken here (modern).
+    /// The protocol version is not supported (modern).
     pub const UNSUPPORTED_VERSION: i64 = -32_022;
     /// Unknown resource, before 2026-07-28.
     pub const LEGACY_RESOURCE_NOT_FOUND: i64 = -32_002;
 
-    /// Whether only a modern server gives this code, so that seeing it settles the era.
+    /// Whether only a modern server sends this code, which determines the era.
     pub fn is_modern(code: i64) -> bool {
         matches!(code, HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION)
     }

@@ -1,10 +1,11 @@
 //! The headers of MCP over HTTP.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 /// Names of headers.
 pub mod header {
-    /// The version that both sides speak.
+    /// The negotiated protocol version.
     pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
     /// The method of a modern request.
     pub const METHOD: &str = "mcp-method";
@@ -12,9 +13,9 @@ pub mod header {
     pub const NAME: &str = "mcp-name";
     /// The session of a legacy connection.
     pub const SESSION: &str = "mcp-session-id";
-    /// Before the name of a mirrored tool parameter.
+    /// Prefix of the name of a mirrored tool parameter.
     pub const PARAMETER_PREFIX: &str = "mcp-param-";
-    /// Where a broken legacy stream goes on.
+    /// Where an interrupted legacy stream resumes.
     pub const LAST_EVENT: &str = "last-event-id";
 }
 
@@ -27,7 +28,7 @@ pub struct HeaderParameter {
     pub header: String,
 }
 
-/// Why a tool's annotation cannot be followed. Such a tool must be left out by clients over HTTP.
+/// Why a tool's annotation is invalid. Clients over HTTP must omit such a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`x-mcp-header` at {path} is invalid: {reason}")]
 pub struct InvalidHeaderParameter {
@@ -68,7 +69,7 @@ fn collect(
     found: &mut Vec<HeaderParameter>,
     visited: &mut usize,
 ) -> Result<(), InvalidHeaderParameter> {
-    /// Deeper or bigger schemas are not searched: an annotation there could not be followed anyway.
+    /// Deeper or larger schemas are not searched further.
     const DEEPEST: usize = 64;
     const MOST: usize = 20_000;
     *visited += 1;
@@ -81,14 +82,14 @@ fn collect(
     let Value::Object(members) = schema else { return Ok(()) };
     if let Some(annotation) = members.get(ANNOTATION) {
         let Some(name) = annotation.as_str().filter(|name| is_token(name)) else {
-            return invalid(path, "the value is no header name");
+            return invalid(path, "the value is not a header name");
         };
         if reached == Reached::ByOtherKeywords || path.is_empty() {
             return invalid(path, "the parameter is not reached by `properties` alone");
         }
         let simple = members.get("type").and_then(Value::as_str);
         if !matches!(simple, Some("string" | "integer" | "boolean")) {
-            return invalid(path, "the parameter is no string, integer or boolean");
+            return invalid(path, "the parameter is not a string, integer or boolean");
         }
         found.push(HeaderParameter {
             path: path.clone(),
@@ -124,7 +125,7 @@ fn is_token(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// A value as the text of a header: plain where that is safe, else `=?base64?…?=`.
+/// A value as the text of a header: plain if that is safe, else `=?base64?…?=`.
 pub fn encode_header_value(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
@@ -138,19 +139,5 @@ pub fn encode_header_value(value: &Value) -> Option<String> {
     if visible && trimmed && !looks_encoded {
         return Some(text);
     }
-    Some(format!("=?base64?{}?=", base64(text.as_bytes())))
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group =
-            chunk.iter().fold(0_u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let letter = LETTERS.get((group >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'=');
-            text.push(if place > chunk.len() { '=' } else { char::from(letter) });
-        }
-    }
-    text
+    Some(format!("=?base64?{}?=", STANDARD.encode(&text)))
 }

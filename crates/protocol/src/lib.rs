@@ -1,8 +1,8 @@
 //! MCP messages of both eras over raw JSON.
 //!
 //! What it is: the JSON-RPC envelope, the few fields of MCP messages that a gateway acts on, version strings, header
-//! rules, error codes, and the bounded splitters for lines and server-sent events. What it is not: a transport. It has
-//! no I/O, no async and no clock. Everything that it does not act on stays raw: see [`RawJson`].
+//! rules, error codes, and bounded parsers for lines and server-sent events. What it is not: a transport. It has no I/O,
+//! no async and no clock. Everything that it does not act on stays raw: see [`RawJson`].
 //!
 //! ```
 //! use gateway_protocol::{Incoming, RequestId, parse_message};

@@ -24,15 +24,15 @@ pub struct Implementation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
-    /// The version that the server wants to speak.
+    /// The version that the server chose.
     pub protocol_version: String,
-    /// What it can do, as it came.
+    /// Its capabilities, as received.
     #[serde(default = "RawJson::empty_object")]
     pub capabilities: RawJson,
     /// Who it is.
     #[serde(default)]
     pub server_info: Implementation,
-    /// What it tells the model.
+    /// Its instructions for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
 }
@@ -41,12 +41,12 @@ pub struct InitializeResult {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscoverResult {
-    /// The versions that the server speaks.
+    /// The versions that the server supports.
     pub supported_versions: Vec<String>,
-    /// What it can do, as it came.
+    /// Its capabilities, as received.
     #[serde(default = "RawJson::empty_object")]
     pub capabilities: RawJson,
-    /// What it tells the model.
+    /// Its instructions for the model.
     #[serde(default)]
     pub instructions: Option<String>,
     #[serde(default, rename = "_meta")]

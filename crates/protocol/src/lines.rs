@@ -1,4 +1,4 @@
-//! Lines with a bound.
+//! Lines of bounded length.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
@@ -7,10 +7,10 @@ use crate::scan::IdScanner;
 /// How much of an over-long line is kept at each end, to find its id.
 const KEPT: usize = 4 * 1024;
 
-/// Room for reading at the beginning.
+/// Initial capacity of the buffer.
 const ROOM: usize = 16 * 1024;
 
-/// The memory of longer lines is not used again.
+/// Buffers of longer lines are not reused.
 const LONG: usize = 64 * 1024;
 
 /// One line, without its end.
@@ -23,7 +23,7 @@ pub enum Line {
         /// Its beginning.
         head: Bytes,
     },
-    /// The over-long line is over.
+    /// The over-long line has ended.
     TooLongEnds {
         /// Its beginning.
         head: Bytes,
@@ -31,7 +31,7 @@ pub enum Line {
         tail: Bytes,
         /// How long it was.
         bytes: u64,
-        /// What was found in all of it.
+        /// The scanner that has read all of it.
         scanner: IdScanner,
     },
 }
@@ -41,7 +41,7 @@ pub enum Line {
 pub struct LineSplitter {
     limit: usize,
     buffer: BytesMut,
-    /// Up to where the buffer is known to have no line end.
+    /// The prefix of the buffer without a line end.
     searched: usize,
     skipping: Option<Skipping>,
 }
@@ -61,23 +61,23 @@ impl LineSplitter {
         Self { limit, buffer: BytesMut::with_capacity(ROOM), searched: 0, skipping: None }
     }
 
-    /// Where to read into.
+    /// The buffer to read into.
     pub fn buffer(&mut self) -> &mut BytesMut {
         self.buffer.reserve(8 * 1024);
         &mut self.buffer
     }
 
-    /// How many bytes are there of a line that is not whole yet.
+    /// How many bytes of an incomplete line are buffered.
     pub fn held(&self) -> usize {
         self.buffer.len()
     }
 
-    /// Gives up the line that is not whole yet: it is skipped like one beyond the bound.
+    /// Gives up the incomplete line: it is skipped like one beyond the bound.
     pub fn give_up(&mut self) -> Option<Line> {
         self.give_up_after(IdScanner::default())
     }
 
-    /// The same for a line whose message began before it: `scanner` has read what came.
+    /// The same for a line whose message began earlier: `scanner` has read that part.
     pub fn give_up_after(&mut self, scanner: IdScanner) -> Option<Line> {
         if self.skipping.is_some() || self.buffer.is_empty() {
             return None;
@@ -90,13 +90,13 @@ impl LineSplitter {
         self.skipping.as_ref().map_or(0, |skipping| skipping.bytes)
     }
 
-    /// The next line, if one is there.
+    /// The next complete line, if there is one.
     pub fn next_line(&mut self) -> Option<Line> {
         if self.skipping.is_some() {
             return self.skip();
         }
         let start = self.searched;
-        let found = self.buffer.get(start..).and_then(find_line_end).map(|place| start + place);
+        let found = self.buffer.get(start..).and_then(find_line_end).map(|end| start + end);
         match found {
             Some(end) if end <= self.limit => {
                 let line = self.buffer.split_to(end).freeze();
@@ -130,6 +130,7 @@ impl LineSplitter {
         let gone = self.buffer.split_to(end.unwrap_or(self.buffer.len()));
         skipping.bytes += gone.len() as u64;
         skipping.scanner.feed(&gone);
+        // The id may be the last member of the envelope, so the end is kept as well.
         skipping.tail.extend_from_slice(gone.get(gone.len().saturating_sub(KEPT)..).unwrap_or_default());
         let excess = skipping.tail.len().saturating_sub(KEPT);
         skipping.tail.advance(excess);
@@ -145,7 +146,7 @@ impl LineSplitter {
     }
 }
 
-/// The same bytes in a buffer of their own.
+/// The same bytes in a new buffer.
 fn fresh(rest: &[u8]) -> BytesMut {
     let mut buffer = BytesMut::with_capacity(rest.len().max(ROOM));
     buffer.extend_from_slice(rest);
@@ -153,5 +154,5 @@ fn fresh(rest: &[u8]) -> BytesMut {
 }
 
 fn find_line_end(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| *byte == b'\n')
+    memchr::memchr(b'\n', bytes)
 }

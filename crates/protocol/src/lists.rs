@@ -46,11 +46,11 @@ impl ListKind {
 /// One page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListPage {
-    /// The entries as they came.
+    /// The entries, as received.
     pub entries: Vec<RawJson>,
-    /// Where the next page begins. An empty text is a cursor too.
+    /// The cursor of the next page. An empty text is a cursor too.
     pub next_cursor: Option<String>,
-    /// How long the list stays true, in milliseconds.
+    /// How long the list may be cached, in milliseconds.
     pub ttl_ms: Option<u64>,
     /// Who may share it.
     pub scope: CacheScope,
@@ -60,7 +60,7 @@ pub struct ListPage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {
-    /// Everybody.
+    /// All callers.
     Public,
     /// Only callers with the same authorisation.
     #[default]
@@ -102,7 +102,7 @@ pub fn parse_list(kind: ListKind, result: &RawJson) -> Result<ListPage, serde_js
     Ok(ListPage {
         entries: entries.into_iter().map(|entry| RawJson::part_of(&text, entry)).collect(),
         next_cursor: page.next_cursor,
-        // A hint that cannot be read is no hint; it must not cost the list.
+        // A malformed caching hint is ignored: it must not cost the list.
         ttl_ms: page.ttl_ms.and_then(|ttl| serde_json::from_str(ttl.get()).ok()),
         scope: page.scope.and_then(|scope| serde_json::from_str(scope.get()).ok()).unwrap_or_default(),
     })

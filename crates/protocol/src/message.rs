@@ -11,7 +11,7 @@ use crate::errors::RpcError;
 use crate::raw::{RawJson, read_json};
 use crate::repeated::{Repeated, find_repeated, without_repeats};
 
-/// A message that came in.
+/// A received message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Incoming {
     /// The answer to a request of ours.
@@ -27,18 +27,18 @@ pub enum Incoming {
 pub struct Response {
     /// Which request it answers.
     pub id: RequestId,
-    /// The result as it came, or the error.
+    /// The result, as received, or the error.
     pub outcome: Result<RawJson, RpcError>,
 }
 
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// The id as it came; the answer repeats it.
+    /// The id, as received; the response repeats it.
     pub id: RawJson,
     /// The method.
     pub method: String,
-    /// The parameters as they came.
+    /// The parameters, as received.
     pub params: Option<RawJson>,
 }
 
@@ -47,7 +47,7 @@ pub struct Request {
 pub struct Notification {
     /// The method.
     pub method: String,
-    /// The parameters as they came.
+    /// The parameters, as received.
     pub params: Option<RawJson>,
 }
 
@@ -55,16 +55,16 @@ pub struct Notification {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RequestId {
-    /// What we send.
+    /// The form that we send.
     Number(u64),
-    /// What others may send.
+    /// A form that others may send.
     Text(String),
-    /// An answer to a request whose id could not be read.
+    /// The id of a response to a request whose id could not be read.
     Null,
 }
 
 impl RequestId {
-    /// Our number, also where the other side gave it back as a text.
+    /// Our number, even if the other side returned it as a string.
     pub fn number(&self) -> Option<u64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -74,7 +74,7 @@ impl RequestId {
     }
 }
 
-/// Why a text is no message.
+/// Why a text is not a message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
@@ -83,14 +83,14 @@ pub enum MessageError {
     Json {
         /// How long the text was.
         bytes: usize,
-        /// What stood in the way.
+        /// The parse error.
         #[source]
         cause: serde_json::Error,
     },
     /// JSON, but neither request nor response nor notification.
     #[error("a JSON-RPC message has neither `method` nor `id` with `result` or `error`")]
     Shapeless,
-    /// A member stands twice in one object.
+    /// An object has a repeated member.
     #[error("reading a JSON-RPC message: {repeated}")]
     Repeated {
         /// The id of the request, if the message is one and its id can be read.
@@ -100,7 +100,7 @@ pub enum MessageError {
     },
 }
 
-/// The members of a message that mean something. Of repeated ones the last counts, whatever the others hold.
+/// The known members of a message. Of repeated ones the last counts.
 #[derive(Default)]
 struct Envelope<'a> {
     id: Option<&'a RawValue>,
@@ -108,7 +108,7 @@ struct Envelope<'a> {
     params: Option<&'a RawValue>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
-    /// Whether a member is repeated, or may be: those that mean nothing are not compared.
+    /// Whether a member is or may be repeated: unknown members are not compared.
     suspect: bool,
 }
 
@@ -163,8 +163,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
 
 /// Reads one message of a server. The parts of it share the memory of `text`.
 ///
-/// Where members are repeated, the last one counts. Parameters and errors are rewritten so that every later reader sees
-/// the same; a result stays as it came.
+/// Of repeated members the last one counts. Parameters and errors are rewritten so that every later reader sees the same;
+/// a result stays unchanged.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "what is read lives on in the parts, so the text is given away"
@@ -181,14 +181,14 @@ pub fn parse_message(text: Bytes) -> Result<Incoming, MessageError> {
     Ok(incoming)
 }
 
-/// Reads one message of a caller. Repeated members are refused, at any depth.
+/// Reads one message of a caller. Repeated members at any depth are an error.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "what is read lives on in the parts, so the text is given away"
 )]
 pub fn parse_strict_message(text: Bytes) -> Result<Incoming, MessageError> {
     let envelope = read_envelope(&text)?;
-    // Only parts that hold objects are looked at, which costs less than the whole text.
+    // Only parts that contain objects are checked, which is cheaper than the whole text.
     let parts = [envelope.params, envelope.result, envelope.error, envelope.id];
     let is_suspect = |part: &RawValue| {
         part.get().starts_with(['{', '[']) && find_repeated(part.get().as_bytes()).is_some()
@@ -208,7 +208,7 @@ pub fn parse_strict_message(text: Bytes) -> Result<Incoming, MessageError> {
 }
 
 fn read_envelope(text: &Bytes) -> Result<Envelope<'_>, MessageError> {
-    // A list is JSON too, and no message.
+    // An array is JSON too, but not a message.
     if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
         && serde_json::from_slice::<IgnoredAny>(text).is_ok()
     {
@@ -220,6 +220,7 @@ fn read_envelope(text: &Bytes) -> Result<Envelope<'_>, MessageError> {
 impl Envelope<'_> {
     fn message(&self, text: &Bytes) -> Result<Incoming, MessageError> {
         let json = |cause| MessageError::Json { bytes: text.len(), cause };
+        // Some servers write absent members as `null`.
         let present = |value: &&RawValue| value.get() != "null";
         let params = self.params.filter(present).map(|params| RawJson::part_of(text, params));
         if let Some(method) = self.method.filter(present) {
@@ -252,8 +253,8 @@ fn read_method(method: &RawValue) -> Result<String, serde_json::Error> {
 
 /// The id of an over-long message, from its beginning or its end.
 ///
-/// Programs write the id as the first or as the last member of the envelope; deeper in the text the same letters may be
-/// anything, so only the beginning and the end count. Of two ids the last one does, as in a message that is read whole.
+/// Programs write the id as the first or the last member of the envelope; elsewhere the same letters may be anything, so
+/// only the beginning and the end are searched. Of two ids the last one counts, as in a complete message.
 pub fn find_id(head: &[u8], tail: &[u8]) -> Option<u64> {
     let head = String::from_utf8_lossy(head);
     let opening = head.split(['[', '}']).next().unwrap_or_default();
@@ -288,7 +289,7 @@ fn read_id(id: &RawValue) -> Result<RequestId, serde_json::Error> {
     })
 }
 
-/// An error as the other side meant it, even where it is malformed: nothing of it may vanish.
+/// The error of the other side; a malformed one is kept as `data`, so that nothing of it is lost.
 fn read_error(error: &RawJson) -> RpcError {
     let error = without_repeats(error);
     error.read().unwrap_or_else(|_| RpcError {

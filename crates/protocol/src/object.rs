@@ -10,14 +10,14 @@ use serde_json::value::RawValue;
 use crate::raw::RawJson;
 use crate::repeated::last_of_each;
 
-/// A JSON object, its members in order and as they came. No two members have the same name: where a text repeats one, the
-/// first position and the last value count, as in most readers.
+/// A JSON object with raw members in order. No two members have the same name: of a repeated one the first position and
+/// the last value count, as in most parsers.
 #[derive(Clone, Debug, Default)]
 pub struct RawObject<'a> {
     members: Vec<Member<'a>>,
 }
 
-/// A member: its name without escapes, its value as it came.
+/// A member: its unescaped name and its raw value.
 type Member<'a> = (Cow<'a, str>, Cow<'a, RawValue>);
 
 impl<'a> RawObject<'a> {
@@ -31,12 +31,12 @@ impl<'a> RawObject<'a> {
         &self.members
     }
 
-    /// Keeps only the members that `is_kept` names.
+    /// Keeps only the members whose name passes `is_kept`.
     pub fn retain(&mut self, mut is_kept: impl FnMut(&str) -> bool) {
         self.members.retain(|(name, _)| is_kept(name));
     }
 
-    /// Adds the members of another object: in their position where they exist, else at the end.
+    /// Adds the members of another object: in place if they exist, else at the end.
     pub fn append(&mut self, other: Self) {
         self.members.extend(other.members);
         self.members = each_once(std::mem::take(&mut self.members));
@@ -52,7 +52,7 @@ impl<'a> RawObject<'a> {
         self.members.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_ref())
     }
 
-    /// Sets a member: in its position where it exists, else at the end.
+    /// Sets a member: in place if it exists, else at the end.
     pub fn set(&mut self, name: &str, value: &RawJson) -> Result<(), serde_json::Error> {
         let value: Box<RawValue> = value.read()?;
         match self.members.iter_mut().find(|(key, _)| key == name) {
@@ -62,7 +62,7 @@ impl<'a> RawObject<'a> {
         Ok(())
     }
 
-    /// Takes a member away.
+    /// Removes a member.
     pub fn remove(&mut self, name: &str) -> Option<Cow<'a, RawValue>> {
         let index = self.members.iter().position(|(key, _)| key == name)?;
         Some(self.members.remove(index).1)
@@ -120,6 +120,6 @@ fn each_once(members: Vec<Member<'_>>) -> Vec<Member<'_>> {
     names.zip(values).collect()
 }
 
-/// A key, borrowed where it has no escapes.
+/// A key, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -1,7 +1,7 @@
-//! Foreign text for the eyes of people.
+//! Untrusted text, escaped for display.
 //!
 //! Names, descriptions and messages come from servers, callers and models. Raw, they could move a terminal's cursor,
-//! forge lines of output, or reorder what a person reads before approving a call. Programs get the text as it came;
+//! forge lines of output, or reorder what a person reads before approving a call. Programs get the original text;
 //! people get it escaped.
 
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
 }
 
 /// A JSON text with the same characters escaped inside its strings as JSON does (`\u001b`): the value stays the same.
-/// Outside of strings only `\r` needs it, and becomes a blank.
+/// Outside strings only `\r` needs escaping, and becomes a space.
 ///
 /// ```
 /// use gateway_protocol::printable_json;
@@ -35,7 +35,7 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
 /// ```
 pub fn printable_json(text: &str) -> Cow<'_, str> {
     escaped(text, is_unsafe_in_lines, |character, out| match character {
-        // Strings never hold it raw.
+        // Strings never contain it unescaped.
         '\r' => out.push(' '),
         _ => {
             for unit in character.encode_utf16(&mut [0; 2]) {
@@ -46,7 +46,7 @@ pub fn printable_json(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// `text` with the characters that `is_escaped` names replaced by what `escape` writes.
+/// `text` with the characters that match `is_escaped` replaced by what `escape` writes.
 fn escaped(
     text: &str,
     is_escaped: impl Fn(char) -> bool,
@@ -76,7 +76,7 @@ fn is_unsafe_in_lines(character: char) -> bool {
     !matches!(character, '\n' | '\t') && is_unsafe(character)
 }
 
-/// Whether a character acts on a terminal, changes the order of what is read, or cannot be seen at all.
+/// Whether a character controls a terminal, changes the reading order, or is invisible.
 fn is_unsafe(character: char) -> bool {
     if matches!(character, ' '..='~') {
         return false;

@@ -1,4 +1,4 @@
-//! JSON text that is kept as it came.
+//! Raw JSON text, kept verbatim.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// Reads `text` as `T`. That it is UTF-8 is checked once for all of it, which costs less than once for each string.
+/// Reads `text` as `T`. UTF-8 is checked once for the whole text, which is cheaper than once per string.
 pub(crate) fn read_json<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, serde_json::Error> {
     match std::str::from_utf8(text) {
         Ok(text) => serde_json::from_str(text),
-        // Only where something reads the broken string is it an error, and then with its position.
+        // An invalid string is an error only if something reads it, and then with its position.
         Err(_) => serde_json::from_slice(text),
     }
 }
 
-/// One JSON value as the text that its author wrote: key order, big numbers and unknown fields included.
+/// One JSON value as its original text, including key order, big numbers and unknown fields.
 ///
 /// Cloning shares the text. The text is always one valid JSON value in UTF-8.
 #[derive(Clone, PartialEq, Eq)]
@@ -30,12 +30,12 @@ impl RawJson {
         Ok(Self(inner))
     }
 
-    /// The part of `owner` that `value` was borrowed from; shares the memory.
+    /// The part of `owner` that `value` borrows from; shares the memory.
     pub(crate) fn part_of(owner: &Bytes, value: &RawValue) -> Self {
         Self(owner.slice_ref(value.get().as_bytes()))
     }
 
-    /// The text of `value`; shares the memory where `value` was read from this text.
+    /// The text of `value`; shares the memory if `value` was read from this text.
     #[must_use]
     pub fn part(&self, value: &RawValue) -> Self {
         let (own, part) = (self.0.as_ptr_range(), value.get().as_bytes().as_ptr_range());
@@ -45,7 +45,7 @@ impl RawJson {
         Self(Bytes::copy_from_slice(value.get().as_bytes()))
     }
 
-    /// The same texts in memory of their own, one behind the other.
+    /// Copies of the texts in one new allocation.
     pub fn copied(texts: &[Self]) -> impl Iterator<Item = Self> + use<'_> {
         let mut memory = BytesMut::with_capacity(texts.iter().map(Self::len).sum());
         for text in texts {
@@ -100,7 +100,7 @@ impl RawJson {
         self.0.len()
     }
 
-    /// Never: a JSON value has at least one byte.
+    /// Always `false`: a JSON value has at least one byte.
     pub fn is_empty(&self) -> bool {
         false
     }

@@ -1,9 +1,9 @@
 //! Repeated members of JSON objects.
 //!
-//! JSON allows `{"a":1,"a":2}`, and its readers disagree about what that means: some take the first value, most the last.
-//! Nothing of the kind may pass, or a check reads one value and the program behind it the other. What callers send is
-//! refused ([`find_repeated`]); in what servers send the last value counts and the text is rewritten
-//! ([`without_repeats`]), so that every later reader sees the same. Names are compared after unescaping.
+//! JSON allows `{"a":1,"a":2}`, and its parsers disagree about what that means: some take the first value, most the last.
+//! If such text passed, a check could read one value and the program behind it the other. From callers it is rejected
+//! ([`find_repeated`]); from servers the last value counts and the text is rewritten ([`without_repeats`]), so that every
+//! later parser sees the same. Names are compared after unescaping.
 
 mod name;
 mod rewrite;
@@ -22,7 +22,7 @@ use self::rewrite::rewritten;
 use crate::printable::printable;
 use crate::raw::RawJson;
 
-/// A member that stands twice in one object.
+/// A member that occurs twice in one object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct Repeated {
@@ -34,7 +34,7 @@ pub struct Repeated {
     pub offset: usize,
 }
 
-/// More of a name or a pointer helps nobody.
+/// Longer names and pointers are truncated in messages.
 const SHOWN: usize = 200;
 
 impl fmt::Display for Repeated {
@@ -64,14 +64,14 @@ fn shortened(text: &str) -> Cow<'_, str> {
 
 /// The first object with a repeated member, in the order in which objects end; `None` if there is none.
 ///
-/// A text that is no JSON has no members: whoever reads it finds out.
+/// A text that is not JSON has no members: its parser will report that.
 pub fn find_repeated(text: &[u8]) -> Option<Repeated> {
     let (open, name) = first_repeated(text)?;
     report(text, open, name)
 }
 
-/// The text with every member once: in the position of the first one, with the value of the last one. The text itself,
-/// shared, if it is so already.
+/// The text with every member once: in the position of the first one, with the value of the last one. The same text,
+/// shared, if nothing is repeated.
 #[must_use]
 pub fn without_repeats(text: &RawJson) -> RawJson {
     match first_repeated(text.as_bytes()) {
@@ -109,7 +109,7 @@ pub(crate) fn last_of_each<E, N: Ord + ?Sized>(
     (distinct < entries.len()).then_some(last)
 }
 
-/// So many names are compared with each other; more are sorted, which is never quadratic.
+/// Up to this many names are compared with each other; more are sorted, which is never quadratic.
 const FEW: usize = 12;
 
 /// A name between its quotes; or, before the names of an object, its opening brace and where the names of the object
@@ -139,7 +139,7 @@ fn first_repeated(text: &[u8]) -> Option<(usize, Name)> {
     }
 }
 
-/// The same for texts with more names than most. Starting again costs little, as there is room for many more each time.
+/// The same for texts with more names than most. Starting over is cheap, as there is room for many more each time.
 #[cold]
 fn first_repeated_of_more(text: &[u8]) -> Option<(usize, Name)> {
     match scan(text, &mut vec![Name::default(); 512], &mut first_repeat) {
@@ -160,7 +160,7 @@ fn first_repeat(object: &Object<'_>) -> ControlFlow<(usize, Name)> {
 enum Scan<B> {
     Over,
     Found(B),
-    /// More names stand in open objects than there is room for.
+    /// Open objects have more names than there is room for.
     Full,
 }
 
@@ -196,7 +196,7 @@ fn scan<B>(
                 first = count;
             }
             b'}' => {
-                // A brace that was never opened: no JSON.
+                // An unmatched brace: not JSON.
                 let Some([marker, own @ ..]) = names.get(first.wrapping_sub(1)..count) else {
                     return Scan::Over;
                 };
@@ -216,7 +216,7 @@ fn scan<B>(
 }
 
 impl<'a> Object<'a> {
-    /// A name that stood there before.
+    /// The first name that occurred before.
     #[inline]
     fn first_repeat(&self) -> Option<Name> {
         if self.names.len() > FEW
@@ -254,8 +254,8 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The closing quote of a string whose content begins at `at`. `escapes` is another number than 0 after a backslash, and
-/// may be without one.
+/// The closing quote of a string whose content begins at `at`. `escapes` is not 0 after a backslash, and may be
+/// so without one.
 #[inline]
 fn string_end(text: &[u8], mut at: usize, escapes: &mut u64) -> usize {
     // The high bit of each byte of a word that is zero; bytes after the first such one may be marked in error.
@@ -302,7 +302,7 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// What is reported of a repeated name; nothing if the text is no JSON, where braces and quotes mean nothing.
+/// The report of a repeated name; `None` if the text is not JSON, where braces and quotes mean nothing.
 #[cold]
 fn report(text: &[u8], open: usize, name: Name) -> Option<Repeated> {
     serde_json::from_slice::<IgnoredAny>(text).ok()?;

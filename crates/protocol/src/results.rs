@@ -1,4 +1,4 @@
-//! What a gateway reads of a result.
+//! The fields of a result that a gateway reads.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,24 +9,24 @@ use serde::Deserialize;
 use crate::raw::RawJson;
 use crate::repeated::without_repeats;
 
-/// The parts of a result that decide what happens next.
+/// The fields of a result that decide what happens next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallResultView {
-    /// The tool says that it failed.
+    /// Whether the tool reported a failure.
     pub is_error: bool,
-    /// Whether the call is over.
+    /// Whether the call is complete.
     pub result_type: ResultType,
 }
 
-/// Whether a call is over.
+/// Whether a call is complete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ResultType {
-    /// It is.
+    /// It is complete.
     #[default]
     Complete,
     /// The server wants more input first.
     InputRequired,
-    /// An extension's value.
+    /// A value of an extension.
     Other(String),
 }
 
@@ -39,7 +39,7 @@ struct Fields<'a> {
 }
 
 impl CallResultView {
-    /// Reads a result. A result that is no object, or has these fields in another type, is a complete one.
+    /// Reads a result. One that is not an object, or has these fields with other types, counts as complete.
     pub fn of(result: &RawJson) -> Self {
         // Only these two names matter; a text without them needs no reading.
         let text = result.as_bytes();
@@ -50,7 +50,7 @@ impl CallResultView {
         let fields = if let Ok(fields) = result.read::<Fields<'_>>() {
             fields
         } else {
-            // The reader takes no repeated member; the result itself stays as it came.
+            // serde rejects repeated members; the result itself stays unchanged.
             rewritten = without_repeats(result);
             let Ok(fields) = rewritten.read::<Fields<'_>>() else { return Self::default() };
             fields

@@ -1,26 +1,26 @@
-//! Whose message it is, read from a text that is not kept.
+//! Which request a message answers, read from text that is not kept.
 
-/// More bytes than a key that matters, or an id of ours, has.
+/// Longer than any relevant key or any of our ids.
 const CAPTURED: usize = 32;
 
-/// Whose a message is.
+/// Which request a message answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addressee {
     /// It answers the request with this id.
     Request(u64),
     /// It is a request or a notification.
     NoRequest,
-    /// Its text does not say.
+    /// It cannot be determined.
     Unknown,
 }
 
-/// Finds the id of a message in pieces of its text. It may come before or after the result, which is only passed over.
+/// Finds the id of a message in chunks of its text. The id may be before or after the result, which is skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdScanner {
     depth: usize,
     in_string: bool,
     is_escaped: bool,
-    /// Whether what comes now is the value of a member of the envelope.
+    /// Whether the next text is the value of a member of the envelope.
     in_value: bool,
     /// Whether that member is the id.
     is_id: bool,
@@ -31,7 +31,7 @@ pub struct IdScanner {
 }
 
 impl IdScanner {
-    /// Takes the next piece.
+    /// Takes the next chunk.
     pub fn feed(&mut self, piece: &[u8]) {
         for byte in piece {
             if self.in_string {
@@ -42,7 +42,7 @@ impl IdScanner {
         }
     }
 
-    /// Whose the message is, as far as it was read.
+    /// Which request the message answers, as far as it was read.
     pub fn addressee(&self) -> Addressee {
         match self.id {
             _ if self.has_method => Addressee::NoRequest,
@@ -93,7 +93,7 @@ impl IdScanner {
         }
     }
 
-    /// Only what stands in the envelope itself, and of the values only the id.
+    /// Only keys of the envelope itself, and only the value of the id.
     fn capture(&mut self, byte: u8) {
         if self.depth == 1 && (self.is_id || !self.in_value) && self.captured.len() < CAPTURED {
             self.captured.push(byte);
@@ -103,7 +103,7 @@ impl IdScanner {
     fn end_member(&mut self) {
         if self.is_id {
             let text = std::str::from_utf8(&self.captured).unwrap_or_default();
-            // Of two ids the last one counts, as in a message that is read whole.
+            // Of two ids the last one counts, as in a complete message.
             self.id = text.strip_suffix(".0").unwrap_or(text).parse().ok().or(self.id);
         }
         (self.is_id, self.in_value) = (false, false);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_answers_nothing_is_nobodys() {
+    fn a_message_that_is_not_a_response_answers_no_request() {
         check(r#"{"id":7,"params":{"x":1},"method":"m"}"#, Addressee::NoRequest);
         check(r#"{"method":"notifications/message","params":{"id":7}}"#, Addressee::NoRequest);
         for text in

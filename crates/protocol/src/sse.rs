@@ -1,4 +1,4 @@
-//! Server-sent events with a bound.
+//! Server-sent events of bounded size.
 
 use bytes::{Bytes, BytesMut};
 
@@ -8,33 +8,33 @@ use crate::scan::{Addressee, IdScanner};
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// Its type; `message` where none was given.
+    /// Its type; `message` by default.
     pub event: String,
-    /// Its data, lines joined by line ends.
+    /// Its data lines, joined by line feeds.
     pub data: Bytes,
-    /// The last id that the stream gave.
+    /// The last id of the stream.
     pub id: Option<String>,
 }
 
-/// Why a stream of events cannot be read on.
+/// Why an event cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SseError {
-    /// One event is bigger than allowed.
+    /// An event is larger than allowed.
     #[error("a server-sent event has more than {limit} bytes")]
     TooLong {
         /// The bound.
         limit: usize,
     },
-    /// An event that was given up is over; what comes after it can be read.
+    /// A skipped event has ended; the next one can be read.
     #[error("a server-sent event was skipped")]
     GivenUp {
-        /// Whose message it was.
+        /// Which request its message answers.
         addressee: Addressee,
     },
 }
 
-/// Reads events from pieces of a stream.
+/// Reads events from chunks of a stream.
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
@@ -45,7 +45,7 @@ pub struct SseParser {
     id: Option<String>,
     retry_ms: Option<u64>,
     at_start: bool,
-    /// What is known of an event that was given up.
+    /// The scanner of an event that was given up.
     given_up: Option<IdScanner>,
 }
 
@@ -65,22 +65,22 @@ impl SseParser {
         }
     }
 
-    /// The last id that the stream gave, for going on after a break.
+    /// The last id of the stream, for resuming it.
     pub fn last_id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
-    /// How long the server wants a client to wait before it comes back.
+    /// How long the server wants a client to wait before it reconnects.
     pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
 
-    /// How many bytes are there of an event that is not whole yet.
+    /// How many bytes of an incomplete event are buffered.
     pub fn held(&self) -> usize {
         self.lines.held() + self.data.len()
     }
 
-    /// Gives up the event that is not whole yet: the rest of it is passed over.
+    /// Gives up the incomplete event: the rest of it is skipped.
     pub fn give_up(&mut self) {
         let mut scanner = self.given_up.take().unwrap_or_default();
         scanner.feed(&std::mem::take(&mut self.data));
@@ -90,17 +90,17 @@ impl SseParser {
         self.given_up = Some(scanner);
     }
 
-    /// How many bytes of an event that was given up have been passed over.
+    /// How many bytes of an event that was given up have been skipped.
     pub fn skipped(&self) -> u64 {
         self.lines.skipped()
     }
 
-    /// Takes the next piece.
+    /// Takes the next chunk.
     pub fn push(&mut self, piece: &[u8]) {
         self.lines.buffer().extend_from_slice(piece);
     }
 
-    /// The next whole event.
+    /// The next complete event.
     pub fn next_event(&mut self) -> Result<Option<SseEvent>, SseError> {
         while let Some(line) = self.lines.next_line() {
             let line = match line {
@@ -159,7 +159,7 @@ impl SseParser {
                 self.retry_ms =
                     std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).or(self.retry_ms);
             }
-            // A comment has an empty name; other names mean nothing.
+            // A comment has an empty name; unknown fields are ignored.
             _ => {}
         }
         Ok(())

@@ -1,9 +1,9 @@
-//! Which protocol versions there are. No other crate knows version strings.
+//! The protocol versions. No other crate knows version strings.
 
 /// The newest version that opens with `initialize`.
 pub const LATEST_LEGACY: &str = "2025-11-25";
 
-/// The version without sessions.
+/// The version without sessions, in which every request stands alone.
 pub const MODERN: &str = "2026-07-28";
 
 /// What a missing version header means on Streamable HTTP.
@@ -11,7 +11,7 @@ pub const PLAIN_HTTP_DEFAULT: &str = "2025-03-26";
 
 const LEGACY: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", LATEST_LEGACY];
 
-/// How a server is spoken to.
+/// Which generation of MCP a server speaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Era {
     /// Opened by `initialize`.
@@ -27,7 +27,7 @@ pub enum Era {
 }
 
 impl Era {
-    /// The version that both sides speak.
+    /// The version in use.
     pub fn version(&self) -> &str {
         match self {
             Self::Legacy { version } | Self::Modern { version } => version,
@@ -42,39 +42,39 @@ impl Era {
         }
     }
 
-    /// Whether requests stand alone.
+    /// Whether it is the modern era.
     pub fn is_modern(&self) -> bool {
         matches!(self, Self::Modern { .. })
     }
 }
 
-/// All versions that we speak, the newest first.
+/// All supported versions, the newest first.
 pub fn supported_versions() -> Vec<&'static str> {
     std::iter::once(MODERN).chain(LEGACY.iter().rev().copied()).collect()
 }
 
-/// Whether a stream of this legacy version begins with an empty event, so that a caller can come back before the first
+/// Whether a stream of this legacy version begins with an empty event, so that a caller can reconnect before the first
 /// message.
 pub fn primes_streams(version: &str) -> bool {
     version >= LATEST_LEGACY
 }
 
-/// Whether messages of this legacy version may come several at once, in a list. Only one version has that.
+/// Whether this legacy version allows batches of messages in an array. Only one version does.
 pub fn allows_batches(version: &str) -> bool {
     version == "2025-03-26"
 }
 
-/// Whether we speak this legacy version.
+/// Whether this legacy version is supported.
 pub fn is_known_legacy(version: &str) -> bool {
     LEGACY.contains(&version)
 }
 
-/// Whether the version belongs to the modern era. Versions are dates, so they compare as texts.
+/// Whether the version belongs to the modern era. Versions are dates, so they compare as strings.
 pub fn is_modern(version: &str) -> bool {
     version >= MODERN
 }
 
-/// The version to answer an `initialize` for `requested` with: the same if we speak it, else our newest.
+/// The version to answer an `initialize` for `requested` with: the same if it is supported, else our newest.
 pub fn negotiate_legacy(requested: &str) -> &'static str {
     LEGACY.iter().copied().find(|known| *known == requested).unwrap_or(LATEST_LEGACY)
 }

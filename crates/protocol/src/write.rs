@@ -18,9 +18,9 @@ pub mod method {
     pub const DISCOVER: &str = "server/discover";
     /// Asks a modern server for notifications.
     pub const LISTEN: &str = "subscriptions/listen";
-    /// The first thing that a modern server sends on a stream of notifications.
+    /// The first message of a modern server on a stream of notifications.
     pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
-    /// Is anyone there (legacy)?
+    /// Checks that the other side is alive (legacy).
     pub const PING: &str = "ping";
     /// Runs a tool.
     pub const CALL_TOOL: &str = "tools/call";
@@ -38,7 +38,7 @@ pub mod method {
     pub const GET_PROMPT: &str = "prompts/get";
     /// Completes an argument.
     pub const COMPLETE: &str = "completion/complete";
-    /// Asks to be told when a resource changes (legacy).
+    /// Subscribes to changes of a resource (legacy).
     pub const SUBSCRIBE: &str = "resources/subscribe";
     /// Ends that (legacy).
     pub const UNSUBSCRIBE: &str = "resources/unsubscribe";
@@ -58,7 +58,7 @@ pub mod method {
     pub const CANCEL_TASK: &str = "tasks/cancel";
     /// The other side gave a request up.
     pub const CANCELLED: &str = "notifications/cancelled";
-    /// A request goes on.
+    /// Progress of a request.
     pub const PROGRESS: &str = "notifications/progress";
     /// A log message.
     pub const LOG_MESSAGE: &str = "notifications/message";
@@ -166,7 +166,7 @@ fn write_members(out: &mut Vec<u8>, members: &[(&str, &[u8])]) {
         }
         write_text(out, key);
         out.push(b':');
-        // A line break between two values of a pretty text would end the line on stdio.
+        // On stdio, a line break in pretty-printed JSON would end the message.
         if value.contains(&b'\n') || value.contains(&b'\r') {
             out.extend(value.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
         } else {
@@ -182,7 +182,7 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
 fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let before = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {
-        // Texts and numbers always have a JSON form; writing into memory cannot fail.
+        // Strings and numbers always have a JSON form; writing into memory cannot fail.
         out.truncate(before);
         out.extend_from_slice(b"null");
     }

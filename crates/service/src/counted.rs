@@ -7,9 +7,9 @@ use http::StatusCode;
 use hyper::body::Body as _;
 
 use crate::errors::{ApiError, code, collected};
-use crate::runtime::context::RequestContext;
-use crate::runtime::failure::ErrorStyle;
-use crate::runtime::held::Dropped;
+use gateway_runtime::context::Dropped;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::failure::ErrorStyle;
 
 /// Marks a response whose body is counted already.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ async fn count_long_body(context: &RequestContext, budget: &ResultBudget, respon
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::owner::Owner;
+    use gateway_runtime::owner::Owner;
 
     async fn answered(budget: &ResultBudget, caller: &str) -> Response {
         let context = RequestContext::new(Some(Owner::caller(caller)));

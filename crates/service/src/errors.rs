@@ -8,10 +8,10 @@ use http::{HeaderValue, StatusCode, header};
 use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
 
-use crate::runtime::failure::{ErrorStyle, Failure};
-use crate::runtime::questions::attributed_error;
+use gateway_runtime::failure::{ErrorStyle, Failure};
+use gateway_runtime::questions::attributed_error;
 
-pub(crate) use crate::runtime::failure::code;
+pub(crate) use gateway_runtime::failure::code;
 
 /// Marks an answer of 5xx, or one whose calls all failed, that certainly ran nothing; put it among the extensions of the
 /// response.

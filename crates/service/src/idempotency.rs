@@ -11,18 +11,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum_core::body::Body;
-use axum_core::response::{IntoResponse as _, Response};
+use axum_core::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use crate::errors::{ApiError, NotRun, code, collected};
-use crate::metrics::Metrics;
-use crate::runtime::context::RequestContext;
-use crate::runtime::least_recently_used::LeastRecentlyUsed;
-use crate::runtime::owner::Owner;
+use gateway_runtime::least_recently_used::LeastRecentlyUsed;
+use gateway_runtime::owner::Owner;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -68,39 +66,6 @@ impl IdempotencyKey {
             digest.update(part);
         }
         Ok(Some(Self { name: Name { caller, key: key.into() }, digest: digest.finalize().into() }))
-    }
-}
-
-/// Answers a request that may carry a key: with what `begin` begins, or with what came of it before.
-///
-/// The work is begun where it is awaited: its future is large, and moving it costs more than much of what it does.
-pub(crate) async fn answered<F>(
-    (idempotency, metrics): (&Idempotency, &Metrics),
-    headers: &HeaderMap,
-    context: &RequestContext,
-    uri: &Uri,
-    body: &[u8],
-    begin: impl FnOnce() -> F,
-) -> Response
-where
-    F: Future<Output = Result<Response, ApiError>> + Send + 'static,
-{
-    match IdempotencyKey::of(headers, context.caller.clone(), uri.path(), uri.query(), body) {
-        Ok(None) => begin().await.unwrap_or_else(ApiError::into_response),
-        Ok(Some(key)) => {
-            let work = Box::pin(begin());
-            let work = async { work.await.unwrap_or_else(ApiError::into_response) };
-            let (attached, detached) = metrics.detached();
-            let work = async move {
-                let response = work.await;
-                drop(detached);
-                response
-            };
-            let answer = idempotency.run(key, work).await;
-            drop(attached);
-            answer.unwrap_or_else(ApiError::into_response)
-        }
-        Err(error) => error.into_response(),
     }
 }
 

@@ -22,9 +22,9 @@ use crate::counted::dropped_response;
 use crate::errors::collected;
 use crate::gateway::Gateway;
 use crate::metrics::Entered;
-use crate::runtime::context::RequestContext;
-use crate::runtime::held::keeping;
-use crate::runtime::progress::ProgressSink;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::context::keeping;
+use gateway_runtime::progress::ProgressSink;
 
 /// An answer on its way. Boxed, because what is on top of it is moved for every request.
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;

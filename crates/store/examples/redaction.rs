@@ -36,7 +36,7 @@ enum Searched {
     No,
 }
 
-/// The time to write so many megabytes of the same result.
+/// The time to write this many megabytes of the same result.
 fn run(result: &Value, megabytes: u32, searched: Searched) -> Result<Duration, Box<dyn Error>> {
     let mut options = Options::default();
     options.redaction.defaults = searched == Searched::Yes;

@@ -1,21 +1,20 @@
-//! Summaries of runs of entries, which stand in for indices.
+//! Summaries of runs of entries, used instead of indexes.
 //!
-//! An ordinary index on correlation ids costs more than all the rest of writing an entry, because its keys are
-//! random. A block says of about a thousand entries in a row what times they span and, by a Bloom filter, which names
-//! and ids occur in them; it is written once per batch. A query looks at the blocks and reads only those in which
-//! there may be something.
+//! An ordinary index on correlation ids costs more than the rest of writing an entry, because its keys are random.
+//! A block covers about a thousand consecutive entries: the times they span and, as a Bloom filter, the names and ids
+//! that occur in them. It is written once per batch. A query checks the blocks and reads only those that may match.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::record::{CallRecord, Outcome};
 
-/// How many entries are in a block that is full.
+/// Entries of a full block.
 const BLOCK_ENTRIES: i64 = 1024;
 /// Sixteen bits for each of a block's correlation ids: about one false match in a thousand.
 const BLOOM_BYTES: usize = 2048;
 const BLOOM_PROBES: u64 = 5;
 
-/// What a name in a block's filter is.
+/// The field that a name in a block's filter belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Field {
     Server,
@@ -32,7 +31,7 @@ pub(crate) struct Block {
     last: i64,
     entries: i64,
     failures: i64,
-    /// The earliest and the latest start of a call, in microseconds.
+    /// The earliest and latest start of a call, in microseconds.
     oldest: i64,
     newest: i64,
     bloom: Vec<u8>,
@@ -86,7 +85,7 @@ impl Block {
         (self.last - self.first + 1 >= BLOCK_ENTRIES).then(|| Self::starting_at(self.last + 1))
     }
 
-    /// Takes in one more entry; gives its id.
+    /// Adds an entry; returns its id.
     pub(crate) fn add(&mut self, record: &CallRecord) -> i64 {
         self.last += 1;
         self.entries += 1;
@@ -127,7 +126,7 @@ fn probes(field: Field, name: &str) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// FNV-1a with a final mix. The filters are kept on disk, so this must never change.
+/// FNV-1a with a final mix. The filters are stored on disk, so this must never change.
 fn hash(field: Field, name: &str) -> u64 {
     let tag = match field {
         Field::Server => 1,

@@ -1,8 +1,8 @@
-//! A clock for retention that a wrong time of the system does not mislead.
+//! A clock for retention that tolerates a wrong system clock.
 //!
-//! A clock that jumps ahead would make everything look old. So the time that ages are counted from goes on with the time
-//! that the gateway runs, and follows the system's clock where that is at most a day ahead. Where it is further ahead,
-//! it is followed when the gateway has run for a day since: a machine that was off for a month deletes what is too old then.
+//! A clock that jumps ahead would make everything look old. So the time that ages are counted from advances with
+//! the gateway's uptime, and follows the system clock if that is at most a day ahead. A clock that is further ahead is
+//! trusted once the gateway has run for a day since: a machine that was off for a month deletes old entries only then.
 
 use std::time::{Duration, Instant};
 
@@ -10,28 +10,28 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::schema::{set_state, state};
 
-/// How far the system's clock may be ahead, and how long it must stay ahead to be believed.
-const PATIENCE: i64 = 24 * 60 * 60 * 1_000_000;
-/// How often the time is kept on disk.
-const KEPT: i64 = 10 * 60 * 1_000_000;
+/// How far ahead the system clock may be, and how long it must stay ahead to be trusted.
+const MAX_AHEAD: i64 = 24 * 60 * 60 * 1_000_000;
+/// How often the time is persisted.
+const PERSIST_INTERVAL: i64 = 10 * 60 * 1_000_000;
 
 /// The time that ages are counted from, in microseconds.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    seen: Instant,
-    /// Nothing until it is read from the database.
+    last_seen: Instant,
+    /// `None` until it is read from the database.
     trusted: Option<i64>,
-    /// How long the system's clock has been too far ahead.
+    /// How long the system clock has been too far ahead.
     ahead: i64,
-    kept: i64,
+    persisted: i64,
 }
 
 impl Clock {
     pub(crate) fn new(start: Instant) -> Self {
-        Self { seen: start, trusted: None, ahead: 0, kept: i64::MIN }
+        Self { last_seen: start, trusted: None, ahead: 0, persisted: i64::MIN }
     }
 
-    /// The time now, where the system's clock says `now`.
+    /// The current time if the system clock says `now`.
     pub(crate) fn time(
         &mut self,
         connection: &Connection,
@@ -43,27 +43,27 @@ impl Clock {
         } else {
             self.ahead = state(connection, "clock_ahead")?.unwrap_or(0);
             match state(connection, "clock")? {
-                Some(kept) => kept,
+                Some(persisted) => persisted,
                 None => newest(connection)?.unwrap_or(now),
             }
         };
-        let elapsed = micros(instant.saturating_duration_since(self.seen));
-        self.seen = instant;
+        let elapsed = micros(instant.saturating_duration_since(self.last_seen));
+        self.last_seen = instant;
         let expected = before.saturating_add(elapsed);
-        let is_ahead = now > expected.saturating_add(PATIENCE);
+        let is_ahead = now > expected.saturating_add(MAX_AHEAD);
         let was_ahead = self.ahead > 0;
         self.ahead = if is_ahead { self.ahead.saturating_add(elapsed) } else { 0 };
-        let trusted = if is_ahead && self.ahead < PATIENCE { expected } else { now };
+        let trusted = if is_ahead && self.ahead < MAX_AHEAD { expected } else { now };
         if trusted == now {
             self.ahead = 0;
         }
         self.trusted = Some(trusted);
-        // How long it is ahead is kept at once: it adds up over starts that are close to each other.
-        let is_due = trusted.saturating_sub(self.kept).saturating_abs() >= KEPT;
+        // Persisted at once while it is ahead, so that the time adds up over several short runs.
+        let is_due = trusted.saturating_sub(self.persisted).saturating_abs() >= PERSIST_INTERVAL;
         if is_due || is_ahead || was_ahead {
             set_state(connection, "clock", trusted)?;
             set_state(connection, "clock_ahead", self.ahead)?;
-            self.kept = trusted;
+            self.persisted = trusted;
         }
         Ok(trusted)
     }

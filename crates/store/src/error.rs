@@ -6,20 +6,20 @@ use rusqlite::ErrorCode;
 
 use crate::record::CallRecord;
 
-/// Why the call log could not be opened, read or emptied.
+/// Why the call log could not be opened, read or flushed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The data directory is missing and cannot be made, or cannot be written to.
+    /// The data directory cannot be created or written to.
     #[error("data directory `{path}` cannot be used; check that it exists and can be written to")]
     Directory {
         /// The directory or the file in it.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         cause: std::io::Error,
     },
-    /// Another process writes this log.
+    /// Another process has this log open.
     #[error("call log `{path}` is in use by another process; stop it or choose another data directory")]
     InUse {
         /// The lock file.
@@ -38,12 +38,12 @@ pub enum StoreError {
         /// The newest version this program knows.
         known: i64,
     },
-    /// The database answered with an error.
+    /// The database reported an error.
     #[error("call log, {attempt}")]
     Database {
         /// What was attempted.
         attempt: &'static str,
-        /// What SQLite said.
+        /// SQLite's error.
         #[source]
         cause: rusqlite::Error,
     },
@@ -54,7 +54,7 @@ pub enum StoreError {
         path: PathBuf,
         /// What was attempted.
         attempt: &'static str,
-        /// What SQLite said.
+        /// SQLite's error.
         #[source]
         cause: rusqlite::Error,
     },
@@ -64,7 +64,7 @@ pub enum StoreError {
         /// The database.
         path: PathBuf,
     },
-    /// Entries were still waiting when the time given was over.
+    /// Entries were still queued at the deadline.
     #[error("{entries} entries of the call log are not written yet{}", reason.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
     Unwritten {
         /// How many entries (and permits handed out) are left.
@@ -72,7 +72,7 @@ pub enum StoreError {
         /// The last error of the writer, if it is failing.
         reason: Option<String>,
     },
-    /// A redaction rule cannot be understood.
+    /// A redaction rule is invalid.
     #[error("redaction rule `{rule}`: {problem}")]
     Rule {
         /// The rule as written.
@@ -87,7 +87,7 @@ impl StoreError {
         move |cause| Self::Database { attempt, cause }
     }
 
-    /// The same with the name of the database.
+    /// The same error with the path of the database.
     pub(crate) fn at(self, path: &Path) -> Self {
         let path = path.to_owned();
         match self {
@@ -98,7 +98,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the file is no database of ours any more. One that is in use, or that we may not read, is none of these.
+    /// Whether the file is damaged. One that is in use or unreadable is not.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. } => true,
@@ -112,17 +112,17 @@ fn is_damage(cause: &rusqlite::Error) -> bool {
     matches!(cause.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
 }
 
-/// A record that was not taken, with the record itself, so that nothing is lost silently.
+/// A rejected record, with the record itself, so that nothing is lost silently.
 #[derive(Debug, thiserror::Error)]
 #[error("the call log takes no entry now: {reason}")]
 pub struct Refused {
-    /// Why not.
+    /// Why it was rejected.
     pub reason: Refusal,
-    /// The record, given back.
+    /// The record, returned.
     pub record: Box<CallRecord>,
 }
 
-/// Why a record was not taken.
+/// Why a record was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The queue holds as many entries or bytes as it may.

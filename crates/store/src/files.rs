@@ -1,4 +1,4 @@
-//! The files of the data directory: for their owner only, and out of the way when they are damaged.
+//! The files of the data directory: private to their owner, and moved aside if they are damaged.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
@@ -9,52 +9,52 @@ use std::{
 
 use jiff::Timestamp;
 
-/// Beginnings of the names of files that a gateway keeps in its data directory.
-const OWN: &[&str] = &["calls.", "servers."];
-/// What others may do, which is nothing.
-const OTHERS: u32 = 0o077;
+/// Name prefixes of the files that a gateway keeps in its data directory.
+const OWN_PREFIXES: &[&str] = &["calls.", "servers."];
+/// Permission bits that our files must not have.
+const GROUP_AND_OTHERS: u32 = 0o077;
 
-/// Makes a directory for its owner only; one that exists stays as it is.
+/// Creates a directory with mode 0700; an existing one is left unchanged.
 pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Whether something else than a file stands there: a directory, a pipe, a device. Opening a pipe would wait for a reader.
+/// Whether the path is not a regular file: a directory, a pipe, a device. Opening a pipe would block until it has a reader.
 pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
-/// Opens a file for writing, making it for its owner only.
+/// Opens a file for writing, creating it with mode 0600.
 pub(crate) fn make_file(path: &Path) -> io::Result<File> {
     if is_special(path) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file; move it away"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file; move it away"));
     }
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Takes the rights of others away from our files, and from the directory if nobody else keeps anything in it. `ours`
-/// is a file that we just made. Gives what could not be done, for people.
+/// Removes the permissions of others from our files, and from the directory if it holds only our files. `ours` is a file
+/// that we just created. Returns warnings for the operator.
 pub(crate) fn protect(directory: &Path, ours: &File) -> Vec<String> {
     let mut warnings = Vec::new();
     let Ok(us) = ours.metadata().map(|metadata| metadata.uid()) else { return warnings };
     let mut is_shared = false;
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        if !OWN.iter().any(|own| name.to_string_lossy().starts_with(own)) {
+        if !OWN_PREFIXES.iter().any(|own| name.to_string_lossy().starts_with(own)) {
             is_shared = true;
             continue;
         }
         let path = entry.path();
-        // The metadata of a link is that of the link: what it leads to may be anything.
+        // Links are not followed: their target may be anything.
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         if metadata.is_file() {
             warnings.extend(restrict(&path, &metadata, us, 0o600));
         }
     }
     let Ok(metadata) = fs::metadata(directory) else { return warnings };
-    if is_shared && metadata.mode() & OTHERS != 0 {
+    if is_shared && metadata.mode() & GROUP_AND_OTHERS != 0 {
         warnings.push(format!(
-            "data directory `{}` can be entered by others and holds files that are not the gateway's, so its rights stay; \
+            "data directory `{}` can be entered by others and holds files that are not the gateway's, so its permissions stay; \
              choose a directory of its own",
             directory.display()
         ));
@@ -65,7 +65,7 @@ pub(crate) fn protect(directory: &Path, ours: &File) -> Vec<String> {
 }
 
 fn restrict(path: &Path, metadata: &fs::Metadata, us: u32, mode: u32) -> Option<String> {
-    if metadata.mode() & OTHERS == 0 {
+    if metadata.mode() & GROUP_AND_OTHERS == 0 {
         return None;
     }
     let problem = if metadata.uid() == us {
@@ -74,7 +74,7 @@ fn restrict(path: &Path, metadata: &fs::Metadata, us: u32, mode: u32) -> Option<
         "it belongs to another user".to_owned()
     };
     Some(format!(
-        "`{}` can be read by others, and its rights could not be changed: {problem}",
+        "`{}` can be read by others, and its permissions could not be changed: {problem}",
         path.display()
     ))
 }
@@ -98,7 +98,7 @@ pub(crate) fn is_truncated(path: &Path) -> bool {
     length < page * u64::from(u32::from_be_bytes([c0, c1, c2, c3]))
 }
 
-/// Moves a damaged database and what belongs to it out of the way; gives where it is now.
+/// Moves a damaged database and its side files aside; returns the new path.
 pub(crate) fn move_aside(path: &Path, now: Timestamp) -> io::Result<PathBuf> {
     let stamp = now.strftime("%Y%m%dT%H%M%SZ");
     let free = |number: u32| {

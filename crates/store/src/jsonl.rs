@@ -1,6 +1,6 @@
 //! Logs that MCP servers write themselves: one JSON object per line.
 //!
-//! Files are read from their end and only as far as needed, so that their size does not matter.
+//! Files are read backwards from their end and only as far as needed, so their size does not matter.
 
 use std::{
     fs::File,
@@ -25,11 +25,11 @@ use crate::record::write_string;
 pub struct Tail {
     /// Only entries of this time or later.
     pub since: Option<Timestamp>,
-    /// Only entries of this tool; `*` stands for any text.
+    /// Only entries of this tool; `*` matches any text.
     pub tool: Option<String>,
     /// The most entries; the newest are kept (default: 100).
     pub limit: usize,
-    /// The most bytes to look at (default: 64 MiB).
+    /// The most bytes to read (default: 64 MiB).
     pub max_bytes: u64,
 }
 
@@ -48,7 +48,7 @@ impl Tail {
         }
     }
 
-    /// Whether the entry has a time, and that is before the one that is asked for.
+    /// Whether the entry has a time before the requested one.
     fn is_too_old(&self, entry: &Entry) -> bool {
         matches!((self.since, entry.timestamp), (Some(since), Some(time)) if time < since)
     }
@@ -60,17 +60,17 @@ impl Tail {
 pub struct Lines {
     /// Each a JSON object, oldest first: the line with `arguments` renamed to `input`, or `{"parse_error": line}`.
     pub entries: Vec<Bytes>,
-    /// Where to go on with [`read_from`].
+    /// The offset to continue from with [`read_from`].
     pub offset: u64,
-    /// Whether reading stopped at its bound of bytes with more to read.
+    /// Whether reading stopped at the byte limit with more to read.
     pub cut: bool,
 }
 
-/// The newest entries that match, oldest first. A missing file has none.
+/// The newest matching entries, oldest first. A missing file has none.
 pub fn read_tail(path: &Path, tail: &Tail) -> io::Result<Lines> {
     let mut lines = Lines { entries: Vec::new(), offset: 0, cut: false };
     let Some(file) = open(path)? else { return Ok(lines) };
-    let mut backwards = Backwards::new(file)?;
+    let mut backwards = ReverseLines::new(file)?;
     lines.offset = backwards.position;
     let stop_at = backwards.position.saturating_sub(tail.max_bytes);
     let mut older = 0;
@@ -88,7 +88,7 @@ pub fn read_tail(path: &Path, tail: &Tail) -> io::Result<Lines> {
                 }
             }
             Some(entry) => {
-                // A line without a time belongs to those around it.
+                // A line without a time belongs to its neighbours.
                 if tail.wants_tool(&entry) && (entry.timestamp.is_some() || older == 0) {
                     lines.entries.push(entry.json);
                 }
@@ -102,9 +102,9 @@ pub fn read_tail(path: &Path, tail: &Tail) -> io::Result<Lines> {
     Ok(lines)
 }
 
-/// The entries of whole lines from `offset` on that match, out of at most about [`Tail::max_bytes`]; [`Tail::limit`] does
-/// not count: for following a file. A file that became shorter was replaced and is read from its start; a missing one has
-/// no lines.
+/// The matching entries of whole lines from `offset` on, for following a file. It reads at most about
+/// [`Tail::max_bytes`] and ignores [`Tail::limit`]. A file that became shorter was replaced and is read from its start; a
+/// missing one has no lines.
 pub fn read_from(path: &Path, offset: u64, tail: &Tail) -> io::Result<Lines> {
     let mut lines = Lines { entries: Vec::new(), offset, cut: false };
     let Some(mut file) = open(path)? else { return Ok(Lines { offset: 0, ..lines }) };
@@ -119,7 +119,7 @@ pub fn read_from(path: &Path, offset: u64, tail: &Tail) -> io::Result<Lines> {
     let full = bytes.len() == room;
     let whole = match bytes.iter().rposition(|byte| *byte == b'\n') {
         Some(at) => at + 1,
-        // A line without an end in sight is passed over in pieces, each unreadable.
+        // A line without an end in sight is skipped in pieces, each unreadable.
         None if full => bytes.len(),
         None => 0,
     };
@@ -139,9 +139,9 @@ pub fn read_from(path: &Path, offset: u64, tail: &Tail) -> io::Result<Lines> {
     Ok(lines)
 }
 
-/// Lines may be a little out of order; after so many older ones in a row the rest is taken to be older too.
+/// Lines may be slightly out of order; after this many older ones in a row the rest is assumed to be older too.
 const OLDER_LINES: usize = 1000;
-/// Longer lines are not read as JSON.
+/// Longer lines are not parsed as JSON.
 const LONGEST_LINE: usize = 1 << 20;
 /// How much of an unreadable line is shown.
 const SHOWN_BYTES: usize = 1024;
@@ -156,23 +156,23 @@ fn open(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// Reads lines from the last to the first.
-struct Backwards {
+struct ReverseLines {
     file: File,
-    /// Everything from here on was read.
+    /// Everything from this offset on has been read.
     position: u64,
-    /// What was read and not given out: whole lines and the end of one.
+    /// Read but not returned yet: whole lines and the end of one.
     buffer: Vec<u8>,
-    /// How much of the front of the buffer was not searched for line ends.
+    /// The prefix of the buffer that has not been searched for line ends.
     unsearched: usize,
 }
 
-impl Backwards {
+impl ReverseLines {
     fn new(mut file: File) -> io::Result<Self> {
         let position = file.seek(SeekFrom::End(0))?;
         Ok(Self { file, position, buffer: Vec::new(), unsearched: 0 })
     }
 
-    /// The next line towards the start; nothing when the start or `stop_at` is reached.
+    /// The next line towards the start; `None` once the start or `stop_at` is reached.
     fn next_line(&mut self, stop_at: u64) -> io::Result<Option<Vec<u8>>> {
         loop {
             let searched = self.buffer.get(..self.unsearched).unwrap_or_default();
@@ -201,7 +201,7 @@ impl Backwards {
         let mut block = Vec::new();
         (&mut self.file).take(size).read_to_end(&mut block)?;
         self.unsearched = block.len();
-        // Of a line that is too long the front is kept, one byte more than allowed, which marks it.
+        // An over-long line keeps its front, one byte more than allowed, which marks it as too long.
         self.buffer.truncate(LONGEST_LINE + 1);
         block.append(&mut self.buffer);
         self.buffer = block;
@@ -216,7 +216,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The entry of a line; nothing for a blank one.
+    /// The entry of a line; `None` for a blank one.
     fn read(line: &[u8]) -> Option<Self> {
         let line = line.trim_ascii();
         if line.is_empty() {
@@ -259,7 +259,7 @@ impl Entry {
     }
 }
 
-/// The members of an object in their order, their values as they are.
+/// The members of an object in order, with raw values.
 struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Fields<'de> {

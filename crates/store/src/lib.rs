@@ -1,12 +1,12 @@
 //! The call log: every call, in SQLite.
 //!
-//! **What it is.** A queue in front of one writer thread, which takes secrets out of each record, caps it, and writes
+//! **What it is.** A queue in front of one writer thread, which redacts each record, caps it, and writes
 //! it in batches to a file that survives `kill -9`; and a reader with filters, pages and a cursor to follow by.
-//! A [`Permit`] taken before a call promises that its record will be taken, so a full queue shows before the call is
-//! run and no entry is ever lost in silence. [`jsonl`] reads the logs that MCP servers write themselves.
+//! A [`Permit`] taken before a call guarantees room for its record, so a full queue is noticed before the
+//! call runs and no entry is lost silently. [`jsonl`] reads the logs that MCP servers write themselves.
 //!
 //! **What it is not.** It knows neither HTTP nor MCP nor async: the service turns a missing permit into a status code
-//! and a wake-up of [`CallLog::on_write`] into an event. It keeps no metrics and makes no decisions about calls.
+//! and a notification of [`CallLog::on_write`] into an event. It keeps no metrics and makes no decisions about calls.
 //!
 //! ```
 //! use std::time::Duration;

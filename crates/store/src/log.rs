@@ -1,4 +1,4 @@
-//! The log as its owner sees it.
+//! The public interface of the log.
 
 use std::{
     path::Path,
@@ -23,27 +23,27 @@ use crate::{
     writer::Writer,
 };
 
-/// How a log behaves.
+/// Settings of a log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The most entries that wait to be written before callers are refused. It is also the most that `kill -9` can
-    /// cost, beside the calls that run at that moment (default: 900, so that a hundred of those stay within 1,000).
+    /// The most queued entries before callers are refused. It is also the most that `kill -9` can lose, besides the
+    /// calls running at that moment (default: 900, so that with a hundred of those it stays within 1,000).
     pub queue_entries: usize,
-    /// The most permits and entries together: how many calls can run at once (default: 16,384).
+    /// The most permits and entries together, which bounds concurrent calls (default: 16,384).
     pub max_outstanding: usize,
-    /// The most bytes that wait; permits handed out before may go over it (default: 64 MiB).
+    /// The most queued bytes; permits issued before may exceed it (default: 64 MiB).
     pub queue_bytes: usize,
-    /// The longest an entry waits before it is written (default: 50 ms, which leaves as much again for the writing
-    /// itself within the 100 ms that may be lost).
+    /// The longest that an entry waits before it is written (default: 50 ms, half of the 100 ms that may be lost; the
+    /// rest is for the write itself).
     pub commit_interval: Duration,
-    /// The most entries that are written at once (default: 250, so that new ones find room meanwhile).
+    /// The most entries per write (default: 250, which leaves room in the queue meanwhile).
     pub batch_entries: usize,
-    /// Longer inputs are cut (default: 64 KiB).
+    /// Longer inputs are truncated (default: 64 KiB).
     pub max_input_bytes: usize,
-    /// Longer results and error messages are cut (default: 64 KiB).
+    /// Longer results and error messages are truncated (default: 64 KiB).
     pub max_result_bytes: usize,
-    /// What is taken out before writing.
+    /// What is redacted before writing.
     pub redaction: Redaction,
     /// What is deleted later.
     pub retention: Retention,
@@ -78,16 +78,16 @@ pub struct CallLog {
     pub(crate) connection: Arc<Mutex<Connection>>,
 }
 
-/// How long a dropped log tries to write what waits.
+/// How long a dropped log tries to write queued entries.
 const CLOSE_ON_DROP: Duration = Duration::from_secs(5);
 
 impl CallLog {
-    /// Opens the log in a data directory, making both if needed. Only one process can have it open.
+    /// Opens the log in a data directory, creating both if needed. Only one process can have it open.
     pub fn open(directory: &Path, options: &Options) -> Result<Self, StoreError> {
         Self::start(Some(directory), options)
     }
 
-    /// A log that is gone when it is dropped.
+    /// A log in memory, discarded when it is dropped.
     pub fn in_memory(options: &Options) -> Result<Self, StoreError> {
         Self::start(None, options)
     }
@@ -146,25 +146,25 @@ impl CallLog {
         &self.opened
     }
 
-    /// Room for one record, taken before the call so that its entry cannot be lost; nothing if the queue is full or
-    /// the log is closed. Every batch written makes room, so async code can wait for [`CallLog::on_write`] and try
-    /// again before it turns a caller away.
+    /// Reserves room for one record before the call, so that its entry cannot be lost; `None` if the queue is full or the
+    /// log is closed. Every written batch frees room, so async code can wait for [`CallLog::on_write`] and retry before
+    /// it rejects a caller.
     pub fn try_reserve(&self) -> Option<Permit> {
         self.queue.try_reserve().ok()
     }
 
-    /// Whether one more call of this server may be made: a server whose entries take as much of the queue as is left
-    /// has to wait, so that the calls of others do not. Ask after room was reserved, when the server is known.
+    /// Whether this server may make one more call: a server whose entries take as much of the queue as is free has to
+    /// wait, so that the calls of others do not. Check it after reserving room, once the server is known.
     pub fn has_share(&self, server: &str) -> bool {
         self.queue.has_share(server)
     }
 
-    /// Room for one record, waiting for it. It blocks the thread: not for async code.
+    /// Like [`CallLog::try_reserve`], but waits for room. It blocks the thread: not for async code.
     pub fn reserve(&self, within: Duration) -> Option<Permit> {
         self.queue.reserve(Instant::now() + within).ok()
     }
 
-    /// Records a call for which no room was reserved; gives it back if it is not taken.
+    /// Records a call without a permit; returns the record if it is rejected.
     pub fn record(&self, record: CallRecord) -> Result<(), Refused> {
         self.queue.record(record)
     }
@@ -174,35 +174,35 @@ impl CallLog {
         self.unwritten(self.queue.flush(Instant::now() + within))
     }
 
-    /// Takes no more records, waits for permits handed out, writes everything and closes the file.
+    /// Accepts no more records, waits for outstanding permits, writes everything and closes the file.
     pub fn close(&self, within: Duration) -> Result<(), StoreError> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
             self.queue.drain(Instant::now() + within);
             self.queue.stop();
-            // A panic of the writer is in the status already.
+            // A panic of the writer is already in the status.
             let _ = writer.join();
         }
         self.unwritten(self.queue.depth().outstanding)
     }
 
-    /// Reads the entries that match. It waits for the disk: in async code run it where blocking is allowed.
+    /// Reads the matching entries. It blocks on the disk: in async code run it where blocking is allowed.
     pub fn query(&self, filter: &Filter) -> Result<Page, StoreError> {
         self.reader.query(filter)
     }
 
-    /// The newest entry that can be read.
+    /// The id of the newest readable entry.
     pub fn last_id(&self) -> i64 {
         self.shared.last_id()
     }
 
-    /// Calls `listener` with the newest id after every batch, on the writer's thread: it must be quick and only wake
-    /// somebody, who then reads with [`Filter::after`].
+    /// Calls `listener` with the newest id after every batch, on the writer's thread: it must return quickly and only
+    /// wake a task, which then reads with [`Filter::after`].
     pub fn on_write(&self, listener: impl Fn(i64) + Send + Sync + 'static) -> Subscription {
         self.shared.listen(Arc::new(listener))
     }
 
-    /// How the log is doing.
+    /// The state of the log.
     pub fn status(&self) -> Status {
         let depth = self.queue.depth();
         let health = self.shared.health();

@@ -8,7 +8,7 @@ use crate::{schema::PreviousRun, testing::record};
 const LONG: Duration = Duration::from_secs(20);
 
 impl CallLog {
-    /// Lets the database have so many pages more than now.
+    /// Allows the database to grow by this many pages.
     fn allow_pages(&self, more: i64) {
         let connection = self.connection.lock().unwrap();
         let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
@@ -20,7 +20,7 @@ impl CallLog {
         let begin = std::time::Instant::now();
         while !self.status().failing {
             assert!(begin.elapsed() < LONG, "writing does not fail: {:?}", self.status());
-            std::thread::yield_now();
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }
 }
@@ -37,7 +37,7 @@ fn small_queue() -> Options {
 }
 
 #[test]
-fn a_full_disk_loses_nothing_and_is_told() {
+fn a_full_disk_loses_nothing_and_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let log = CallLog::open(directory.path(), &small_queue()).unwrap();
     log.record(big_record(0)).unwrap();

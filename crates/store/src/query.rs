@@ -1,4 +1,4 @@
-//! Reading the log: filters, pages, and the connections they are read with.
+//! Reading the log: filters, pages and connections.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,7 +19,7 @@ use crate::{
     schema,
 };
 
-/// Which entries to read. Every condition given must hold; in names `*` stands for any text.
+/// Which entries to read. All conditions must hold; in names `*` matches any text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Filter {
@@ -31,26 +31,27 @@ pub struct Filter {
     pub provider: Option<String>,
     /// The caller's name or a pattern.
     pub caller: Option<String>,
-    /// Only calls of this caller, whatever `caller` says. No pattern.
+    /// Only calls of this caller, regardless of `caller`. Not a pattern.
     pub owner: Option<LogOwner>,
     /// The correlation id or a pattern.
     pub correlation_id: Option<String>,
-    /// Only calls that ended so.
+    /// Only calls with this outcome.
     pub status: Option<CallStatus>,
     /// Only calls that started at this time or later.
     pub since: Option<Timestamp>,
     /// Only calls that started before this time.
     pub until: Option<Timestamp>,
-    /// Only entries with this text in input, result or error; the case of ASCII letters does not matter. The slowest
-    /// of the conditions: it reads every entry that the others leave.
+    /// Only entries with this text in input, result or error, ignoring ASCII case. The slowest condition: it reads every
+    /// entry that passes the others.
     pub text: Option<String>,
-    /// Only entries with a larger id; the page then begins with the first of them instead of ending with the newest.
+    /// Only entries with a larger id; the page then starts with the first of them instead of ending with the newest.
     pub after: Option<i64>,
     /// Only entries with a smaller id.
     pub before: Option<i64>,
     /// The most entries on a page.
     pub limit: usize,
-    /// About the most bytes of a page (default: 16 MiB); it ends before an entry that would go over it, but has one.
+    /// The approximate size limit of a page (default: 16 MiB); it ends before an entry that would exceed it, but has at
+    /// least one.
     pub max_bytes: usize,
 }
 
@@ -75,7 +76,7 @@ impl Default for Filter {
     }
 }
 
-/// Whose calls are meant.
+/// Whose calls to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogOwner {
     /// Calls without a caller.
@@ -106,7 +107,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// The `after` with which to go on towards newer entries, so that none is missed and none comes twice.
+    /// The `after` for the next page of newer entries, so that none is missed or repeated.
     pub fn next_after(&self, filter: &Filter) -> i64 {
         match (self.entries.last(), filter.after) {
             (Some(last), Some(_)) if self.more => last.id,
@@ -115,7 +116,7 @@ impl Page {
     }
 }
 
-/// Reads a log, also while another process writes it.
+/// Reads a log, even while another process writes it.
 #[derive(Debug)]
 pub struct LogReader {
     source: Source,
@@ -127,11 +128,11 @@ enum Source {
     Memory(Arc<Mutex<Connection>>),
 }
 
-/// Connections kept for the next query.
+/// Idle connections kept for later queries.
 const IDLE_CONNECTIONS: usize = 4;
 
 impl LogReader {
-    /// Opens the log of a data directory for reading only; the directory must have one.
+    /// Opens the existing log of a data directory for reading only.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
         let reader = Self::of_file(directory.join(schema::FILE_NAME));
         reader.with_connection(|_| Ok(()))?;
@@ -146,7 +147,7 @@ impl LogReader {
         Self { source: Source::Memory(connection) }
     }
 
-    /// Reads the entries that match: the newest of them, oldest first; with `after` the first ones after it.
+    /// Reads the newest matching entries, oldest first; with `after`, the first ones after it.
     pub fn query(&self, filter: &Filter) -> Result<Page, StoreError> {
         self.with_connection(|connection| {
             read_page(connection, filter).map_err(StoreError::database("reading entries"))
@@ -228,7 +229,7 @@ impl Conditions {
     }
 }
 
-/// Entries are kept to the microsecond, so a finer bound is met by the next whole one.
+/// Entries have microsecond precision, so a finer bound is rounded up.
 fn ceiling_microsecond(time: Timestamp) -> i64 {
     let micros = time.as_microsecond();
     let exact = time.subsec_nanosecond() % 1000 == 0;
@@ -236,13 +237,14 @@ fn ceiling_microsecond(time: Timestamp) -> i64 {
 }
 
 fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page> {
-    // One transaction, so that the blocks, the entries and the newest id belong together.
+    // One transaction, so that blocks, entries and newest id are consistent.
     let transaction = connection.unchecked_transaction()?;
     let last_id = transaction.query_row("SELECT coalesce(max(last), 0) FROM blocks", [], |row| row.get(0))?;
     let order = if filter.after.is_some() { "ASC" } else { "DESC" };
     let after = filter.after.unwrap_or(i64::MIN);
     let before = filter.before.unwrap_or(i64::MAX);
     let names = exact_names(filter);
+    // The filter is most of a block's row, so it is read only if there are exact names to look up.
     let mut blocks = transaction.prepare(&format!(
         "SELECT first, last, iif(?1, bloom, NULL) FROM blocks \
          WHERE last > ?2 AND first < ?3 AND newest >= ?4 AND oldest < ?5 AND failures >= ?6 ORDER BY first {order}"
@@ -260,7 +262,7 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
     if let Some(LogOwner::Named(_)) = filter.owner {
         conditions.add("id > ?", [schema::owned_after(&transaction)?]);
     }
-    let ran_on = if schema::knows_who_ran(&transaction)? { "ran_on" } else { "NULL" };
+    let ran_on = if schema::has_ran_on(&transaction)? { "ran_on" } else { "NULL" };
     let mut calls = transaction.prepare(&format!(
         "SELECT id, started, duration, failed, server, tool, provider, caller, correlation, transport, code, error, \
          input, result, {ran_on} FROM calls WHERE id > ? AND id < ?{} ORDER BY id {order} LIMIT ?",
@@ -269,7 +271,7 @@ fn read_page(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page>
     let mut entries = Vec::new();
     let mut room = filter.max_bytes;
     let mut is_full = false;
-    // One more than asked for tells whether there are more.
+    // One more than requested shows whether there are more.
     let wanted = filter.limit.saturating_add(1);
     while entries.len() < wanted
         && !is_full
@@ -324,7 +326,7 @@ fn exact_names(filter: &Filter) -> Vec<(Field, &str)> {
     names.chain(owner).collect()
 }
 
-/// About the bytes of an entry in an answer.
+/// The approximate size of an entry in a response.
 fn size(call: &CallRecord) -> usize {
     /// The names of the members, the times and the ids.
     const FRAME: usize = 256;

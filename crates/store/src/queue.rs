@@ -1,4 +1,4 @@
-//! The bounded queue between the callers and the writer thread. Nothing that was taken in is ever dropped.
+//! The bounded queue between callers and the writer thread. An accepted entry is never dropped.
 
 use std::{
     collections::VecDeque,
@@ -23,19 +23,19 @@ pub(crate) struct Queued {
     pub(crate) shortened: Shortened,
 }
 
-/// How much may wait.
+/// Limits of the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Entries recorded and not yet written.
     pub(crate) entries: usize,
-    /// The same and permits handed out.
+    /// The same plus outstanding permits.
     pub(crate) outstanding: usize,
     pub(crate) bytes: usize,
-    /// The most entries that are written at once.
+    /// The most entries per write.
     pub(crate) batch: usize,
-    /// The longest an entry waits for others to be written with.
+    /// The longest that an entry waits for its batch.
     pub(crate) interval: Duration,
-    /// How much of a record waits.
+    /// How much of a record is queued.
     pub(crate) caps: Caps,
 }
 
@@ -43,26 +43,26 @@ pub(crate) struct Bounds {
 #[derive(Debug)]
 pub(crate) struct Queue {
     bounds: Bounds,
-    /// Permits handed out, entries waiting, and entries being written.
+    /// Outstanding permits, queued entries, and entries being written.
     outstanding: AtomicUsize,
-    /// Entries waiting and being written.
+    /// Entries queued or being written.
     unwritten: AtomicUsize,
     /// Their bytes.
     bytes: AtomicUsize,
     closing: AtomicBool,
     state: Mutex<State>,
-    /// Tells the writer that there is something to do.
+    /// Wakes the writer.
     work: Condvar,
-    /// Tells those who wait for room or for a flush that the writer got further.
+    /// Wakes threads that wait for room or for a flush.
     progress: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
     entries: VecDeque<Queued>,
-    /// What each server has waiting or being written.
+    /// Each server's entries that are queued or being written.
     shares: Shares,
-    /// When the oldest entry that waits came in.
+    /// When the oldest queued entry was added.
     oldest: Option<Instant>,
     queued: u64,
     written: u64,
@@ -70,22 +70,22 @@ struct State {
     stop: bool,
 }
 
-/// What the writer shall do next.
+/// What the writer does next.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Write these entries.
     Write(Vec<Queued>),
-    /// Nothing was to be written in the time given.
+    /// Nothing was due in the time given.
     Idle,
-    /// Close and end.
+    /// Close and exit.
     Stop,
 }
 
-/// A promise that one record will be taken. Take it before the call, use it after; dropping it gives it back.
+/// Reserved room for one record. Take it before the call, use it after; dropping it releases the room.
 #[derive(Debug)]
-#[must_use = "dropping a permit gives the room back"]
+#[must_use = "dropping a permit releases the room"]
 pub struct Permit {
-    /// Empty once the room belongs to a record.
+    /// `None` once the room belongs to a record.
     queue: Option<Arc<Queue>>,
 }
 
@@ -102,7 +102,7 @@ impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
             queue.outstanding.fetch_sub(1, Ordering::AcqRel);
-            // Room became free and, when closing, there is one less to wait for.
+            // Room became free and, when closing, there is one permit less to wait for.
             let _state = queue.state();
             queue.progress.notify_all();
         }
@@ -116,7 +116,7 @@ pub(crate) struct Depth {
     pub(crate) written: u64,
     /// Entries that are not written yet.
     pub(crate) unwritten: usize,
-    /// The same and permits handed out.
+    /// The same plus outstanding permits.
     pub(crate) outstanding: usize,
     pub(crate) bytes: usize,
 }
@@ -173,12 +173,12 @@ impl Queue {
         }
     }
 
-    /// Whether one more call of this server may be made. A server may have as much waiting as is still free, so that
-    /// however many flood the log, some of it is left for the others; one that has nothing waiting always may.
+    /// Whether this server may make one more call. A server may have as much queued as is still free, so that however many
+    /// flood the log, some room is left for the others; a server with nothing queued always may.
     pub(crate) fn has_share(&self, server: &str) -> bool {
         let unwritten = self.unwritten.load(Ordering::Relaxed);
         let bytes = self.bytes.load(Ordering::Relaxed);
-        // While less than half is taken, nobody can have more than is free.
+        // While less than half is used, no server can have more than is free.
         if unwritten < self.bounds.entries / 2 && bytes < self.bounds.bytes / 2 {
             return true;
         }
@@ -191,14 +191,15 @@ impl Queue {
     fn push(&self, mut record: CallRecord) {
         let shortened = self.bounds.caps.shorten(&mut record);
         let weight = record.weight();
+        // Counted before the record is queued, so that the writer never subtracts what was not added.
         self.unwritten.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(weight, Ordering::Relaxed);
         let mut state = self.state();
         state.shares.add(&record.server, weight);
         state.entries.push_back(Queued { record, shortened });
         state.queued += 1;
-        // The writer sleeps without an end while there is nothing, and until the interval is over while the batch is
-        // not full; in between it needs no waking, which saves a system call per record.
+        // The writer sleeps indefinitely while the queue is empty, and until the interval is over while the batch is not
+        // full; in between it needs no wake-up, which saves a system call per record.
         let waiting = state.entries.len();
         if waiting == 1 {
             state.oldest = Some(Instant::now());
@@ -219,7 +220,7 @@ impl Queue {
             let now = Instant::now();
             if waiting > 0 && (flush || waiting >= self.bounds.batch || due.is_none_or(|due| due <= now)) {
                 let batch = state.entries.drain(..waiting.min(self.bounds.batch)).collect();
-                // Those left behind keep the old time, so that they follow at once.
+                // The remaining entries keep the old time, so that they are written next.
                 if state.entries.is_empty() {
                     state.oldest = None;
                 }
@@ -236,7 +237,7 @@ impl Queue {
         }
     }
 
-    /// Says that a batch with these shares is safely written.
+    /// Reports that a batch with these shares is committed.
     pub(crate) fn written(&self, shares: &Shares) {
         let (entries, bytes) = shares.total();
         self.unwritten.fetch_sub(entries, Ordering::Relaxed);
@@ -249,7 +250,7 @@ impl Queue {
         self.progress.notify_all();
     }
 
-    /// Sleeps after a failed write; ends early when the queue is told to stop. Gives whether it was.
+    /// Sleeps after a failed write; returns early, and says so, if the queue is stopped.
     pub(crate) fn back_off(&self, pause: Duration) -> Stopping {
         let deadline = Instant::now() + pause;
         let mut state = self.state();
@@ -262,7 +263,7 @@ impl Queue {
         }
     }
 
-    /// Asks for everything queued until now to be written and waits for it. Gives how much is left.
+    /// Requests that everything queued so far is written and waits for it. Returns how many entries are left.
     pub(crate) fn flush(&self, deadline: Instant) -> usize {
         let mut state = self.state();
         let target = state.queued;
@@ -274,7 +275,7 @@ impl Queue {
         usize::try_from(target.saturating_sub(state.written)).unwrap_or(usize::MAX)
     }
 
-    /// Takes no more permits; waits for those handed out and for what is queued.
+    /// Issues no more permits; waits for outstanding ones and for queued entries.
     pub(crate) fn drain(&self, deadline: Instant) {
         self.closing.store(true, Ordering::Release);
         let mut state = self.state();
@@ -285,7 +286,7 @@ impl Queue {
         }
     }
 
-    /// Tells the writer to write what it has and end.
+    /// Makes the writer write what is queued and exit.
     pub(crate) fn stop(&self) {
         self.closing.store(true, Ordering::Release);
         self.state().stop = true;
@@ -305,19 +306,19 @@ impl Queue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change of the state is a single step, so it is sound even if a holder panicked.
+        // Every change of the state is atomic, so it is consistent even if a holder panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn await_progress<'a>(&self, state: MutexGuard<'a, State>, deadline: Instant) -> MutexGuard<'a, State> {
         let left = deadline.saturating_duration_since(Instant::now());
-        // A record pushed with a permit while draining makes no progress by itself, so look again now and then.
+        // A record pushed with a permit while draining signals no progress by itself, so poll now and then.
         let pause = left.min(self.bounds.interval.max(Duration::from_millis(1)));
         self.progress.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
-/// Whether the queue is told to stop.
+/// Whether the queue was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stopping {
     Yes,
@@ -477,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_waits_for_room_gets_it_when_a_batch_is_written() {
+    fn a_waiter_gets_room_when_a_batch_is_written() {
         let queue = queue(1, usize::MAX);
         queue.record(record("demo", "a")).unwrap();
         assert_eq!(queue.reserve(Instant::now()).unwrap_err(), Refusal::Full);

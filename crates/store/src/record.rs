@@ -5,7 +5,7 @@ use std::{borrow::Cow, io::Write as _, sync::Arc, time::Duration};
 use bytes::Bytes;
 use jiff::Timestamp;
 
-/// One call, handed to the log when it has ended.
+/// One call, recorded when it has ended.
 ///
 /// Text that many calls share (names of servers and tools) is `Arc<str>`, so that recording copies nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct CallRecord {
     pub server: Arc<str>,
     /// The tool that was called.
     pub tool: Arc<str>,
-    /// The dialect the call came in, if it came in one.
+    /// The dialect of the call, if it had one.
     pub provider: Option<Arc<str>>,
     /// The arguments: JSON text.
     pub input: Bytes,
@@ -28,9 +28,9 @@ pub struct CallRecord {
     pub duration: Duration,
     /// The id that ties this call to its request and trace.
     pub correlation_id: Arc<str>,
-    /// The way the call reached us, such as `http`, `mcp` or `cli`.
+    /// How the call reached the gateway, such as `http`, `mcp` or `cli`.
     pub transport: Option<Cow<'static, str>>,
-    /// The upstream that ran it, where another one took the call over.
+    /// The upstream that ran it, if another one took the call over.
     pub ran_on: Option<Arc<str>>,
 }
 
@@ -45,13 +45,13 @@ pub enum Outcome {
         message: Arc<str>,
         /// What happened, for programs.
         code: Option<Arc<str>>,
-        /// The result that says so, if the tool itself answered with an error: JSON text.
+        /// The tool's own result, if it reported the error: JSON text.
         result: Option<Bytes>,
     },
 }
 
 impl Outcome {
-    /// A failure without a result of the tool.
+    /// A failure without a tool result.
     pub fn error(message: impl Into<Arc<str>>, code: &str) -> Self {
         Self::Error { message: message.into(), code: Some(code.into()), result: None }
     }
@@ -60,7 +60,7 @@ impl Outcome {
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRecord {
-    /// Grows by one with every entry and is never given twice: the cursor of paging and of `Last-Event-ID`.
+    /// Increments with every entry and is never reused: the cursor of paging and of `Last-Event-ID`.
     pub id: i64,
     /// The call, redacted and capped.
     pub call: CallRecord,
@@ -83,7 +83,7 @@ impl CallRecord {
 }
 
 impl StoredRecord {
-    /// Appends the entry as one JSON object. The stored JSON is inlined as it is, without reading it again.
+    /// Appends the entry as one JSON object. The stored JSON is inlined without parsing it again.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         let call = &self.call;
         out.extend_from_slice(b"{\"timestamp\":\"");
@@ -141,12 +141,12 @@ pub fn write_json_array(entries: &[StoredRecord], out: &mut Vec<u8>) {
 
 /// Appends `text` as a JSON string.
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
-    // Writing a string into memory has no way to fail.
+    // Writing a string into memory cannot fail.
     let _ = serde_json::to_writer(out, text);
 }
 
 fn write_display(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    // Writing into memory has no way to fail.
+    // Writing into memory cannot fail.
     let _ = out.write_fmt(text);
 }
 
@@ -162,7 +162,7 @@ fn write_optional(out: &mut Vec<u8>, name: &[u8], text: Option<&str>) {
     }
 }
 
-/// Milliseconds with at most three decimals and no zeros at the end: `12`, `0.25`.
+/// Milliseconds with at most three decimals and no trailing zeros: `12`, `0.25`.
 fn write_milliseconds(out: &mut Vec<u8>, duration: Duration) {
     let micros = duration.as_micros();
     write_display(out, format_args!("{}", micros / 1000));

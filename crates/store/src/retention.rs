@@ -1,4 +1,4 @@
-//! Retention: what is too old or too much is deleted in small steps between batches.
+//! Retention: entries that are too old or too many are deleted in small steps between batches.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ pub struct Retention {
     pub max_age: Option<Duration>,
     /// When the database is larger, the oldest entries are deleted (default: 1 GiB).
     pub max_bytes: Option<u64>,
-    /// How often to look (default: once a minute); the size is also looked at as it grows.
+    /// How often to check (default: once a minute); the size is also checked as it grows.
     pub interval: Duration,
 }
 
@@ -29,7 +29,7 @@ impl Default for Retention {
     }
 }
 
-/// What one step did.
+/// The outcome of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Swept {
     pub(crate) deleted: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Swept {
 pub(crate) struct Janitor {
     policy: Retention,
     due: Instant,
-    /// Bytes handed to the database since the last look.
+    /// Bytes written since the last check.
     growth: u64,
     clock: Clock,
 }
@@ -59,15 +59,15 @@ impl Janitor {
         self.due
     }
 
-    /// Notes that the database grew.
-    pub(crate) fn grew(&mut self, bytes: usize) {
+    /// Notes that the database has grown.
+    pub(crate) fn record_growth(&mut self, bytes: usize) {
         self.growth = self.growth.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
         if self.policy.max_bytes.is_some_and(|max| self.growth > max / 64) {
             self.due = Instant::now();
         }
     }
 
-    /// Does one step if it is time.
+    /// Runs one step if it is due.
     pub(crate) fn step(&mut self, connection: &Connection) -> rusqlite::Result<Option<Swept>> {
         self.step_at(connection, Timestamp::now(), Instant::now())
     }
@@ -81,7 +81,7 @@ impl Janitor {
         if now < self.due {
             return Ok(None);
         }
-        // Set first, so that an error does not come back at once.
+        // Set first, so that an error is not retried at once.
         self.due = now + self.policy.interval;
         self.growth = 0;
         let time = self.clock.time(connection, clock.as_microsecond(), now)?;
@@ -93,9 +93,9 @@ impl Janitor {
     }
 }
 
-/// Rows deleted, or pages given back, in one step: a few milliseconds.
+/// Rows deleted, or pages freed, in one step: a few milliseconds.
 const STEP: i64 = 512;
-/// Free pages that are not worth giving back.
+/// Free pages that are not worth a vacuum.
 const SPARE_PAGES: i64 = 1024;
 
 fn sweep(connection: &Connection, policy: &Retention, now: i64) -> rusqlite::Result<Swept> {
@@ -123,7 +123,7 @@ fn sweep(connection: &Connection, policy: &Retention, now: i64) -> rusqlite::Res
     Ok(Swept { deleted: 0, more, bytes: pages.live_bytes() })
 }
 
-/// Deletes entries of one block that started before `cutoff`; nothing if no block has any.
+/// Deletes entries of one block that started before `cutoff`; `None` if no block has any.
 fn delete_older(connection: &Connection, cutoff: i64) -> rusqlite::Result<Option<usize>> {
     let sql = "SELECT first, last FROM blocks WHERE oldest < ? ORDER BY first LIMIT 1";
     let block: Option<(i64, i64)> =
@@ -134,7 +134,7 @@ fn delete_older(connection: &Connection, cutoff: i64) -> rusqlite::Result<Option
         "DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE id BETWEEN ? AND ? AND started < ? LIMIT ?)",
         params![first, last, cutoff, STEP],
     )?;
-    // The real minimum, not the cutoff: that moves on, and the block would look due again at once.
+    // The real minimum, not the cutoff: the cutoff advances, and the block would be due again at once.
     transaction.execute(
         "UPDATE blocks SET entries = max(0, entries - ?1), oldest = \
          (SELECT coalesce(min(started), ?2) FROM calls WHERE id BETWEEN ?3 AND ?4) WHERE first = ?3",
@@ -202,9 +202,9 @@ mod tests {
             log.record(record("demo", "add")).unwrap();
         }
         log.flush(DAY).unwrap();
-        // The log's own sweep comes first, with the clock of this machine.
+        // The log's own sweep runs first, with the clock of this machine.
         while log.status().database_bytes == 0 {
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(1));
         }
         let began = record("demo", "add").timestamp.as_microsecond();
         crate::schema::set_state(&log.connection.lock().unwrap(), "clock", began).unwrap();
@@ -293,7 +293,7 @@ mod tests {
         first.time(&connection, far, start + minutes(1)).unwrap();
         first.time(&connection, far, start + minutes(4)).unwrap();
         assert_eq!(kept(), (Some(240_000_000), Some(240_000_000)));
-        // The next start goes on counting, and forgets it when the clock is right again.
+        // The next run continues counting, and resets it when the clock is right again.
         let mut second = Clock::new(start);
         second.time(&connection, far, start + minutes(2)).unwrap();
         assert_eq!(kept(), (Some(360_000_000), Some(360_000_000)));

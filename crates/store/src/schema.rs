@@ -1,4 +1,4 @@
-//! The database file: how it is opened, its tables and their versions, and the mark of an unclean end.
+//! The database file: opening it, its tables and their versions, and the mark of an unclean shutdown.
 
 use std::{
     fs::{File, TryLockError},
@@ -14,7 +14,7 @@ use crate::{block::Block, error::StoreError, files, word_list::words};
 /// The name of the database in the data directory.
 pub const FILE_NAME: &str = "calls.db";
 
-/// Each step brings the schema from its index to the next version.
+/// Each step migrates the schema from the version of its index to the next one.
 const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE calls (
@@ -60,25 +60,25 @@ const TABLES: &[(&str, &[&str])] = &[
     ("state", &["name", "value"]),
 ];
 
-/// Whether entries say who ran them. A file of the first version that is only read is not brought up to date.
-pub(crate) fn knows_who_ran(connection: &Connection) -> rusqlite::Result<bool> {
+/// Whether entries have the `ran_on` column. A file of the first version is not migrated if it is only read.
+pub(crate) fn has_ran_on(connection: &Connection) -> rusqlite::Result<bool> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(version >= 2)
 }
 
-/// The newest entry of a program that gave an admin and a caller of one name the same owner. Whose such entries are
-/// cannot be known.
+/// The newest entry of a version that gave an admin and a caller of the same name the same owner. The owner of such
+/// entries is unknown.
 const OWNED_AFTER: &str = "owned_after";
 
-/// The entry after which owners are known.
+/// The id after which owners are known.
 pub(crate) fn owned_after(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(state(connection, OWNED_AFTER)?.unwrap_or(i64::MAX))
 }
 
-/// How the program that had this log before ended.
+/// How the previous process that had this log open ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreviousRun {
-    /// There was none.
+    /// There was no previous run.
     None,
     /// It closed the log.
     Closed,
@@ -90,7 +90,7 @@ pub enum PreviousRun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Opened {
-    /// The file, or nothing if the log is in memory.
+    /// The file; `None` if the log is in memory.
     pub path: Option<PathBuf>,
     /// How the previous run ended.
     pub previous: PreviousRun,
@@ -98,14 +98,14 @@ pub struct Opened {
     pub entries: i64,
     /// The newest entry's id, zero if there never was one.
     pub last_id: i64,
-    /// Where a damaged database was moved to that stood in the way.
+    /// Where a damaged database was moved to.
     pub moved_aside: Option<PathBuf>,
-    /// What an operator should know about the files, in sentences.
+    /// Warnings about the files, for the operator.
     pub warnings: Vec<String>,
 }
 
 impl Opened {
-    /// Everything an operator should know.
+    /// All messages for the operator.
     pub fn notices(&self) -> Vec<String> {
         let moved = self.moved_aside.as_ref().map(|path| {
             format!("the database was damaged and is now `{}`; a new one was started", path.display())
@@ -117,7 +117,7 @@ impl Opened {
             .collect()
     }
 
-    /// What an operator should know about the previous run, if anything.
+    /// The message about the previous run, if any.
     pub fn notice(&self) -> Option<&'static str> {
         match self.previous {
             PreviousRun::None | PreviousRun::Closed => None,
@@ -128,7 +128,7 @@ impl Opened {
     }
 }
 
-/// A writing connection and what keeps others out.
+/// A writable connection and its lock.
 #[derive(Debug)]
 pub(crate) struct Database {
     pub(crate) connection: Connection,
@@ -143,12 +143,12 @@ pub(crate) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the file is not enough: a child that is just being started shares it until it runs its program.
+        // Closing the file is not enough: a child between fork and exec still shares it.
         let _ = self.0.unlock();
     }
 }
 
-/// Opens the log in `directory` for writing, making it if needed; nothing means in memory.
+/// Opens the log in `directory` for writing, creating it if needed; in memory if `None`.
 pub(crate) fn open(directory: Option<&Path>) -> Result<Database, StoreError> {
     let Some(directory) = directory else {
         let connection = Connection::open_in_memory().map_err(StoreError::database("opening in memory"))?;
@@ -172,7 +172,7 @@ pub(crate) fn open(directory: Option<&Path>) -> Result<Database, StoreError> {
         if files::is_special(&path) || files::is_truncated(&path) {
             return Err(StoreError::Damaged { path: path.clone() });
         }
-        // Made here, so that its rights are ours; SQLite gives the files beside it the same.
+        // Created here to set its permissions; SQLite gives its side files the same.
         drop(files::make_file(&path).map_err(unusable(&path))?);
         let connection = Connection::open(&path).map_err(StoreError::database("opening the file"))?;
         check_pages(&connection, &path)?;
@@ -192,7 +192,7 @@ pub(crate) fn open(directory: Option<&Path>) -> Result<Database, StoreError> {
     Ok(database)
 }
 
-/// A database up to this size is checked whole when it is opened; of a larger one only what is read anyway.
+/// A database up to this size is checked completely when it is opened; a larger one only where it is read.
 const CHECKED_BYTES: u64 = 16 << 20;
 
 fn check_pages(connection: &Connection, path: &Path) -> Result<(), StoreError> {
@@ -219,7 +219,7 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Notes that the log was closed in an orderly way.
+/// Records a clean shutdown.
 pub(crate) fn mark_closed(connection: &Connection) -> rusqlite::Result<()> {
     set_state(connection, "open", 0)
 }
@@ -235,7 +235,7 @@ fn prepare(connection: Connection, path: Option<PathBuf>) -> Result<Database, St
             .optional()?;
         set_state(&connection, "open", 1)?;
         if was_open.is_none() {
-            // A new log believes the clock; what an older one has is the measure of its first start with this program.
+            // A new log trusts the clock; an older one starts from the time of its newest entry.
             set_state(&connection, "clock", Timestamp::now().as_microsecond())?;
         }
         let block = Block::current(&connection)?;
@@ -258,7 +258,7 @@ fn prepare(connection: Connection, path: Option<PathBuf>) -> Result<Database, St
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(5))?;
-    // Takes effect only in a new file; room freed by retention can then be given back in small steps.
+    // Takes effect only in a new file; space freed by retention can then be returned in small steps.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -284,7 +284,7 @@ fn check_version(found: i64, migrations: &[&str]) -> Result<usize, StoreError> {
     })
 }
 
-/// Refuses a database with other tables than ours, whatever made it.
+/// Rejects a database with other tables than ours, whoever created it.
 fn check_tables(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let is_new = version(connection)? == 0;
     for (table, columns) in TABLES {
@@ -315,7 +315,7 @@ fn migrate(connection: &Connection, migrations: &[&str]) -> Result<(), StoreErro
             transaction.pragma_update(None, "user_version", i64::try_from(index + 1).unwrap_or(i64::MAX))?;
             transaction.commit()
         };
-        apply().map_err(StoreError::database("bringing the schema up to date"))?;
+        apply().map_err(StoreError::database("migrating the schema"))?;
     }
     Ok(())
 }

@@ -1,15 +1,15 @@
-//! How much of the queue each server has.
+//! Each server's share of the queue.
 
 use std::sync::Arc;
 
-/// What one server has waiting.
+/// The queued entries of one server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) entries: usize,
     pub(crate) bytes: usize,
 }
 
-/// The servers that have something waiting. They are few, so they are looked through.
+/// The servers with queued entries. They are few, so a linear search is enough.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shares(Vec<(Arc<str>, Share)>);
 
@@ -27,7 +27,7 @@ impl Shares {
         }
     }
 
-    /// Takes away what was written. Servers with nothing left are forgotten, because callers can invent names.
+    /// Subtracts what was written. Servers with nothing left are removed, because callers can invent names.
     pub(crate) fn subtract(&mut self, written: &Self) {
         self.0.retain_mut(|(name, share)| {
             let written = written.of(name);
@@ -37,7 +37,7 @@ impl Shares {
         });
     }
 
-    /// Entries and bytes of all of them.
+    /// Total entries and bytes.
     pub(crate) fn total(&self) -> (usize, usize) {
         self.0
             .iter()

@@ -1,4 +1,4 @@
-//! How the log is doing, and who wants to know when it grows.
+//! The health of the log, and its subscribers.
 
 use std::{
     fmt,
@@ -8,37 +8,37 @@ use std::{
     },
 };
 
-/// How the log is doing, for health and metrics.
+/// The state of the log, for health checks and metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
-    /// Records taken since the log was opened.
+    /// Records accepted since the log was opened.
     pub queued: u64,
-    /// Records safely written since the log was opened.
+    /// Records committed since the log was opened.
     pub written: u64,
-    /// Records that wait or are being written.
+    /// Records queued or being written.
     pub waiting: usize,
-    /// Permits handed out for calls that still run.
+    /// Permits of calls that are still running.
     pub running: usize,
-    /// Bytes of the records that wait or are being written.
+    /// Bytes of the records queued or being written.
     pub waiting_bytes: usize,
-    /// The most records that may wait before callers are refused.
+    /// The most queued records before callers are refused.
     pub capacity: usize,
-    /// Attempts to write that failed.
+    /// Failed write attempts.
     pub failures: u64,
-    /// Whether the last attempt to write failed; entries are kept and tried again.
+    /// Whether the last write attempt failed; entries are kept and retried.
     pub failing: bool,
-    /// The last failure, also when it is over.
+    /// The last failure, even if writing has recovered.
     pub last_error: Option<String>,
     /// Entries deleted by retention since the log was opened.
     pub deleted: u64,
-    /// The size of the database when it was last looked at.
+    /// The last known size of the database.
     pub database_bytes: u64,
-    /// The newest entry.
+    /// The id of the newest entry.
     pub last_id: i64,
 }
 
-/// Keeps a listener of [`CallLog::on_write`](crate::CallLog::on_write); dropping it ends the listening.
+/// A listener of [`CallLog::on_write`](crate::CallLog::on_write); dropping it unsubscribes.
 #[must_use = "dropping a subscription ends it"]
 pub struct Subscription {
     _listener: Listener,
@@ -53,7 +53,7 @@ impl fmt::Debug for Subscription {
 type Listen = dyn Fn(i64) + Send + Sync;
 type Listener = Arc<Listen>;
 
-/// What the writer tells and others ask.
+/// State that the writer reports and others read.
 #[derive(Default)]
 pub(crate) struct Shared {
     last_id: AtomicI64,
@@ -77,16 +77,16 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// Notes a failure; gives whether it is the first in a row.
-    pub(crate) fn failed(&self, error: &dyn fmt::Display) -> bool {
+    /// Records a failure; returns whether it is the first in a row.
+    pub(crate) fn record_failure(&self, error: &dyn fmt::Display) -> bool {
         let mut health = lock(&self.health);
         health.failures += 1;
         health.last_error = Some(error.to_string());
         !std::mem::replace(&mut health.failing, true)
     }
 
-    /// Notes a success; gives whether there was a failure before it.
-    pub(crate) fn recovered(&self) -> bool {
+    /// Records a success; returns whether a failure preceded it.
+    pub(crate) fn record_success(&self) -> bool {
         std::mem::take(&mut lock(&self.health).failing)
     }
 
@@ -102,7 +102,7 @@ impl Shared {
         self.last_id.store(id, Ordering::Release);
     }
 
-    pub(crate) fn swept(&self, deleted: usize, bytes: u64) {
+    pub(crate) fn record_sweep(&self, deleted: usize, bytes: u64) {
         self.deleted.fetch_add(u64::try_from(deleted).unwrap_or(0), Ordering::Relaxed);
         self.database_bytes.store(bytes, Ordering::Relaxed);
     }
@@ -120,10 +120,11 @@ impl Shared {
         Subscription { _listener: listener }
     }
 
-    pub(crate) fn tell_listeners(&self, last_id: i64) {
-        // Called without the lock, so that a listener may subscribe or end subscriptions.
+    pub(crate) fn notify_listeners(&self, last_id: i64) {
+        // Called without the lock, so that a listener may subscribe or unsubscribe.
         let listeners: Vec<Listener> = {
             let mut all = lock(&self.listeners);
+            // Dropped subscriptions are removed here, since dropping one takes no lock.
             all.retain(|listener| listener.strong_count() > 0);
             all.iter().filter_map(Weak::upgrade).collect()
         };

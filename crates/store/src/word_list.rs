@@ -50,8 +50,6 @@ const fn next(text: &str) -> (&str, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn a_text_is_split_at_white_space() {
         const LIST: &[&str] = words!(

@@ -1,4 +1,4 @@
-//! The writer thread: the only one that changes the database.
+//! The writer thread: the only one that modifies the database.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct Writer {
     pub(crate) queue: Arc<Queue>,
     pub(crate) shared: Arc<Shared>,
-    /// In memory mode the readers use the same connection; otherwise nobody else takes this lock.
+    /// In memory mode readers use the same connection; otherwise nobody else takes this lock.
     pub(crate) connection: Arc<Mutex<Connection>>,
     pub(crate) block: Block,
     pub(crate) cleaner: Cleaner,
@@ -55,7 +55,7 @@ impl Writer {
         self.close();
     }
 
-    /// Writes the batch, again and again if it must be. Gives up only when told to stop.
+    /// Writes the batch, retrying until it succeeds. Gives up only if the queue is stopped.
     fn write(&mut self, mut batch: Vec<Queued>) -> Stopping {
         let mut shares = Shares::default();
         for Queued { record, shortened } in &mut batch {
@@ -71,8 +71,8 @@ impl Writer {
                 Ok(()) => break,
                 Err(error) => error,
             };
-            if self.shared.failed(&error) {
-                tracing::error!(%error, "Call log cannot be written; entries are kept and tried again.");
+            if self.shared.record_failure(&error) {
+                tracing::error!(%error, "Call log cannot be written; entries are kept and retried.");
             }
             if last_try == Stopping::Yes {
                 tracing::error!(entries = batch.len(), "Call log closed with entries unwritten.");
@@ -81,21 +81,23 @@ impl Writer {
             last_try = self.queue.back_off(pause.saturating_sub(start.elapsed()));
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
-        if self.shared.recovered() {
+        if self.shared.record_success() {
             tracing::info!("Call log is written again.");
         }
         self.shared.set_last_id(self.block.last());
         self.queue.written(&shares);
-        self.shared.tell_listeners(self.block.last());
-        self.janitor.grew(bytes);
+        self.shared.notify_listeners(self.block.last());
+        self.janitor.record_growth(bytes);
         if let Some(checkpointer) = &mut self.checkpointer {
-            checkpointer.grew(bytes, &self.connection.lock().unwrap_or_else(PoisonError::into_inner));
+            checkpointer
+                .record_growth(bytes, &self.connection.lock().unwrap_or_else(PoisonError::into_inner));
         }
         Stopping::No
     }
 
     fn commit(&mut self, batch: &[Queued]) -> rusqlite::Result<()> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        // A copy: a failed transaction must not use up ids.
         let mut block = self.block.clone();
         let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
         let mut insert = transaction.prepare(
@@ -142,14 +144,14 @@ impl Writer {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let swept = self.janitor.step(&connection).and_then(|swept| {
             if swept.is_some() {
-                // The newest block may have changed too.
+                // The sweep may have changed the newest block too.
                 self.block = Block::current(&connection)?;
             }
             Ok(swept)
         });
         match swept {
             Ok(None) => {}
-            Ok(Some(swept)) => self.shared.swept(swept.deleted, swept.bytes),
+            Ok(Some(swept)) => self.shared.record_sweep(swept.deleted, swept.bytes),
             Err(error) => tracing::warn!(%error, "Old entries of the call log could not be deleted."),
         }
     }
@@ -160,19 +162,19 @@ impl Writer {
         if let Err(error) =
             schema::mark_closed(&connection).and_then(|()| checkpoint(&connection, "TRUNCATE"))
         {
-            self.shared.failed(&error);
+            self.shared.record_failure(&error);
             tracing::warn!(%error, "Call log was not closed cleanly.");
         }
         drop(self.lock.take());
     }
 }
 
-/// The cleaner leaves nothing but JSON, which is text.
+/// The cleaner's output is JSON, so it is always UTF-8.
 fn text(json: &[u8]) -> &str {
     std::str::from_utf8(json).unwrap_or("null")
 }
 
-/// Refuses new entries when the writer has ended, for whatever reason: they could never be written.
+/// Refuses new entries once the writer has ended for any reason: nobody would write them.
 struct Guard {
     queue: Arc<Queue>,
     shared: Arc<Shared>,
@@ -182,7 +184,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         self.queue.stop();
         if std::thread::panicking() {
-            self.shared.failed(&"the writer thread ended by a panic");
+            self.shared.record_failure(&"the writer thread panicked");
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::options::Options;
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     tools: Vec<String>,
-    /// Names outside the built-in ones; calls of them echo.
+    /// Names of tools that are not built in; their calls echo.
     others: HashSet<String>,
 }
 
@@ -70,7 +70,7 @@ impl Catalogue {
         Ok(Self { tools, others })
     }
 
-    /// Whether a tool outside the built-in ones has this name.
+    /// Whether a tool that is not built in has this name.
     pub(crate) fn has_other(&self, name: &str) -> bool {
         self.others.contains(name)
     }
@@ -110,17 +110,18 @@ impl Catalogue {
             let tools = tools.into_iter().take(size).collect();
             return Ok(Page { tools, next_cursor: Some("again".to_owned()) });
         }
-        let Some(place) = cursor.map_or(Some(Place::Tools(0)), Place::parse) else {
+        let Some(position) = cursor.map_or(Some(Position::Tools(0)), Position::parse) else {
             return Err(RpcError::new(code::INVALID_PARAMS, "unknown cursor"));
         };
-        match place {
-            Place::Empty(offset) => {
-                Ok(Page { tools: Vec::new(), next_cursor: Some(Place::Tools(offset).to_text()) })
+        match position {
+            Position::Empty(offset) => {
+                Ok(Page { tools: Vec::new(), next_cursor: Some(Position::Tools(offset).to_text()) })
             }
-            Place::Tools(offset) => {
+            Position::Tools(offset) => {
                 let next = offset.saturating_add(size);
-                let next_place = if modes.has(Fault::EmptyPages) { Place::Empty } else { Place::Tools };
-                let next_cursor = (next < tools.len()).then(|| next_place(next).to_text());
+                let next_position =
+                    if modes.has(Fault::EmptyPages) { Position::Empty } else { Position::Tools };
+                let next_cursor = (next < tools.len()).then(|| next_position(next).to_text());
                 Ok(Page { tools: tools.into_iter().skip(offset).take(size).collect(), next_cursor })
             }
         }
@@ -150,14 +151,14 @@ impl Catalogue {
     }
 }
 
-/// Where a page begins; cursors are texts of it.
+/// Where a page begins; a cursor is its text form.
 #[derive(Clone, Copy)]
-enum Place {
+enum Position {
     Tools(usize),
     Empty(usize),
 }
 
-impl Place {
+impl Position {
     fn parse(text: &str) -> Option<Self> {
         match text.split_once('-')? {
             ("at", offset) => offset.parse().ok().map(Self::Tools),
@@ -187,7 +188,7 @@ fn read_corpus(path: &Path) -> Result<Vec<String>, String> {
         .map_err(|error| problem(&error))
 }
 
-/// Pretty JSON would break the lines of stdio. Line breaks stand only between tokens there, never inside a string.
+/// Pretty-printed JSON would break the lines of stdio. It has line breaks only between tokens, never inside a string.
 fn one_line(tool: &RawValue) -> String {
     tool.get().replace(['\n', '\r'], " ")
 }

@@ -1,4 +1,4 @@
-//! Files that only grow, so that what happened can be proven after a crash.
+//! Append-only files, so that tests can see what happened before a crash.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use std::path::Path;
 pub(crate) struct AppendFile(Option<File>);
 
 impl AppendFile {
-    /// The file, or a place where lines vanish if there is no path.
+    /// The file; without a path, lines are discarded.
     pub(crate) fn open(path: Option<&Path>) -> io::Result<Self> {
         let Some(path) = path else { return Ok(Self(None)) };
         OpenOptions::new().create(true).append(true).open(path).map(|file| Self(Some(file)))
@@ -24,7 +24,7 @@ impl AppendFile {
         let Some(mut file) = self.0.as_ref() else { return };
         let written = file.write_all(format!("{line}\n").as_bytes());
         if let Err(error) = written {
-            // A proof that cannot be written must not look like "it did not happen".
+            // A record that cannot be written must not look like "it did not happen".
             let _ = writeln!(io::stderr(), "gateway-fixture: appending to a log: {error}");
             std::process::exit(70);
         }

@@ -28,22 +28,22 @@ pub enum FixtureError {
     Process {
         /// The binary.
         path: PathBuf,
-        /// What stood in the way.
+        /// The error.
         #[source]
         cause: io::Error,
     },
-    /// It ended or stayed silent instead of listening.
+    /// It exited or stayed silent instead of listening.
     #[error("the fixture does not listen; it said: {0:?}")]
     NotListening(String),
 }
 
-/// The path of the binary `gateway-fixture`, which is built first where it is absent or older than its sources.
+/// The path of the binary `gateway-fixture`, which is built first if it is absent or older than its sources.
 pub fn fixture_path() -> Result<PathBuf, FixtureError> {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     program_path("gateway-fixture", &PATH)
 }
 
-/// The path of the binary `gateway-attack`, which is built first where it is absent or older than its sources.
+/// The path of the binary `gateway-attack`, which is built first if it is absent or older than its sources.
 pub fn attack_path() -> Result<PathBuf, FixtureError> {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     program_path("gateway-attack", &PATH)
@@ -107,7 +107,7 @@ fn build(folder: &Path, name: &str) -> Result<(), FixtureError> {
     Err(problem(String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-/// How a fixture is to be.
+/// The configuration of a fixture.
 #[derive(Clone, Debug)]
 pub struct Fixture {
     transport: Transport,
@@ -140,7 +140,7 @@ impl Fixture {
         self.option("--era", era.name())
     }
 
-    /// Offers all that the official conformance suite asks a server for, instead of tools to test clients with.
+    /// Offers everything that the official conformance suite requires of a server, instead of tools to test clients with.
     #[must_use]
     pub fn everything(self) -> Self {
         self.option("--serve", "everything")
@@ -164,7 +164,7 @@ impl Fixture {
         self.option("--fault-tool", name)
     }
 
-    /// Faults happen only so many times, counted in `memory` so that a restarted fixture remembers.
+    /// Limits how many times faults happen, counted in the file `memory` so that the limit survives a restart.
     #[must_use]
     pub fn times(self, times: u64, memory: &Path) -> Self {
         self.option("--fault-times", times).option("--fault-memory", memory.display())
@@ -203,7 +203,7 @@ impl Fixture {
         Ok((fixture_path()?, arguments))
     }
 
-    /// Starts a server over HTTP or HTTP+SSE on a free port. Dropping it ends it.
+    /// Starts a server over HTTP or HTTP+SSE on a free port. Dropping it stops it.
     pub async fn start(self) -> Result<RunningFixture, FixtureError> {
         if self.transport == Transport::Stdio {
             return Err(FixtureError::NotListening(
@@ -225,13 +225,13 @@ pub struct RunningFixture {
 #[derive(Debug)]
 struct Launched {
     child: Child,
-    /// Kept apart from the child, which would close it before waiting: its end ends the server.
+    /// Kept apart from the child, which would close it before waiting: closing it stops the server.
     _stdin: Option<ChildStdin>,
     url: String,
 }
 
 impl RunningFixture {
-    /// Where its endpoint is.
+    /// The URL of its endpoint.
     pub fn url(&self) -> &str {
         &self.process.url
     }
@@ -254,13 +254,13 @@ impl RunningFixture {
     /// Kills it and waits until it is gone.
     pub async fn kill(&mut self) -> Result<(), FixtureError> {
         self.process.child.kill().await.or_else(|error| match error.kind() {
-            // It was gone already.
+            // It had exited already.
             io::ErrorKind::InvalidInput => Ok(()),
             _ => Err(FixtureError::Process { path: "gateway-fixture".into(), cause: error }),
         })
     }
 
-    /// Waits until it ends by itself; its exit code, if it has one.
+    /// Waits until it exits by itself; returns its exit code, if any.
     pub async fn wait(&mut self) -> Result<Option<i32>, FixtureError> {
         let status = self.process.child.wait().await;
         let status =

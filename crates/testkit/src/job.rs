@@ -1,4 +1,4 @@
-//! Requests that take time or go wrong.
+//! Requests that take time or have faults.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -22,32 +22,32 @@ pub(crate) struct Job {
     pub(crate) exchange: Exchange,
 }
 
-/// What a job gives.
+/// The outcome of a job.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     /// Messages and other texts, in order.
     pub(crate) frames: Vec<Frame>,
-    /// The HTTP status, where it is not 200.
+    /// The HTTP status, if it is not 200.
     pub(crate) status: Option<u16>,
-    /// With what the process ends afterwards.
+    /// The exit status of the process afterwards, if it is to exit.
     pub(crate) exit: Option<i32>,
-    /// The faults that hit the request, for what only a transport can do wrong.
+    /// The faults of the request, for those that only a transport can produce.
     pub(crate) faults: Modes,
 }
 
-/// A piece of what goes out.
+/// A part of the output.
 #[derive(Debug)]
 pub(crate) enum Frame {
-    /// One message, or what stands in its place.
+    /// One message, or its faulty replacement.
     Message(Vec<u8>),
-    /// Lines between messages; only stdio has a place for them.
+    /// Lines between messages, only on stdio.
     Noise(&'static str),
-    /// A message that begins so and never ends.
+    /// A message that begins like this and never ends.
     Endless(Vec<u8>),
 }
 
 impl Job {
-    /// Does the work until it is done or `cancelled`, by a notification or by whoever holds the token.
+    /// Works until it is done or `cancelled`, by a notification or through the token.
     pub(crate) async fn run(self, server: &Arc<Server>, cancelled: CancellationToken) -> Reply {
         let Ok(message) = Message::parse(&self.text) else { return Reply::default() };
         server.begin(&self.exchange, message.id_text(), &cancelled);
@@ -115,7 +115,7 @@ impl Job {
         reply
     }
 
-    /// The proper answer; `None` where a cancelled request gets none.
+    /// The correct answer; `None` if a cancelled request gets none.
     async fn produce(
         &self,
         server: &Server,
@@ -165,7 +165,7 @@ impl Job {
         Some(reply)
     }
 
-    /// Damages the answer as the faults say.
+    /// Applies the faults to the answer.
     fn distort(&self, message: &Message<'_>, faults: &Modes, reply: &mut Reply) {
         let id = message.id_text();
         let quoted = format!("\"{}\"", id.trim_matches('"'));
@@ -225,7 +225,7 @@ impl Job {
     }
 }
 
-/// Writes so many bytes to stderr, in lines.
+/// Writes this many bytes to stderr, in lines.
 pub(crate) fn make_noise(bytes: u64) {
     const LINE: &[u8] = b"gateway-fixture: this line says nothing, and there are many more of its kind ...\n";
     let lines = bytes / LINE.len() as u64 + 1;
@@ -238,7 +238,7 @@ pub(crate) fn make_noise(bytes: u64) {
     }
 }
 
-/// Writes the frames of a reply to stdout and ends the process where the reply says so.
+/// Writes the frames of a reply to stdout and exits if the reply says so.
 pub(crate) fn give_on_stdout(reply: Reply, stdout: &stdio::Stdout) {
     for frame in reply.frames {
         match frame {

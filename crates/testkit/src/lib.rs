@@ -1,9 +1,10 @@
 //! Fixture MCP servers, well- and ill-behaved, for tests.
 //!
 //! What it is: the binary `gateway-fixture`, an MCP server over stdio, Streamable HTTP and HTTP+SSE in both eras, whose
-//! tools and faults make a client's promises testable; and the helpers with which a test starts it, loses it and looks at
-//! what it left behind. With `--serve everything` the same binary is a well-behaved server that offers all that the official
-//! conformance suite asks for. The module [`hostile`] and the binary `gateway-attack` attack the gateway. What it is not: part of the product. Only tests and benchmarks use it.
+//! tools and faults make a client's promises testable; and the helpers with which a test starts it, kills it and inspects
+//! what it left behind. With `--serve everything` the same binary is a well-behaved server that offers everything that the
+//! official conformance suite requires. The module [`hostile`] and the binary `gateway-attack` attack the gateway.
+//! What it is not: part of the product. Only tests and benchmarks use it.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,6 +45,6 @@ pub use fixture::{Fixture, FixtureError, RunningFixture, attack_path, fixture_pa
 pub use modes::{Fault, Mode, UnknownMode};
 pub use options::{AnswerKind, Options, Serves, SpokenEra, Transport};
 pub use process::{
-    TimedOut, children_of, count_lines, count_lines_with, eventually, eventually_blocking, is_alive,
+    TimedOut, children_of, count_lines, count_lines_with, eventually, eventually_blocking, is_alive, pause,
 };
 pub use run::run;

@@ -1,4 +1,4 @@
-//! How a connection begins in each era, and what every modern request must carry.
+//! How a connection begins in each era, and what every modern request must contain.
 
 use gateway_protocol::{
     LATEST_LEGACY, MODERN, RawJson, RpcError, code, is_modern, meta, method, negotiate_legacy,
@@ -17,7 +17,7 @@ pub(crate) enum SpeaksNow {
     Modern,
 }
 
-/// What the server says that it can do.
+/// The capabilities of the server.
 fn capabilities(serves: Serves, era: SpeaksNow) -> &'static str {
     match (serves, era) {
         (Serves::Tools, _) => r#"{"tools":{"listChanged":true}}"#,
@@ -32,7 +32,7 @@ fn capabilities(serves: Serves, era: SpeaksNow) -> &'static str {
 
 const INSTRUCTIONS: &str = "A server for tests. Nothing here is true.";
 
-/// The era of a message, from what it carries and what the server speaks.
+/// The era of a message, from its members and the eras of the server.
 pub(crate) fn era_of(spoken: SpokenEra, message: &Message<'_>, version_header: Option<&str>) -> SpeaksNow {
     match spoken {
         SpokenEra::Legacy => SpeaksNow::Legacy,
@@ -40,7 +40,7 @@ pub(crate) fn era_of(spoken: SpokenEra, message: &Message<'_>, version_header: O
         SpokenEra::Both => {
             let carries_version = message.meta().is_some_and(|meta| meta.version.is_some());
             let only_modern = matches!(message.method(), method::DISCOVER | method::LISTEN);
-            // A client that opens with `initialize` may name a version that is not spoken yet; one that writes the
+            // A client that opens with `initialize` may name a version that is not supported yet; one that writes the
             // modern `_meta` into it asks for a method that its own era does not have.
             let modern = carries_version
                 || (only_modern || version_header.is_some_and(is_modern))
@@ -50,7 +50,7 @@ pub(crate) fn era_of(spoken: SpokenEra, message: &Message<'_>, version_header: O
     }
 }
 
-/// Checks what every modern request must carry (MCP 2026-07-28, SEP-2575).
+/// Checks what every modern request must contain (MCP 2026-07-28, SEP-2575).
 pub(crate) fn check_modern(message: &Message<'_>) -> Result<(), RpcError> {
     let unsupported = |requested: &str| RpcError {
         data: RawJson::of(&json!({"supported": [MODERN], "requested": requested})).ok(),
@@ -72,7 +72,7 @@ pub(crate) fn check_modern(message: &Message<'_>) -> Result<(), RpcError> {
     if version == MODERN { Ok(()) } else { Err(unsupported(version)) }
 }
 
-/// Refuses work on a legacy connection whose handshake is not over.
+/// Rejects requests on a legacy connection before the handshake is complete.
 pub(crate) fn check_ready(exchange: &Exchange) -> Result<(), RpcError> {
     match (&exchange.session, exchange.era) {
         (Some(session), SpeaksNow::Legacy) if !session.is_ready() => {
@@ -111,7 +111,7 @@ pub(crate) fn discover(options: &Options, out: &mut Vec<u8>) -> Called {
     Called::Done
 }
 
-/// Appends what a modern list says about itself.
+/// Appends the caching hints of a modern list.
 pub(crate) fn append_cache_hints(options: &Options, era: SpeaksNow, out: &mut Vec<u8>) {
     if era == SpeaksNow::Modern {
         let hints = format!(r#","ttlMs":{},"cacheScope":"public","resultType":"complete""#, options.ttl_ms);

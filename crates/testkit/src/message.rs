@@ -23,7 +23,7 @@ pub(crate) struct Message<'a> {
     pub(crate) error: Option<&'a RawValue>,
 }
 
-/// The parameters that any method here looks at.
+/// The parameters that the methods read.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Params<'a> {
     #[serde(borrow, default)]
@@ -48,7 +48,7 @@ pub(crate) struct Params<'a> {
     pub(crate) argument: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "taskId")]
     pub(crate) task: Option<Cow<'a, str>>,
-    /// Also where it is `null`, which is not the same as absent.
+    /// Present even if it is `null`, which differs from absent.
     #[serde(borrow, default, rename = "inputResponses", deserialize_with = "present")]
     pub(crate) input_responses: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "requestState")]
@@ -57,7 +57,7 @@ pub(crate) struct Params<'a> {
     pub(crate) meta: Option<Meta<'a>>,
 }
 
-/// The members of `_meta` that anything here looks at.
+/// The members of `_meta` that are read.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Meta<'a> {
     #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
@@ -79,7 +79,7 @@ impl<'a> Message<'a> {
         self.method.as_deref().unwrap_or_default()
     }
 
-    /// The id as text, `null` where there is none.
+    /// The id as text; `null` if absent.
     pub(crate) fn id_text(&self) -> &str {
         self.id.map_or("null", RawValue::get)
     }

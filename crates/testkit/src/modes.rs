@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 macro_rules! faults {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $default:literal;)+) => {
-        /// One thing that a fixture can do wrong. The number beside each is its default value.
+        /// A fault. `N` is its value, of which the number is the default.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Fault {
             $($(#[doc = $doc])+ $name,)+
@@ -20,7 +20,7 @@ macro_rules! faults {
                 match self { $(Self::$name => $text,)+ }
             }
 
-            /// The value that it has where none is given.
+            /// Its default value.
             pub fn default_value(self) -> u64 {
                 match self { $(Self::$name => $default,)+ }
             }
@@ -33,59 +33,59 @@ macro_rules! faults {
 }
 
 faults! {
-    /// Waits so many milliseconds before it reads or listens.
+    /// Waits N milliseconds before it reads or listens.
     SlowStart = "slow-start", 1000;
     /// Exits at once.
     CrashBeforeInitialize = "crash-before-initialize", 1;
-    /// Exits when `initialize` or `server/discover` comes.
+    /// Exits when it receives `initialize` or `server/discover`.
     CrashAtInitialize = "crash-at-initialize", 1;
     /// Exits when the first list of tools has been answered.
     CrashAfterList = "crash-after-list", 1;
-    /// Exits when the request comes, without running the tool.
+    /// Exits when it receives the request, without running the tool.
     CrashBeforeCall = "crash-before-call", 1;
     /// Runs the tool, then exits without an answer.
     CrashDuringCall = "crash-during-call", 1;
     /// Answers, then exits.
     CrashAfterCall = "crash-after-call", 1;
-    /// Every so many calls: runs the tool, then exits without an answer.
+    /// Every N calls: runs the tool, then exits without an answer.
     CrashEvery = "crash-every", 10;
     /// Answers nothing at all.
     Silent = "silent", 1;
-    /// Answers nothing before `initialize` came.
+    /// Answers nothing before `initialize`.
     SilentBeforeInitialize = "silent-before-initialize", 1;
     /// Runs the tool and never answers.
     NeverAnswers = "never-answers", 1;
-    /// Waits so many milliseconds before it runs the tool.
+    /// Waits N milliseconds before it runs the tool.
     Slow = "slow", 1000;
-    /// Answers every other call only after so many milliseconds.
+    /// Answers every other call only after N milliseconds.
     OutOfOrder = "out-of-order", 100;
     /// Gives the same answer twice.
     DuplicateAnswers = "duplicate-answers", 1;
-    /// First answers a request that nobody sent.
+    /// First answers a request that was never sent.
     UnknownIds = "unknown-ids", 1;
-    /// Gives the id back as a text.
+    /// Returns the id as a string.
     IdAsText = "id-as-text", 1;
     /// Answers with text that is not JSON.
     WrongJson = "wrong-json", 1;
-    /// Answers with JSON that is no JSON-RPC message.
+    /// Answers with JSON that is not a JSON-RPC message.
     WrongShape = "wrong-shape", 1;
-    /// Answers with a result that is no object.
+    /// Answers with a result that is not an object.
     WrongResult = "wrong-result", 1;
     /// Adds unknown fields to envelopes, results and tools.
     UnknownFields = "unknown-fields", 1;
-    /// Answers with a text of so many bytes.
+    /// Answers with a text of N bytes.
     HugeResult = "huge-result", 67_108_864;
     /// Answers with a line that never ends.
     EndlessLine = "endless-line", 1;
-    /// Answers with a line of so many bytes, its id at the head.
+    /// Answers with a line of N bytes, its id at the head.
     LongLine = "long-line", 33_554_432;
-    /// Answers with a line of so many bytes, its id at the tail.
+    /// Answers with a line of N bytes, its id at the tail.
     LongLineTail = "long-line-tail", 33_554_432;
-    /// Writes so many bytes to stderr at the start and at every call.
+    /// Writes N bytes to stderr at the start and at every call.
     NoisyStderr = "noisy-stderr", 4_194_304;
     /// Writes lines that are not JSON to stdout before every answer.
     StdoutNoise = "stdout-noise", 1;
-    /// Lists tools in pages of so many.
+    /// Lists tools in pages of N.
     Paged = "paged", 2;
     /// Puts an empty page after every page.
     EmptyPages = "empty-pages", 2;
@@ -95,27 +95,27 @@ faults! {
     EndlessPages = "endless-pages", 1;
     /// Fails on every page after the first.
     FailingPage = "failing-page", 2;
-    /// Fails on the first so many lists.
+    /// Fails on the first N lists.
     FailFirstList = "fail-first-list", 1;
     /// Never answers a list of tools.
     SilentList = "silent-list", 1;
-    /// Changes the list so many times once it was read, each with a notification.
+    /// Changes the list N times once it was read, each with a notification.
     ListChangedStorm = "list-changed-storm", 100;
-    /// After so many lists the tool `add` has another definition, without notice.
+    /// After N lists the tool `add` has another definition, without a notification.
     ChangedDefinition = "changed-definition", 1;
     /// Lists a tool whose header annotation is invalid.
     BadHeaderTool = "bad-header-tool", 1;
-    /// Takes no notice of SIGTERM and of the end of stdin.
+    /// Ignores SIGTERM and the end of stdin.
     IgnoresSigterm = "ignores-sigterm", 1;
     /// Starts a child in its own process group and one in a new session; both keep stdout open.
     Grandchild = "grandchild", 1;
     /// Answers with this HTTP status.
     HttpStatus = "http-status", 500;
-    /// Forgets all sessions after every so many calls.
+    /// Forgets all sessions after every N calls.
     ForgetSessions = "forget-sessions", 3;
     /// Closes the connection in the middle of the body.
     CloseMidBody = "close-mid-body", 1;
-    /// Sends the body in ten pieces over so many milliseconds.
+    /// Sends the body in ten pieces over N milliseconds.
     SlowBody = "slow-body", 1000;
     /// Answers with `text/html`.
     WrongContentType = "wrong-content-type", 1;
@@ -163,7 +163,7 @@ pub struct Mode {
     pub value: u64,
 }
 
-/// A text that names no mode.
+/// An unknown mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no fault mode; `--help` lists them, a value follows after `=`")]
 pub struct UnknownMode(String);
@@ -210,7 +210,7 @@ impl Modes {
         self.0.is_empty()
     }
 
-    /// Those for which `choose` says yes.
+    /// Those that `choose` accepts.
     pub(crate) fn filtered(&self, choose: impl Fn(Mode) -> bool) -> Self {
         Self(self.0.iter().copied().filter(|mode| choose(*mode)).collect())
     }

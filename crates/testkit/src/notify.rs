@@ -1,4 +1,4 @@
-//! Who hears what the server says unasked.
+//! Unsolicited messages and their receivers.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use crate::stream::{NumberedStream, event};
 /// Where messages go.
 #[derive(Clone, Debug)]
 pub(crate) enum Outbox {
-    /// To whoever writes the body of an answer, as events.
+    /// To the writer of a response body, as events.
     Events(mpsc::UnboundedSender<Bytes>),
     /// The same, but a client that lost the connection can ask for the rest.
     Numbered(Arc<NumberedStream>),
@@ -26,7 +26,7 @@ pub(crate) enum Outbox {
 }
 
 impl Outbox {
-    /// Whether anyone can still hear it.
+    /// Whether there is still a receiver.
     pub(crate) fn send(&self, message: &[u8]) -> bool {
         match self {
             Self::Events(sender) => sender.send(event(message)).is_ok(),
@@ -41,7 +41,7 @@ impl Outbox {
         }
     }
 
-    /// Ends the connection, not the stream: the client has to come back for the rest.
+    /// Ends the connection, not the stream: the client has to reconnect for the rest.
     pub(crate) fn hang_up(&self) {
         if let Self::Numbered(stream) = self {
             stream.hang_up();
@@ -56,7 +56,7 @@ impl Outbox {
     }
 }
 
-/// What is different now.
+/// What changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// The list of tools.
@@ -65,7 +65,7 @@ pub(crate) enum Change {
     Prompts,
     /// The list of resources.
     Resources,
-    /// What one resource says.
+    /// The content of one resource.
     Resource(String),
 }
 
@@ -91,7 +91,7 @@ impl Change {
 /// One `subscriptions/listen` of the modern era.
 #[derive(Clone, Debug)]
 pub(crate) struct Subscription {
-    /// The id of the request, as it came.
+    /// The id of the request, as received.
     pub(crate) id: String,
     pub(crate) outbox: Outbox,
     filter: Filter,
@@ -129,7 +129,7 @@ impl Subscription {
         Self { id: message.id_text().to_owned(), outbox, filter }
     }
 
-    /// Says that the subscription stands, with the filter that is honoured.
+    /// Acknowledges the subscription, with the filter that is honoured.
     pub(crate) fn acknowledge(&self) -> bool {
         let mut message = Vec::new();
         let filter = json!(self.filter).to_string();
@@ -138,8 +138,8 @@ impl Subscription {
         self.outbox.send(&message)
     }
 
-    /// Tells of a change, if it was asked for; false if nobody hears it any more.
-    pub(crate) fn tell(&self, change: &Change) -> bool {
+    /// Notifies about a change, if subscribed; false if the receiver is gone.
+    pub(crate) fn notify(&self, change: &Change) -> bool {
         let wanted = match change {
             Change::Tools => self.filter.tools_list_changed,
             Change::Prompts => self.filter.prompts_list_changed,

@@ -15,7 +15,7 @@ pub enum Transport {
     Http,
     /// HTTP+SSE at `/sse` and `/messages`.
     Sse,
-    /// Not a server: leaves for a new session and sleeps. The grandchild mode starts it.
+    /// Not a server: starts a new session and sleeps. The grandchild mode starts it.
     #[value(hide = true)]
     Sleep,
 }
@@ -57,20 +57,20 @@ impl SpokenEra {
 pub enum Serves {
     /// Tools whose effects and faults tests can see.
     Tools,
-    /// All that the official conformance suite asks a server for, in both eras.
+    /// Everything that the official conformance suite requires of a server, in both eras.
     Everything,
 }
 
 /// How requests over HTTP are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AnswerKind {
-    /// As JSON, unless there is progress to tell.
+    /// As JSON, unless there is progress to report.
     Json,
     /// As a stream of events.
     Sse,
 }
 
-/// What the fixture was told to be.
+/// The options of the fixture.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "gateway-fixture", about = "An MCP server for tests", after_help = explain_modes())]
 #[non_exhaustive]
@@ -96,13 +96,13 @@ pub struct Options {
     /// The only tool whose calls the faults of answers hit.
     #[arg(long, value_name = "NAME")]
     pub fault_tool: Option<String>,
-    /// The faults of answers, slow starts and crashes at the start happen only so many times.
+    /// The faults of answers, slow starts and crashes at the start happen only this many times.
     #[arg(long, value_name = "N")]
     pub fault_times: Option<u64>,
     /// Where `--fault-times` is counted, so that it also holds after a restart.
     #[arg(long, value_name = "FILE")]
     pub fault_memory: Option<PathBuf>,
-    /// So many generated tools more.
+    /// The number of additional generated tools.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub tools: usize,
     /// More tools: one in JSON per line, or documents with a member `tools`.
@@ -117,7 +117,7 @@ pub struct Options {
     /// Where `count` and `slow` write what they did, one line each.
     #[arg(long, value_name = "FILE")]
     pub counter: Option<PathBuf>,
-    /// Where calls are logged as JSON lines; the environment's `MCP_CALL_LOG` where absent.
+    /// Where calls are logged as JSON lines; by default the environment's `MCP_CALL_LOG`.
     #[arg(long, value_name = "FILE")]
     pub call_log: Option<PathBuf>,
     /// Where every incoming message is written with its headers, as JSON lines.
@@ -135,7 +135,7 @@ pub struct Options {
     /// The bearer token that HTTP requests must carry.
     #[arg(long, value_name = "TOKEN")]
     pub require_token: Option<String>,
-    /// How long a modern list stays true, in milliseconds.
+    /// How long a modern list may be cached, in milliseconds.
     #[arg(long, default_value_t = 0, value_name = "MS")]
     pub ttl_ms: u64,
     /// A server over HTTP ends when its stdin ends, so that it never outlives a test.

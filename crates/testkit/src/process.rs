@@ -1,19 +1,24 @@
-//! Looking at processes and files, and waiting for what must come.
+//! Inspecting processes and files, and waiting for conditions.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often a condition is looked at.
+/// How often a condition is polled.
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// What was waited for did not come.
+/// A condition did not become true in time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} did not come within {waited:?}")]
+#[error("{what} did not happen within {waited:?}")]
 pub struct TimedOut {
     /// What was waited for.
     pub what: String,
     /// How long.
     pub waited: Duration,
+}
+
+/// Between two looks at something that sends no event: the processor is for those who bring it about.
+pub async fn pause() {
+    tokio::time::sleep(INTERVAL).await;
 }
 
 /// Waits until `condition` holds, at most `deadline`.
@@ -22,12 +27,10 @@ pub async fn eventually(
     what: &str,
     mut condition: impl FnMut() -> bool,
 ) -> Result<(), TimedOut> {
-    let start = Instant::now();
+    let poll = Poll::new(deadline, what);
     while !condition() {
-        if start.elapsed() > deadline {
-            return Err(TimedOut { what: what.to_owned(), waited: deadline });
-        }
-        tokio::time::sleep(INTERVAL).await;
+        poll.check()?;
+        pause().await;
     }
     Ok(())
 }
@@ -38,17 +41,34 @@ pub fn eventually_blocking(
     what: &str,
     mut condition: impl FnMut() -> bool,
 ) -> Result<(), TimedOut> {
-    let start = Instant::now();
+    let poll = Poll::new(deadline, what);
     while !condition() {
-        if start.elapsed() > deadline {
-            return Err(TimedOut { what: what.to_owned(), waited: deadline });
-        }
+        poll.check()?;
         std::thread::sleep(INTERVAL);
     }
     Ok(())
 }
 
-/// How many lines a file has; none if there is no file.
+struct Poll<'a> {
+    start: Instant,
+    deadline: Duration,
+    what: &'a str,
+}
+
+impl<'a> Poll<'a> {
+    fn new(deadline: Duration, what: &'a str) -> Self {
+        Self { start: Instant::now(), deadline, what }
+    }
+
+    fn check(&self) -> Result<(), TimedOut> {
+        if self.start.elapsed() <= self.deadline {
+            return Ok(());
+        }
+        Err(TimedOut { what: self.what.to_owned(), waited: self.deadline })
+    }
+}
+
+/// How many lines a file has; 0 if it does not exist.
 pub fn count_lines(path: &Path) -> usize {
     std::fs::read(path).unwrap_or_default().split(|byte| *byte == b'\n').skip(1).count()
 }
@@ -59,7 +79,7 @@ pub fn count_lines_with(path: &Path, prefix: &str) -> usize {
     text.lines().filter(|line| line.starts_with(prefix)).count()
 }
 
-/// Whether a process runs. A zombie, dead but not yet buried, does not.
+/// Whether a process runs. A zombie does not.
 pub fn is_alive(pid: u32) -> bool {
     stat_of(pid).is_some_and(|stat| !matches!(stat.state, 'Z' | 'X'))
 }
@@ -78,7 +98,7 @@ struct Stat {
 
 fn stat_of(pid: u32) -> Option<Stat> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in brackets and may hold anything.
+    // The name is in parentheses and may contain anything.
     let (_, rest) = text.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
     Some(Stat { state: fields.next()?.chars().next()?, parent: fields.next()?.parse().ok()? })

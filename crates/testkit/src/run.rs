@@ -13,12 +13,12 @@ use crate::options::{Options, Transport};
 use crate::server::Server;
 use crate::{http, job, stdio};
 
-/// Runs the fixture until it ends.
+/// Runs the fixture until it exits.
 pub fn run(options: Options) -> ExitCode {
     match try_run(options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
-            // Where stderr is closed there is nobody to tell.
+            // If stderr is closed, the error cannot be reported.
             let _ = writeln!(io::stderr(), "gateway-fixture: {problem}");
             ExitCode::FAILURE
         }
@@ -94,7 +94,7 @@ fn start_children(server: &Server) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the process when whoever holds the other end of stdin is gone.
+/// Exits when the other end of stdin is closed.
 fn exit_with_stdin() {
     std::thread::spawn(|| {
         let mut sink = [0_u8; 256];

@@ -1,4 +1,4 @@
-//! The server behind every transport: takes one message, answers at once where it can.
+//! The server behind every transport: takes one message and answers at once if it can.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::options::{Options, Serves};
 use crate::session::Session;
 use crate::tools::Called;
 
-/// Everything that one fixture process knows.
+/// The state of one fixture process.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) options: Options,
@@ -49,28 +49,28 @@ pub(crate) struct Server {
     in_flight: Mutex<HashMap<(String, String), CancellationToken>>,
 }
 
-/// With whom, and how, one message is exchanged.
+/// The context of one message.
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
     pub(crate) era: SpeaksNow,
-    /// The legacy connection; absent where requests stand alone.
+    /// The legacy connection; `None` in the modern era.
     pub(crate) session: Option<Arc<Session>>,
     /// Where messages that belong to this request go before its answer.
     pub(crate) related: Option<Outbox>,
-    /// The mirrored headers that came with it.
+    /// Its mirrored headers.
     pub(crate) mirrored: Vec<(&'static str, String)>,
-    /// The fault that the request has behind it: where a redirect led, there is no other.
+    /// The fault that already happened: a redirect is not followed by another.
     pub(crate) behind: Option<Fault>,
 }
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Debug)]
 pub(crate) enum Taken {
-    /// The answer was appended; with the HTTP status for it.
+    /// The answer was appended; with its HTTP status.
     Answered(u16),
     /// It needs no answer.
     Accepted,
-    /// The answer takes time or care: run the job.
+    /// The answer takes time or has a fault: run the job.
     Later,
     /// It asks for notifications.
     Listen,
@@ -240,7 +240,7 @@ impl Server {
         }
     }
 
-    /// Which faults hit this request. Asking uses one of `--fault-times` up where there are any.
+    /// Which faults hit this request. If any, this uses up one of `--fault-times`.
     pub(crate) fn faults_of(&self, message: &Message<'_>) -> Modes {
         let options = &self.options;
         let is_target = message.method() == options.fault_method
@@ -273,24 +273,24 @@ impl Server {
         true
     }
 
-    /// Changes the list of tools so many times and tells everybody each time.
+    /// Changes the list of tools that many times and notifies all clients each time.
     pub(crate) fn change_tools(&self, times: u64) {
         for _ in 0..times {
             self.revision.fetch_add(1, Ordering::Relaxed);
-            self.tell(&Change::Tools);
+            self.notify(&Change::Tools);
         }
     }
 
-    /// Tells everybody who wants to hear of it.
-    pub(crate) fn tell(&self, change: &Change) {
+    /// Notifies all subscribers.
+    pub(crate) fn notify(&self, change: &Change) {
         let sessions: Vec<_> = lock(&self.sessions).values().cloned().collect();
         for session in sessions {
-            session.tell(change);
+            session.notify(change);
         }
-        lock(&self.subscriptions).retain(|subscription| subscription.tell(change));
+        lock(&self.subscriptions).retain(|subscription| subscription.notify(change));
     }
 
-    /// Begins the storm of the mode `list-changed-storm` once the list was read and somebody listens.
+    /// Starts the storm of the mode `list-changed-storm` once the list was read and a client listens.
     pub(crate) fn storm_if_due(self: &Arc<Self>) {
         let Some(times) = self.modes.get(Fault::ListChangedStorm) else { return };
         let heard = !lock(&self.subscriptions).is_empty()
@@ -300,7 +300,7 @@ impl Server {
         }
         let server = Arc::clone(self);
         self.tasks.spawn(async move {
-            // The answer that set it off comes first.
+            // The answer that triggered it is sent first.
             tokio::time::sleep(Duration::from_millis(20)).await;
             server.change_tools(times);
         });

@@ -1,4 +1,4 @@
-//! Legacy connections: what a server remembers of a client between two messages.
+//! Legacy connections: the state of a client between two messages.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::notify::{Change, Outbox, lock};
 use crate::stream::{NumberedStream, Priming};
 
-/// How many streams that are over a client can still come back to.
+/// How many finished streams a client can still resume.
 const KEPT_STREAMS: usize = 64;
 
 /// One legacy connection.
@@ -26,24 +26,24 @@ pub(crate) struct Session {
     streams: Mutex<BTreeMap<u64, Arc<NumberedStream>>>,
     opened_streams: AtomicU64,
     asked: AtomicU64,
-    /// Our requests that wait for the client, by their ids.
+    /// Our open requests to the client, by id.
     waiting: Mutex<HashMap<String, oneshot::Sender<ClientAnswer>>>,
 }
 
-/// What is known of the client.
+/// What is known about the client.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Client {
-    /// The version that both sides agreed on.
+    /// The negotiated version.
     pub(crate) version: String,
     /// What it can do.
     pub(crate) capabilities: Value,
-    /// From which level on it wants log messages; all where it never said.
+    /// Its log level; all messages if it never set one.
     pub(crate) level: Option<String>,
-    /// The resources whose changes it wants to hear of.
+    /// The resources that it subscribed to.
     pub(crate) watched: HashSet<String>,
 }
 
-/// The result of a request of ours, or the error in its place.
+/// The result of a request of ours, or its error.
 pub(crate) type ClientAnswer = Result<Value, Value>;
 
 impl Session {
@@ -60,12 +60,12 @@ impl Session {
         }
     }
 
-    /// `initialize` came.
+    /// Handles `initialize`.
     pub(crate) fn opened(&self) {
         self.phase.store(1, Ordering::Relaxed);
     }
 
-    /// `notifications/initialized` came.
+    /// Handles `notifications/initialized`.
     pub(crate) fn ready(&self) {
         if self.phase.load(Ordering::Relaxed) == 1 {
             self.phase.store(2, Ordering::Relaxed);
@@ -89,8 +89,8 @@ impl Session {
         lock(&self.outbox).clone()
     }
 
-    /// Tells this session of a change; false if nobody hears it.
-    pub(crate) fn tell(&self, change: &Change) -> bool {
+    /// Notifies this session about a change; false if there is no receiver.
+    pub(crate) fn notify(&self, change: &Change) -> bool {
         let wanted = match change {
             Change::Tools | Change::Prompts | Change::Resources => true,
             Change::Resource(uri) => self.client(|client| client.watched.contains(uri)),
@@ -104,7 +104,7 @@ impl Session {
         look(&mut lock(&self.client))
     }
 
-    /// A new stream that the client can come back to.
+    /// A new resumable stream.
     pub(crate) fn open_stream(&self) -> (Arc<NumberedStream>, mpsc::UnboundedReceiver<Bytes>) {
         let number = self.opened_streams.fetch_add(1, Ordering::Relaxed) + 1;
         let is_new_enough = self.client(|client| client.version.as_str() >= LATEST_LEGACY);
@@ -121,14 +121,14 @@ impl Session {
         (stream, reader)
     }
 
-    /// The rest of the stream whose event `last` was the last that the client heard.
+    /// The rest of a stream after the event `last`, the last one that the client received.
     pub(crate) fn resume_stream(&self, last: &str) -> Option<mpsc::UnboundedReceiver<Bytes>> {
         let (number, index) = NumberedStream::parse_id(last)?;
         let stream = lock(&self.streams).get(&number).cloned()?;
         Some(stream.resume(index))
     }
 
-    /// A new request to the client: its id, and where its answer comes.
+    /// A new request to the client: its id, and the receiver of its answer.
     pub(crate) fn expect_answer(&self) -> (u64, oneshot::Receiver<ClientAnswer>) {
         let id = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, answer) = oneshot::channel();
@@ -139,12 +139,12 @@ impl Session {
     /// The client answered the request `id`.
     pub(crate) fn answered(&self, id: &str, answer: ClientAnswer) {
         if let Some(waiting) = lock(&self.waiting).remove(id) {
-            // Whoever asked may have been cancelled meanwhile.
+            // The requester may have been cancelled meanwhile.
             let _ = waiting.send(answer);
         }
     }
 
-    /// The session is over: nothing that waits for its client will be answered.
+    /// Ends the session: open requests to the client get no answer.
     pub(crate) fn end(&self) {
         lock(&self.waiting).clear();
     }

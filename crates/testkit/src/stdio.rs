@@ -14,7 +14,7 @@ use crate::notify::{Outbox, Subscription, lock};
 use crate::server::{Exchange, Server, Taken};
 use crate::session::Session;
 
-/// Stdout, whole lines at a time.
+/// Stdout, written in whole lines.
 #[derive(Debug, Default)]
 pub(crate) struct Stdout(Mutex<()>);
 
@@ -31,7 +31,7 @@ impl Stdout {
         self.write(&line);
     }
 
-    /// Writes a line that never ends; returns only by the death of the process.
+    /// Writes a line that never ends; never returns.
     pub(crate) fn write_for_ever(&self, head: &[u8]) {
         // No other line may end this one.
         let _turn = lock(&self.0);
@@ -46,13 +46,13 @@ impl Stdout {
 fn write_out(text: &[u8]) {
     let mut stdout = io::stdout().lock();
     if stdout.write_all(text).and_then(|()| stdout.flush()).is_err() {
-        // Nobody reads any more: that is how a client leaves.
+        // The pipe is closed: the client has left.
         std::process::exit(0);
     }
 }
 
-/// Serves until stdin ends. Blocks: what answers at once is read, answered and written by this one thread, and all
-/// answers to what was read together are written together.
+/// Serves until stdin ends. Blocks: requests without waiting are read, answered and written by this thread, and all answers
+/// to requests that were read together are written together.
 pub(crate) fn serve(server: &Arc<Server>, runtime: &tokio::runtime::Handle) -> io::Result<()> {
     let stdout = Arc::new(Stdout::default());
     let session = Arc::new(Session::new(String::new(), Some(Outbox::Stdout(Arc::clone(&stdout)))));

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use crate::notify::lock;
 
-/// How long a client whose stream ended is asked to wait before it comes back, in milliseconds.
+/// The reconnection time sent to clients, in milliseconds.
 const RETRY: u64 = 50;
 
 /// One message as an event.
@@ -30,16 +30,16 @@ pub(crate) struct NumberedStream {
 #[derive(Debug)]
 struct State {
     events: Vec<Bytes>,
-    /// Who reads now.
+    /// The current reader.
     reader: Option<mpsc::UnboundedSender<Bytes>>,
     is_over: bool,
 }
 
-/// Whether a stream begins with an event that only has an id, so that a client can come back before the first message.
+/// Whether a stream begins with an event that only has an id, so that a client can resume before the first message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Priming {
     First,
-    /// Clients before 2025-11-25 stumble over an event without data.
+    /// Clients before 2025-11-25 fail on an event without data.
     None,
 }
 
@@ -50,7 +50,7 @@ impl NumberedStream {
         let mut events = Vec::new();
         if priming == Priming::First {
             let text = Bytes::from(format!("id: {number}-0\nretry: {RETRY}\ndata: \n\n"));
-            // The reader is ours still, so it hears it.
+            // The reader was just created, so it receives it.
             let _ = sender.send(text.clone());
             events.push(text);
         }
@@ -89,7 +89,7 @@ impl NumberedStream {
         lock(&self.state).is_over
     }
 
-    /// A new reader, who hears everything after that event.
+    /// A new reader, which receives everything after that event.
     pub(crate) fn resume(&self, after: usize) -> mpsc::UnboundedReceiver<Bytes> {
         let (sender, reader) = mpsc::unbounded_channel();
         let mut state = lock(&self.state);

@@ -1,4 +1,4 @@
-//! What the tools do.
+//! The implementation of the tools.
 
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
@@ -16,14 +16,14 @@ use crate::message::Message;
 use crate::notify::{Outbox, lock};
 use crate::server::{Exchange, Server};
 
-/// How a request went.
+/// The outcome of a request.
 #[derive(Debug)]
 pub(crate) enum Called {
     /// Its result was appended.
     Done,
     /// It failed as a JSON-RPC error; what was appended is void.
     Failed(RpcError),
-    /// It takes time and runs as a job; nothing was appended.
+    /// It runs as a job; nothing was appended.
     Slow,
 }
 
@@ -198,7 +198,7 @@ impl Server {
         Called::Done
     }
 
-    /// Writes a result and, where calls are logged, the call (S004-15).
+    /// Writes a result and, if calls are logged, the call (S004-15).
     fn finish(&self, name: &str, arguments: &str, result: &str, era: SpeaksNow, out: &mut Vec<u8>) {
         if self.call_log.is_on() {
             self.call_log.append(&format!(
@@ -250,7 +250,7 @@ impl Server {
     }
 }
 
-/// Whether a result says its value once more as structured content.
+/// Whether a result repeats its value as structured content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Structured {
     None,
@@ -292,7 +292,7 @@ fn end_result(out: &mut Vec<u8>, era: SpeaksNow) {
 }
 
 fn write_text(out: &mut Vec<u8>, text: &str) {
-    // A text always has a JSON form, and memory takes everything.
+    // A string always has a JSON form, and writing into memory cannot fail.
     let _ = serde_json::to_writer(out, text);
 }
 

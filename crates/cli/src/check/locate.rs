@@ -1,4 +1,4 @@
-//! Where in a text a JSON value stands.
+//! The position of a JSON value in its text.
 
 use std::borrow::Cow;
 
@@ -9,23 +9,23 @@ use serde_json::value::RawValue;
 
 /// Line and column, both from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) line: usize,
     pub(super) column: usize,
 }
 
-/// The place of the value at `pointer` in the JSON `text`, or of the nearest value around it.
-pub(super) fn locate(text: &str, pointer: &str) -> Place {
+/// The position of the value at `pointer` in the JSON `text`, or of its nearest ancestor.
+pub(super) fn locate(text: &str, pointer: &str) -> Position {
     let mut part = text.trim_start();
     for name in pointer::steps(pointer) {
         let Some(inner) = member(part, &name) else { break };
         part = inner;
     }
-    // Every part is a slice of `text`, so that the distance of their starts is an offset.
+    // Every part is a slice of `text`, so the difference of their pointers is an offset.
     let offset = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     let before = text.get(..offset).unwrap_or_default();
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    Place {
+    Position {
         line: before.matches('\n').count() + 1,
         column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
     }
@@ -46,7 +46,7 @@ fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
     }
 }
 
-/// Takes one member of an object and passes over the others.
+/// Reads one member of an object and skips the others.
 struct Member<'n> {
     name: &'n str,
 }
@@ -81,11 +81,11 @@ mod tests {
     #[track_caller]
     fn check(pointer: &str, line: usize, column: usize) {
         let text = "{\n  \"tools\": [\n    {\"é\": 1, \"a/b\": [true, {\"c\": null}]}\n  ]\n}\n";
-        assert_eq!(locate(text, pointer), Place { line, column });
+        assert_eq!(locate(text, pointer), Position { line, column });
     }
 
     #[test]
-    fn values_are_found_and_else_what_is_around_them() {
+    fn values_are_found_or_else_their_nearest_ancestor() {
         check("", 1, 1);
         check("/tools", 2, 12);
         check("/tools/0", 3, 5);

@@ -3,43 +3,26 @@
 use std::io::Write;
 
 use anyhow::Result;
-use gateway_dialects::check::{Level, Report};
+use gateway_dialects::Tokens;
+use gateway_dialects::check::{Counts, Level, Report};
 use gateway_protocol::printable;
 
-use super::text::{groups, some_dialects};
-use crate::output::counted;
+use super::text::{figures, findings, groups, sizes, some_dialects};
 
 pub(crate) fn write_markdown(writer: &mut impl Write, report: &Report) -> Result<()> {
-    let totals = report.totals;
     writeln!(writer, "# Tools in {}\n", inline(&report.file))?;
-    writeln!(
-        writer,
-        "{}, {}: {}, {}, {}.\n",
-        counted(totals.tools, "tool"),
-        counted(report.dialects.len(), "dialect"),
-        counted(totals.errors, "error"),
-        counted(totals.warnings, "warning"),
-        counted(totals.notes, "note"),
-    )?;
+    writeln!(writer, "{}: {}.\n", sizes(report).join(", "), findings(report))?;
     writeln!(
         writer,
         "| dialect | ok | changed | left out | described | encoded | rewritten | dropped | tokens |"
     )?;
     writeln!(writer, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")?;
     for row in &report.dialects {
+        let figures = cells(row.counts, row.tokens);
         writeln!(
             writer,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} → {} |",
-            row.dialect,
-            row.ok,
-            row.changed,
-            row.quarantined,
-            row.counts.described,
-            row.counts.encoded,
-            row.counts.rewritten,
-            row.counts.dropped,
-            row.tokens.before,
-            row.tokens.after,
+            "| {} | {} | {} | {} | {figures} |",
+            row.dialect, row.ok, row.changed, row.quarantined
         )?;
     }
     for tool in &report.tools {
@@ -47,18 +30,8 @@ pub(crate) fn write_markdown(writer: &mut impl Write, report: &Report) -> Result
         writeln!(writer, "| status | described | encoded | rewritten | dropped | tokens | dialects |")?;
         writeln!(writer, "| --- | ---: | ---: | ---: | ---: | ---: | --- |")?;
         for (cell, names) in groups(tool) {
-            writeln!(
-                writer,
-                "| {} | {} | {} | {} | {} | {} → {} | {} |",
-                cell.status.name(),
-                cell.counts.described,
-                cell.counts.encoded,
-                cell.counts.rewritten,
-                cell.counts.dropped,
-                cell.tokens.before,
-                cell.tokens.after,
-                names.join(", "),
-            )?;
+            let figures = cells(cell.counts, cell.tokens);
+            writeln!(writer, "| {} | {figures} | {} |", cell.status.name(), names.join(", "))?;
         }
     }
     writeln!(writer, "\n## Findings\n")?;
@@ -67,12 +40,12 @@ pub(crate) fn write_markdown(writer: &mut impl Write, report: &Report) -> Result
     }
     for level in Level::ALL {
         for finding in report.findings.iter().filter(|finding| finding.level == level) {
-            let place = finding.place();
+            let location = finding.place();
             write!(
                 writer,
                 "- **{}** {}: {} (`{}`",
                 level.name(),
-                inline(&place),
+                inline(&location),
                 escaped(&finding.message),
                 finding.rule.id
             )?;
@@ -85,7 +58,13 @@ pub(crate) fn write_markdown(writer: &mut impl Write, report: &Report) -> Result
     Ok(())
 }
 
-/// `text` as code, whatever stands in it.
+/// The cells of a row that hold figures.
+fn cells(counts: Counts, tokens: Tokens) -> String {
+    let [described, encoded, rewritten, dropped, before, after] = figures(counts, tokens);
+    format!("{described} | {encoded} | {rewritten} | {dropped} | {before} → {after}")
+}
+
+/// `text` as inline code, whatever it contains.
 fn inline(text: &str) -> String {
     let flat = text.replace(['\n', '\r'], " ");
     let flat = printable(&flat);
@@ -97,7 +76,7 @@ fn inline(text: &str) -> String {
     format!("{ticks}{blank}{flat}{blank}{ticks}")
 }
 
-/// `text` without line breaks and without the signs that would start markup.
+/// `text` without line breaks and without markup.
 fn escaped(text: &str) -> String {
     let flat = text.replace(['\n', '\r'], " ");
     let mut escaped = String::with_capacity(flat.len());

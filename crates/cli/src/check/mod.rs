@@ -1,4 +1,4 @@
-//! Writers of what `check` found, for people and programs.
+//! Reports of `check`, for people and programs.
 
 mod locate;
 mod markdown;

@@ -51,7 +51,7 @@ pub(crate) fn write_sarif(writer: &mut impl Write, report: &Report, list: &ToolL
 
 fn result(finding: &Finding, list: &ToolList, artifact: &str, dialects: usize) -> Value {
     let index = finding.index.map_or_else(String::new, |at| format!("/{at}"));
-    let place = locate(&list.text, &format!("{}{index}{}", list.pointer, finding.pointer));
+    let position = locate(&list.text, &format!("{}{index}{}", list.pointer, finding.pointer));
     let tool = finding.tool.as_deref().unwrap_or_default();
     let mut text = finding.message.clone();
     if !finding.dialects.is_empty() {
@@ -69,7 +69,7 @@ fn result(finding: &Finding, list: &ToolList, artifact: &str, dialects: usize) -
         "locations": [{
             "physicalLocation": {
                 "artifactLocation": {"uri": artifact, "index": 0},
-                "region": {"startLine": place.line, "startColumn": place.column},
+                "region": {"startLine": position.line, "startColumn": position.column},
             },
             "logicalLocations": [{
                 "name": if tool.is_empty() { "tools" } else { tool },

@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use anyhow::Result;
-use gateway_dialects::check::{Cell, Level, Report, Status, ToolRow};
-
+use gateway_dialects::Tokens;
+use gateway_dialects::check::{Cell, Counts, Level, Report, Status, ToolRow};
 use gateway_protocol::printable;
 
 use crate::output::{Paint, Table, Tone, counted, wrapped};
 
-/// How much of the changes is written out.
+/// How detailed the changes are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// Counts.
@@ -36,9 +36,9 @@ pub(crate) fn write_text(
         writeln!(writer, "{}", paint.tone(Tone::Heading, "Findings"))?;
         for finding in &report.findings {
             let level = paint.tone(tone(finding.level), finding.level.name());
-            let place = finding.place();
-            let (place, message) = (printable(&place), printable(&finding.message));
-            writeln!(writer, "  {level} {place}: {message} [{}]", finding.rule.id)?;
+            let location = finding.place();
+            let (location, message) = (printable(&location), printable(&finding.message));
+            writeln!(writer, "  {level} {location}: {message} [{}]", finding.rule.id)?;
             if !finding.dialects.is_empty() {
                 hanging(writer, "in: ", &some_dialects(&finding.dialects, report.dialects.len()))?;
             }
@@ -46,17 +46,27 @@ pub(crate) fn write_text(
         }
     }
     writeln!(writer)?;
-    let totals = report.totals;
-    writeln!(
-        writer,
-        "{} in {}: {}, {}, {}",
-        counted(totals.tools, "tool"),
-        counted(report.dialects.len(), "dialect"),
-        counted(totals.errors, "error"),
-        counted(totals.warnings, "warning"),
-        counted(totals.notes, "note"),
-    )?;
+    let [tools, dialects] = sizes(report);
+    writeln!(writer, "{tools} in {dialects}: {}", findings(report))?;
     Ok(())
+}
+
+/// How many tools and dialects were checked.
+pub(super) fn sizes(report: &Report) -> [String; 2] {
+    [counted(report.totals.tools, "tool"), counted(report.dialects.len(), "dialect")]
+}
+
+/// How many findings there are, by level.
+pub(super) fn findings(report: &Report) -> String {
+    let totals = report.totals;
+    let counts = [(totals.errors, "error"), (totals.warnings, "warning"), (totals.notes, "note")];
+    counts.map(|(count, noun)| counted(count, noun)).join(", ")
+}
+
+/// How often each fate of a keyword occurred, and the tokens before and after.
+pub(super) fn figures(counts: Counts, tokens: Tokens) -> [String; 6] {
+    [counts.described, counts.encoded, counts.rewritten, counts.dropped, tokens.before, tokens.after]
+        .map(|figure| figure.to_string())
 }
 
 /// The names of `dialects`, or that it is all of them.
@@ -102,27 +112,19 @@ fn write_dialects(writer: &mut impl Write, report: &Report, paint: Paint) -> Res
     ]);
     for row in &report.dialects {
         let tone = if row.quarantined > 0 { Some(Tone::Bad) } else { None };
+        let [ok, changed, left_out] = [row.ok, row.changed, row.quarantined].map(|count| count.to_string());
+        let [described, encoded, rewritten, dropped, before, after] = figures(row.counts, row.tokens);
+        let dialect = row.dialect.clone();
         table.row(
             tone,
-            [
-                row.dialect.clone(),
-                row.ok.to_string(),
-                row.changed.to_string(),
-                row.quarantined.to_string(),
-                row.counts.described.to_string(),
-                row.counts.encoded.to_string(),
-                row.counts.rewritten.to_string(),
-                row.counts.dropped.to_string(),
-                row.tokens.before.to_string(),
-                row.tokens.after.to_string(),
-            ],
+            [dialect, ok, changed, left_out, described, encoded, rewritten, dropped, before, after],
         );
     }
     table.write(writer, paint, "")?;
     Ok(())
 }
 
-/// Dialects that make the same of a tool share a row.
+/// Dialects with the same translation of a tool share a row.
 pub(super) fn groups(tool: &ToolRow) -> Vec<(&Cell, Vec<&str>)> {
     let mut groups: Vec<(&Cell, Vec<&str>)> = Vec::new();
     for cell in &tool.dialects {
@@ -146,18 +148,11 @@ fn write_tool(writer: &mut impl Write, tool: &ToolRow, paint: Paint, detail: Det
     let mut table =
         Table::new(["status", "described", "encoded", "rewritten", "dropped", "tokens", "after", "dialects"]);
     for (cell, names) in &groups {
+        let [described, encoded, rewritten, dropped, before, after] = figures(cell.counts, cell.tokens);
+        let (status, names) = (cell.status.name().to_owned(), names.join(", "));
         table.row(
             Some(status_tone(cell.status)),
-            [
-                cell.status.name().to_owned(),
-                cell.counts.described.to_string(),
-                cell.counts.encoded.to_string(),
-                cell.counts.rewritten.to_string(),
-                cell.counts.dropped.to_string(),
-                cell.tokens.before.to_string(),
-                cell.tokens.after.to_string(),
-                names.join(", "),
-            ],
+            [status, described, encoded, rewritten, dropped, before, after, names],
         );
     }
     table.write(writer, paint, "  ")?;

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 enum Direction {
     /// MCP arguments → the dialect's form
     Encode(Encode),
-    /// The dialect's arguments → what the MCP server wants, validated against its schema
+    /// The dialect's arguments → MCP arguments, validated against the server's schema
     Decode(Decode),
 }
 
@@ -46,7 +46,7 @@ struct Encode {
 struct Decode {
     #[command(flatten)]
     source: Source,
-    /// Mend types by the schema ("5" → 5) where the outcome is then valid
+    /// Coerce types to the schema ("5" → 5) if the result is then valid
     #[arg(long)]
     coerce: bool,
     /// What to do with arguments that are not a JSON object
@@ -60,35 +60,35 @@ enum BadArguments {
     Error,
     /// Hand them on as {"raw": text}, unchecked
     Raw,
-    /// Mend them, and refuse what cannot be mended
+    /// Repair them, and refuse what cannot be repaired
     Repair,
 }
 
-/// Where calls come from and which dialect they are for.
+/// The input, and the dialect that it is for.
 #[derive(Debug, Args)]
 struct Source {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
     flags: TranslationFlags,
-    /// Read {"tool": …, "arguments": …} a line (the only form for now)
+    /// Read one {"tool": …, "arguments": …} per line (the only format so far)
     #[arg(long, required = true)]
     jsonl: bool,
     /// The lines; - for standard input
     file: Option<PathBuf>,
 }
 
-/// One line of input. The tool stays text, so that a tool seen before need not be read again.
+/// One line of input. The tool stays raw, so that the same tool need not be parsed again.
 #[derive(Deserialize)]
 struct Call<'a> {
     #[serde(borrow, default)]
     tool: Option<&'a RawValue>,
-    /// Text as well: numbers of more than 64 bits must not be changed by reading them.
+    /// Raw as well: parsing must not change numbers of more than 64 bits.
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
 }
 
-/// A tool made ready for its calls.
+/// A tool, prepared for its calls.
 struct Prepared {
     text: String,
     tool: Value,
@@ -216,7 +216,7 @@ fn refused_by_plan(error: &PlanError) -> Value {
     json!({"error": {"message": error.to_string(), "path": error.path, "issues": [issue]}})
 }
 
-/// What is wrong, in the names that the model saw.
+/// The issues, in the names that the model saw.
 fn refused_by_schema(plan: &Plan, issues: &[Issue]) -> Value {
     let rename = |path: &str| plan.wire_pointer(path);
     let listed: Vec<Value> = issues

@@ -30,7 +30,7 @@ use crate::terminal::{Form, output};
 #[command(
     override_usage = "mcp-tool-gateway call [OPTIONS] [SERVER|URL] TOOL [JSON|@FILE|-]\n       \
                       mcp-tool-gateway call [OPTIONS] TOOL [JSON|@FILE|-] -- COMMAND…",
-    after_help = "Exit status: 0 a result, 1 the tool says that it failed, 2 no result.\n\nExamples:\n  \
+    after_help = "Exit status: 0 a result, 1 the tool reports a failure, 2 no result.\n\nExamples:\n  \
                   mcp-tool-gateway call demo add '{\"a\": 1, \"b\": 2}'\n  \
                   mcp-tool-gateway call echo '{\"message\": \"hi\"}' -- npx -y @modelcontextprotocol/server-everything"
 )]
@@ -56,7 +56,7 @@ pub(crate) struct Call {
     ad_hoc: AdHocFlags,
 }
 
-/// What the words mean.
+/// The positional arguments.
 #[derive(Debug, PartialEq, Eq)]
 struct Words<'w> {
     server: Option<&'w str>,
@@ -64,7 +64,7 @@ struct Words<'w> {
     arguments: Option<&'w str>,
 }
 
-/// How long a server may take to start where nobody says otherwise.
+/// How long a server may take to start by default.
 const START: Duration = Duration::from_mins(1);
 
 impl Call {
@@ -75,7 +75,7 @@ impl Call {
         let mode: ResultMode = self.result.parse()?;
         let (setup, server) = match self.ad_hoc.spec(url)? {
             Some(_) if url.is_none() && words.server.is_some() => {
-                bail!("a server before the tool and a command behind `--`: only one server can be meant")
+                bail!("a server before the tool and a command after `--`: only one server can be used")
             }
             Some(spec) => (Setup::of(spec), None),
             None => (self.config.load()?, words.server),
@@ -102,14 +102,14 @@ impl Call {
         let work = fleet.call(tool, Some(arguments), &options);
         with_progress(work, || format!("waiting for `{}` of {}", tool.name, tool.server))
             .await
-            // The words of a server must not look like further lines.
+            // Text from a server must not look like further lines.
             .map_err(|error| anyhow!("{}", printable(&format!("{:#}", anyhow::Error::new(error)))))
     }
 
     fn print(&self, mode: ResultMode, tool: &CatalogueTool, result: &RawJson) -> Result<Outcome> {
         let mut stdout = output(Form::Json);
         if mode == ResultMode::Raw {
-            // Not through a value, which would round large numbers.
+            // Not parsed, which would round large numbers.
             stdout.write_all(result.as_bytes())?;
         } else {
             let value: Value = result.read().context("reading the result")?;
@@ -122,7 +122,7 @@ impl Call {
                     stdout = output(Form::Text);
                     stdout.write_all(text.as_bytes())?;
                 }
-                // A program gets the text as it came.
+                // A program gets the original text.
                 Value::String(text) if !self.json => std::io::stdout().lock().write_all(text.as_bytes())?,
                 other => write_json(&mut stdout, &other)?,
             }
@@ -133,7 +133,7 @@ impl Call {
     }
 }
 
-/// Tells a server from a tool: arguments begin with `{` or `@`, or are `-`, and no name does.
+/// Distinguishes server, tool and arguments: arguments start with `{` or `@`, or are `-`; names do not.
 fn read_words(words: &[String]) -> Result<Words<'_>> {
     let is_arguments = |word: &str| word == "-" || word.starts_with(['{', '@']);
     Ok(match words {
@@ -175,7 +175,7 @@ fn read_arguments(word: Option<&str>) -> Result<RawJson> {
     Ok(arguments)
 }
 
-/// The tool that is meant. A server that failed is the better reason for a missing tool.
+/// The tool to call. If a server failed, that explains a missing tool better.
 fn find<'c>(
     fleet: &Fleet,
     catalogue: &'c Catalogue,
@@ -193,20 +193,19 @@ fn find<'c>(
     if !failed.is_empty() && !matches!(error, LookupError::Ambiguous { .. }) {
         bail!("{}", failed.join("\n"));
     }
-    let names = catalogue.tools().iter().map(|tool| tool.name.as_ref());
-    match (&error, nearest_names(name, names).as_slice()) {
-        (LookupError::UnknownTool { reason: None, .. }, [_, ..]) => {
-            let nearest = nearest_names(name, catalogue.tools().iter().map(|tool| tool.name.as_ref()));
-            let text = format!("{error}; did you mean `{}`?", nearest.join("`, `"));
-            Err(anyhow!("{}", printable(&text)))
+    let mut text = error.to_string();
+    if let LookupError::UnknownTool { reason: None, .. } = error {
+        let nearest = nearest_names(name, catalogue.tools().iter().map(|tool| tool.name.as_ref()));
+        if !nearest.is_empty() {
+            text = format!("{text}; did you mean `{}`?", nearest.join("`, `"));
         }
-        (_, _) => Err(anyhow!("{}", printable(&error.to_string()))),
     }
+    Err(anyhow!("{}", printable(&text)))
 }
 
 /// Checks arguments against the tool's schema, as the service does.
 fn check(tool: &CatalogueTool, arguments: &RawJson) -> Result<()> {
-    // A definition with numbers beyond all bounds cannot be checked against, but the tool can be called.
+    // A definition with numbers out of range cannot be used for validation, but the tool can be called.
     let Ok(definition) = tool.without_hidden().read::<Value>() else { return Ok(()) };
     let arguments: Value = arguments.read()?;
     let validator = Validator::new(&input_schema(&definition));
@@ -226,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_told_apart() {
+    fn words_are_distinguished() {
         let check = |given: &[&str], server: Option<&str>, tool: &str, arguments: Option<&str>| {
             let given: Vec<String> = given.iter().map(|word| (*word).to_owned()).collect();
             assert_eq!(read_words(&given).unwrap(), Words { server, tool, arguments }, "{given:?}");

@@ -23,10 +23,10 @@ pub(crate) struct Convert {
     target: Target,
     #[command(flatten)]
     flags: TranslationFlags,
-    /// Wrap the list as the request carries it, for example {"tools": […]}
+    /// Wrap the list as in the request, for example {"tools": […]}
     #[arg(long)]
     document: bool,
-    /// Read one MCP tool a line, each a list of its own, and write one result a line
+    /// Read one MCP tool per line, each a list of its own, and write one result per line
     #[arg(long, conflicts_with_all = ["document", "report"])]
     jsonl: bool,
     /// Write what happened to every tool as JSON into this file
@@ -36,7 +36,7 @@ pub(crate) struct Convert {
     file: Option<PathBuf>,
 }
 
-/// What `--jsonl` and `--report` say about one tool.
+/// The output of `--jsonl` and `--report` for one tool.
 #[derive(Serialize)]
 struct Row<'t, 'a> {
     name: Option<&'t str>,
@@ -60,8 +60,8 @@ impl<'t, 'a> Row<'t, 'a> {
     }
 }
 
-/// Says on standard error which tools are not in the provider's list, and why.
-pub(crate) fn tell_left_out(translator: &Translator, translation: &Translation<'_>) -> Result<Outcome> {
+/// Reports on standard error which tools are not in the provider's list, and why.
+pub(crate) fn report_left_out(translator: &Translator, translation: &Translation<'_>) -> Result<Outcome> {
     let mut stderr = errors();
     let mut outcome = Outcome::Good;
     for tool in &translation.tools {
@@ -87,7 +87,7 @@ impl Convert {
         let translator = self.flags.translator(&self.target)?;
         let list = read_tools(self.file.as_deref())?;
         let translation = translator.translate(&list.tools);
-        let outcome = tell_left_out(&translator, &translation)?;
+        let outcome = report_left_out(&translator, &translation)?;
         if let Some(path) = &self.report {
             let file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
             let rows: Vec<_> = translation.tools.iter().map(Row::of).collect();

@@ -1,4 +1,4 @@
-//! `demo`: one telling tool before and after, for each provider.
+//! `demo`: a sample tool before and after translation, for each provider.
 
 use std::io::Write;
 
@@ -86,7 +86,7 @@ fn show(writer: &mut impl Write, paint: Paint, translator: &Translator, tool: &V
     Ok(())
 }
 
-/// Puts a few words where `schema` stands unchanged.
+/// Replaces an unchanged `schema` with a short note.
 fn shorten(shown: &mut Value, schema: &Value) {
     if shown == schema {
         *shown = Value::from("(the inputSchema above, unchanged)");
@@ -103,9 +103,9 @@ fn write_changes(writer: &mut impl Write, paint: Paint, translated: &ToolTransla
         table.row(Some(Tone::Caution), ["renamed".to_owned(), String::new(), "name".to_owned(), why]);
     }
     for change in translated.changes.iter() {
-        let place = change.path.replace("/properties/", "/");
+        let path = change.path.replace("/properties/", "/");
         let cells =
-            [change.fate.name().to_owned(), place, change.keyword.to_owned(), change.reason.to_owned()];
+            [change.fate.name().to_owned(), path, change.keyword.to_owned(), change.reason.to_owned()];
         table.row(Some(Tone::Caution), cells);
     }
     if !renamed && translated.changes.is_empty() {
@@ -116,7 +116,7 @@ fn write_changes(writer: &mut impl Write, paint: Paint, translated: &ToolTransla
     Ok(())
 }
 
-/// How one call's arguments travel, where they do not travel as they are.
+/// The arguments of one call on both sides, if they differ.
 fn write_arguments(writer: &mut impl Write, paint: Paint, translated: &ToolTranslation<'_>) -> Result<()> {
     let arguments = json!({
         "email": "ada@example.org", "tags": ["maths"], "metadata": {"born": "1815"}, "level": 2,

@@ -37,7 +37,7 @@ impl Mcp {
         let overrides =
             Overrides { host: None, port: None, data: self.data.clone(), log_level: self.log_level };
         let setup = self.config.read_with(&overrides)?;
-        setup.tell_warnings();
+        setup.report_warnings();
         setup.install_logs(LogFormat::Text)?;
         block_on_threads(None, serve(setup, self.group.as_deref()))
     }
@@ -58,11 +58,10 @@ async fn serve(mut setup: Setup, group: Option<&str>) -> Result<Outcome> {
     outcome
 }
 
-/// The call log. Several editors may each start one of us; only the first has the file, the others keep their calls in
-/// memory.
+/// The call log. Several editors may each start a gateway; only the first one gets the file, the others log in memory.
 fn call_log(setup: &mut Setup) -> Result<CallLog> {
     setup.open_log().or_else(|error| {
-        // Nobody reading is fine.
+        // A closed standard error is fine.
         let _ =
             writeln!(crate::terminal::errors(), "warning: the call log is kept in memory only: {error:#}");
         setup.service.log.directory = None;

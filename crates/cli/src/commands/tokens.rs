@@ -1,14 +1,14 @@
 //! `tokens`: what text takes of a context window.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::input::{check_unrepeated, open};
+use crate::input::{read_json, read_text};
 use crate::output::write_json;
 use crate::terminal::{Form, output};
 
@@ -27,16 +27,13 @@ pub(crate) struct CountTokens {
 
 impl CountTokens {
     pub(crate) fn run(&self) -> Result<Outcome> {
-        let name = self.file.as_ref().map_or("standard input".to_owned(), |path| path.display().to_string());
-        let mut input = String::new();
-        open(self.file.as_deref())?.read_to_string(&mut input).with_context(|| format!("reading {name}"))?;
+        let (name, input) = read_text(self.file.as_deref())?;
         let mut texts = Vec::new();
         if self.text {
             texts.push(input);
         } else {
-            check_unrepeated(&name, &input)?;
-            let document: Value = serde_json::from_str(&input)
-                .with_context(|| format!("reading {name} as JSON; --text counts plain text"))?;
+            let document =
+                read_json(&name, &input).map_err(|error| anyhow!("{error:#}; --text counts plain text"))?;
             collect(&document, &mut texts);
             if texts.is_empty() {
                 bail!("{name} holds no text blocks and no tools; --text counts the input itself");
@@ -95,7 +92,10 @@ fn exact_count(texts: &[String]) -> Result<usize> {
 
 #[cfg(not(feature = "exact-tokens"))]
 fn exact_count(_: &[String]) -> Result<usize> {
-    bail!("--exact needs a binary built with the feature exact-tokens; leave it out for an estimate")
+    bail!(
+        "--exact needs the vocabulary, which this binary does not have: build one with `cargo build --release \
+         --features exact-tokens`, or leave --exact out for an estimate"
+    )
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `tools`: what servers offer, for people, as MCP has it, or in a provider's format.
+//! `tools`: the tools of servers, as a table, in MCP format, or in a provider's format.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::Outcome;
 use crate::adhoc::AdHocFlags;
-use crate::commands::convert::tell_left_out;
+use crate::commands::convert::report_left_out;
 use crate::fleet::{chosen, failures, listed, with_fleet};
 use crate::options::{OptionalTarget, TranslationFlags};
 use crate::output::{Paint, Table, counted, write_json};
@@ -38,7 +38,7 @@ pub(crate) struct ListTools {
     target: OptionalTarget,
     #[command(flatten)]
     flags: TranslationFlags,
-    /// Write the tools as MCP has them
+    /// Write the tools in MCP format
     #[arg(long, conflicts_with_all = ["to", "model"])]
     json: bool,
     /// How long to wait for servers that are starting, in seconds
@@ -53,7 +53,7 @@ pub(crate) struct ListTools {
 
 impl ListTools {
     pub(crate) fn run(&self) -> Result<Outcome> {
-        // Wrong flags are told before any server is started.
+        // Wrong flags are reported before any server is started.
         let translator = self.target.target().map(|target| self.flags.translator(&target)).transpose()?;
         let setup = match self.ad_hoc.spec(self.url.as_deref())? {
             Some(spec) => Setup::of(spec),
@@ -62,17 +62,17 @@ impl ListTools {
         let specs = chosen(setup.specs, self.server.as_deref())?;
         block_on(with_fleet(setup.fleet, async |fleet| {
             listed(&fleet, specs.clone(), self.timeout).await;
-            let outcome = tell_failures(&fleet)?;
+            let outcome = report_failures(&fleet)?;
             let catalogue = fleet.catalogue();
             let rows = self.rows(&catalogue, &specs);
-            let told = match &translator {
+            let listed = match &translator {
                 Some(translator) => write_translated(translator, &rows)?,
                 None if self.json => write_raw(&rows)?,
-                // Where nothing is left but failures, those have been told.
+                // If there is nothing but failures, those have been reported.
                 None if rows.is_empty() && outcome != Outcome::Good => Outcome::Good,
                 None => write_table(&rows)?,
             };
-            Ok(outcome.and(told))
+            Ok(outcome.and(listed))
         }))
     }
 
@@ -90,8 +90,8 @@ impl ListTools {
     }
 }
 
-/// Says on standard error which servers failed, and why.
-pub(crate) fn tell_failures(fleet: &Fleet) -> Result<Outcome> {
+/// Reports on standard error which servers failed, and why.
+pub(crate) fn report_failures(fleet: &Fleet) -> Result<Outcome> {
     let failed = failures(fleet);
     let mut stderr = errors();
     for (server, reason) in &failed {
@@ -100,13 +100,13 @@ pub(crate) fn tell_failures(fleet: &Fleet) -> Result<Outcome> {
     Ok(if failed.is_empty() { Outcome::Good } else { Outcome::Findings })
 }
 
-/// A tool under the name that it has in this list.
+/// A tool and its name in this list.
 struct Row<'c> {
     tool: &'c CatalogueTool,
     name: &'c str,
 }
 
-/// What people read of a definition.
+/// The shown part of a definition.
 #[derive(Deserialize)]
 struct Shown {
     #[serde(default)]
@@ -114,7 +114,7 @@ struct Shown {
 }
 
 impl Row<'_> {
-    /// The definition as it came, but for the name where that is another here.
+    /// The original definition, except for the name if that differs here.
     fn definition(&self) -> Result<RawJson> {
         let definition = self.tool.without_hidden();
         if *self.name == *self.tool.name {
@@ -153,7 +153,7 @@ fn write_translated(translator: &Translator, rows: &[Row<'_>]) -> Result<Outcome
         }
     }
     let translation = translator.translate(&definitions);
-    let outcome = outcome.and(tell_left_out(translator, &translation)?);
+    let outcome = outcome.and(report_left_out(translator, &translation)?);
     let mut stdout = output(Form::Json);
     write_json(&mut stdout, &translation.request_field())?;
     writeln!(stdout)?;
@@ -164,8 +164,8 @@ fn write_translated(translator: &Translator, rows: &[Row<'_>]) -> Result<Outcome
 fn write_raw(rows: &[Row<'_>]) -> Result<Outcome> {
     let mut stdout = output(Form::Json);
     stdout.write_all(b"{\"tools\":[")?;
-    for (place, row) in rows.iter().enumerate() {
-        if place > 0 {
+    for (index, row) in rows.iter().enumerate() {
+        if index > 0 {
             stdout.write_all(b",")?;
         }
         stdout.write_all(row.definition()?.as_bytes())?;
@@ -197,5 +197,5 @@ fn write_table(rows: &[Row<'_>]) -> Result<Outcome> {
     Ok(Outcome::Good)
 }
 
-/// What a token is estimated as, here and in `tokens`.
+/// The estimated size of a token, here and in `tokens`.
 const BYTES_PER_TOKEN: usize = 4;

@@ -1,7 +1,7 @@
 //! `transform`: one JSON Schema → the schema that a provider or a model takes.
 
 use std::fs::File;
-use std::io::{BufWriter, Read as _, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::input::{check_unrepeated, open};
+use crate::input::{read_json, read_text};
 use crate::options::{Target, TranslationFlags};
 use crate::output::{write_json, write_pretty_json};
 use crate::terminal::{Form, output};
@@ -52,14 +52,8 @@ impl Transform {
 }
 
 fn read_schema(file: Option<&Path>) -> Result<Value> {
-    let name = match file {
-        Some(path) if path != Path::new("-") => path.display().to_string(),
-        _ => "standard input".to_owned(),
-    };
-    let mut text = String::new();
-    open(file)?.read_to_string(&mut text).with_context(|| format!("reading {name}"))?;
-    check_unrepeated(&name, &text)?;
-    let schema: Value = serde_json::from_str(&text).with_context(|| format!("reading {name} as JSON"))?;
+    let (name, text) = read_text(file)?;
+    let schema = read_json(&name, &text)?;
     if !schema.is_object() {
         bail!("{name} holds no schema: expected an object");
     }

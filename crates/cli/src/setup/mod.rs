@@ -1,4 +1,4 @@
-//! What is configured: flags over environment over file.
+//! The configuration: flags override the environment, which overrides the file.
 
 mod problems;
 
@@ -22,7 +22,7 @@ use crate::terminal;
 
 pub(crate) use problems::{Problem, Problems, problem_json};
 
-/// Flags that say where the configuration is.
+/// Flags that locate the configuration.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ConfigFlags {
     /// The configuration file [default: `MCP_CONFIG_PATH`, else `mcp-gateway-config.json`]
@@ -36,10 +36,10 @@ pub(crate) struct ConfigFlags {
     env_parents: bool,
 }
 
-/// The variable that stands for `--env-parents`.
+/// The variable equivalent to `--env-parents`.
 const ENV_PARENTS: &str = "MCP_GATEWAY_ENV_PARENTS";
 
-/// Flags that win over environment and file.
+/// Flags that override environment and file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
     pub(crate) host: Option<IpAddr>,
@@ -48,32 +48,32 @@ pub(crate) struct Overrides {
     pub(crate) log_level: Option<LogLevel>,
 }
 
-/// Everything that is configured, checked.
+/// The validated configuration.
 #[derive(Debug)]
 pub(crate) struct Setup {
     /// The servers.
     pub(crate) specs: Vec<UpstreamSpec>,
-    /// How they are kept, without memory: only a gateway remembers.
+    /// Options of the fleet, without a memory file: only a gateway has one.
     pub(crate) fleet: FleetOptions,
     /// The tools of the configuration itself; those of `fleet` are the same.
     pub(crate) registry: RegistryConfig,
     /// The service.
     pub(crate) service: ServiceConfig,
-    /// What should be looked at.
+    /// Warnings.
     pub(crate) warnings: Vec<Problem>,
-    /// What is wrong with tools that are left out.
+    /// Errors of tools that are left out.
     pub(crate) refused: Vec<Problem>,
     /// The configuration's own file, if there is one.
     main_file: Option<PathBuf>,
-    /// The files that all this was read from, or would be if they were there.
+    /// The files that were read, or would be if they existed.
     pub(crate) files: Vec<PathBuf>,
-    /// Nothing is configured, so the built-in demo server is all there is.
+    /// Whether nothing is configured, so that only the built-in demo server runs.
     pub(crate) demo_only: bool,
-    /// The members of the file that only a new start takes over.
+    /// The members of the file that take effect only after a restart.
     fixed: Map<String, Value>,
 }
 
-/// Where eras and fingerprints of servers are remembered, in the data directory.
+/// The file in the data directory that remembers eras and fingerprints of servers.
 const MEMORY: &str = "servers.json";
 
 impl ConfigFlags {
@@ -82,28 +82,28 @@ impl ConfigFlags {
         Self { config: Some(file.to_owned()), ..self.clone() }
     }
 
-    /// What is configured, for a command that only uses the servers: warnings are not its business.
+    /// The configuration, for a command that only uses the servers: most warnings are not shown.
     pub(crate) fn load(&self) -> Result<Setup> {
         let setup = self.read()?;
         let unread = setup.warnings.iter().filter(|warning| Path::new(&warning.file).ends_with(".env"));
         report_warnings(unread);
-        setup.tell_refused();
+        setup.report_refused();
         Ok(setup)
     }
 
-    /// What is configured, or everything that is wrong with it.
+    /// The configuration, or all of its errors.
     pub(crate) fn read(&self) -> Result<Setup, Problems> {
         self.read_with(&Overrides::default())
     }
 
-    /// The same, with flags that win.
+    /// The same, with overriding flags.
     pub(crate) fn read_with(&self, overrides: &Overrides) -> Result<Setup, Problems> {
         let environment = self.environment();
         let lookup = self.lookup();
         let loaded = gateway_config::load(&lookup, &environment);
         let settings = match &loaded {
             Ok(config) => ServiceConfig::read(config, &environment),
-            // The rest of the file may be wrong as well, and all of it is told at once.
+            // The rest of the file may be wrong as well, and all errors are reported together.
             Err(_) => match rest_of(&lookup, &environment) {
                 Some(config) => ServiceConfig::read(&config, &environment),
                 None => return Err(Problems::of_servers(loaded)),
@@ -124,20 +124,20 @@ impl ConfigFlags {
         overrides.apply(&mut service);
         let demo_only = config.source == ConfigSource::Nothing;
         if demo_only {
-            // That nothing is configured is said by the demo itself.
+            // The demo itself reports that nothing is configured.
             problems.warnings.retain(|warning| !warning.field.is_empty());
         }
         problems.warnings.extend(environment.unread().iter().cloned().map(Problem::from));
         let specs = if demo_only { vec![demo()] } else { config.servers };
         let mut fleet = FleetOptions::default();
         let mut fixed = config.rest;
-        // A reload takes it over.
+        // A reload applies it.
         fixed.remove("approval");
         fleet.catalogue = config.catalogue;
         fleet.results = ResultBudget::new(service.result_bytes);
         fleet.registry.configure(&config.registry);
         let main = if let ConfigSource::File(path) = config.source { Some(path) } else { None };
-        // Where nobody names a file, the usual one counts as soon as somebody makes it.
+        // If no file is named, the default one counts as soon as it exists.
         let is_named = self.config.is_some() || environment.non_empty("MCP_CONFIG_PATH").is_some();
         let usual = (!is_named).then(|| PathBuf::from(gateway_config::CONFIG_FILE));
         let mut files: Vec<PathBuf> =
@@ -160,8 +160,8 @@ impl ConfigFlags {
         })
     }
 
-    /// The settings of the service, for a command that must work although something is wrong with the configuration: what
-    /// is right is taken, the rest is as usual. Beside them, what is wrong.
+    /// The settings of the service, for a command that must work with an invalid configuration: valid parts are used, the
+    /// rest is the default. Second, the errors.
     pub(crate) fn service(&self) -> (ServiceConfig, Option<Problems>) {
         let problems = match self.read() {
             Ok(setup) => return (setup.service, None),
@@ -180,8 +180,8 @@ impl ConfigFlags {
         (service, Some(problems))
     }
 
-    /// The variables of the process and of `.env` files. Those above the working directory are read only if somebody asks
-    /// for it: others may be able to write there, and a variable can name a program to run.
+    /// The variables of the process and of `.env` files. Those above the working directory are read only on
+    /// request: others may be able to write there, and a variable can name a program to run.
     fn environment(&self) -> Environment<'static> {
         let asked =
             std::env::var(ENV_PARENTS).is_ok_and(|value| matches!(&*value, "1" | "true" | "yes" | "on"));
@@ -191,7 +191,7 @@ impl ConfigFlags {
 
     /// Where the gateway of this configuration listens.
     pub(crate) fn gateway_url(&self) -> String {
-        // A gateway may run although the file is wrong meanwhile.
+        // A gateway may be running although the file is invalid by now.
         let mut address = self.service().0.listen;
         if address.ip().is_unspecified() {
             address.set_ip(if address.is_ipv4() {
@@ -204,12 +204,12 @@ impl ConfigFlags {
     }
 
     fn lookup(&self) -> Lookup {
-        // Without a directory, files keep the names that people gave them.
+        // Without a directory, files keep the paths as given.
         Lookup { config: self.config.clone(), mcp_config: self.mcp_config.clone(), directory: PathBuf::new() }
     }
 }
 
-/// What stands in a file beside its servers, where the servers themselves are wrong.
+/// The rest of a file whose servers are invalid.
 fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConfig> {
     let named = lookup.config.clone().or_else(|| environment.non_empty("MCP_CONFIG_PATH").map(PathBuf::from));
     let path = named.unwrap_or_else(|| PathBuf::from(gateway_config::CONFIG_FILE));
@@ -222,7 +222,7 @@ fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConf
     Some(config)
 }
 
-/// A configuration in which nothing can be wrong.
+/// A configuration that is always valid.
 const NO_SERVERS: &str = "{\"servers\": {}}";
 
 /// The members of the file that are about servers and tools.
@@ -240,10 +240,10 @@ const NOT_OF_SERVICE: [&str; 11] = [
     "$schema",
 ];
 
-fn report_warnings<'a>(warnings: impl IntoIterator<Item = &'a Problem>) {
+pub(crate) fn report_warnings<'a>(warnings: impl IntoIterator<Item = &'a Problem>) {
     let mut stderr = terminal::errors();
     for warning in warnings {
-        // Nobody reading is fine.
+        // A closed standard error is fine.
         let _ = writeln!(stderr, "warning: {}", printable(&warning.to_string()));
     }
 }
@@ -271,8 +271,8 @@ impl Overrides {
 }
 
 impl Setup {
-    /// A new configuration that can take the place of this one. One without the file that this one was read from cannot: a file
-    /// that is gone must not take keys, policies and servers with it.
+    /// Checks that a new configuration can replace this one. It cannot if the file of this one is gone: a deleted file must not
+    /// remove keys, policies and servers.
     pub(crate) fn successor(&self, new: Self) -> Result<Self, Problems> {
         match (&self.main_file, &new.main_file) {
             (Some(file), None) => {
@@ -283,7 +283,7 @@ impl Setup {
         }
     }
 
-    /// One server that is named on the command line.
+    /// One server that is given on the command line.
     pub(crate) fn of(spec: UpstreamSpec) -> Self {
         Self {
             specs: vec![spec],
@@ -299,14 +299,14 @@ impl Setup {
         }
     }
 
-    /// Says what should be looked at.
-    pub(crate) fn tell_warnings(&self) {
+    /// Reports the warnings.
+    pub(crate) fn report_warnings(&self) {
         report_warnings(&self.warnings);
-        self.tell_refused();
+        self.report_refused();
     }
 
-    /// Says which tools are left out, and why.
-    fn tell_refused(&self) {
+    /// Reports which tools are left out, and why.
+    fn report_refused(&self) {
         let mut stderr = terminal::errors();
         for problem in &self.refused {
             let _ = writeln!(stderr, "error: {}; this tool is left out", printable(&problem.to_string()));
@@ -317,13 +317,13 @@ impl Setup {
     pub(crate) fn install_logs(&self, format: LogFormat) -> Result<()> {
         let usual = match format {
             LogFormat::Json => LogLevel::Info,
-            // People are told on standard output what becomes of the servers.
+            // The state of the servers is on standard output.
             LogFormat::Text => LogLevel::Warn,
         };
         install_logs(format, self.service.log_level.unwrap_or(usual)).context("setting up logs")
     }
 
-    /// The options of a fleet that remembers what it learns, and whose callers can be asked.
+    /// The options of a fleet with a memory file, whose callers can answer questions.
     pub(crate) fn remembering_fleet(&self) -> FleetOptions {
         let mut options = self.fleet.clone();
         options.capabilities = client_capabilities();
@@ -363,7 +363,7 @@ impl Setup {
         Ok(dialects)
     }
 
-    /// The members that are other in `new`, but only a new start takes over.
+    /// The members that differ in `new` and take effect only after a restart.
     pub(crate) fn fixed_differences(&self, new: &Self) -> Vec<String> {
         let names = self.fixed.keys().chain(new.fixed.keys().filter(|name| !self.fixed.contains_key(*name)));
         names.filter(|name| self.fixed.get(*name) != new.fixed.get(*name)).cloned().collect()

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, whoever found it.
+//! Errors and warnings of a configuration.
 
 use std::fmt;
 use std::path::Path;
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 pub(crate) use gateway_service::SettingProblem as Problem;
 
-/// One thing that is wrong, for programs.
+/// A problem as JSON.
 pub(crate) fn problem_json(problem: &Problem) -> Value {
     json!({"file": problem.file, "line": problem.line, "field": problem.field, "message": problem.message})
 }
 
-/// Everything that is wrong at once.
+/// All problems of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Problems {
     pub(crate) errors: Vec<Problem>,
@@ -23,8 +23,8 @@ pub(crate) struct Problems {
 
 impl fmt::Display for Problems {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, error) in self.errors.iter().enumerate() {
-            if place > 0 {
+        for (index, error) in self.errors.iter().enumerate() {
+            if index > 0 {
                 formatter.write_str("\n")?;
             }
             error.fmt(formatter)?;
@@ -36,14 +36,14 @@ impl fmt::Display for Problems {
 impl std::error::Error for Problems {}
 
 impl Problems {
-    /// A whole file is wrong.
+    /// An error of a whole file.
     pub(super) fn of_file(file: &Path, message: &str) -> Self {
         let (file, message) = (file.display().to_string(), message.to_owned());
         let error = Problem { file, line: None, field: String::new(), message };
         Self { errors: vec![error], warnings: Vec::new() }
     }
 
-    /// What the reader of the servers found.
+    /// The problems of the servers.
     pub(super) fn of_servers(loaded: Result<GatewayConfig, ConfigErrors>) -> Self {
         let mut problems = Self::default();
         problems.take_servers(loaded);

@@ -40,7 +40,7 @@ fn arguments_travel_there_and_back() {
 }
 
 #[test]
-fn all_errors_are_told_in_the_names_that_the_model_saw() {
+fn all_errors_are_reported_in_the_names_that_the_model_saw() {
     let (status, rows) = decode(&[], &[json!({"first_name": "A"}), json!({"size": "1"})]);
     assert_eq!(status, 1);
     let message = "The arguments do not fit the tool's parameters. Correct this and call it again:\n- \
@@ -52,21 +52,21 @@ fn all_errors_are_told_in_the_names_that_the_model_saw() {
 }
 
 #[test]
-fn text_is_read_as_json_and_mended_only_when_asked() {
+fn text_is_read_as_json_and_repaired_only_on_request() {
     let bad = json!("{'first_name': 'Ada',}");
     let good = json!({"first name": "Ada"});
     assert_eq!(decode(&[], &[json!(r#"{"first_name": "Ada"}"#)]), (0, vec![json!({"arguments": good})]));
     let (status, rows) = decode(&[], std::slice::from_ref(&bad));
     assert_eq!(status, 1);
     assert!(rows[0]["error"]["message"].as_str().unwrap().starts_with("arguments field is not valid JSON"));
-    let mended = json!({"arguments": good, "repairs": ["trailing-commas", "single-quotes"]});
-    assert_eq!(decode(&["--bad-arguments", "repair"], std::slice::from_ref(&bad)), (0, vec![mended]));
+    let repaired = json!({"arguments": good, "repairs": ["trailing-commas", "single-quotes"]});
+    assert_eq!(decode(&["--bad-arguments", "repair"], std::slice::from_ref(&bad)), (0, vec![repaired]));
     let raw = json!({"arguments": {"raw": "{'first_name': 'Ada',}"}, "raw": true});
     assert_eq!(decode(&["--bad-arguments", "raw"], &[bad]), (0, vec![raw]));
 }
 
 #[test]
-fn types_are_mended_only_when_asked() {
+fn types_are_coerced_only_on_request() {
     let line = json!({"tool": {"name": "t", "inputSchema": {"type": "object", "properties": {
         "n": {"type": "integer"}}}}, "arguments": {"n": "5"}})
     .to_string();
@@ -80,7 +80,7 @@ fn types_are_mended_only_when_asked() {
 }
 
 #[test]
-fn bad_lines_and_tools_are_answered_in_their_place() {
+fn bad_lines_and_tools_are_answered_in_order() {
     let quarantined = json!({"tool": {"name": "t", "inputSchema": false}, "arguments": {}});
     let good = json!({"tool": tool(), "arguments": {"first_name": "Ada"}});
     let input = format!("{good}\nnonsense\n{{\"arguments\": {{}}}}\n{quarantined}\n{good}\n");

@@ -1,4 +1,4 @@
-//! Attacks on the binary, as a hostile server or a hostile caller would carry them out. The dear ones are for `scripts/soak`.
+//! Attacks on the binary, as a hostile server or a hostile caller would carry them out. The expensive ones are for `scripts/soak`.
 
 use gateway_testkit::attack_path;
 use gateway_testkit::hostile::{ATTACKS, Attack, Cost, Programs};

@@ -154,7 +154,7 @@ fn sarif_points_at_line_and_column() {
 }
 
 #[test]
-fn too_many_tools_are_told_for_the_list() {
+fn too_many_tools_are_reported_for_the_list() {
     let tools: Vec<Value> = (0..129)
         .map(|at| {
             let mut tool = good()[0].clone();

@@ -1,4 +1,4 @@
-//! Tools that cannot be used are told, and take nothing else with them.
+//! Unusable tools are reported, and affect nothing else.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn one_wrong_tool_does_not_stop_the_start() {
     gateway.line("tool new: left out: ");
     assert_eq!(names(&gateway.get("/tools")), ["bad", "good"]);
     sandbox.configure(&json!({"tools": {"good": says("hello")}}));
-    gateway.line("the registered tools are others");
+    gateway.line("the registered tools changed");
     let health = gateway.get("/health");
     assert_eq!((&health["status"], health.get("refusedTools")), (&json!("healthy"), None));
     gateway.stop();

@@ -57,7 +57,7 @@ fn calls_are_read_from_the_gateway_and_from_the_database() {
     };
     filters(&check);
     assert_eq!(gateway.stop().0, Some(0));
-    // Nobody answers at the configured port now, so the same comes from the database.
+    // Nothing listens on the configured port now, so the entries are read from the database.
     let from_database = sandbox.run(&["logs", "--json"]);
     assert_eq!(
         (from_database.status, &from_database.stdout),

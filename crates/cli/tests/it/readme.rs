@@ -31,7 +31,7 @@ fn the_examples_of_calls_can_be_pasted() {
     let good = decode("openai-chat-strict", "strict-call.jsonl");
     assert_eq!(good, "{\"arguments\":{\"place\":\"Oslo\",\"extras\":{\"wind\":true}}}\n");
     let bad = decode("gemini", "bad-call.jsonl");
-    let told =
+    let report =
         "- `place`: required but missing, expected string\\n- `days`: expected at most 14, got integer 30";
-    assert!(bad.contains(told), "{bad}");
+    assert!(bad.contains(report), "{bad}");
 }

@@ -34,7 +34,7 @@ impl Sandbox {
         self.folder.path()
     }
 
-    /// Writes a file as editors do: beside it, then in its place.
+    /// Writes a file as editors do: a temporary file first, then a rename.
     pub(crate) fn write(&self, name: &str, text: &str) {
         let draft = self.path(&format!("{name}.draft"));
         std::fs::write(&draft, text).unwrap();
@@ -101,7 +101,7 @@ pub(crate) fn ad_hoc<'a>(arguments: &[&'a str], words: &'a [String]) -> Vec<&'a 
     arguments.iter().copied().chain(["--"]).chain(words.iter().map(String::as_str)).collect()
 }
 
-/// A port that nobody has at the moment.
+/// A port that is free at the moment.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
@@ -155,7 +155,7 @@ impl Running {
         kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for its end: the exit status and what it said that nobody waited for.
+    /// Waits for its exit: the exit status and the rest of its output.
     #[track_caller]
     pub(crate) fn end(&mut self) -> (Option<i32>, Vec<String>) {
         let until = Instant::now() + DEADLINE;

@@ -32,7 +32,7 @@ fn the_first_start_needs_nothing_and_leaves_nothing() {
 }
 
 #[test]
-fn servers_are_told_as_they_come_up_or_fail() {
+fn servers_are_reported_as_they_come_up_or_fail() {
     let sandbox = Sandbox::new();
     sandbox.configure(&json!({"mcpServers": {
         "good": fixture(&Fixture::stdio()),
@@ -52,7 +52,7 @@ fn servers_are_told_as_they_come_up_or_fail() {
     has("off: disabled");
     has("bad: disconnected: starting `/nowhere/server`: ");
     assert!(!lines.iter().any(|line| line.contains("curl")), "{lines:#?}");
-    // The one that failed is nobody else's trouble.
+    // The one that failed does not affect the others.
     assert_eq!(gateway.call("good", "add", &json!({"a": 1, "b": 2}))["result"]["resultType"], "complete");
 }
 
@@ -82,7 +82,7 @@ fn programs_read_json_lines() {
 }
 
 #[test]
-fn a_broken_configuration_is_told_whole() {
+fn all_errors_of_a_configuration_are_reported() {
     let sandbox = Sandbox::new();
     sandbox.write(
         "gateway.json",
@@ -115,7 +115,7 @@ fn a_file_that_is_no_json_or_not_there_is_named() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_before_any_server_starts() {
+fn a_port_in_use_is_reported_before_any_server_starts() {
     let sandbox = Sandbox::new();
     let pids = sandbox.path("pids");
     sandbox.configure(
@@ -188,7 +188,7 @@ fn a_data_directory_has_one_owner() {
 }
 
 #[test]
-fn a_server_that_is_silent_holds_nobody_up() {
+fn a_silent_server_delays_no_other() {
     let sandbox = Sandbox::new();
     sandbox.configure(&json!({"mcpServers": {
         "silent": fixture(&Fixture::stdio().mode(Fault::Silent)),

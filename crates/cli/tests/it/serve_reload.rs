@@ -78,9 +78,9 @@ fn sighup_reloads_and_a_broken_file_changes_nothing() {
         &json!({"port": 1, "clash": "first", "mcpServers": {"a": entry(&pids)}}).to_string(),
     );
     gateway.running.signal(Signal::HUP);
-    let told = gateway.line("takes effect");
-    assert!(told.starts_with("`port` changed"), "{told:?}");
-    assert_eq!(gateway.line("configuration reloaded"), "configuration reloaded: all servers are as before");
+    let line = gateway.line("takes effect");
+    assert!(line.starts_with("`port` changed"), "{line:?}");
+    assert_eq!(gateway.line("configuration reloaded"), "configuration reloaded: no server changed");
     assert_eq!(starts(&pids), 1);
 }
 
@@ -124,12 +124,12 @@ fn tools_of_the_file_follow_the_file() {
     };
     assert_eq!(greeting(&gateway), "hello");
     sandbox.configure(&with(json!({"greet": says("good day"), "part": says("bye")})));
-    gateway.line("the registered tools are others");
+    gateway.line("the registered tools changed");
     assert_eq!(greeting(&gateway), "good day");
     let names = |gateway: &Gateway| gateway.get("/tools?server=registry")["tools"].clone();
     assert_eq!(names(&gateway).as_array().map(Vec::len), Some(2));
     sandbox.configure(&with(json!({})));
-    gateway.line("the registered tools are others");
+    gateway.line("the registered tools changed");
     assert!(!names(&gateway).to_string().contains("greet"));
 }
 
@@ -145,7 +145,7 @@ fn a_new_approval_policy_needs_no_new_start() {
     // Had a new start been needed, that would have been said before.
     assert_eq!(
         gateway.line("approval"),
-        "configuration reloaded: all servers are as before; the approval policy is another"
+        "configuration reloaded: no server changed; the approval policy changed"
     );
     assert_eq!(gateway.call("demo", "add", &add)["code"], "TOOL_DENIED");
 }

@@ -71,10 +71,10 @@ fn check_starts_nothing_and_finds_everything() {
     let run = sandbox.run(&["servers", "check", "bad.json", "--json"]);
     assert_eq!(run.status, 2, "{}", run.stdout);
     let report = run.json();
-    let places: Vec<(&Value, &Value)> =
+    let locations: Vec<(&Value, &Value)> =
         report["errors"].as_array().unwrap().iter().map(|error| (&error["line"], &error["field"])).collect();
     assert_eq!(
-        places,
+        locations,
         [
             (&json!(1), &json!("mcpServers.a")),
             (&json!(2), &json!("mcpServers.b")),

@@ -73,7 +73,7 @@ fn with_stray(sandbox: &Sandbox, more: &str) -> (Gateway, u32) {
     with_hidden(sandbox, HIDE, more)
 }
 
-/// The same with a way of hiding.
+/// The same with another way of hiding.
 fn with_hidden(sandbox: &Sandbox, hide: &str, more: &str) -> (Gateway, u32) {
     let note = sandbox.path("note");
     sandbox.configure(&json!({"mcpServers": {"s": server(&note, hide, more)}}));
@@ -207,7 +207,7 @@ def hide(note):
     os.wait()
 "#;
 
-/// A process that others of the same user can look at no more, unless they are root.
+/// A process that other processes of the same user cannot inspect any more, unless they are root.
 const HIDES_ITS_EXECUTABLE: &str = r#"
 import ctypes
 def hide(note):
@@ -242,8 +242,8 @@ fn a_killed_keeper_leaves_nothing_that_poses_as_a_keeper_or_hides_its_executable
     }
 }
 
-/// A process that forks and ends, again and again, so that its process id is old when it is read. It holds a FIFO open, and
-/// gives up after a while if nobody ends it.
+/// A process that keeps forking and exiting, so that its process id is stale when it is read. It holds a FIFO open, and
+/// exits after a while by itself.
 const FORKS_AND_ENDS: &str = r#"
 import signal, time
 def hide(note):
@@ -260,14 +260,14 @@ def hide(note):
     os.wait()
 "#;
 
-/// Ends a server with such a process by `end`, and waits until nobody holds the FIFO and no zombie is left.
+/// Ends a server with such a process by `end`, and waits until no process holds the FIFO and no zombie is left.
 #[track_caller]
 fn ends_the_chain(end: impl FnOnce(&Sandbox, &mut Gateway)) {
     let sandbox = Sandbox::new();
     let note = sandbox.path("note");
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mkfifoat(rustix::fs::CWD, &note, mode).unwrap();
-    let (sender, nobody_holds_it) = std::sync::mpsc::channel();
+    let (sender, fifo_closed) = std::sync::mpsc::channel();
     let fifo = note.clone();
     std::thread::spawn(move || sender.send(std::fs::read(fifo).unwrap()));
     sandbox.configure(&json!({"mcpServers": {"s": server(&note, FORKS_AND_ENDS, DEAF)}}));
@@ -275,8 +275,8 @@ fn ends_the_chain(end: impl FnOnce(&Sandbox, &mut Gateway)) {
     gateway.line("s: 1 tool");
     gateway.call("s", "hide", &json!({}));
     end(&sandbox, &mut gateway);
-    assert_eq!(nobody_holds_it.recv_timeout(DEADLINE), Ok(Vec::new()), "the chain goes on");
-    // Whoever was started again meanwhile lives.
+    assert_eq!(fifo_closed.recv_timeout(DEADLINE), Ok(Vec::new()), "the chain goes on");
+    // A server that was restarted meanwhile is alive.
     let zombies = || {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", gateway.running.pid())).into_iter().flatten();
         let lists = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("children")));
@@ -394,7 +394,7 @@ fn a_command_of_the_registry_leaves_no_hidden_process() {
     let mut gateway = sandbox.serve(&[]);
     let answer = gateway.call("registry", "ends", &json!({}));
     assert_eq!(answer["result"]["content"][0]["text"], "done\n", "{answer}");
-    // The call is over when everything is gone that it started.
+    // The call ends when everything that it started is gone.
     let stray: u32 = std::fs::read_to_string(&first).unwrap().trim().parse().unwrap();
     assert!(!is_alive(stray));
     let port = gateway.port;

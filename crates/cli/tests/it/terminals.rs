@@ -137,7 +137,7 @@ fn commands_show_hostile_text_escaped() {
         check(arguments, &sandbox.run(arguments), &mut faults);
         check(arguments, &run_on_terminal(&sandbox, arguments), &mut faults);
     }
-    // A program gets the text of a result as it came; a person does not.
+    // A program gets the original text of a result; a person gets it escaped.
     let text = ["call", "s", "good", "{}", "--result", "first-text"];
     assert_eq!(sandbox.run(&text).stdout, format!("{HOSTILE}\n"));
     let on_terminal = run_on_terminal(&sandbox, &text).stdout;

@@ -23,6 +23,15 @@ fn text_blocks_are_counted_exactly_and_others_not() {
 }
 
 #[test]
+#[cfg(not(feature = "exact-tokens"))]
+fn without_the_vocabulary_exact_counts_are_refused_with_a_way_to_get_it() {
+    let run = run(&["tokens", "--exact", "--text"], "hello world");
+    let expected = "error: --exact needs the vocabulary, which this binary does not have: build one with `cargo build --release \
+                    --features exact-tokens`, or leave --exact out for an estimate\n";
+    assert_eq!((run.status, run.stderr.as_str()), (2, expected));
+}
+
+#[test]
 fn input_without_text_is_unreadable() {
     let run = run(&["tokens"], "{}");
     assert_eq!(run.status, 2);

@@ -64,7 +64,7 @@ fn a_dialect_gives_what_convert_gives() {
 fn raw_tools_are_as_they_came() {
     let words = words(&Fixture::stdio().mode(Fault::UnknownFields));
     let run = Sandbox::new().run(&ad_hoc(&["tools", "--json"], &words));
-    // Numbers that no value of ours can hold, in fields that nobody knows.
+    // Numbers that `Value` cannot represent, in unknown fields.
     let first = "{\"tools\":[{\"x-unknown\":{\"deep\":[1.50,1e400]},\"name\":\"add\",";
     assert!(run.stdout.starts_with(first), "{}", run.stdout);
     // What cannot be translated is left out by name, and the rest of the list survives: of the tool that has the unknown field
@@ -125,7 +125,7 @@ fn what_cannot_be_meant_is_refused() {
         assert!(run.stderr.contains(word), "{word}: {}", run.stderr);
     };
     refused(&["tools", "--server", "dmeo"], "no server is called `dmeo`; did you mean `demo`?");
-    refused(&["tools", "demo"], "`demo` is no URL");
+    refused(&["tools", "demo"], "`demo` is not a URL");
     refused(&["tools", "--to", "gemni", "--", "/nowhere"], "did you mean `gemini`");
     refused(&["tools", "--json", "--to", "gemini"], "cannot be used with");
     refused(&["tools", "--config", "nowhere.json"], "nowhere.json: cannot be read");

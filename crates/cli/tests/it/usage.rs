@@ -28,7 +28,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn bad_json_is_told_with_its_place() {
+fn bad_json_is_reported_with_its_position() {
     refused(
         &["convert", "--to", "openai"],
         "{\"tools\": [",

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::limits::Spend;
 use super::{Finding, prose, rules};
+use crate::schema::children;
 use crate::tokens::value_bytes;
 use crate::tool::{input_schema, schema_pointer};
 
@@ -168,7 +169,7 @@ impl Lint<'_> {
                 self.add(&rules::ROOT_UNION, &format!("{base}/{keyword}"), message, &refusing);
             }
         }
-        self.node(schema, schema, base, Place::Root);
+        self.node(schema, schema, base, Position::Root);
     }
 
     /// What JSON Schema itself says against the schema.
@@ -200,12 +201,12 @@ impl Lint<'_> {
         }
     }
 
-    fn node(&mut self, root: &Value, schema: &Value, pointer: &str, place: Place) {
+    fn node(&mut self, root: &Value, schema: &Value, pointer: &str, position: Position) {
         let Value::Object(members) = schema else { return };
         if !self.spend.takes_node() {
             return;
         }
-        self.object(root, members, pointer, place);
+        self.object(root, members, pointer, position);
         self.array(members, pointer);
         // The definitions are read anew for every default, so that many defaults beside long definitions cost their product.
         if let Some(default) = members.get("default").filter(|default| !default.is_null())
@@ -225,38 +226,8 @@ impl Lint<'_> {
                 self.add(&rules::DEFAULT_INVALID, &format!("{pointer}/default"), message, &[]);
             }
         }
-        for (keyword, value) in members {
-            let under = format!("{pointer}/{keyword}");
-            match (keyword.as_str(), value) {
-                (
-                    "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
-                    Value::Object(map),
-                ) => {
-                    for (name, inner) in map {
-                        self.node(root, inner, &format!("{under}/{}", pointer::escape(name)), Place::Inside);
-                    }
-                }
-                (
-                    "items"
-                    | "additionalProperties"
-                    | "contains"
-                    | "propertyNames"
-                    | "not"
-                    | "if"
-                    | "then"
-                    | "else"
-                    | "unevaluatedProperties"
-                    | "unevaluatedItems"
-                    | "additionalItems",
-                    Value::Object(_),
-                ) => self.node(root, value, &under, Place::Inside),
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(list)) => {
-                    for (at, inner) in list.iter().enumerate() {
-                        self.node(root, inner, &format!("{under}/{at}"), Place::Inside);
-                    }
-                }
-                _ => {}
-            }
+        for child in children(schema) {
+            self.node(root, child.schema, &child.pointer(pointer), Position::Inside);
         }
     }
 
@@ -273,14 +244,14 @@ impl Lint<'_> {
         }
     }
 
-    fn object(&mut self, root: &Value, members: &Map<String, Value>, pointer: &str, place: Place) {
+    fn object(&mut self, root: &Value, members: &Map<String, Value>, pointer: &str, position: Position) {
         let properties = members.get("properties").and_then(Value::as_object);
         let typed = members.get("type").is_some_and(|kind| kind == "object");
         let says_more = ["patternProperties", "anyOf", "oneOf", "allOf", "$ref", "propertyNames"]
             .iter()
             .any(|key| members.contains_key(*key))
             || members.get("additionalProperties").is_some_and(|value| *value != Value::Bool(true));
-        if place == Place::Inside && typed && properties.is_none_or(Map::is_empty) && !says_more {
+        if position == Position::Inside && typed && properties.is_none_or(Map::is_empty) && !says_more {
             let message = "the object may hold anything, so a model has to guess".to_owned();
             self.add(&rules::OBJECT_FREE, pointer, message, &[]);
         }
@@ -373,7 +344,7 @@ impl Lint<'_> {
 
 /// Where a schema stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Position {
     Root,
     Inside,
 }

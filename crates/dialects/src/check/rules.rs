@@ -36,7 +36,7 @@ macro_rules! rules {
 rules! {
     QUARANTINED = "tool-left-out", Error,
         "A dialect cannot carry the tool at all",
-        "mend what the reason names; until then the tool is left out of the request and the others still work";
+        "repair what the reason names; until then the tool is left out of the request and the others still work";
     TOOL_NOT_OBJECT = "tool-not-object", Error,
         "An entry of the list is not a tool",
         "give a JSON object with name, description and inputSchema";
@@ -72,7 +72,7 @@ rules! {
         "write {\"type\": \"object\", \"properties\": {}} for a tool without parameters";
     SCHEMA_INVALID = "schema-invalid", Error,
         "A keyword has a value that JSON Schema does not allow",
-        "write what the keyword asks for; until then it is mended or not checked";
+        "write what the keyword asks for; until then it is repaired or not checked";
     SCHEMA_DRAFT = "schema-draft", Warning,
         "A schema is valid only in an older draft that it does not name",
         "add $schema, or write it in 2020-12";
@@ -108,7 +108,7 @@ rules! {
         "write the value in default";
     DEFAULT_INVALID = "default-invalid", Warning,
         "A default is not valid for its own parameter",
-        "mend the default or the rules beside it";
+        "correct the default or the rules beside it";
     REF_DANGLING = "ref-dangling", Error,
         "A reference leads nowhere",
         "point it at a definition in the same schema; references out of it are not followed";

@@ -41,7 +41,7 @@ fn idle_key(dialect: &Dialect, own: &Table) -> Option<Fault> {
             return match mechanism_of(key) {
                 Some(_) if dialect.layer => continue,
                 Some(other) => only(other),
-                None => fault(format!("`schema.{key}` is not a rule; known: {}", known.join(", "))),
+                None => fault(format!("unknown field `{key}` in `[schema]`; known: {}", known.join(", "))),
             };
         }
         match (&schema.lowering, key.as_str(), value.as_str()) {
@@ -144,7 +144,7 @@ fn followed_by_rebuild(
     }
 }
 
-/// The rule that decides about a keyword in the place of its verdict.
+/// The rule that decides about a keyword instead of its verdict.
 fn decided_by(schema: &SchemaRules, name: &str) -> Option<&'static str> {
     schema.rebuild()?;
     match Keyword::parse(name)? {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::options::Budget;
+use crate::schema::Holds;
 
 /// What was found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,18 +63,7 @@ fn visit(value: &Value, seen: Seen, levels: usize, budget: &Budget, size: &mut S
                 let mut inner = Seen::Schema;
                 if seen == Seen::Schema {
                     match child {
-                        Value::Object(_) => {
-                            if matches!(
-                                key.as_str(),
-                                "properties"
-                                    | "patternProperties"
-                                    | "$defs"
-                                    | "definitions"
-                                    | "dependentSchemas"
-                            ) {
-                                inner = Seen::Table;
-                            }
-                        }
+                        Value::Object(_) if Holds::of(key) == Holds::Table => inner = Seen::Table,
                         Value::String(_) => {
                             size.has_ids |=
                                 matches!(key.as_str(), "$id" | "id" | "$anchor" | "$dynamicAnchor");

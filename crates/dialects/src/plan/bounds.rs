@@ -112,7 +112,7 @@ pub(crate) fn fits(pattern: &str, text: &str) -> Option<bool> {
         static COMPILED: RefCell<VecDeque<(String, Rc<Validator>)>> = const { RefCell::new(VecDeque::new()) };
     }
     let compiled = COMPILED.with_borrow_mut(|kept| {
-        let found = kept.iter().position(|(known, _)| known == pattern).and_then(|place| kept.remove(place));
+        let found = kept.iter().position(|(known, _)| known == pattern).and_then(|index| kept.remove(index));
         let entry = found
             .unwrap_or_else(|| (pattern.to_owned(), Rc::new(Validator::new(&json!({ "pattern": pattern })))));
         let compiled = Rc::clone(&entry.1);

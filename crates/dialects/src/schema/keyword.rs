@@ -1,7 +1,7 @@
 //! JSON Schema keywords as an enum, so that rules are table look-ups instead of string comparisons.
 
 macro_rules! keywords {
-    ($($variant:ident = $name:literal : $kind:ident,)*) => {
+    ($($variant:ident = $name:literal : $kind:ident $(($holds:ident))?,)*) => {
         /// A keyword that some draft of JSON Schema, an API description or a provider gives a meaning.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
@@ -36,7 +36,21 @@ macro_rules! keywords {
             pub const fn kind(self) -> Kind {
                 match self { $(Keyword::$variant => Kind::$kind,)* }
             }
+
+            /// What its value is made of.
+            pub const fn holds(self) -> Holds {
+                match self { $(Keyword::$variant => holds!($($holds)?),)* }
+            }
         }
+    };
+}
+
+macro_rules! holds {
+    () => {
+        Holds::Nothing
+    };
+    ($holds:ident) => {
+        Holds::$holds
     };
 }
 
@@ -59,15 +73,39 @@ pub enum Kind {
     Object,
 }
 
+/// What the value of a keyword is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Neither schemas nor values of the author's choice.
+    Nothing,
+    /// One schema.
+    Schema,
+    /// A list of schemas.
+    List,
+    /// One schema or a list of them.
+    SchemaOrList,
+    /// Schemas by names of the author's choice, which are no keywords whatever they are.
+    Table,
+    /// Values of the author's choice, which are no schemas whatever they look like.
+    Values,
+}
+
+impl Holds {
+    /// What the value of the member `name` of a schema is made of.
+    pub fn of(name: &str) -> Self {
+        Keyword::parse(name).map_or(Self::Nothing, Keyword::holds)
+    }
+}
+
 keywords! {
     Type = "type": Any,
     Description = "description": Hint,
-    Properties = "properties": Object,
+    Properties = "properties": Object (Table),
     Required = "required": Object,
-    Items = "items": Array,
-    Enum = "enum": Any,
-    Const = "const": Any,
-    Default = "default": Hint,
+    Items = "items": Array (SchemaOrList),
+    Enum = "enum": Any (Values),
+    Const = "const": Any (Values),
+    Default = "default": Hint (Values),
     Title = "title": Annotation,
     Format = "format": String,
     Pattern = "pattern": String,
@@ -81,34 +119,34 @@ keywords! {
     MinItems = "minItems": Array,
     MaxItems = "maxItems": Array,
     UniqueItems = "uniqueItems": Array,
-    PrefixItems = "prefixItems": Array,
-    AdditionalItems = "additionalItems": Array,
-    Contains = "contains": Array,
+    PrefixItems = "prefixItems": Array (List),
+    AdditionalItems = "additionalItems": Array (Schema),
+    Contains = "contains": Array (Schema),
     MinContains = "minContains": Array,
     MaxContains = "maxContains": Array,
-    UnevaluatedItems = "unevaluatedItems": Array,
-    AdditionalProperties = "additionalProperties": Object,
-    PatternProperties = "patternProperties": Object,
-    PropertyNames = "propertyNames": Object,
+    UnevaluatedItems = "unevaluatedItems": Array (Schema),
+    AdditionalProperties = "additionalProperties": Object (Schema),
+    PatternProperties = "patternProperties": Object (Table),
+    PropertyNames = "propertyNames": Object (Schema),
     MinProperties = "minProperties": Object,
     MaxProperties = "maxProperties": Object,
     DependentRequired = "dependentRequired": Object,
-    DependentSchemas = "dependentSchemas": Object,
-    Dependencies = "dependencies": Object,
-    UnevaluatedProperties = "unevaluatedProperties": Object,
-    AnyOf = "anyOf": Any,
-    OneOf = "oneOf": Any,
-    AllOf = "allOf": Any,
-    Not = "not": Any,
-    If = "if": Any,
-    Then = "then": Any,
-    Else = "else": Any,
+    DependentSchemas = "dependentSchemas": Object (Table),
+    Dependencies = "dependencies": Object (Table),
+    UnevaluatedProperties = "unevaluatedProperties": Object (Schema),
+    AnyOf = "anyOf": Any (List),
+    OneOf = "oneOf": Any (List),
+    AllOf = "allOf": Any (List),
+    Not = "not": Any (Schema),
+    If = "if": Any (Schema),
+    Then = "then": Any (Schema),
+    Else = "else": Any (Schema),
     Nullable = "nullable": Any,
     Ref = "$ref": Any,
     DynamicRef = "$dynamicRef": Any,
     RecursiveRef = "$recursiveRef": Any,
-    Defs = "$defs": Any,
-    Definitions = "definitions": Any,
+    Defs = "$defs": Any (Table),
+    Definitions = "definitions": Any (Table),
     Schema = "$schema": Annotation,
     Id = "$id": Annotation,
     DraftFourId = "id": Annotation,
@@ -120,11 +158,11 @@ keywords! {
     Deprecated = "deprecated": Hint,
     ReadOnly = "readOnly": Hint,
     WriteOnly = "writeOnly": Hint,
-    Examples = "examples": Hint,
-    Example = "example": Hint,
+    Examples = "examples": Hint (Values),
+    Example = "example": Hint (Values),
     ContentEncoding = "contentEncoding": Hint,
     ContentMediaType = "contentMediaType": Hint,
-    ContentSchema = "contentSchema": Hint,
+    ContentSchema = "contentSchema": Hint (Schema),
     PropertyOrdering = "propertyOrdering": Annotation,
     Discriminator = "discriminator": Hint,
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use gateway_notation::pointer::unescape;
 use serde_json::Value;
 
-use super::Members;
+use super::{Holds, Members};
 use crate::report::{PathId, Paths};
 
 /// A schema and where it stands.
@@ -191,13 +191,22 @@ impl<'a> Resolver<'a> {
                         self.anchors.push(Anchor { resource, name, schema, path });
                     }
                 }
-                for (name, child) in map {
-                    // Data, not schemas: an `$id` in there names nothing.
-                    if !matches!(name.as_str(), "enum" | "const" | "default" | "examples" | "example")
-                        && (child.is_object() || child.is_array())
-                    {
-                        let path = paths.name(path, name);
-                        self.index(child, path, resource, paths);
+                for (name, child) in map.iter().filter(|(_, child)| child.is_object() || child.is_array()) {
+                    match (Holds::of(name), child) {
+                        // Data, not schemas: an `$id` in there names nothing.
+                        (Holds::Values, _) => {}
+                        (Holds::Table, Value::Object(table)) => {
+                            let list = paths.name(path, name);
+                            for (name, child) in table {
+                                let path = paths.name(list, name);
+                                self.index(child, path, resource, paths);
+                            }
+                        }
+                        // A reference may name a schema under any word.
+                        _ => {
+                            let path = paths.name(path, name);
+                            self.index(child, path, resource, paths);
+                        }
                     }
                 }
             }

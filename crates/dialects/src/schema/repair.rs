@@ -13,8 +13,8 @@ pub(crate) enum Checked<'a> {
     /// As the specification wants it.
     Fine,
     /// Wrong, but only one meaning is likely.
-    Mended(Json<'a>),
-    /// Wrong beyond mending.
+    Repaired(Json<'a>),
+    /// Wrong beyond repair.
     Unusable,
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn check(keyword: Keyword, value: &Value) -> Checked<'_> {
         K::Format | K::Pattern => fine_if(value.is_string()),
         K::Description | K::Title | K::Comment => match value {
             Value::String(_) => Checked::Fine,
-            Value::Number(_) | Value::Bool(_) => Checked::Mended(Json::Text(Cow::Owned(value.to_string()))),
+            Value::Number(_) | Value::Bool(_) => Checked::Repaired(Json::Text(Cow::Owned(value.to_string()))),
             _ => Checked::Unusable,
         },
         K::Schema | K::Id | K::Ref | K::DynamicRef | K::RecursiveRef | K::Anchor | K::DynamicAnchor => {
@@ -41,18 +41,18 @@ pub(crate) fn check(keyword: Keyword, value: &Value) -> Checked<'_> {
                         kept.push(name);
                     }
                 }
-                Checked::Mended(Json::Array(kept.into_iter().map(Json::Same).collect()))
+                Checked::Repaired(Json::Array(kept.into_iter().map(Json::Same).collect()))
             }
             _ => Checked::Unusable,
         },
         K::Enum => match value {
             Value::Array(_) => Checked::Fine,
             Value::Null | Value::Object(_) => Checked::Unusable,
-            scalar => Checked::Mended(Json::Array(vec![Json::Same(scalar)])),
+            scalar => Checked::Repaired(Json::Array(vec![Json::Same(scalar)])),
         },
         K::Examples => match value {
             Value::Array(_) => Checked::Fine,
-            other => Checked::Mended(Json::Array(vec![Json::Same(other)])),
+            other => Checked::Repaired(Json::Array(vec![Json::Same(other)])),
         },
         K::MinLength
         | K::MaxLength
@@ -63,7 +63,7 @@ pub(crate) fn check(keyword: Keyword, value: &Value) -> Checked<'_> {
         | K::MinContains
         | K::MaxContains => match value {
             Value::Number(number) if number.is_u64() => Checked::Fine,
-            other => count(other).map_or(Checked::Unusable, |count| Checked::Mended(count.into())),
+            other => count(other).map_or(Checked::Unusable, |count| Checked::Repaired(count.into())),
         },
         K::Minimum | K::Maximum | K::ExclusiveMinimum | K::ExclusiveMaximum | K::MultipleOf => match value {
             Value::Number(number) => {
@@ -72,7 +72,7 @@ pub(crate) fn check(keyword: Keyword, value: &Value) -> Checked<'_> {
             Value::String(text) => text
                 .trim()
                 .parse::<Number>()
-                .map_or(Checked::Unusable, |number| Checked::Mended(Json::Number(number))),
+                .map_or(Checked::Unusable, |number| Checked::Repaired(Json::Number(number))),
             _ => Checked::Unusable,
         },
         K::UniqueItems | K::Nullable | K::Deprecated | K::ReadOnly | K::WriteOnly => check_flag(value),
@@ -118,8 +118,8 @@ fn fine_if<'a>(condition: bool) -> Checked<'a> {
 fn check_flag<'a>(value: &Value) -> Checked<'a> {
     match value {
         Value::Bool(_) => Checked::Fine,
-        Value::String(text) if text.eq_ignore_ascii_case("true") => Checked::Mended(Json::Bool(true)),
-        Value::String(text) if text.eq_ignore_ascii_case("false") => Checked::Mended(Json::Bool(false)),
+        Value::String(text) if text.eq_ignore_ascii_case("true") => Checked::Repaired(Json::Bool(true)),
+        Value::String(text) if text.eq_ignore_ascii_case("false") => Checked::Repaired(Json::Bool(false)),
         _ => Checked::Unusable,
     }
 }
@@ -152,7 +152,7 @@ fn check_type(value: &Value) -> Checked<'_> {
     match value {
         Value::String(name) if TypeSet::named(name).is_some() => Checked::Fine,
         Value::String(name) => {
-            type_alias(name).map_or(Checked::Unusable, |name| Checked::Mended(Json::literal(name)))
+            type_alias(name).map_or(Checked::Unusable, |name| Checked::Repaired(Json::literal(name)))
         }
         Value::Array(names) => {
             if !names.is_empty()
@@ -172,7 +172,7 @@ fn check_type(value: &Value) -> Checked<'_> {
             if kept.is_empty() {
                 return Checked::Unusable;
             }
-            Checked::Mended(Json::Array(kept.into_iter().map(Json::literal).collect()))
+            Checked::Repaired(Json::Array(kept.into_iter().map(Json::literal).collect()))
         }
         _ => Checked::Unusable,
     }
@@ -202,23 +202,23 @@ mod tests {
     use crate::schema::Keyword;
 
     #[track_caller]
-    fn mends(keyword: Keyword, value: &Value, expected: &Value) {
+    fn repairs(keyword: Keyword, value: &Value, expected: &Value) {
         match check(keyword, value) {
-            Checked::Mended(json) => assert_eq!(&json.to_value(), expected),
+            Checked::Repaired(json) => assert_eq!(&json.to_value(), expected),
             other => panic!("{keyword:?} {value}: {other:?}"),
         }
     }
 
     #[test]
     fn likely_meanings_are_taken() {
-        mends(Keyword::Type, &json!("int"), &json!("integer"));
-        mends(Keyword::Type, &json!(["str", "None"]), &json!(["string", "null"]));
-        mends(Keyword::MinLength, &json!("5"), &json!(5));
-        mends(Keyword::MinLength, &json!(5.0), &json!(5));
-        mends(Keyword::Required, &json!(["a", "a", 1]), &json!(["a"]));
-        mends(Keyword::AdditionalProperties, &json!("false"), &json!(false));
-        mends(Keyword::Enum, &json!("only"), &json!(["only"]));
-        mends(Keyword::Maximum, &json!("1.5"), &json!(1.5));
+        repairs(Keyword::Type, &json!("int"), &json!("integer"));
+        repairs(Keyword::Type, &json!(["str", "None"]), &json!(["string", "null"]));
+        repairs(Keyword::MinLength, &json!("5"), &json!(5));
+        repairs(Keyword::MinLength, &json!(5.0), &json!(5));
+        repairs(Keyword::Required, &json!(["a", "a", 1]), &json!(["a"]));
+        repairs(Keyword::AdditionalProperties, &json!("false"), &json!(false));
+        repairs(Keyword::Enum, &json!("only"), &json!(["only"]));
+        repairs(Keyword::Maximum, &json!("1.5"), &json!(1.5));
     }
 
     #[test]

@@ -161,7 +161,9 @@ fn a_layer_may_say_what_only_some_dialects_follow() {
     let typo = layer.replace("null =", "nul =");
     let refused = dialects.add("own.toml", &typo).unwrap_err().to_string();
     assert!(
-        refused.starts_with("dialect file `own.toml`: line 6: `schema.nul` is not a rule; known: lowering, "),
+        refused.starts_with(
+            "dialect file `own.toml`: line 6: unknown field `nul` in `[schema]`; known: lowering, "
+        ),
         "{refused}"
     );
 }

@@ -1,6 +1,7 @@
 //! Hostile input: every call returns, with a translation or a quarantine, in bounded space.
 //!
-//! Each case runs in a process of its own, because a stack overflow or an endless loop would take all tests down.
+//! Each case runs in a process of its own, because a stack overflow or an endless loop would take all tests down. nextest gives
+//! every test one; under cargo's own runner a test starts itself again.
 
 #![expect(clippy::panic, clippy::print_stderr, clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -26,7 +27,8 @@ const PATIENCE: Duration = Duration::from_mins(2);
 /// Runs `body` in a process of its own. `name` is the full path of the calling test.
 #[track_caller]
 pub(crate) fn isolated(name: &str, body: fn()) {
-    if std::env::var(CHILD).is_ok_and(|case| case == name) {
+    let is_alone = std::env::var_os("NEXTEST").is_some();
+    if is_alone || std::env::var(CHILD).is_ok_and(|case| case == name) {
         body();
         if let Some(peak) = peak_kb() {
             assert!(peak < MOST_MEMORY, "{peak} kB at the peak");

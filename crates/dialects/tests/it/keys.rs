@@ -5,7 +5,7 @@
 use gateway_dialects::arguments::Validator;
 use serde_json::{Map, Value, json};
 
-use crate::found::check_expressible;
+use crate::counterexamples::check_expressible;
 use crate::properties::{DECLARED, schema_in, tool_of};
 
 /// Dialects that rename keys: two that edit schemas, four that rebuild them.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::found::check_expressible_by;
+use crate::counterexamples::check_expressible_by;
 use crate::properties::{DECLARED, schema_in, tool_of, writes_null};
 
 /// As many definitions, each with a child that is any of them.

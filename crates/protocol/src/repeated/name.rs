@@ -1,16 +1,16 @@
-//! Names of members without their escapes.
+//! Unescaped names of members.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// A name without escapes. Halves of pairs that stand alone have no UTF-8; they get the bytes that it would have for them,
-/// so that equal names are equal.
+/// An unescaped name. Lone surrogates have no UTF-8; they get the bytes that it would have for them, so that equal names are
+/// equal.
 pub(super) fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     if raw.contains(&b'\\') { Cow::Owned(Unescaped::of(raw).collect()) } else { Cow::Borrowed(raw) }
 }
 
-/// Compares two names without their escapes. Each ends at its quote, or with its text; so a long name costs no more than
-/// what it has in common with the other one.
+/// Compares two names after unescaping. Each ends at its quote, or with its text, so a long name costs no more than its
+/// common prefix with the other one.
 pub(super) fn compare(one: &[u8], other: &[u8]) -> Ordering {
     let mut at = 0;
     loop {

@@ -1,4 +1,4 @@
-//! Rewriting a text so that every member stands once.
+//! Rewriting a text so that every member occurs once.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ pub(super) fn rewritten(text: &[u8]) -> RawJson {
     RawJson::trusted(out.into())
 }
 
-/// What makes every member stand once, in the order of the text.
+/// The edits that remove repeated members, in the order of the text.
 pub(super) fn edits<P: Position>(text: &[u8]) -> Vec<Edit<P>> {
     let mut edits: Vec<Edit<P>> = Vec::new();
     each_object(text, |members: &mut Members<'_, P>| {
@@ -37,7 +37,7 @@ pub(super) fn edits<P: Position>(text: &[u8]) -> Vec<Edit<P>> {
     edits
 }
 
-/// Adds what makes every member of an object stand once.
+/// Adds the edits that remove repeated members of an object.
 fn note_edits<P: Position>(members: &mut Members<'_, P>, edits: &mut Vec<Edit<P>>) {
     members.sort_by_name();
     let first = edits.len();
@@ -65,8 +65,8 @@ fn note_edits<P: Position>(members: &mut Members<'_, P>, edits: &mut Vec<Edit<P>
 /// Writes the text with the edits.
 fn apply<P: Position>(text: &[u8], edits: &[Edit<P>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
-    // Parts that are still to be written, the next one last. What an edit takes away is passed over with all edits in it, and
-    // what it puts there stands in a part that another edit takes away, so nothing is written twice.
+    // Parts that are still to be written, the next one last. What an edit removes is skipped with all edits in it, and
+    // what it inserts is in a part that another edit removes, so nothing is written twice.
     let mut parts = Vec::from([std::ops::Range { start: 0, end: text.len() }]);
     while let Some(part) = parts.pop() {
         let next = edits.partition_point(|edit| edit.name.at() < part.start);

@@ -73,8 +73,8 @@ fn first_repeat<P: Position>(members: &mut Members<'_, P>) -> ControlFlow<(usize
     ControlFlow::Break((members.open, Name { start, end }))
 }
 
-/// Visits every object with more than one member, inner ones first. What a visitor does to the order of names is its own
-/// affair: nobody looks at them again.
+/// Visits every object with more than one member, inner ones first. A visitor may reorder the names: they are not
+/// used again.
 pub(super) fn each_object<P: Position, B>(
     text: &[u8],
     mut visit: impl FnMut(&mut Members<'_, P>) -> ControlFlow<B>,
@@ -85,7 +85,7 @@ pub(super) fn each_object<P: Position, B>(
             open.push(P::new(at)?);
             continue;
         }
-        // The names of the innermost object are behind its brace. A brace that was never opened: no JSON.
+        // The names of the innermost object are behind its brace. An unmatched brace: not JSON.
         let brace = open.iter().rposition(|position| text.get(position.at()) == Some(&b'{'))?;
         let (outer, names) = open.split_at_mut(brace + 1);
         if names.len() > 1
@@ -145,7 +145,7 @@ enum Token {
     Name,
 }
 
-/// Braces and names, each with its position; up to where the text is certainly no JSON.
+/// Braces and names, each with its position; up to where the text is certainly not JSON.
 struct Tokens<'a> {
     text: &'a [u8],
     at: usize,
@@ -230,7 +230,7 @@ mod tests {
                 repeats += usize::from(found.is_some());
             }
         }
-        // Thirteen with themselves, and three pairs that are spelled in two ways.
+        // Thirteen with themselves, and three pairs with two spellings.
         assert_eq!(repeats, names.len() + 2 * 3);
     }
 

@@ -9,8 +9,8 @@ use hyper::body::Body as HttpBody;
 
 use super::linger::Arriving;
 use crate::errors::{ApiError, code};
-use crate::runtime::held::holder;
-use crate::runtime::owner::Owner;
+use gateway_runtime::context::holder;
+use gateway_runtime::owner::Owner;
 
 /// What bounds a body.
 #[derive(Clone, Copy, Debug)]

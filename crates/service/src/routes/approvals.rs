@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::approval::Verdict;
+use gateway_runtime::approvals::Verdict;
 
 /// `GET /approvals`.
 pub(crate) async fn list(gateway: Gateway) -> Response {

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::servers::{describe, describe_renamed};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::context::RequestContext;
-use crate::runtime::parameters::Parameters;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::parameters::Parameters;
 
 /// How long a probe may take.
 const PROBE: Duration = Duration::from_secs(5);

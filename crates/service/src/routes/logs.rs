@@ -20,10 +20,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::context::RequestContext;
-use crate::runtime::owner::Owner;
-use crate::runtime::parameters::Parameters;
-use crate::runtime::scope::unknown_server;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::owner::Owner;
+use gateway_runtime::parameters::Parameters;
+use gateway_runtime::scope::unknown_server;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The newest entry of the log when a page was read: the `after` to go on with.

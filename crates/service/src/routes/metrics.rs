@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 use crate::metrics::{Gauges, ServerGauge};
-use crate::runtime::parameters::Parameters;
+use gateway_runtime::parameters::Parameters;
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 

@@ -30,8 +30,8 @@ use crate::mcp;
 use crate::metrics::Entered;
 use crate::openapi::{Action, Route, path_parameter};
 use crate::progress::{Answering, stream_of, wants_events};
-use crate::runtime::context::RequestContext;
-use crate::runtime::parameters::decoded;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::parameters::decoded;
 
 /// Asks the handler of a route. The guard has found the route and read the body. An answer that is a stream of a call takes
 /// `entered` along.
@@ -88,6 +88,7 @@ fn handle(
     let decode = |given: &str| decoded(&given.replace('+', "%2B"));
     let named = path_parameter(route, parts.uri.path()).map(decode);
     let name = || named.clone().unwrap_or_default();
+    let endpoint = || gateway.mcp().clone();
     let Parts { uri, headers, .. } = parts;
     match route.action {
         Action::Tools => Box::pin(tools::list(gateway, uri, headers)),
@@ -98,11 +99,11 @@ fn handle(
             Box::pin(call_tool::call_tool(ToolRequest { gateway, context, uri, headers, body }))
         }
         Action::Route => Box::pin(route::route(ToolRequest { gateway, context, uri, headers, body })),
-        Action::McpPost => Box::pin(mcp::post(gateway, context, named, headers, body)),
-        Action::McpGet => Box::pin(mcp::get(gateway, context, named, headers)),
-        Action::McpDelete => Box::pin(mcp::delete(gateway, context, named, headers)),
-        Action::McpEvents => Box::pin(mcp::events(gateway, context, named, uri)),
-        Action::McpApi => Box::pin(mcp::api(gateway, context, named, uri, body)),
+        Action::McpPost => Box::pin(mcp::post(endpoint(), context, named, headers, body)),
+        Action::McpGet => Box::pin(mcp::get(endpoint(), context, named, headers)),
+        Action::McpDelete => Box::pin(mcp::delete(endpoint(), context, named, headers)),
+        Action::McpEvents => Box::pin(mcp::events(endpoint(), context, named, uri)),
+        Action::McpApi => Box::pin(mcp::api(endpoint(), context, named, uri, body)),
         Action::Convert => Box::pin(stateless::convert(gateway, uri, body)),
         Action::Transform => Box::pin(stateless::transform(gateway, uri, body)),
         Action::Check => Box::pin(stateless::check(gateway, uri, body)),

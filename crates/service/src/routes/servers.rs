@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::errors::{ApiError, call_status, code, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::failure::call_code;
+use gateway_runtime::failure::call_code;
 
 /// `GET /servers`.
 pub(crate) async fn list(gateway: Gateway) -> Response {

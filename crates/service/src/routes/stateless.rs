@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::parameters::{Parameters, compat, translation_options};
+use gateway_runtime::parameters::{Parameters, compat, translation_options};
 
 /// Work that one request may take, and what it may take for each byte of its body.
 const WORK: usize = 32 << 20;

@@ -12,11 +12,10 @@ use serde_json::{Value, json};
 use super::call_tool::error_style;
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::failure::{ErrorStyle, Failure, call_code};
-use crate::runtime::lists::{ListForm, ListRequest, Rendered};
-use crate::runtime::lookup::{Missing, names};
-use crate::runtime::parameters::Parameters;
-use crate::runtime::scope::Scope;
+use gateway_runtime::failure::{ErrorStyle, Failure, call_code};
+use gateway_runtime::lists::{ListForm, ListRequest, Rendered};
+use gateway_runtime::lookup::{Missing, names};
+use gateway_runtime::parameters::Parameters;
 
 /// Estimated tokens of what is answered.
 const TOKENS: HeaderName = HeaderName::from_static("x-tool-tokens");
@@ -148,7 +147,7 @@ fn list_request(
     provider: Option<&str>,
     parameters: &Parameters,
 ) -> Result<ListRequest, Failure> {
-    let scope = Scope::parse(gateway.fleet(), gateway.default_server(), parameters.get("server"))?;
+    let scope = gateway.scope(parameters.get("server"))?;
     ListRequest::parse(gateway.lists(), scope, provider, parameters)
 }
 

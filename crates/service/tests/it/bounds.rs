@@ -111,7 +111,7 @@ async fn a_call_that_goes_on_without_its_caller_stays_counted() {
     stream.write_all(request.as_bytes()).await.unwrap();
     let in_flight = |text: &str| text.contains("gateway_upstream_in_flight{server=\"one\"} 1");
     while !in_flight(&service.get("/metrics/prometheus").await.body) {
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
     drop(stream);
     // The gateway notices at some time that the caller has left; the call goes on, and so it counts.

@@ -207,14 +207,14 @@ async fn too_much_at_once_is_refused() {
             assert_eq!((answer.code().as_str(), answer.header("retry-after")), ("OVERLOADED", Some("1")));
             break;
         }
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
     for target in ["/health", "/livez", "/ready", "/metrics"] {
         assert_eq!(service.get(target).await.status, 200, "{target}");
     }
     drop(slow);
     while service.get("/providers").await.status != 200 {
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
 }
 

@@ -90,7 +90,7 @@ async fn slow_reader(service: &Service, request: &str, wanted: impl Fn(&str) -> 
 async fn eventually(what: &str, holds: impl Fn() -> bool) {
     let looking = async {
         while !holds() {
-            tokio::task::yield_now().await;
+            gateway_testkit::pause().await;
         }
     };
     tokio::time::timeout(Duration::from_secs(30), looking)

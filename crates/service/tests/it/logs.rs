@@ -24,7 +24,7 @@ pub(crate) async fn eventually_logged(
         if entries.len() >= count {
             return entries;
         }
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
     panic!("{count} entries did not come at {target}");
 }
@@ -140,7 +140,7 @@ async fn streams_are_bounded_and_freed() {
         if text.starts_with("HTTP/1.1 200") {
             return;
         }
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
     panic!("the place of a stream that ended was not freed");
 }

@@ -8,13 +8,13 @@
 
 mod bounds;
 mod cache;
+mod call_invariants;
 mod client;
 mod cors;
 mod drain;
 mod guard;
 mod held;
 mod input;
-mod kept;
 mod large_bodies;
 mod listings;
 mod lists;

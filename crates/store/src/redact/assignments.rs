@@ -1,21 +1,22 @@
-//! Secrets as values of names in text: lines of environment files, YAML, headers, queries, JSON in a sentence.
+//! Secrets as values of names in text: environment files, YAML, headers, queries, JSON in a sentence.
 
 use std::ops::Range;
 
 use super::{
     REDACTED,
+    line::Line,
     placeholders::is_placeholder,
     rules::Rules,
+    secret_names::{Kind, LONGEST_NAME},
     secrets::{Secrets, work},
     value::{Setting, is_random, is_secret},
-    words::{Kind, LONGEST_NAME},
 };
 
 /// Values after `name=`, `name:`, `name =>`, `"name": "…"`.
 pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Secrets) {
     let bytes = text.as_bytes();
     let mut line = Line::first(text);
-    // Where the word begins that is being read.
+    // The start of the current word.
     let mut word = 0;
     for (at, byte) in bytes.iter().enumerate() {
         let begins = word;
@@ -27,7 +28,7 @@ pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Secrets) {
             b'=' if at > 0 && matches!(bytes.get(at - 1), Some(b'<' | b'>')) => continue,
             b'=' => 1 + usize::from(bytes.get(at + 1) == Some(&b'>')),
             b':' if bytes.get(at + 1) == Some(&b'/') && bytes.get(at + 2) == Some(&b'/') => continue,
-            // `name:: value` is base64 in LDIF.
+            // In LDIF, `name:: value` is base64.
             b':' if bytes.get(at + 1) == Some(&b':') && bytes.get(at + 2) != Some(&b' ') => continue,
             b':' if bytes.get(at + 1) == Some(&b':') => 2,
             b'-' if bytes.get(at + 1) == Some(&b'>') => 2,
@@ -43,7 +44,7 @@ pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Secrets) {
         }
         line.advance(text, at);
         let (found, looked) = value_at(text, Separator { at, length, name }, &line, secrets.hidden());
-        if !secrets.may_go_on(looked, at + length) {
+        if !secrets.is_within_budget(looked, at + length) {
             return;
         }
         for range in found {
@@ -52,82 +53,10 @@ pub(super) fn find(text: &str, rules: &Rules, secrets: &mut Secrets) {
     }
 }
 
-/// A line of the text, measured once for all separators in it.
-#[derive(Debug, Default)]
-struct Line {
-    start: usize,
-    /// Where its first character stands that is no space.
-    content: usize,
-    /// The end of the line, or the next carriage return.
-    end: usize,
-    /// The end without the spaces before it.
-    trimmed: usize,
-    /// Where the last sign stands that ends a value.
-    last_end: Option<usize>,
-    last_semicolon: Option<usize>,
-    last_ampersand: Option<usize>,
-    /// Where the last colons and equals signs stand, the third from the end first.
-    last_separators: [Option<usize>; 3],
-}
-
-impl Line {
-    fn first(text: &str) -> Self {
-        let mut line = Self::default();
-        line.measure(text, 0, 0);
-        line
-    }
-
-    /// Goes on to the line of the separator at `at`.
-    fn advance(&mut self, text: &str, at: usize) {
-        while self.end <= at && self.end < text.len() {
-            let from = self.end + 1;
-            let start = if text.as_bytes().get(self.end) == Some(&b'\n') { from } else { self.start };
-            self.measure(text, start, from);
-        }
-    }
-
-    /// Reads what follows `from`, which is in the line that begins at `start`.
-    fn measure(&mut self, text: &str, start: usize, from: usize) {
-        let rest = text.get(from..).unwrap_or_default();
-        let length = memchr::memchr2(b'\n', b'\r', rest.as_bytes()).unwrap_or(rest.len());
-        let piece = rest.get(..length).unwrap_or_default();
-        work::count(length);
-        let content = from + (length - piece.trim_start().len());
-        // A carriage return does not begin a line: what stood before it stays its beginning.
-        let is_begun = start < from && self.content < self.end;
-        *self = Self {
-            start,
-            content: if is_begun { self.content } else { content },
-            end: from + length,
-            trimmed: from + piece.trim_end().len(),
-            ..Self::default()
-        };
-        for (at, byte) in piece.bytes().enumerate() {
-            let at = Some(from + at);
-            match byte {
-                b';' => (self.last_end, self.last_semicolon) = (at, at),
-                b'&' => (self.last_end, self.last_ampersand) = (at, at),
-                b',' | b'{' | b'"' => self.last_end = at,
-                b':' | b'=' => {
-                    let [_, second, third] = self.last_separators;
-                    self.last_separators = [second, third, at];
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Whether more settings than one may stand after `start`.
-    fn has_more(&self, start: usize) -> bool {
-        let [third, ..] = self.last_separators;
-        self.last_end.max(third) >= Some(start)
-    }
-}
-
 const MOST_WORDS: usize = 4;
 /// The most spaces and quotes between a name and its separator.
 const LONGEST_GAP: usize = 64;
-/// How far after a value is looked at for the words that make it a sentence or a passphrase.
+/// How much text after a value is searched for the words that make it a sentence or a passphrase.
 const LONGEST_REST: usize = 512;
 
 fn is_name_byte(byte: u8) -> bool {
@@ -142,10 +71,10 @@ struct Name<'a> {
     gap: usize,
     kind: Option<Kind>,
     is_configured: bool,
-    /// The byte before the name and the words before it.
+    /// The byte before the name and its preceding words.
     before: Option<u8>,
     in_query: bool,
-    /// Whether it names a secret in a query only.
+    /// Whether it names a secret only in a query.
     is_weak: bool,
 }
 
@@ -165,7 +94,7 @@ impl<'a> Name<'a> {
         }
         let start = text.ceil_char_boundary(end - own);
         let name = text.get(start..end)?;
-        // `Access Key: x`: words before, on the same line.
+        // `Access Key: x`: preceding words on the same line.
         let mut phrase_start = start;
         for _ in 1..MOST_WORDS {
             let Some(word_end) = phrase_start.checked_sub(1).filter(|end| bytes.get(*end) == Some(&b' '))
@@ -204,22 +133,22 @@ impl<'a> Name<'a> {
     }
 }
 
-/// How many bytes of a name stand before `end`; a longer name is known by its end.
+/// The length of the name before `end`; a longer name is truncated at its front.
 fn name_length(bytes: &[u8], end: usize) -> usize {
     let before = bytes.get(end.saturating_sub(LONGEST_NAME)..end).unwrap_or_default();
     before.iter().rev().take_while(|byte| is_name_byte(**byte)).count()
 }
 
-/// What stands between a name and its value.
+/// The separator between a name and its value.
 struct Separator<'a> {
     at: usize,
     length: usize,
     name: Name<'a>,
 }
 
-/// The secrets after a separator, and how many bytes were looked at to find them.
+/// The secrets after a separator, and how many bytes were read to find them.
 ///
-/// What stands before `hidden` is a secret already.
+/// Everything before `hidden` is already redacted.
 fn value_at(text: &str, separator: Separator<'_>, line: &Line, hidden: usize) -> (Vec<Range<usize>>, usize) {
     let mut looked = 0;
     let found = secrets_at(text, separator, line, hidden, &mut looked);
@@ -235,14 +164,14 @@ fn secrets_at(
 ) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
     let separator = *bytes.get(at)?;
-    // `**Name:** value` is Markdown.
+    // `**Name:** value` is bold Markdown.
     let bold = if bytes.get(at + length..at + length + 2) == Some(b"**") { 2 } else { 0 };
     let after = at + length + bold;
     let start = after + bytes.get(after..)?.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let trimmed = text.get(start..line.trimmed.max(start))?.trim_start();
     let is_below = trimmed.is_empty() || is_block_mark(trimmed);
     let is_quoted = quote_at(bytes, start).is_some();
-    // No other value goes beyond its line.
+    // No other kind of value extends beyond its line.
     if line.end <= hidden && !is_below && !is_quoted && bytes.get(start) != Some(&b'[') {
         return None;
     }
@@ -276,7 +205,7 @@ fn secrets_at(
     let kind = name.kind?;
     let rest_end = text.floor_char_boundary(line.end.min(range.end + LONGEST_REST));
     let rest = text.get(range.end..rest_end).unwrap_or_default();
-    // A typed declaration: the value comes after the type.
+    // A typed declaration: the value follows the type.
     if !quoted && is_line && separator == b':' && rest.trim_start().starts_with('=') {
         return None;
     }
@@ -284,7 +213,7 @@ fn secrets_at(
         value = value.trim_end_matches(['.', ',']);
     }
     let is_arrow = matches!(separator, b'-' | 0xe2);
-    if (separator == b'\t' || is_arrow) && !super::value::is_odd(value) {
+    if (separator == b'\t' || is_arrow) && !super::value::looks_like_password(value) {
         return None;
     }
     let first = if quoted { value } else { value.split(' ').next().unwrap_or(value) };
@@ -293,7 +222,7 @@ fn secrets_at(
     } else {
         value.get(first.len()..).unwrap_or_default()
     };
-    // `name=value` without spaces is a setting wherever it stands.
+    // `name=value` without spaces is always a setting.
     let is_line = is_line || name.in_query || (separator == b'=' && name.gap == 0 && start == at + 1);
     is_secret(kind, first, Setting { quoted, is_line, is_variable, rest }).then(|| vec![range])
 }
@@ -325,22 +254,22 @@ fn is_query_secret(name: &str, value: &str) -> bool {
         || (value.len() >= 8 && value.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a name is the first of its line, but for a mark or a command before it.
+/// Whether a name is the first on its line, except for a mark or a command before it.
 fn is_at_line_start(text: &str, line: &Line, name_start: usize) -> bool {
     const BEFORE: &[&str] =
         &["", "export", "set", "-", "ENV", "ARG", "SET", "-e", "*", "setx", "#", "//", "\"", "'"];
     let content = line.content.min(name_start);
-    // Longer than any of them, with some spaces.
+    // Longer than any of them plus some spaces.
     name_start - content <= 16
         && text.get(content..name_start).is_some_and(|prefix| BEFORE.contains(&prefix.trim_end()))
 }
 
-/// Whether the word that begins at `start` is a name such as `arn:aws:secretsmanager:…:secret:prod/db`.
+/// Whether the word at `start` is a resource name such as `arn:aws:secretsmanager:…:secret:prod/db`.
 fn is_resource_name(text: &str, start: usize) -> bool {
     text.get(start..).is_some_and(|word| word.starts_with("arn:") || word.starts_with("urn:"))
 }
 
-/// Whether a header's name begins a sentence about it.
+/// Whether the text after a header's name is a sentence about it.
 fn is_sentence(value: &str) -> bool {
     let words: Vec<&str> = value.split_whitespace().collect();
     words.len() >= 3
@@ -373,7 +302,7 @@ struct Style {
     is_query: bool,
 }
 
-/// Where the value is that begins at `start`, without its quotes, and whether it has some.
+/// The range of the value that begins at `start`, without quotes, and whether it is quoted.
 fn value_range(text: &str, start: usize, line: &Line, style: Style) -> (Range<usize>, bool) {
     let bytes = text.as_bytes();
     if let Some((from, quote, escapes)) = quote_at(bytes, start) {
@@ -386,7 +315,7 @@ fn value_range(text: &str, start: usize, line: &Line, style: Style) -> (Range<us
         }
         let mut backslashes = 0;
         for (at, byte) in bytes.get(from..).unwrap_or_default().iter().enumerate() {
-            // `'don'\''t'`: a quote inside a word of the shell.
+            // `'don'\''t'`: an escaped quote in a shell word.
             let goes_on =
                 quote == b'\'' && bytes.get(from + at..).is_some_and(|rest| rest.starts_with(b"'\\''"));
             let comes_from = at >= 2 && bytes.get(from + at - 2..from + at) == Some(b"'\\")
@@ -420,18 +349,18 @@ fn value_range(text: &str, start: usize, line: &Line, style: Style) -> (Range<us
             }
     };
     let mut end = line.find(ends).unwrap_or(line.len());
-    // A variable's value may hold signs that end others, up to the next space.
+    // A variable's value may contain characters that end other values, up to the next space.
     if style.is_variable && !has_semicolon && !has_ampersand {
         end = line.find([' ', '\t', '"', '\'']).unwrap_or(line.len());
     }
-    // Escaped ends of lines in a text that is still escaped.
+    // Escaped line ends, in a text that is still escaped.
     if let Some(escape) = line.get(..end).and_then(|value| value.find("\\n").or_else(|| value.find("\\r"))) {
         end = escape;
     }
     (start..start + end, false)
 }
 
-/// Whether a setting goes to the end of its line: a few words and no sentence after another name.
+/// Whether a setting extends to the end of its line: a few words, not a sentence.
 fn style_is_line(line: &str, style: Style) -> bool {
     style.is_line && line.split_whitespace().nth(12).is_none() && !line.contains("\\n")
 }
@@ -453,7 +382,7 @@ fn is_block_mark(text: &str) -> bool {
     matches!(text, "|" | ">" | "|-" | ">-" | "|+" | ">+" | "\"" | "'")
 }
 
-/// What stands below a name without a value: a block of YAML, a list, or one line.
+/// The lines below a name without a value: a YAML block, a list, or one line.
 fn block_after(
     text: &str,
     line: &Line,
@@ -479,8 +408,9 @@ fn block_after(
             let item = content.strip_prefix("- ");
             let value = item.unwrap_or(content).trim_matches(['"', '\'']);
             let is_item = item.is_some() && indent(line) >= own;
-            let is_lone =
-                indent(line) > own || super::value::is_odd(value) || (kind == Kind::Code && value.len() >= 4);
+            let is_lone = indent(line) > own
+                || super::value::looks_like_password(value)
+                || (kind == Kind::Code && value.len() >= 4);
             if value.contains(' ')
                 || value.contains(": ")
                 || value.ends_with(':')

@@ -1,20 +1,20 @@
-//! Size caps: what is too long keeps its beginning and says how long it was.
+//! Size caps: a value that is too long keeps its beginning and a note of its length.
 //!
-//! A value is shortened twice. Before it is queued, to the cap and a margin, so that one long result costs the queue no
-//! more than many short ones. After the secrets are taken out, to the cap; the margin is dropped then, because a secret
-//! that begins in it may lack the end by which it is known.
+//! A value is shortened twice. Before it is queued, to the cap plus a margin, so that one long result costs the queue no
+//! more than many short ones. After redaction, to the cap; the margin is dropped then, because a secret that begins in it
+//! may lack the end by which it is recognised.
 
 use bytes::Bytes;
 
 use super::walk::{SHORTEST_BLOB, is_base64};
 
-/// What is kept beyond the cap until secrets are taken out.
+/// What is kept beyond the cap until redaction.
 pub(crate) const MARGIN: usize = 4096;
-/// Readers of JSON give up on values that are nested much deeper.
+/// JSON parsers reject values that are nested much deeper.
 const DEEPEST: usize = 100;
 
-/// Shortens a JSON text to about the cap and the margin; long base64 text becomes a note. Gives its length if what is
-/// left is only its beginning, which is then closed so that strings are whole.
+/// Shortens a JSON text to about the cap plus the margin; long base64 text becomes a note. Returns the original length if
+/// the text was truncated; its last string is then closed.
 pub(crate) fn shorten(json: &mut Bytes, cap: usize, blobs: bool) -> Option<usize> {
     let room = cap.saturating_add(MARGIN);
     if json.len() <= room {
@@ -45,6 +45,7 @@ pub(crate) fn shorten(json: &mut Bytes, cap: usize, blobs: bool) -> Option<usize
                 continue;
             }
         }
+        // At least one byte, so that every turn makes progress.
         let left = room.saturating_sub(out.len()).max(1);
         let length = string_length(rest, left);
         out.push(b'"');
@@ -60,7 +61,7 @@ pub(crate) fn shorten(json: &mut Bytes, cap: usize, blobs: bool) -> Option<usize
     None
 }
 
-/// The length of what is inside the quotes, at most about `most`, never half an escape.
+/// The length of the string up to its closing quote, at most about `most`, without splitting an escape.
 fn string_length(rest: &[u8], most: usize) -> usize {
     let mut at = 0;
     while at < most {
@@ -75,7 +76,7 @@ fn string_length(rest: &[u8], most: usize) -> usize {
     at.min(rest.len())
 }
 
-/// Whether a base64 text begins here, and after how many bytes: `"data":"…"`, `"blob":"…"`, `data:…;base64,…`.
+/// The offset at which base64 text begins, if it does: `"data":"…"`, `"blob":"…"`, `data:…;base64,…`.
 fn blob_before(out: &[u8], rest: &[u8]) -> Option<usize> {
     let before = out.trim_ascii_end();
     let named = before.strip_suffix(b":").map(<[u8]>::trim_ascii_end);
@@ -92,14 +93,14 @@ fn blob_before(out: &[u8], rest: &[u8]) -> Option<usize> {
     is_base64(std::str::from_utf8(sample).ok()?).then_some(begin)
 }
 
-/// A JSON object of at most about `cap` bytes that stands for a longer JSON text.
+/// A JSON object of at most about `cap` bytes that replaces a longer JSON text.
 ///
-/// `original` is the length of the value as it came, before anything was taken out of it.
+/// `original` is the length of the value before redaction.
 pub(crate) fn cut(text: &str, original: usize, cap: usize) -> String {
     framed(text, original, cap, "")
 }
 
-/// The same for a text that is nested too deep to be read by others; nothing if it is not.
+/// The same for a text that is nested too deeply for other parsers; `None` if it is not.
 pub(crate) fn flatten(text: &str, original: usize, cap: usize) -> Option<String> {
     if text.len() <= 2 * DEEPEST {
         return None;
@@ -135,14 +136,14 @@ fn depth(json: &str) -> usize {
     deepest
 }
 
-/// The beginning of a text that is too long, with a note of how long it was.
+/// The beginning of a text that is too long, with a note of its length.
 pub(crate) fn cut_text(text: &str, original: usize, cap: usize) -> String {
     let note = format!("… [{original} bytes]");
     let end = text.floor_char_boundary(cap.saturating_sub(note.len()));
     format!("{}{note}", text.get(..end).unwrap_or_default())
 }
 
-/// The last position whose characters up to it, written as a JSON string, need at most `room` bytes.
+/// The last position up to which the characters, as a JSON string, need at most `room` bytes.
 fn fitting(positions: impl Iterator<Item = (usize, char)>, room: usize) -> Option<usize> {
     let mut used = 0;
     positions

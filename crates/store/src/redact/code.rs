@@ -1,4 +1,4 @@
-//! Secrets in source code: arguments of calls, typed declarations, statements of SQL.
+//! Secrets in source code: arguments of calls, typed declarations, SQL statements.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -7,9 +7,9 @@ use regex::{Captures, Regex};
 use super::{
     expressions::{self, Finder, Judge, compile, unless_harmless},
     placeholders::is_placeholder,
+    secret_names::{Kind, classify},
     secrets::Secrets,
-    value::{Setting, is_code_value, is_odd, is_random, is_secret},
-    words::{Kind, classify},
+    value::{Setting, is_code_value, is_random, is_secret, looks_like_password},
 };
 
 pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
@@ -19,7 +19,7 @@ pub(super) fn find(text: &str, secrets: &mut Secrets) {
     inserted(text, secrets);
 }
 
-/// A string of a program, whose content is a group.
+/// A string literal, whose content is a group.
 const STRING: &str = r#"[a-zA-Z@$]?["'`]([^"'`\n]+)["'`]"#;
 
 pub(super) fn table() -> Vec<(String, Judge)> {
@@ -61,7 +61,7 @@ pub(super) fn table() -> Vec<(String, Judge)> {
     ]
 }
 
-/// The value after a name, where the value is surely one.
+/// The value after a name, where it is certainly a value.
 fn call(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
     let kind = kind_of(found.get(1)?.as_str())?;
     let value = found.get(2)?;
@@ -73,7 +73,8 @@ fn pair(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
     let range = call(found, text)?;
     let value = text.get(range.clone())?;
     let is_call = value.contains(['(', '{', ' ']) && !is_code_value(value);
-    ((is_odd(value) || is_random(value)) && !is_call && classify(value).is_none()).then_some(range)
+    ((looks_like_password(value) || is_random(value)) && !is_call && classify(value).is_none())
+        .then_some(range)
 }
 
 fn login(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
@@ -129,7 +130,7 @@ fn inserted(text: &str, secrets: &mut Secrets) {
             }
             at += 1;
         }
-        if !secrets.may_go_on(at - whole.end(), at) {
+        if !secrets.is_within_budget(at - whole.end(), at) {
             return;
         }
     }

@@ -1,4 +1,4 @@
-//! Secrets on command lines and in the dialogues of protocols: `--token x`, `curl -u user:pass`, `PASS x`.
+//! Secrets on command lines and in protocol dialogues: `--token x`, `curl -u user:pass`, `PASS x`.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -7,9 +7,9 @@ use regex::Captures;
 use super::{
     expressions::{self, Finder, Judge, VALUE, any_of, compile, unless_harmless, value_of},
     placeholders::{is_harmless_word, is_placeholder},
+    secret_names::{Kind, classify},
     secrets::Secrets,
-    value::{is_code_value, is_odd, is_random},
-    words::{Kind, classify},
+    value::{is_code_value, is_random, looks_like_password},
 };
 
 pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
@@ -18,7 +18,7 @@ pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
 }
 
-/// Programs with the option before a password; the value follows.
+/// Programs with the option that a password follows.
 const SHORT_OPTIONS: &[&str] = &[
     r"(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump|7z|7za|rar|unrar)\b[^\n|;]*?\s-p",
     r"sshpass\s+-p\s*",
@@ -37,11 +37,11 @@ const SHORT_OPTIONS: &[&str] = &[
     r"sqlplus\s+(?:-\w+\s+)*[^\s/@]+/",
 ];
 
-/// How far before an option is looked for its program.
+/// How far before an option its program is searched for.
 const LOOK_BEHIND: usize = 256;
 
 pub(super) fn table() -> Vec<(String, Judge)> {
-    // An expression for each: in one for all, a program without its option would be looked for to the end of the line
+    // One expression each: with a single one, a program without its option would be searched to the end of the line
     // again after every match of another.
     let short = SHORT_OPTIONS.iter().map(|option| {
         let text = format!(r#"(?m)(?:\b|\B-)(?:{option})(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'@-][^\s"'@]*))"#);
@@ -52,7 +52,7 @@ pub(super) fn table() -> Vec<(String, Judge)> {
 
 fn others() -> Vec<(String, Judge)> {
     vec![
-        // `--password x`: a flag is no value of the flag before it.
+        // `--password x`: a flag is not the value of the flag before it.
         (
             format!(
                 r"(?:^|[\s'\x22\[,(`])(-{{1,2}}[A-Za-z][A-Za-z0-9._-]*)[ \t]+(?:<<<\s*)?{}",
@@ -65,18 +65,18 @@ fn others() -> Vec<(String, Judge)> {
                 .to_owned(),
             user,
         ),
-        // What is piped into a program that reads a password.
+        // Input piped into a program that reads a password.
         (
             r#"\b(?:echo|printf)\s+(?:-\w+\s+)*(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|]+))\s*\|\s*(?:sudo\s+(?:-\w+\s+)*-\w*S|[^\n|]*--password-stdin|[^\n|]*\bchpasswd|[^\n|]*\bpasswd\b|[^\n|]*--passphrase-fd)"#
                 .to_owned(),
             given,
         ),
-        // Files of credentials: `.netrc` and `.pgpass`.
+        // Credential files: `.netrc` and `.pgpass`.
         (r"(?i)\b(?:login|machine|user|account)\s+[^\s|]+\s+password\s+()()([^\s|]+)".to_owned(), given),
         (r"(?m)^[^:\s]+:(?:\d{2,5}|\*):[^:\s]+:[^:\s]+:()()(\S+)$".to_owned(), given),
         // `npm config set //registry/:_authToken x`
         (format!(r"\bconfig\s+set\s+(?:--\w+\s+)*(\S+)[ \t=]+{VALUE}"), setting),
-        // Mail, file transfer and Redis.
+        // SMTP, IMAP, FTP and Redis.
         (r"(?m)\bAUTH (?:PLAIN|LOGIN|XOAUTH2) ()()([A-Za-z0-9+/=]{8,})\s*$".to_owned(), given),
         (r#"(?m)\bLOGIN ["']?[^\s"']+["']? (?:"([^"\n]+)"|()([^\s"]+))\s*$"#.to_owned(), typed),
         (r"(?m)(?:^|[>:] )PASS ()()(\S+)\s*$".to_owned(), given),
@@ -121,15 +121,17 @@ fn user(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
     (is_candidate && !is_harmless).then(|| password.range())
 }
 
-/// A value that is a secret by where it stands.
+/// A value that is a secret by its position.
 fn given(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
     unless_harmless(any_of(found, 1..4).filter(|value| !value.is_empty()).or_else(|| found.get(3))?)
 }
 
-/// The same where a sentence could stand too.
+/// The same where the text could be a sentence too.
 fn typed(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
     let range = given(found, text)?;
-    text.get(range.clone()).is_some_and(|value| is_odd(value) || is_random(value)).then_some(range)
+    text.get(range.clone())
+        .is_some_and(|value| looks_like_password(value) || is_random(value))
+        .then_some(range)
 }
 
 fn setting(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {

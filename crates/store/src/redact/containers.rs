@@ -1,4 +1,4 @@
-//! What the object or array around a value says about it, beside the value's own name.
+//! What the object or array around a value says about it, besides the value's own name.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -6,12 +6,12 @@ use super::{
     nesting::Ends,
     pairs::{self, members, strings},
     rules::Rules,
-    value::is_odd,
+    secret_names::Kind,
+    value::looks_like_password,
     walk::unescape,
-    words::Kind,
 };
 
-/// What the heads of a table's columns say about the cells below them.
+/// What the column headers of a table say about the cells below them.
 pub(super) type Columns = Rc<[Option<Kind>]>;
 
 /// An object or array that is being read.
@@ -22,9 +22,9 @@ pub(super) enum Container<'a> {
 
 #[derive(Default)]
 pub(super) struct Object {
-    /// What the members say about one called `value`.
+    /// What the members say about a member called `value`.
     value: Option<Kind>,
-    /// What the members say about the text that is typed into an element of a page.
+    /// What the members say about text typed into an element of a page.
     typed: Option<Kind>,
     /// What the name of the object says about its strings.
     inside: Option<Kind>,
@@ -37,10 +37,10 @@ pub(super) struct Object {
 pub(super) struct Array<'a> {
     /// The index of the element after this one.
     pub(super) next: usize,
-    /// The element before, if it is a string.
+    /// The previous element, if it is a string.
     pub(super) previous: Option<Cow<'a, str>>,
     pub(super) first: Option<Cow<'a, str>>,
-    /// Whether it is an element of another array, as the pairs of a list are.
+    /// Whether it is an element of another array, like the pairs of a list.
     pub(super) is_nested: bool,
     /// Whether the lines of a private key are being read.
     pub(super) in_private_key: bool,
@@ -52,7 +52,7 @@ pub(super) struct Array<'a> {
 }
 
 impl Object {
-    /// The object at `start` of the JSON text, which stands in `parent` under `key`.
+    /// The object at `start` of the JSON text, which is the member `key` of `parent`.
     pub(super) fn new(
         json: &str,
         start: usize,
@@ -97,7 +97,7 @@ impl Object {
 }
 
 impl Array<'_> {
-    /// The array at `start` of the JSON text, which stands in the last of the `open` containers under `key`.
+    /// The array at `start` of the JSON text, which is the member `key` of the last of the `open` containers.
     pub(super) fn new(
         json: &str,
         start: usize,
@@ -123,7 +123,8 @@ impl Array<'_> {
                 array.is_nested = true;
                 array.row.clone_from(&rows.columns);
                 if rows.next == 1 && rows.columns.is_none() {
-                    rows.columns = json.get(start..).and_then(|row| columns(row, rules)).filter(is_head);
+                    rows.columns =
+                        json.get(start..).and_then(|row| columns(row, rules)).filter(is_header_row);
                 }
             }
             Some(Container::Object(_)) | None => {}
@@ -149,17 +150,17 @@ fn inside(parent: Option<&Container<'_>>, key: &str) -> Option<Kind> {
     key.to_ascii_lowercase().ends_with("tokens").then_some(Kind::Random)
 }
 
-/// What the strings of an array say as heads of columns, if any of them names a secret.
+/// What the strings of an array say as headers of columns, if any of them names a secret.
 fn columns(array: &str, rules: &Rules) -> Option<Columns> {
-    let heads: Vec<Cow<'_, str>> = strings(array).map(unescape).collect();
-    if heads.iter().any(|head| head.len() > 64 || is_odd(head) || head.contains('@')) {
+    let headers: Vec<Cow<'_, str>> = strings(array).map(unescape).collect();
+    if headers.iter().any(|header| header.len() > 64 || looks_like_password(header) || header.contains('@')) {
         return None;
     }
-    let kinds: Columns = heads.iter().map(|head| rules.kind_of(head)).collect();
+    let kinds: Columns = headers.iter().map(|header| rules.kind_of(header)).collect();
     kinds.iter().any(Option::is_some).then_some(kinds)
 }
 
-/// Whether a first row is the head of a table and not a name with its value.
-fn is_head(columns: &Columns) -> bool {
+/// Whether a first row is the header of a table and not a name with its value.
+fn is_header_row(columns: &Columns) -> bool {
     columns.len() > 2 || (columns.len() == 2 && columns.first().is_some_and(Option::is_none))
 }

@@ -1,6 +1,6 @@
-//! Words that names of secrets are made of, and the words around them that change their meaning.
+//! The words of which names of secrets consist, and the words around them that change their meaning.
 
-use super::words::Kind;
+use super::secret_names::Kind;
 use crate::word_list::words;
 
 pub(super) const PASSWORDS: &[&str] = words!(
@@ -19,7 +19,7 @@ pub(super) const TOKENS: &[&str] = words!(
 pub(super) const CODES: &[&str] = &["pin", "otp", "totp", "passcode", "cvv", "cvc", "cvv2", "mfa", "pincode"];
 pub(super) const RANDOM: &[&str] =
     &["signature", "sig", "session", "hmac", "key", "webhook", "schlussel", "clave"];
-/// Words before `code` that make it one.
+/// Words before `code` that make it a secret.
 pub(super) const CODE_OWNERS: &[&str] = words!(
     "verification security auth authorization authentication access otp mfa 2fa totp sms time login pin \
      reset unlock door gate alarm backup recovery device"
@@ -36,7 +36,7 @@ pub(super) const PLAIN_KEYS: &[&str] = words!(
     "idempotency partition sort primary foreign cache routing dedup deduplication row group object lookup \
      index shard range issue project file s3 surrogate"
 );
-/// Words before `tokens` that make them secrets; a plain `tokens` is a count or a text in pieces.
+/// Words before `tokens` that make them secrets; a plain `tokens` is a count or a split text.
 pub(super) const TOKEN_OWNERS: &[&str] =
     &["access", "refresh", "api", "auth", "bearer", "session", "id", "oauth", "secret", "device"];
 /// Words before `token` that make it a cursor or a piece of text.
@@ -44,13 +44,13 @@ pub(super) const HARMLESS_TOKENS: &[&str] = words!(
     "page next continuation sync cursor pagination start end stop eos bos pad unk mask cls sep special \
      first last per max min"
 );
-/// Words after which nothing changes: `password_value`, `api_key_prod`, `password2`.
+/// Words at the end that change nothing: `password_value`, `api_key_prod`, `password2`.
 pub(super) const NEUTRAL: &[&str] = words!(
     "value val string str text raw plain plaintext cleartext b64 base64 hex encoded encrypted hash old new \
      current previous confirm confirmation repeat again prod production dev staging test live sandbox local \
      primary secondary env variable data pem header material salt main default"
 );
-/// Words after which a name speaks about a secret, not for it: `token_count`, `secret_name`, `password_policy`.
+/// Words at the end that make a name describe a secret instead of holding it: `token_count`, `secret_name`, `password_policy`.
 pub(super) const ABOUT: &[&str] = words!(
     "count counts limit limits length len size name names type types policy policies rate rates url uri \
      endpoint path file filename dir directory expires expiry expiration expired expire ttl at on in date \
@@ -67,7 +67,7 @@ pub(super) const ABOUT: &[&str] = words!(
      events plugin module flow callback handler middleware regex pattern rules rule requirements min max \
      words word recipe sharing key lifetime lifespan duration timeout interval frequency threshold delay"
 );
-/// Words whose end makes a longer word a secret: `dbpassword`, `authtoken`.
+/// Suffixes that make a longer word a secret: `dbpassword`, `authtoken`.
 pub(super) const FUSED: &[(&str, Kind)] = &[
     ("password", Kind::Password),
     ("passwd", Kind::Password),
@@ -85,7 +85,7 @@ pub(super) const FUSED: &[(&str, Kind)] = &[
     ("sessionid", Kind::Token),
     ("sessid", Kind::Token),
 ];
-/// Beginnings of words that end in `pass` and mean a password; `compass` and `bypass` do not.
+/// Prefixes of words that end in `pass` and mean a password; `compass` and `bypass` do not.
 pub(super) const PASS_OWNERS: &[&str] = &[
     "db", "user", "my", "mysql", "pg", "root", "admin", "smtp", "mail", "ftp", "ssh", "login", "auth",
     "redis", "ldap", "sudo", "key", "store", "proxy", "wifi",

@@ -1,4 +1,4 @@
-//! Changes of a text: where something is taken out, and what stands there instead.
+//! Edits of a text: what is removed, and what replaces it.
 
 use std::{borrow::Cow, cmp::Reverse, ops::Range};
 
@@ -17,7 +17,7 @@ impl Edit {
     }
 }
 
-/// Edits of a part of a text as edits of the text, in which the part begins at `start`.
+/// Edits of a part of a text as edits of the whole text, in which the part begins at `start`.
 pub(super) fn shifted(edits: Vec<Edit>, start: usize) -> impl Iterator<Item = Edit> {
     edits.into_iter().map(move |Edit { range: Range { start: from, end }, by }| Edit {
         range: start + from..start + end,
@@ -25,8 +25,9 @@ pub(super) fn shifted(edits: Vec<Edit>, start: usize) -> impl Iterator<Item = Ed
     })
 }
 
-/// The edits in the order of the text. Those that overlap become one.
+/// The edits in the order of the text. Overlapping ones are merged.
 pub(super) fn merged(mut edits: Vec<Edit>) -> Vec<Edit> {
+    // Of edits with the same start the longest is first, so that it absorbs the others.
     edits.sort_by_key(|edit| (edit.range.start, Reverse(edit.range.end)));
     edits.dedup_by(|next, kept| {
         let overlaps = next.range.start < kept.range.end || next.range.start == kept.range.start;
@@ -39,8 +40,8 @@ pub(super) fn merged(mut edits: Vec<Edit>) -> Vec<Edit> {
     edits
 }
 
-/// The text with edits that do not overlap and are in its order, or nothing if there are none. Where one cannot be made,
-/// nothing of the text is kept.
+/// The text with sorted edits that do not overlap; `None` if there are none. If an edit cannot be applied, the whole text
+/// is replaced.
 pub(super) fn applied(text: &str, edits: &[Edit]) -> Option<String> {
     if edits.is_empty() {
         return None;

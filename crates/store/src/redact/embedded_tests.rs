@@ -1,4 +1,4 @@
-//! Secrets and harmless texts of `conformance/redaction`, inside of other texts.
+//! Secrets and harmless texts of `conformance/redaction`, inside other texts.
 
 use serde_json::{Value, json};
 
@@ -8,11 +8,11 @@ use super::{Redaction, rules::Rules, text, walk};
 #[path = "../../tests/it/redaction_documents.rs"]
 mod redaction_documents;
 
-/// How a document is put into a text.
+/// How a document is embedded in a text.
 struct Surrounding {
     name: &'static str,
     embed: fn(&Value) -> Option<String>,
-    /// How a part of the document is written there.
+    /// How a part of the document is encoded there.
     encode: fn(&str) -> String,
 }
 
@@ -21,7 +21,7 @@ fn plain(document: &Value) -> String {
     document.as_str().map_or_else(|| document.to_string(), str::to_owned)
 }
 
-/// The same for documents that are no strings only.
+/// The same, only for documents that are not strings.
 fn structured(document: &Value) -> Option<String> {
     (!document.is_string()).then(|| document.to_string())
 }
@@ -290,7 +290,7 @@ fn further_harmless_texts_stay_as_they_are_inside_of_another_text() {
     check_harmless(&["embedded-harmless.json"]);
 }
 
-/// Their names are not encoded, so that what stands behind them needs no other proof.
+/// Their names are not encoded, so their values need no other evidence.
 #[test]
 fn values_with_encoded_signs_are_hidden_where_their_names_are_plain() {
     let rules = Rules::parse(&Redaction::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Regular expressions with a judge: the expression finds what may be a secret, the judge decides.
+//! Regular expressions with a judge: the expression finds candidates, the judge decides.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{
     secrets::Secrets,
 };
 
-/// Says where the secret of a match is, if there is one. It gets the whole text too.
+/// Returns the range of the secret in a match, if there is one. It gets the whole text too.
 pub(super) type Judge = fn(&Captures<'_>, &str) -> Option<Range<usize>>;
 
 pub(super) struct Finder {
@@ -18,14 +18,14 @@ pub(super) struct Finder {
 }
 
 /// A value in quotes of any kind, or up to the next space: the five groups that [`value_of`] reads. A quote that is
-/// never closed ends at the next one of its kind, so that no match is looked for to the end of the text again and again.
+/// never closed ends at the next one of its kind, so that the search does not run to the end of the text for each quote.
 pub(super) const VALUE: &str =
     r#"(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`|[“«„]\s*([^”»“«„\n]+)[”»“]|([^\s"'`“«„]+))"#;
 
-/// An expression that cannot be compiled is left out; a test of every table counts what is left.
+/// An expression that does not compile is skipped; a test compares the number of expressions with each table.
 ///
-/// `\b` is the end of a word in ASCII. The library knows the ends of other words too, but needs its slowest way for that,
-/// as soon as a text has a letter outside of ASCII.
+/// `\b` is an ASCII word boundary. The library supports Unicode ones too, but only with its slowest engine as soon as a
+/// text has a letter outside ASCII.
 pub(super) fn compile(table: Vec<(String, Judge)>) -> Vec<Finder> {
     table
         .into_iter()
@@ -33,7 +33,7 @@ pub(super) fn compile(table: Vec<(String, Judge)>) -> Vec<Finder> {
         .collect()
 }
 
-/// The expression with ends of words in ASCII.
+/// The expression with ASCII word boundaries.
 pub(super) fn in_ascii(text: &str) -> String {
     text.replace(r"\b", r"(?-u:\b)").replace(r"\B", r"(?-u:\B)")
 }
@@ -57,7 +57,7 @@ pub(super) fn unless_harmless(value: Match<'_>) -> Option<Range<usize>> {
     (!is_placeholder(value.as_str()) && !is_harmless_word(value.as_str())).then(|| value.range())
 }
 
-/// The group that took part of several alternatives.
+/// The group that matched, of several alternatives.
 pub(super) fn any_of<'t>(found: &Captures<'t>, groups: Range<usize>) -> Option<Match<'t>> {
     groups.into_iter().find_map(|group| found.get(group))
 }

@@ -1,4 +1,4 @@
-//! What is looked for in a text at all, by the words in it: most texts need no search, and most others a part of it.
+//! Which searches a text needs, by the words in it: most texts need none, and most others only some.
 
 use crate::word_list::words;
 
@@ -9,15 +9,15 @@ pub(crate) struct Hint(u8);
 impl Hint {
     /// Names of secrets: settings, sentences, markup, code, tables and command lines.
     pub(super) const NAMES: Self = Self(1);
-    /// Programs and protocols that are given secrets without a name.
+    /// Programs and protocols that take secrets without a name.
     pub(super) const COMMANDS: Self = Self(2);
-    /// Beginnings of tokens.
+    /// Prefixes of tokens.
     pub(super) const TOKENS: Self = Self(4);
-    /// Addresses, which may hold a password.
+    /// URLs, which may hold a password.
     pub(super) const ADDRESSES: Self = Self(8);
-    /// Secrets that are known by their shape alone.
+    /// Secrets recognised by their shape alone.
     pub(super) const SHAPES: Self = Self(16);
-    /// Members of JSON that say something of others; plain text needs no search for them.
+    /// JSON members that describe other members; not searched for in plain text.
     pub(super) const MEMBERS: Self = Self(32);
     pub(super) const ALL: Self = Self(63);
 
@@ -34,7 +34,7 @@ impl Hint {
     }
 }
 
-/// Words of which one must be in a text that holds such a secret; a needle finds all words that contain it.
+/// Words of which every text with such a secret contains at least one, possibly as part of a longer word.
 pub(super) const HINTS: &[(Hint, &[&str])] = &[
     (
         Hint::NAMES,
@@ -56,7 +56,7 @@ pub(super) const HINTS: &[(Hint, &[&str])] = &[
     (Hint::COMMANDS, &["rar "]),
     // Slashes may be escaped in JSON.
     (Hint::ADDRESSES, &["://", ":\\/\\/", "%3a//"]),
-    // Any letter may be. In a query, Cyrillic, full-width and some other letters are encoded.
+    // Escapes can hide any letter. In a query, Cyrillic, full-width and some other letters are percent-encoded.
     (
         Hint::ALL,
         &["\\u", "%d0%", "%ef%bc%", "%ef%bd%", "%e5%af%86", "%e3%83%91", "%eb%b9%84", "%c3%a9", "%c5%82"],
@@ -75,7 +75,7 @@ pub(super) const HINTS: &[(Hint, &[&str])] = &[
 /// The searches whose words a query may hold percent-encoded.
 const IN_QUERIES: Hint = Hint::ADDRESSES.and(Hint::SHAPES);
 
-/// A word in all forms in which a text may hold it.
+/// A word in all forms that a text may contain.
 pub(super) fn forms(hint: Hint, word: &str) -> impl Iterator<Item = String> {
     // A space in a query is `%20` or `+`.
     let spaces: &[&str] = if IN_QUERIES.contains(hint) { &["%20", "+"] } else { &[] };
@@ -90,17 +90,17 @@ pub(super) fn forms(hint: Hint, word: &str) -> impl Iterator<Item = String> {
     std::iter::once(word.to_owned()).chain(encoded)
 }
 
-/// What the letters and the long words of a text say about it.
+/// The hints of a text's letters and long words.
 pub(super) fn of_letters(text: &str) -> Hint {
-    // What is changed before the search, may hide any word from this look.
+    // Characters that are normalised before the search can hide any word from this check.
     if (!text.is_ascii() && has_look_alikes(text)) || text.contains('\u{1b}') {
         return Hint::ALL;
     }
     if has_shape(text) { Hint::SHAPES } else { Hint::default() }
 }
 
-/// Whether letters stand there that look like others: full-width ones, known by their first two bytes, and Cyrillic ones
-/// beside Latin ones.
+/// Whether there are letters that look like others: full-width ones, recognised by their first two bytes, and Cyrillic ones
+/// next to Latin ones.
 fn has_look_alikes(text: &str) -> bool {
     text.as_bytes().windows(2).any(|pair| match pair {
         [0xef, 0xbc | 0xbd] => true,
@@ -109,10 +109,10 @@ fn has_look_alikes(text: &str) -> bool {
     })
 }
 
-/// Tokens without a known beginning have at least this many characters.
+/// Tokens without a known prefix have at least this many characters.
 const LONG_RUN: usize = 32;
 
-/// Which bytes tokens have. A table, because every call is looked at.
+/// The bytes of tokens. A lookup table, because every call is checked.
 const IN_TOKEN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0_u8;
@@ -128,8 +128,8 @@ fn in_token(byte: u8) -> bool {
     IN_TOKEN.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
-/// Whether a run of characters stands there that has the shape of a token. It looks at every 32nd byte of ordinary text
-/// only; identifiers, hashes and base64 are long runs too, and are known by what no token lacks.
+/// Whether a run of characters has the shape of a token. In ordinary text it reads only every 32nd byte; identifiers,
+/// hashes and base64 are long runs too, and lack what every such token has.
 fn has_shape(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut start = 0;
@@ -148,9 +148,9 @@ fn has_shape(text: &str) -> bool {
     false
 }
 
-/// Whether a run can be one of the shapes that have no word of their own.
+/// Whether a run can be one of the shapes without a characteristic word.
 fn is_shape(run: &[u8]) -> bool {
-    // Secrets of Azure's directory.
+    // Client secrets of Azure AD.
     if run.windows(2).any(|pair| pair == b"Q~") {
         return true;
     }

@@ -1,5 +1,5 @@
-//! JSON inside a text: lines of JSON, a document after a prefix, one whose end is missing, members without braces, and the
-//! same in single quotes, as Python prints it.
+//! JSON inside a text: lines of JSON, a document after a prefix, a truncated one, members without braces, and the same in
+//! single quotes, as Python prints it.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -14,20 +14,20 @@ use super::{
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Island {
     pub(super) range: Range<usize>,
-    /// Whether it begins with the name of a member, so that the brace before it is missing.
+    /// Whether it begins with a member, without the opening brace.
     is_open: bool,
     has_single_quotes: bool,
 }
 
 impl Island {
-    /// The secrets that a document with this content has, as edits of the whole text.
+    /// The secrets of the document, as edits of the whole text.
     pub(super) fn edits(&self, text: &str, rules: &Rules, depth: usize) -> Vec<Edit> {
         let part = text.get(self.range.clone()).unwrap_or_default();
         let part =
             if self.has_single_quotes { Cow::Owned(in_double_quotes(part)) } else { Cow::Borrowed(part) };
         let mut found = if self.is_open {
             let mut found = walk::edits(&format!("{{{part}"), rules, &[], depth);
-            // The brace that is not there.
+            // Positions are shifted by the brace that was added.
             for Edit { range, .. } in &mut found {
                 *range = range.start.saturating_sub(1)..range.end.saturating_sub(1);
             }
@@ -44,10 +44,10 @@ impl Island {
     }
 }
 
-/// A longer name is no name of a member.
+/// Longer strings are not names of members.
 const LONGEST_KEY: usize = 128;
 
-/// Where JSON is in a text. No byte is in two islands, so that the work grows with the text only.
+/// The JSON parts of a text. No byte is in two islands, so the work is linear.
 pub(super) fn find(text: &str) -> Vec<Island> {
     let bytes = text.as_bytes();
     let mut islands = Vec::new();
@@ -98,7 +98,7 @@ fn is_member(bytes: &[u8], start: usize) -> bool {
         && rest.get(gap + 2) != Some(&b':')
 }
 
-/// Reads JSON as far as it is some. Commas may be too many, and words may stand for values.
+/// Reads a text as long as it is JSON. Trailing commas are allowed, and bare words as values.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         self
     }
 
-    /// Reads a string, as far as it is one line. Says whether it has an end.
+    /// Reads a string of one line. Returns whether it is closed.
     fn string(&mut self, quote: u8) -> bool {
         self.strings += 1;
         self.has_single_quotes |= quote == b'\'';
@@ -211,8 +211,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'+' | b'-')
 }
 
-/// The same text with strings in double quotes. Every byte stays where it is: double quotes inside such strings become
-/// single ones, which no search minds.
+/// The same text with strings in double quotes. Every byte keeps its position: double quotes inside such strings become
+/// single ones, which does not affect any search.
 fn in_double_quotes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open = None;
@@ -221,7 +221,7 @@ fn in_double_quotes(text: &str) -> String {
     while let Some(letter) = letters.next() {
         if is_escaped {
             is_escaped = false;
-            // An escaped quote must not end a string that is in other quotes now.
+            // An escaped quote must not end a string that is now in other quotes.
             out.push(if letter == '"' && open == Some('\'') { '\'' } else { letter });
             continue;
         }

@@ -1,4 +1,4 @@
-//! The work of the search grows with the length of a text, whatever the text is. Work is counted, not timed.
+//! The search is linear in the length of any text. Work is counted, not timed.
 
 use regex_automata::{
     Anchored, Input,
@@ -19,7 +19,7 @@ fn rules() -> Rules {
     Rules::parse(&redaction).unwrap()
 }
 
-/// Signs, words and beginnings that the search reacts to.
+/// Characters, words and prefixes that trigger searches.
 const ATOMS: &[&str] = &[
     "token=aB3dE5fG7 \\n{\"\":\"\"}",
     "password=aB3dE5fG7 %22{\"a\":\"b\"}\n",
@@ -171,7 +171,7 @@ fn repeated(unit: &str, length: usize) -> String {
     unit.repeat(length / unit.len().max(1) + 1)
 }
 
-/// Makes a text of about so many bytes.
+/// Creates a text of about this many bytes.
 type Make<'a> = &'a dyn Fn(usize) -> String;
 
 /// Fails if four times the text needs much more than four times the work.
@@ -275,7 +275,7 @@ fn a_text_that_costs_too_much_is_hidden_and_not_stored() {
     assert_eq!(text::redact(&plain, &rules()).unwrap(), " pw=[redacted]".repeat(10_000));
 }
 
-/// Searches a text with one expression and counts the bytes that the search reads, which can be more than the match.
+/// Searches a text with one expression and counts the bytes read, which can be more than the match.
 struct Steps {
     name: String,
     dfa: DFA,
@@ -372,7 +372,7 @@ fn no_expression_reads_a_text_again_and_again() {
         if matches.is_empty() {
             problems.push(format!("no sample for {}", steps.name));
         }
-        // A search that lives on after the beginning of a match must not begin anew after every whole one.
+        // A search that continues after the start of a match must not start over after every complete one.
         let mut units: Vec<String> = ATOMS.iter().map(|atom| (*atom).to_owned()).collect();
         for (index, whole) in matches.iter().enumerate() {
             let begun = matches.get(index.saturating_sub(1)).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Secrets in XML, HTML, YAML and forms, where a name and its value stand in places of their own.
+//! Secrets in XML, HTML, YAML and forms, where a name and its value are separate elements.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -6,9 +6,9 @@ use regex::Captures;
 
 use super::{
     expressions::{self, Finder, Judge, any_of, compile},
+    secret_names::classify,
     secrets::Secrets,
-    value::{Setting, is_odd, is_random, is_secret},
-    words::classify,
+    value::{Setting, is_random, is_secret, looks_like_password},
 };
 
 pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
@@ -24,7 +24,7 @@ pub(super) fn table() -> Vec<(String, Judge)> {
         (r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>([^<>]+)</".to_owned(), named),
         // The same without its end: to the end of the line, or the next element.
         (r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>([^<>\r\n]+)".to_owned(), unclosed),
-        // The same with CDATA, where the value may hold any sign.
+        // The same with CDATA, where the value may hold any character.
         (r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>\s*<!\[CDATA\[((?s:.*?))\]\]>".to_owned(), named),
         // `<Password><Value>x</Value>`
         (
@@ -44,30 +44,30 @@ pub(super) fn table() -> Vec<(String, Judge)> {
                 .to_owned(),
             named,
         ),
-        // A part of a form with several parts.
+        // A part of a multipart form.
         (
             r#"(?i)form-data;[^\n]*?\bname=["']([^"'\n]+)["'][^\n]*\n(?:[^\r\n]+\r?\n)*\r?\n([^\r\n]+)"#.to_owned(),
             named,
         ),
-        // `name: DB_PASSWORD` with `value: x`, in YAML, XML and notations like them.
+        // `name: DB_PASSWORD` with `value: x`, in YAML, XML and similar notations.
         (
             r#"(?i)(?:\b|["'\\])(?:name|key|header|field|variable|property)["'\\]*\s*(?:[:=]|=>)\s*["'\\]*([\w.-]+(?: [\w.-]+)?)["'\\]*[\s,;]{1,60}["'\\]*(?:value|val|default)["'\\]*\s*(?:[:=]|=>)\s*(?:\\*["']([^"'\\]+)|([^\s"'\\,;}]+))"#
                 .to_owned(),
             named,
         ),
-        // A variable of Terraform.
+        // A Terraform variable.
         (r#"\bvariable\s+"([^"\n]+)"\s*\{[^{}]*?\bdefault\s*=\s*"([^"\n]+)""#.to_owned(), named),
     ]
 }
 
-/// The first group is a name, the next that took part its value.
+/// The first group is a name, the next one that matched its value.
 fn named(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
     let kind = classify(found.get(1)?.as_str().trim_end_matches([':', ' ']))?;
     let value = any_of(found, 2..found.len())?;
     is_secret(kind, value.as_str().trim(), Setting::DELIMITED).then(|| value.range())
 }
 
-/// What follows `<password>`, unless that stands for a value, as in `login <user> <password> [options]`.
+/// What follows `<password>`, unless that is a placeholder itself, as in `login <user> <password> [options]`.
 fn unclosed(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
     let range = named(found, text)?;
     let value = text.get(range.clone())?;
@@ -76,11 +76,11 @@ fn unclosed(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
         letter.is_whitespace() || (letter.is_ascii_punctuation() && !matches!(letter, '$' | '#' | '!' | '*'))
     });
     let first = content.split_whitespace().next().unwrap_or_default();
-    let is_prose = first.len() < content.trim_end().len() && !is_odd(first) && !is_random(first);
+    let is_prose = first.len() < content.trim_end().len() && !looks_like_password(first) && !is_random(first);
     (!goes_on && !is_prose).then_some(range)
 }
 
-/// The values of a Kubernetes secret in YAML, whatever their names are.
+/// The values of a Kubernetes secret in YAML, regardless of their names.
 fn manifest(text: &str, secrets: &mut Secrets) {
     if !text.lines().any(|line| line.trim_end() == "kind: Secret") {
         return;

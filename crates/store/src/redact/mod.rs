@@ -1,4 +1,8 @@
-//! What is taken out of a call before it is written: secrets, base64 blobs, and what is over the size cap.
+//! What is removed from a call before it is written: secrets, base64 blobs, and what exceeds the size cap.
+//!
+//! The way of a value: [`Caps::shorten`] before the queue, then [`walk`] over JSON or [`text`] over anything else. `text`
+//! runs the searches that the words of a text call for ([`hints`]), decodes escaped and encoded parts ([`encodings`]), and
+//! hands JSON inside the text ([`islands`]) back to `walk`. All of them produce [`edits`].
 
 mod assignments;
 mod cap;
@@ -9,10 +13,11 @@ mod dictionary;
 mod edits;
 #[cfg(test)]
 mod embedded_tests;
+mod encodings;
 mod expressions;
 mod hints;
 mod islands;
-mod layers;
+mod line;
 #[cfg(test)]
 mod linear_tests;
 mod markup;
@@ -22,13 +27,13 @@ mod pairs;
 mod phrases;
 mod placeholders;
 mod rules;
+mod secret_names;
 mod secrets;
 mod shapes;
 mod tables;
 mod text;
 mod value;
 mod walk;
-mod words;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -42,25 +47,25 @@ use crate::{
     record::{CallRecord, Outcome},
 };
 
-/// What stands in the place of a secret.
+/// Replaces a secret.
 pub const REDACTED: &str = "[redacted]";
-/// The same as a JSON string, for values that are no strings.
+/// The same as a JSON string, which replaces a whole value.
 const QUOTED: &str = "\"[redacted]\"";
 
-/// What to take out of every call, beside the keys and prefixes that are always taken out.
+/// What to redact in every call, besides the keys and prefixes that are always redacted.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Redaction {
-    /// Take out values of well-known sensitive keys and well-known tokens (default: on).
+    /// Redact the values of well-known sensitive keys and well-known tokens (default: on).
     pub defaults: bool,
-    /// More keys whose value is taken out at any depth; `*` stands for any text, case does not matter.
+    /// More keys whose value is redacted at any depth; `*` matches any text, case is ignored.
     pub keys: Vec<String>,
-    /// Places in the input and the result of some tools: `server/tool:/path/to/value`; `*` is allowed in the names
-    /// and as a whole segment of the path.
+    /// Locations in the input and the result of some tools: `server/tool:/path/to/value`; `*` is allowed in the names and
+    /// as a whole segment of the path.
     pub paths: Vec<String>,
-    /// More beginnings of tokens inside strings, such as `sk-`; the token after it is taken out.
+    /// More prefixes of tokens inside strings, such as `sk-`; the rest of the token is redacted.
     pub token_prefixes: Vec<String>,
-    /// Replace long base64 text of image, audio and resource blocks by a note of its size (default: on).
+    /// Replace long base64 text of image, audio and resource blocks with a note of its size (default: on).
     pub blobs: bool,
 }
 
@@ -70,32 +75,32 @@ impl Default for Redaction {
     }
 }
 
-/// Cleans records: the only way from a record to the database.
+/// Redacts and caps records: the only way from a record to the database.
 #[derive(Debug)]
 pub(crate) struct Cleaner {
     rules: Rules,
     input_cap: usize,
     result_cap: usize,
-    /// Names without secrets, the last one first: most calls are of the same tools.
+    /// Recent names without secrets, the newest first: most calls are of the same tools.
     plain_names: VecDeque<Arc<str>>,
 }
 
-/// How many names without secrets are remembered.
+/// How many names without secrets are cached.
 const PLAIN_NAMES: usize = 8;
 
 /// The longest name, id or code that is kept.
 const NAME_CAP: usize = 512;
 
-/// How much of a record is kept in the queue.
+/// Size limits of a record in the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caps {
     pub(crate) input: usize,
     pub(crate) result: usize,
-    /// Whether long base64 text becomes a note.
+    /// Whether long base64 text is replaced with a note.
     pub(crate) blobs: bool,
 }
 
-/// How long the values of a record were that were shortened before they were queued.
+/// The original lengths of the values that were shortened before they were queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shortened {
     input: Option<usize>,
@@ -104,8 +109,8 @@ pub(crate) struct Shortened {
 }
 
 impl Caps {
-    /// Shortens what is too long, so that a record in the queue costs about its caps at most. It looks at no more of a
-    /// value than it keeps, except for pictures.
+    /// Shortens what is too long, so that a queued record takes at most about its caps. It reads no more of a value than it
+    /// keeps, except for base64.
     pub(crate) fn shorten(&self, record: &mut CallRecord) -> Shortened {
         for name in names(record) {
             if name.len() > NAME_CAP + cap::MARGIN {
@@ -134,7 +139,8 @@ impl Caps {
     }
 }
 
-/// The names in a record that callers, servers or models choose. The owner's is the gateway's own, and entries are found by it.
+/// The names in a record that callers, servers or models choose. The caller's name is the gateway's own, and entries are
+/// looked up by it.
 fn names(record: &mut CallRecord) -> impl Iterator<Item = &mut Arc<str>> {
     let code = match &mut record.outcome {
         Outcome::Error { code, .. } => code.as_mut(),
@@ -156,11 +162,11 @@ impl Cleaner {
         Ok(Self { rules: Rules::parse(redaction)?, input_cap, result_cap, plain_names: VecDeque::new() })
     }
 
-    /// Makes the record fit to be written.
+    /// Redacts and caps the record.
     pub(crate) fn clean(&mut self, record: &mut CallRecord, shortened: Shortened) {
         let paths = self.rules.paths_of(&record.server, &record.tool);
         for name in names(record) {
-            // Ids are digits and dashes nearly always, which no secret is known by.
+            // Ids are nearly always hexadecimal digits and dashes, and no secret is recognised by those.
             let is_plain = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
             if !name.bytes().all(is_plain) && !self.plain_names.contains(name) {
                 if let Some(clean) = text::redact(name, &self.rules) {
@@ -208,12 +214,13 @@ impl Cleaner {
                 *json = Bytes::from(clean);
             }
         } else {
-            // Entries are inlined into JSON answers, so what is not JSON is kept as a string.
+            // Entries are inlined into JSON responses, so what is not JSON is stored as a string.
             let lossy = String::from_utf8_lossy(json);
             let text = text::redact(&lossy, &self.rules);
             *json = Bytes::from(serde_json::Value::from(text.as_deref().unwrap_or(&lossy)).to_string());
         }
         let Ok(text) = std::str::from_utf8(json) else { return };
+        // A shortened value is not valid JSON any more, so it always becomes a `truncated` object.
         let framed = if shortened.is_some() {
             Some(cap::cut(without_margin(text), original, cap))
         } else {
@@ -226,7 +233,7 @@ impl Cleaner {
     }
 }
 
-/// The text without its last bytes, in which a secret may begin whose end is missing.
+/// The text without its last bytes, in which a secret with a missing end may begin.
 fn without_margin(text: &str) -> &str {
     text.get(..text.floor_char_boundary(text.len().saturating_sub(cap::MARGIN))).unwrap_or_default()
 }
@@ -235,7 +242,7 @@ fn without_margin(text: &str) -> &str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Json,
-    /// The beginning of a JSON text.
+    /// A prefix of a JSON text.
     CutJson,
     Other,
 }

@@ -1,18 +1,18 @@
-//! A quick look whether a text contains one of a few words, so that ordinary calls are not read any closer.
+//! A fast multi-word search, so that ordinary calls need no further reading.
 
 use super::hints::Hint;
 
 /// How many classes of bytes there are; a power of two.
 const CLASSES: usize = 64;
 
-/// Words to look for; the case of ASCII letters does not matter.
+/// Words to search for, ignoring ASCII case.
 ///
-/// Each word is looked for by its rarest pair of neighbouring bytes, because most pairs of a text are in no list at all.
+/// Each word is found by its rarest pair of adjacent bytes, because most pairs of a text are in no list at all.
 #[derive(Debug)]
 pub(crate) struct Needles {
     /// For every pair of classes, the number of its list.
     list_of_pair: Box<[u16; CLASSES * CLASSES]>,
-    /// The first list is empty: it is that of all pairs that are in no word.
+    /// The first list is empty: it belongs to all pairs that are in no word.
     lists: Vec<Vec<Needle>>,
 }
 
@@ -29,7 +29,7 @@ impl Needles {
         Self::with_hints(words.into_iter().map(|word| (word, Hint::default())))
     }
 
-    /// Words with what each of them says about a text.
+    /// Words, each with its hint about a text.
     pub(crate) fn with_hints<'a>(words: impl IntoIterator<Item = (&'a str, Hint)>) -> Self {
         let mut needles = Self { list_of_pair: Box::new([0; CLASSES * CLASSES]), lists: vec![Vec::new()] };
         for (word, hint) in words {
@@ -41,7 +41,7 @@ impl Needles {
                     let pair = pair(class(*one), *other);
                     needles.add(pair, Needle { anchor: before + 1, word: word.into(), hint });
                 }
-                // A word of one byte stands behind any other.
+                // A word of one byte may follow any other byte.
                 (None, [only]) => {
                     for before in 0..CLASSES {
                         needles.add(pair(before, *only), Needle { anchor: 0, word: [*only].into(), hint });
@@ -74,7 +74,7 @@ impl Needles {
         })
     }
 
-    /// What the words in the text say about it, all together.
+    /// The combined hints of the words in the text.
     pub(crate) fn hints_in(&self, text: &str) -> Hint {
         let bytes = text.as_bytes();
         let mut hints = Hint::default();
@@ -89,7 +89,7 @@ impl Needles {
         hints
     }
 
-    /// Where words begin, in the order of their rarest pairs, with their length.
+    /// Start and length of each word found, in the order of their rarest pairs.
     pub(crate) fn positions<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
         let bytes = text.as_bytes();
         let mut before = 0;
@@ -101,7 +101,7 @@ impl Needles {
         })
     }
 
-    /// The words for which `byte` and the one of the class `before` are the rarest pair; for most pairs none.
+    /// The words whose rarest pair is `byte` after a byte of the class `before`; none for most pairs.
     #[inline]
     fn list(&self, before: &mut usize, byte: u8) -> &[Needle] {
         let pair = pair(*before, byte);
@@ -125,8 +125,8 @@ fn class(byte: u8) -> usize {
     CLASS_OF.get(usize::from(byte)).copied().map_or(0, usize::from)
 }
 
-/// The classes of all bytes. Both cases of a letter are in one, and what is common in JSON has one of its own; what shares a
-/// class only costs a look at the word.
+/// The classes of all bytes. Both cases of a letter share one, and bytes that are common in JSON have their own; a shared
+/// class only costs an extra comparison.
 const CLASS_OF: [u8; 256] = {
     let mut classes = [0; 256];
     let known = b"abcdefghijklmnopqrstuvwxyz0123456789\"{}[]:,-_./\\ =@<>&?%+#$'()!";
@@ -141,12 +141,12 @@ const CLASS_OF: [u8; 256] = {
 };
 
 impl Needle {
-    /// Whether the word is there, and where a token can begin if it is the beginning of one.
+    /// Whether the word is there; a token prefix only counts where a token can begin.
     fn is_hint(&self, bytes: &[u8], at: usize) -> bool {
         self.around(bytes, at).is_some_and(|start| self.hint != Hint::TOKENS || begins_word(bytes, start))
     }
 
-    /// Where the word begins whose rarest pair ends at `at`, if it is there.
+    /// The start of the word whose rarest pair ends at `at`, if it is there.
     fn around(&self, bytes: &[u8], at: usize) -> Option<usize> {
         let start = at.checked_sub(self.anchor)?;
         let candidate = bytes.get(start..start + self.word.len())?;
@@ -154,8 +154,8 @@ impl Needle {
     }
 }
 
-/// Whether a word can begin at `start`. In a text that is still escaped or encoded, an escape such as `\n`, `%22` or `%5Cn` is no
-/// part of a word.
+/// Whether a word can begin at `start`. In a text that is still escaped or encoded, an escape such as `\n`, `%22` or `%5Cn`
+/// is not part of a word.
 pub(super) fn begins_word(bytes: &[u8], start: usize) -> bool {
     let before = |count: usize| start.checked_sub(count).and_then(|at| bytes.get(at));
     let is_encoded =
@@ -166,7 +166,7 @@ pub(super) fn begins_word(bytes: &[u8], start: usize) -> bool {
         || (before(2).is_some_and(|byte| byte.eq_ignore_ascii_case(&b'c')) && is_encoded(2))
 }
 
-/// How common a pair of bytes is, roughly. What is in every result is the worst to look for.
+/// Roughly how common a pair of bytes is. Pairs that are in every result are the worst to search for.
 fn commonness_of_pair(one: u8, other: u8) -> usize {
     const ORDINARY: &[u8] =
         br#"{"content":[{"type":"text","text":""}],"iserror":"structuredcontent":{"result":"#;
@@ -174,7 +174,7 @@ fn commonness_of_pair(one: u8, other: u8) -> usize {
     commonness(one) + commonness(other) + if is_ordinary { 1000 } else { 0 }
 }
 
-/// How common a byte is in JSON text, roughly.
+/// Roughly how common a byte is in JSON text.
 fn commonness(byte: u8) -> usize {
     const FROM_COMMON_TO_RARE: &[u8] = b"\"e,:taoinsrlhd{}[]cumpfgy01wb2v3-_.584697/kxjqz";
     FROM_COMMON_TO_RARE.iter().rev().position(|known| *known == byte).map_or(0, |rank| rank + 1)
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_in_any_case_and_place() {
+    fn words_are_found_in_any_case_and_position() {
         let needles = Needles::new(["token", "access_token", "passw", "://"]);
         for (text, expected) in [
             ("", false),

@@ -1,13 +1,13 @@
-//! Where the objects and arrays of a JSON text end, found once, so that nested ones are not read again for each level.
+//! Where the objects and arrays of a JSON text end. Found once, so that nested ones are not read again for each level.
 
 use super::{secrets::work, walk::string_end};
 
-/// Beginnings and ends of all objects and arrays, in the order of their beginnings.
+/// Starts and ends of all objects and arrays, sorted by start.
 #[derive(Debug, Default)]
 pub(super) struct Ends(Vec<(usize, usize)>);
 
 impl Ends {
-    /// A text that is cut ends all that is open in it.
+    /// In a truncated text, the open containers end with it.
     pub(super) fn of(json: &str) -> Self {
         let mut ends = Vec::new();
         let mut open: Vec<usize> = Vec::new();
@@ -35,7 +35,7 @@ impl Ends {
         Self(ends)
     }
 
-    /// The end of the object or array that begins at `start`.
+    /// The end of the object or array that starts at `start`.
     pub(super) fn of_container(&self, start: usize) -> Option<usize> {
         let index = self.0.binary_search_by_key(&start, |(start, _)| *start).ok()?;
         self.0.get(index).map(|(_, end)| *end)

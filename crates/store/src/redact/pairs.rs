@@ -1,14 +1,14 @@
-//! Names and values that stand beside each other in JSON: `{"name": "PASSWORD", "value": "x"}`, `["--token", "x"]`.
+//! Names and values next to each other in JSON: `{"name": "PASSWORD", "value": "x"}`, `["--token", "x"]`.
 
 use std::borrow::Cow;
 
 use super::{
     nesting::Ends,
     rules::Rules,
+    secret_names::{Kind, classify},
     secrets::work,
-    value::{is_code_value, is_odd, is_random, is_sentence},
+    value::{is_code_value, is_random, is_sentence, looks_like_password},
     walk::{string_end, unescape, value_end},
-    words::{Kind, classify},
 };
 use crate::word_list::words;
 
@@ -17,14 +17,14 @@ const NAMES: &[&str] = words!(
      n"
 );
 const VALUES: &[&str] = &["value", "val", "v", "secretvalue", "values", "default", "stringvalue"];
-/// Members of JSON Schema that hold a value.
+/// Types of JSON Schema.
 const TYPES: &[&str] = &["string", "number", "integer", "object", "array", "boolean", "null"];
-/// How far into an object is looked for the name that says what its value is.
+/// How many bytes of an object are searched for the name of its value.
 const LOOK: usize = 4096;
 
-/// Members that say into what element of a page a text is typed.
+/// Members that name the element of a page into which a text is typed.
 const ELEMENTS: &[&str] = &["selector", "element", "locator", "target", "field", "label", "placeholder"];
-/// Words of such elements that say nothing of what is typed.
+/// Words of such names that say nothing about the text.
 const ELEMENT_WORDS: &[&str] = &["field", "input", "box", "textbox", "textfield", "entry", "element"];
 
 /// Whether a member of this name is the value of a pair: `value`, `ParameterValue`.
@@ -65,7 +65,7 @@ pub(super) fn kind_of_value(key: &str, value: &str, rules: &Rules) -> Option<Kin
         .flatten()
 }
 
-/// What a member says about the text that is typed: `"selector": "#password"`, `"element": "Password field"`.
+/// What a member says about the typed text: `"selector": "#password"`, `"element": "Password field"`.
 pub(super) fn kind_of_typed(key: &str, value: &str, rules: &Rules) -> Option<Kind> {
     if !is_listed(ELEMENTS, key) || !value.starts_with('"') || value.len() > 128 {
         return None;
@@ -78,8 +78,8 @@ pub(super) fn kind_of_typed(key: &str, value: &str, rules: &Rules) -> Option<Kin
     rules.kind_of(name)
 }
 
-/// Whether the object or array at `start` describes a parameter instead of giving its value: a schema, limits, or what
-/// is wrong with it.
+/// Whether the object or array at `start` describes a parameter instead of holding its value: a schema, limits, or error
+/// messages.
 pub(super) fn is_description(json: &str, start: usize, ends: &Ends) -> bool {
     if json.as_bytes().get(start) == Some(&b'[') {
         let window = json.get(start..json.floor_char_boundary(start.saturating_add(LOOK)));
@@ -99,7 +99,7 @@ pub(super) fn is_description(json: &str, start: usize, ends: &Ends) -> bool {
     has_type || !has_text
 }
 
-/// The strings of an array that has nothing else, with their quotes.
+/// The leading strings of an array, with their quotes.
 pub(super) fn strings(array: &str) -> impl Iterator<Item = &str> {
     let mut at = 1;
     std::iter::from_fn(move || {
@@ -111,7 +111,7 @@ pub(super) fn strings(array: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The first members of the object at `start`, with their values as they are.
+/// The first members of the object at `start`, with raw values.
 pub(super) fn members<'a>(
     json: &'a str,
     start: usize,
@@ -138,10 +138,10 @@ pub(super) fn members<'a>(
     })
 }
 
-/// The first element of a longer command line is no path of a program.
+/// A longer first element is not the path of a program.
 const LONGEST_PROGRAM: usize = 256;
 
-/// What an element of an array says about the one after it.
+/// What an element of an array says about the next one.
 pub(super) fn kind_after(previous: &str, first: Option<&str>, content: &str, is_pair: bool) -> Option<Kind> {
     if let Some(flag) = previous.strip_prefix('-') {
         let program = first.filter(|path| path.len() <= LONGEST_PROGRAM).unwrap_or_default();
@@ -166,10 +166,11 @@ pub(super) fn kind_after(previous: &str, first: Option<&str>, content: &str, is_
         return classify(content).is_none().then_some(kind);
     }
     let taken = match kind {
-        Kind::Password => is_odd(content),
+        Kind::Password => looks_like_password(content),
         Kind::Code => is_code_value(content) && content.bytes().filter(u8::is_ascii_digit).count() >= 4,
         Kind::Secret | Kind::Token => {
-            is_random(content) || (is_odd(content) && content.len() >= 8 && !content.contains('_'))
+            is_random(content)
+                || (looks_like_password(content) && content.len() >= 8 && !content.contains('_'))
         }
         Kind::Random | Kind::Address => false,
     };

@@ -7,9 +7,11 @@ use regex::Captures;
 use super::{
     expressions::{self, Finder, Judge, VALUE, any_of, compile, value_of},
     placeholders::{is_harmless_word, is_placeholder},
+    secret_names::{Kind, classify},
     secrets::Secrets,
-    value::{Setting, is_code_value, is_odd, is_passphrase, is_plain_word, is_random, is_secret},
-    words::{Kind, classify},
+    value::{
+        Setting, is_code_value, is_passphrase, is_plain_word, is_random, is_secret, looks_like_password,
+    },
 };
 
 pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
@@ -18,7 +20,7 @@ pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
 }
 
-/// What sentences call a secret.
+/// Nouns for a secret.
 const NOUNS: &[&str] = &[
     "password|passwd|requirepass|masterauth|passphrase|passcode|pass ?word|pwd|pass",
     "pin(?: code| number)?|otp|secret(?: key| access key)?|(?:(?:page|next|sync|cursor|continuation|start|end|stop|first|last) )?token",
@@ -28,15 +30,15 @@ const NOUNS: &[&str] = &[
     "passwort|kennwort|(?:api|access)[ -]?schlüssel",
     "mot de passe|clé api|contraseña|clave(?: de api)?|senha|wachtwoord|hasło|parola|heslo|salasana|lösenord(?:et)?",
 ];
-/// Those that do not begin and end with letters of ASCII, so that no end of a word is known.
+/// Nouns without ASCII letters at both ends, where `\b` does not match.
 const FOREIGN_NOUNS: &str = "пароль";
-/// What stands between the noun and the secret.
+/// Verbs between the noun and the secret.
 const VERBS: &str = "is|was|are|will be|has been|set to|reset to|changed to|equals|reads|remains|should be|must be|being|is now|now is";
-/// The same in other languages.
+/// Verbs of other languages.
 const FOREIGN_VERBS: &str = "lautet|ist|war|est|es|jest|on";
-/// The same outside of ASCII.
+/// Verbs outside ASCII, where `\b` does not match.
 const ACCENTED_VERBS: &str = "è|é|är";
-/// How much of a word before `is the password` is taken.
+/// The longest word before `is the password`.
 const LONGEST_WORD: usize = 200;
 const ADVERBS: &str = "now|set to|reset to|changed to|still|simply|just|currently|jetzt|maintenant|ahora";
 
@@ -64,7 +66,7 @@ pub(super) fn table() -> Vec<(String, Judge)> {
             format!(r"(?i)\b(?:chang|set|reset|updat|rotat)\w*\b[^.\n]{{0,40}}?({noun})\s+to\s+{VALUE}"),
             beside,
         ),
-        // `use x as the password`, `x is my pin`. The judge reads what stands before: an expression for any word needs a
+        // `use x as the password`, `x is my pin`. The judge reads the word before: an expression for any word would need a
         // hundred times the states.
         (
             format!(
@@ -89,7 +91,7 @@ fn stated(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
     let taken = match kind {
         Kind::Code => is_code_value(trimmed),
         _ if quoted => is_secret(kind, value.as_str(), setting),
-        _ if is_odd(trimmed) || is_random(trimmed) => true,
+        _ if looks_like_password(trimmed) || is_random(trimmed) => true,
         Kind::Password if trimmed.len() >= 4 && trimmed.bytes().all(|byte| byte.is_ascii_digit()) => true,
         Kind::Password => any_of(found, 2..4).is_none() && is_lone_word(trimmed, text, value.end()),
         _ => false,
@@ -106,15 +108,15 @@ fn beside(found: &Captures<'_>, whole: &str) -> Option<Range<usize>> {
     let kind = classify(noun.as_str())?;
     let (value, quoted) = value_of(found, 2)?;
     let text = value.as_str();
-    let is_odd = is_odd(text) && !is_call(text);
+    let is_made_up = looks_like_password(text) && !is_call(text);
     let taken = match kind {
         Kind::Code => text.bytes().filter(u8::is_ascii_digit).count() >= 4 && is_code_value(text),
         Kind::Password if quoted && text.contains(' ') => {
             let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
-            is_passphrase(first, rest) || (is_odd && !text.contains(['=', ':', ',']))
+            is_passphrase(first, rest) || (is_made_up && !text.contains(['=', ':', ',']))
         }
-        Kind::Password => (quoted && !is_placeholder(text) && !is_harmless_word(text)) || is_odd,
-        _ => is_random(text) || (is_odd && text.len() >= 8 && !text.contains(['=', ':', '/', '.'])),
+        Kind::Password => (quoted && !is_placeholder(text) && !is_harmless_word(text)) || is_made_up,
+        _ => is_random(text) || (is_made_up && text.len() >= 8 && !text.contains(['=', ':', '/', '.'])),
     };
     (taken && !text.starts_with(['=', ':', '(', '|'])).then(|| value.range())
 }
@@ -133,17 +135,17 @@ fn reversed(found: &Captures<'_>, text: &str) -> Option<Range<usize>> {
     let taken = if kind == Kind::Code {
         is_code_value(trimmed)
     } else {
-        is_odd(trimmed) && !is_call(trimmed) && !trimmed.contains("://")
+        looks_like_password(trimmed) && !is_call(trimmed) && !trimmed.contains("://")
     };
     (taken && value.chars().count() >= 4 && !trimmed.starts_with("--")).then_some(start..before.len())
 }
 
 fn login(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
     let value = found.get(1)?;
-    (is_odd(value.as_str()) && !value.as_str().contains(['/', '(', '='])).then(|| value.range())
+    (looks_like_password(value.as_str()) && !value.as_str().contains(['/', '(', '='])).then(|| value.range())
 }
 
-/// A word that is no participle and ends its sentence: `the password is swordfish.`
+/// A word that ends its sentence and is not a participle: `the password is swordfish.`
 fn is_lone_word(word: &str, text: &str, end: usize) -> bool {
     let ends = text.get(end..).unwrap_or_default().trim_start_matches([' ', '\t']);
     let over = ends.is_empty()

@@ -1,9 +1,9 @@
-//! What stands where a secret would stand and is none: masks, variables, states and words of sentences.
+//! Values in the position of a secret that are not secrets: masks, variables, states and ordinary words.
 
 use super::REDACTED;
 use crate::word_list::words;
 
-/// Words that stand where secrets stand and are none: states, types, schemes, and the words of sentences.
+/// Words that are never secrets: states, types, schemes, and the words of sentences.
 const HARMLESS: &[&str] = words!(
     "true false yes no none null nil undefined required optional enabled disabled on off string str text \
      number integer int boolean bool bytes object array any char varchar unknown never void basic bearer \
@@ -18,7 +18,7 @@ const HARMLESS: &[&str] = words!(
      sensitive available needed supported unchanged minimum maximum between session"
 );
 
-/// Whether a text is empty, a mask, a variable or a note in angle brackets: what documents have instead of a secret.
+/// Whether a text is empty, a mask, a variable or a note in angle brackets: what documents show instead of a secret.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let value = value.trim();
     let inner = value.trim_matches(is_quote_or_end);
@@ -53,7 +53,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || starts_with_your(inner)
 }
 
-/// A value and the same without quotes, both without the schemes of an `Authorization` header before them.
+/// A value with and without quotes, both without a leading scheme of an `Authorization` header.
 fn without_schemes<'a>(value: &'a str, inner: &'a str) -> (&'a str, &'a str) {
     let (mut value, mut inner) = (value, inner);
     while let Some(rest) = after_scheme(inner) {

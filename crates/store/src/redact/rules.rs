@@ -1,4 +1,4 @@
-//! The redaction rules in the form in which they are applied.
+//! The redaction rules, compiled.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,8 @@ use super::{
     Redaction,
     hints::{self, HINTS, Hint},
     needles::Needles,
+    secret_names::{Kind, classify},
     shapes,
-    words::{Kind, classify},
 };
 use crate::error::StoreError;
 
@@ -19,22 +19,22 @@ pub(super) const SCHEMES: &[&str] = &["bearer ", "basic "];
 /// All rules, ready to use.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// Text without any of these words holds nothing to take out.
+    /// Text without any of these words needs no redaction.
     pub(super) hints: Needles,
-    /// Where tokens may begin.
+    /// Prefixes of tokens.
     pub(super) tokens: Needles,
     prefixes: HashSet<String>,
-    /// Words whose presence means that there may be a base64 blob.
+    /// Words without which a text has no base64 blob.
     pub(super) blobs: Option<Needles>,
-    /// A pattern without a literal word in it may match anything.
+    /// Whether a pattern has no literal part, so that any text may match.
     always: bool,
-    /// Whether well-known secrets are taken out.
+    /// Whether well-known secrets are redacted.
     pub(super) defaults: bool,
     patterns: Vec<String>,
     paths: Vec<Path>,
 }
 
-/// One place in the input or result of some tools.
+/// A location in the input or result of some tools.
 #[derive(Debug)]
 pub(crate) struct Path {
     server: String,
@@ -83,7 +83,7 @@ impl Rules {
         })
     }
 
-    /// The places that hold for one tool.
+    /// The locations that apply to one tool.
     pub(crate) fn paths_of(&self, server: &str, tool: &str) -> Vec<&Path> {
         let holds =
             |path: &&Path| pattern::matches(&path.server, server) && pattern::matches(&path.tool, tool);
@@ -104,17 +104,17 @@ impl Rules {
         if self.defaults { words.and(hints::of_letters(text)) } else { words }
     }
 
-    /// Whether a token begins with exactly this.
+    /// Whether this is a prefix of tokens.
     pub(super) fn is_token_prefix(&self, prefix: &str) -> bool {
         self.prefixes.contains(prefix)
     }
 
-    /// Whether it is one of ours, not one of the configuration.
+    /// Whether the prefix is built in, not configured.
     pub(super) fn is_default_prefix(&self, prefix: &str) -> bool {
         self.defaults && shapes::TOKEN_PREFIXES.contains(&prefix)
     }
 
-    /// Whether the configuration says that the value of this key is a secret, whatever it is.
+    /// Whether the configuration marks every value of this key as a secret.
     pub(super) fn is_configured(&self, key: &str) -> bool {
         !self.patterns.is_empty() && {
             let key = key.to_ascii_lowercase();
@@ -143,7 +143,7 @@ impl Path {
     }
 }
 
-/// The words that contain no other word of the list which says as much: a longer one is found by the shorter one in it.
+/// The words without those that contain another word with the same hint: the shorter one finds the longer one too.
 fn shortest(words: &mut Vec<(String, Hint)>) -> impl Iterator<Item = (&str, Hint)> {
     for (word, _) in words.iter_mut() {
         word.make_ascii_lowercase();
@@ -158,7 +158,7 @@ fn shortest(words: &mut Vec<(String, Hint)>) -> impl Iterator<Item = (&str, Hint
     });
     words.iter().enumerate().filter_map(|(index, (word, hint))| {
         let shorter = words.get(..index).unwrap_or_default();
-        // The beginning of a token is found at the beginning of a word only.
+        // A token prefix matches only at the beginning of a word.
         let holds = |other: &str| {
             if *hint == Hint::TOKENS { word.starts_with(other) } else { word.contains(other) }
         };

@@ -1,4 +1,4 @@
-//! Secrets that are known by their shape alone: tokens with a known beginning, private keys, addresses of webhooks.
+//! Secrets recognised by their shape alone: tokens with a known prefix, private keys, webhook URLs.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::word_list::words;
 
-/// Beginnings of tokens that are recognised anywhere in a string.
+/// Prefixes of tokens that are recognised anywhere in a string.
 pub(super) const TOKEN_PREFIXES: &[&str] = words!(
     "sk- sk_live_ sk_test_ rk_live_ rk_test_ whsec_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- \
      glcbt- glptt- gloas- glsoat- xoxb- xoxp- xoxa- xoxe- xoxe. xoxr- xoxs- xoxc- xoxd- xapp- AKIA ASIA \
@@ -37,17 +37,17 @@ pub(super) const AMBIGUOUS: &[&str] = &[
 
 pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
 
-/// Where the shapes are in a text.
+/// Finds the shapes in a text.
 pub(super) fn find(text: &str, secrets: &mut Secrets) {
     expressions::find(&FINDERS, text, secrets);
 }
 
 pub(super) fn table() -> Vec<(String, Judge)> {
     vec![
-        // The body of a private key, also with `\n` instead of ends of lines, also without its end.
+        // The body of a private key, also with `\n` instead of line ends, also truncated.
         (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----((?s:.*?))(?:-----END|\z)".to_owned(), body),
         (r"(?i)private-lines: *\d+((?:\s+[A-Za-z0-9+/=]{16,})+)".to_owned(), body),
-        // A private key in base64; a certificate or a public key begins otherwise.
+        // A private key in base64; certificates and public keys begin differently.
         (r"LS0tLS1CRUdJTi(B(?:[^DQ]|D[^R]|Q[^V])[A-Za-z0-9+/=]{16,})".to_owned(), body),
         (r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{8,})".to_owned(), body),
         (r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([A-Za-z0-9_-]{8,})".to_owned(), body),
@@ -60,22 +60,22 @@ pub(super) fn table() -> Vec<(String, Judge)> {
         (r"\b(SK[0-9a-f]{32})\b".to_owned(), body),
         (r"\b(pat[A-Za-z0-9]{14}\.[0-9a-f]{32,})".to_owned(), body),
         (r"(\$(?:2[abxy]|1|5|6|y|apr1|argon2(?:id|i|d))\$[A-Za-z0-9./=,$+-]{16,})".to_owned(), body),
-        // Terraform Cloud, and secrets of Azure's directory.
+        // Terraform Cloud, and client secrets of Azure AD.
         (r"\b([A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_-]{40,})".to_owned(), body),
         (r"(?:^|[^A-Za-z0-9_.~-])([A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{28,40})".to_owned(), body),
-        // The code that phones read to join a network.
+        // The QR code for joining a Wi-Fi network.
         (r"WIFI:[^\n]*?\bP:((?:\\.|[^;\\\n])+)".to_owned(), body),
         (r"(?i)jdbc:oracle:\w+:[^/\s:@]+/([^@\s]+)@".to_owned(), body),
         (r#"(?i)identified by ["']([^"']+)["']"#.to_owned(), body),
     ]
 }
 
-/// What the first group holds.
+/// The first group.
 fn body(found: &Captures<'_>, _: &str) -> Option<Range<usize>> {
     found.get(1).map(|body| body.range())
 }
 
-/// Whether the rest after a known beginning is that of a token.
+/// Whether the rest after a known prefix looks like a token.
 pub(super) fn is_token(prefix: &str, rest: &str) -> bool {
     !AMBIGUOUS.contains(&prefix) || is_random(rest) || has_digits(rest)
 }

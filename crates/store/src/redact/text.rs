@@ -1,38 +1,37 @@
-//! Secrets inside strings: tokens known by how they begin, values of sensitive names, passwords in addresses.
+//! Secrets inside strings: tokens with known prefixes, values of sensitive names, passwords in URLs.
 
 use std::{borrow::Cow, iter::Peekable, ops::Range, vec};
 
 use super::{
     Form, assignments, code, commands,
     edits::{Edit, applied, merged, shifted},
+    encodings::Encoding,
     hints::Hint,
-    islands,
-    layers::Layer,
-    markup,
+    islands, markup,
     needles::begins_word,
     phrases,
     placeholders::{is_harmless_word, is_placeholder},
     rules::{Rules, SCHEMES},
+    secret_names::fold,
     secrets::{Secrets, work},
     shapes, tables,
-    value::{is_odd, is_random},
+    value::{is_random, looks_like_password},
     walk,
-    words::fold,
 };
 
-/// The text without its secrets, or nothing if there are none.
+/// The redacted text; `None` if it has no secrets.
 pub(super) fn redact(text: &str, rules: &Rules) -> Option<String> {
-    // Most texts hold none, which is found out at less cost than which secrets a text may hold.
+    // Most texts have none. This check is cheaper than finding out which secrets a text may hold.
     if !rules.may_hold_secret(text) {
         return None;
     }
     applied(text, &edits(text, rules, rules.hints_in(text), 0))
 }
 
-/// Tools like to answer with JSON inside a string, which may hold JSON inside a string again.
+/// Tools often answer with JSON inside a string, which may hold JSON inside a string again.
 const DEEPEST_NESTED_JSON: usize = 6;
 
-/// The secrets of a text with such hints, at this depth of texts within each other, in the order of the text.
+/// The secrets of a text with these hints, at this depth of nested texts, in the order of the text.
 pub(super) fn edits(text: &str, rules: &Rules, hints: Hint, depth: usize) -> Vec<Edit> {
     if hints.is_none() {
         return Vec::new();
@@ -45,7 +44,7 @@ pub(super) fn edits(text: &str, rules: &Rules, hints: Hint, depth: usize) -> Vec
     if text.trim_start().starts_with(['{', '[', '"']) {
         match Form::of(text) {
             Form::Json => return walk::edits(text, rules, &[], depth + 1),
-            // Its last string may be cut as well, so that it is searched as a text too.
+            // Its last string may be truncated as well, so it is searched as text too.
             Form::CutJson => {
                 is_cut = true;
                 found = walk::edits(text, rules, &[], depth + 1);
@@ -58,7 +57,7 @@ pub(super) fn edits(text: &str, rules: &Rules, hints: Hint, depth: usize) -> Vec
         let names =
             hints.contains(Hint::NAMES) || hints.contains(Hint::COMMANDS) || hints.contains(Hint::MEMBERS);
         let mut at = 0;
-        // What is in no island may be escaped or encoded. No byte is read twice at one depth.
+        // Parts outside of islands may be escaped or encoded. No byte is read twice at one depth.
         for island in if names { islands::find(text) } else { Vec::new() } {
             decoded(text, at..island.range.start, rules, depth, &mut searched, &mut found);
             found.extend(island.edits(text, rules, depth + 1));
@@ -71,7 +70,7 @@ pub(super) fn edits(text: &str, rules: &Rules, hints: Hint, depth: usize) -> Vec
 }
 
 /// Adds the secrets of a part of a text that is escaped or encoded. What was `searched` there before, in the order of the
-/// text, is kept where the decoded text says the same: encoded signs make values of what is none.
+/// text, is kept if the decoded text confirms it: escapes can look like values.
 fn decoded(
     text: &str,
     part: Range<usize>,
@@ -82,23 +81,23 @@ fn decoded(
 ) {
     let Range { start, end } = part;
     let part = text.get(part).unwrap_or_default();
-    let Some(layer) = Layer::of(part) else { return };
-    let decoded = layer.decode(part);
+    let Some(encoding) = Encoding::of(part) else { return };
+    let decoded = encoding.decode(part);
     let inside = edits(&decoded, rules, rules.hints_in(&decoded), depth + 1);
-    let inside: Vec<Edit> = shifted(layer.translate(part, inside), start).collect();
-    let lines = layer.lines(part);
+    let inside: Vec<Edit> = shifted(encoding.translate(part, inside), start).collect();
+    let lines = encoding.lines(part);
     let is_kept = |range: &Range<usize>| {
         let next = lines.partition_point(|line| start + line.end <= range.start);
         let is_encoded = lines.get(next).is_some_and(|line| start + line.start < range.end);
         let next = inside.partition_point(|edit| edit.range.end <= range.start);
         let is_confirmed = inside.get(next).is_some_and(|edit| edit.range.start < range.end);
         let is_read = || {
-            let value = layer.decode(text.get(range.clone()).unwrap_or_default());
+            let value = encoding.decode(text.get(range.clone()).unwrap_or_default());
             is_value(&value) || is_assigned(text, range, &value)
         };
         !is_encoded || is_confirmed || is_in_quotes(text, range) || is_read()
     };
-    // Each is looked at once, in whatever part it stands.
+    // Each edit is checked once, in the part that contains it.
     while let Some(edit) = searched.next_if(|edit| edit.range.start < start || edit.range.end <= end) {
         work::count(1);
         if edit.range.start < start || is_kept(&edit.range) {
@@ -108,7 +107,7 @@ fn decoded(
     found.extend(inside);
 }
 
-/// Whether a name stands before a part of a text with nothing encoded between them, and the part begins as a value does.
+/// Whether a name directly precedes a part of a text with nothing encoded in between, and the part begins like a value.
 fn is_assigned(text: &str, part: &Range<usize>, value: &str) -> bool {
     let before = text.get(..part.start).unwrap_or_default();
     let unquoted = before.strip_suffix(['\'', '"']).unwrap_or(before);
@@ -118,7 +117,7 @@ fn is_assigned(text: &str, part: &Range<usize>, value: &str) -> bool {
     is_named && (is_quoted || value.trim_start().starts_with(char::is_alphanumeric))
 }
 
-/// Whether a part of a text stands in quotes of the text itself, so that escapes in it are its own.
+/// Whether a part of a text is in quotes of the text itself, so that escapes in it belong to it.
 fn is_in_quotes(text: &str, part: &Range<usize>) -> bool {
     let bytes = text.as_bytes();
     let quote = part.start.checked_sub(1).and_then(|before| bytes.get(before));
@@ -127,7 +126,7 @@ fn is_in_quotes(text: &str, part: &Range<usize>) -> bool {
         && part.start.checked_sub(2).and_then(|before| bytes.get(before)) != Some(&b'\\')
 }
 
-/// Whether a text that was encoded is a value, and not a piece of something with a structure of its own.
+/// Whether a decoded text is a plain value, not a piece of something structured.
 fn is_value(text: &str) -> bool {
     let is_structure = |letter| {
         matches!(
@@ -135,11 +134,11 @@ fn is_value(text: &str) -> bool {
             '"' | '\'' | '<' | '>' | '=' | ';' | '(' | ')' | '{' | '}' | '[' | ']' | ':' | '&' | '\n'
         )
     };
-    // A `+` may be one of base64, which a layer takes for a space.
-    is_random(&text.replace(['+', ' '], "")) || (!text.contains(is_structure) && is_odd(text))
+    // A `+` may be one of base64, which percent-decoding turns into a space.
+    is_random(&text.replace(['+', ' '], "")) || (!text.contains(is_structure) && looks_like_password(text))
 }
 
-/// The secrets that are known by what stands around them.
+/// The secrets recognised by their context.
 fn search(text: &str, rules: &Rules, hints: Hint) -> Vec<Edit> {
     let plain = Plain::of(text);
     let found = search_plain(&plain.text, rules, hints);
@@ -175,14 +174,14 @@ fn search_plain(text: &str, rules: &Rules, hints: Hint) -> Vec<Range<usize>> {
     found.ranges
 }
 
-/// A text with full-width letters as ordinary ones, without the colours of terminals.
+/// A text with full-width letters as ordinary ones, without terminal colours.
 struct Plain<'a> {
     text: Cow<'a, str>,
-    /// Where every byte stands in the text as it came, if anything was changed.
+    /// The original position of every byte, if anything was changed.
     positions: Vec<usize>,
 }
 
-/// What a colour of a terminal begins with.
+/// The start of a terminal colour sequence.
 const COLOUR: &str = "\u{1b}[";
 
 impl<'a> Plain<'a> {
@@ -197,12 +196,12 @@ impl<'a> Plain<'a> {
         while let Some((at, letter)) = letters.next() {
             out.push(fold(letter));
             positions.resize(out.len(), at);
-            // What is left by one sequence can be the beginning of the next.
+            // Removing one sequence can leave the beginning of another.
             if letter == '[' && out.ends_with(COLOUR) {
                 out.truncate(out.len() - COLOUR.len());
                 positions.truncate(out.len());
                 while letters.next_if(|(_, letter)| letter.is_ascii_digit() || *letter == ';').is_some() {}
-                // One letter ends the sequence.
+                // A letter ends the sequence.
                 letters.next_if(|(_, letter)| letter.is_ascii_alphabetic());
             }
         }
@@ -210,20 +209,20 @@ impl<'a> Plain<'a> {
         Self { text: Cow::Owned(out), positions }
     }
 
-    /// Where a byte of it stands in the text as it came.
+    /// The original position of a byte.
     fn raw(&self, at: usize) -> usize {
         self.positions.get(at).copied().unwrap_or(at)
     }
 }
 
-/// A token has at least this many characters after its prefix, so that words that begin alike are left alone.
+/// A token has at least this many characters after its prefix, so that words with the same prefix are left alone.
 const SHORTEST_TOKEN: usize = 12;
-/// The same after `Bearer ` within a text; a text that is nothing else may have a token of any length.
+/// The same after `Bearer ` within a text; a text that is only a header may have a token of any length.
 const SHORTEST_BEARER: usize = 8;
 
 fn tokens(text: &str, rules: &Rules, secrets: &mut Secrets) {
     let bytes = text.as_bytes();
-    // Several prefixes can stand in one run of characters, which is measured once.
+    // Several prefixes can be in one run of characters, which is measured once.
     let mut run = 0..0;
     for (start, length) in rules.tokens.positions(text) {
         let secret = start + length;
@@ -235,13 +234,13 @@ fn tokens(text: &str, rules: &Rules, secrets: &mut Secrets) {
         if !run.contains(&secret) {
             let rest = bytes.get(secret..).unwrap_or_default();
             run = secret..secret + rest.iter().take_while(|byte| is_token_byte(**byte)).count();
-            if !secrets.may_go_on(run.len(), start) {
+            if !secrets.is_within_budget(run.len(), start) {
                 return;
             }
         }
         let end = run.end;
         let rest = text.get(secret..end).unwrap_or_default();
-        if !secrets.may_go_on(rest.len(), start) {
+        if !secrets.is_within_budget(rest.len(), start) {
             return;
         }
         let taken = match scheme {
@@ -259,7 +258,7 @@ fn tokens(text: &str, rules: &Rules, secrets: &mut Secrets) {
     }
 }
 
-/// Whether a text is base64 of letters with a colon between them, or long enough to be a token of another kind.
+/// Whether a text is base64 of `user:password`, or looks like a token of another kind.
 fn is_basic(text: &str) -> bool {
     let six = |byte: u8| -> Option<u32> {
         Some(u32::from(match byte {
@@ -287,7 +286,7 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'+' | b'/' | b'=' | b'%')
 }
 
-/// A part of a text in which several addresses may stand, with its last `@`.
+/// A part of a text that may contain several URLs, with its last `@`.
 #[derive(Default)]
 struct Span {
     end: usize,
@@ -295,8 +294,7 @@ struct Span {
 }
 
 impl Span {
-    /// The span from `start` to the first character that ends it. A span that was found for an earlier address holds
-    /// for all addresses in it.
+    /// The span from `start` to the first character that ends it. A span found for an earlier URL holds for all URLs in it.
     fn update(&mut self, text: &str, start: usize, ends: fn(char) -> bool) -> usize {
         if start < self.end {
             return 0;
@@ -329,18 +327,18 @@ fn address_passwords(text: &str, secrets: &mut Secrets) {
             address.update(text, start, ends_address) + word.update(text, start, char::is_whitespace);
         let span = text.get(start..address.end).unwrap_or_default();
         let authority = span.get(..span.find('/').unwrap_or(span.len())).unwrap_or_default();
-        if !secrets.may_go_on(looked + authority.len(), start) {
+        if !secrets.is_within_budget(looked + authority.len(), start) {
             return;
         }
         let port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        // A password may hold `/`; a port does not.
+        // A password may contain `/`; a port does not.
         let has_password = authority.contains('@')
             || authority.split_once(':').is_some_and(|(_, port_or_password)| !port(port_or_password));
-        // A password may hold `?` or `#` as well, where no other part can follow it.
+        // A password may contain `?` or `#` as well, if nothing else can follow it.
         let end = address.at_after(start).or_else(|| word.at_after(start));
         let Some(end) = end.filter(|_| has_password) else { continue };
         let user = text.get(start..end).unwrap_or_default();
-        if !secrets.may_go_on(user.len(), start) {
+        if !secrets.is_within_budget(user.len(), start) {
             return;
         }
         let secret = match user.split_once(':') {

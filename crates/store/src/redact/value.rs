@@ -1,19 +1,19 @@
-//! Whether a text that stands where a secret would stand is one.
+//! Whether a value in the position of a secret is one.
 
 use super::{
     placeholders::{is_harmless_word, is_placeholder},
-    words::{Kind, classify},
+    secret_names::{Kind, classify},
 };
 use crate::word_list::words;
 
-/// Words that only sentences have.
+/// Words that only occur in sentences.
 const STOP_WORDS: &[&str] = &[
     "the", "a", "an", "is", "are", "to", "you", "your", "and", "or", "must", "with", "for", "of", "in", "at",
     "it", "that", "this", "be", "was", "not", "can", "will", "should", "has", "have", "from", "on", "we",
     "they", "if", "when", "than", "least",
 ];
 
-/// Whether a value and what follows it is an amount: `16 bytes`, `8 characters`.
+/// Whether a value and the text after it are an amount: `16 bytes`, `8 characters`.
 fn is_amount(value: &str, rest: &str) -> bool {
     const UNITS: &[&str] = words!(
         "byte character char digit item entry entries second minute hour day week month year time attempt \
@@ -29,7 +29,7 @@ fn is_amount(value: &str, rest: &str) -> bool {
         && (UNITS.contains(&unit) || unit.strip_suffix('s').is_some_and(|unit| UNITS.contains(&unit)))
 }
 
-/// Whether sentences have such words: letters only, perhaps with an apostrophe or a hyphen.
+/// Whether this is an ordinary word: letters only, perhaps with an apostrophe or a hyphen.
 pub(super) fn is_plain_word(value: &str) -> bool {
     let word = value.trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
     let tail = word.chars().skip(1).all(|letter| letter.is_lowercase() || matches!(letter, '\'' | '-' | '’'));
@@ -37,8 +37,8 @@ pub(super) fn is_plain_word(value: &str) -> bool {
     word.chars().next().is_none_or(char::is_alphabetic) && (tail || capitals)
 }
 
-/// Whether a text looks like a password somebody made up: letters with digits or signs, or case that changes inside.
-pub(super) fn is_odd(value: &str) -> bool {
+/// Whether a text looks like an invented password: letters with digits or special characters, or mixed case.
+pub(super) fn looks_like_password(value: &str) -> bool {
     let value = value.trim_end_matches(['.', ',', ';', ':', '?', ')']);
     if value.chars().count() < 4 || is_placeholder(value) || is_known_term(value) {
         return false;
@@ -53,7 +53,7 @@ pub(super) fn is_odd(value: &str) -> bool {
     (letters && (digits || turns || is_hyphenated(value))) || (signs && (letters || digits))
 }
 
-/// `blue-Door-Stamp`: capitals after hyphens, but not at the beginning, as no title and no name of a header has them.
+/// `blue-Door-Stamp`: capitals after hyphens but not at the beginning, unlike titles and header names.
 fn is_hyphenated(value: &str) -> bool {
     let mut pieces = value.split('-');
     let first = pieces.next().is_some_and(|piece| piece.starts_with(char::is_lowercase));
@@ -81,7 +81,7 @@ fn is_known_term(value: &str) -> bool {
         })
 }
 
-/// Whether a text looks as if a machine had drawn it.
+/// Whether a text looks machine-generated.
 pub(super) fn is_random(value: &str) -> bool {
     let token = |byte: u8| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'+' | b'/' | b'=' | b'.' | b'~' | b'%')
@@ -90,8 +90,8 @@ pub(super) fn is_random(value: &str) -> bool {
         return false;
     }
     let pieces = || value.split(['-', '_', '.', '/', '~', '%']);
-    // The alphabet for addresses has hyphens and underscores, which may divide a text into short pieces.
-    if value.len() >= 24 && pieces().filter(|piece| piece.len() >= 5 && is_drawn(piece)).count() >= 2 {
+    // URL-safe base64 has hyphens and underscores, which may split a token into short pieces.
+    if value.len() >= 24 && pieces().filter(|piece| piece.len() >= 5 && is_mixed(piece)).count() >= 2 {
         return true;
     }
     let longest = pieces().max_by_key(|piece| piece.len()).unwrap_or_default();
@@ -104,20 +104,20 @@ pub(super) fn is_random(value: &str) -> bool {
 }
 
 /// Whether a short piece has digits between letters, and letters of both cases.
-fn is_drawn(piece: &str) -> bool {
+fn is_mixed(piece: &str) -> bool {
     let inner = piece.trim_matches(|letter: char| letter.is_ascii_digit());
     inner.bytes().any(|byte| byte.is_ascii_digit())
         && piece.bytes().any(|byte| byte.is_ascii_uppercase())
         && piece.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// How a value stands in a text.
+/// The context of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting<'a> {
     pub(super) quoted: bool,
-    /// Whether name and value are a line of a file of settings.
+    /// Whether name and value are a line of a configuration file.
     pub(super) is_line: bool,
-    /// Whether the name is in capitals, as variables of an environment are.
+    /// Whether the name is in capitals, like environment variables.
     pub(super) is_variable: bool,
     /// What follows the value on its line.
     pub(super) rest: &'a str,
@@ -171,7 +171,7 @@ pub(super) fn is_sentence(value: &str) -> bool {
         && value.split_whitespace().any(|word| STOP_WORDS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
-/// Whether a value is one that a PIN or a one-time code has, or several of them.
+/// Whether a value can be a PIN or a one-time code, or several of them.
 pub(super) fn is_code_value(value: &str) -> bool {
     if value.contains(' ') && value.len() <= 256 {
         let longest = value.split_whitespace().map(str::len).max().unwrap_or_default();
@@ -179,7 +179,8 @@ pub(super) fn is_code_value(value: &str) -> bool {
         return longest <= 24
             && digits >= 4
             && value.split_whitespace().all(|piece| {
-                piece.bytes().any(|byte| byte.is_ascii_digit()) && (is_odd(piece) || piece.len() >= 2)
+                piece.bytes().any(|byte| byte.is_ascii_digit())
+                    && (looks_like_password(piece) || piece.len() >= 2)
             });
     }
     let value = value.trim_end_matches(['.', ',', ';']);
@@ -188,17 +189,17 @@ pub(super) fn is_code_value(value: &str) -> bool {
         && !value.contains(' ')
         && (digits >= 4
             || (digits >= 3 && value.len() == digits)
-            || (digits >= 1 && is_odd(value) && value.len() >= 5))
+            || (digits >= 1 && looks_like_password(value) && value.len() >= 5))
 }
 
-/// Several words of no sentence.
+/// Several words that are not a sentence.
 pub(super) fn is_passphrase(first: &str, rest: &str) -> bool {
     let words = || std::iter::once(first).chain(rest.split_whitespace()).take(25);
     words().all(|word| word.chars().all(char::is_lowercase) && !STOP_WORDS.contains(&word))
         && (3..=24).contains(&words().count())
 }
 
-/// Whether a value that has no quotes is an expression of a program: a call, a member, another name.
+/// Whether an unquoted value is program code: a call, a member, another name.
 fn is_code(value: &str, rest: &str) -> bool {
     let value = value.trim_start_matches(['&', '*', '(']).trim_end_matches([',', ';', ')']);
     let name = value
@@ -222,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_texts_are_told_from_names() {
+    fn random_texts_differ_from_names() {
         for text in ["Zk39fJq0aLx81mNb", "9f86d081884c7d659a2feaa0c55ad015", "abCD12efGH34ijKL56"] {
             assert!(is_random(text), "{text}");
         }

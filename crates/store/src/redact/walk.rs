@@ -1,4 +1,4 @@
-//! One pass over JSON text that finds secrets and blobs. It has no recursion, so depth does not matter.
+//! One pass over JSON text that finds secrets and blobs. It is not recursive, so depth does not matter.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,17 @@ use super::{
     QUOTED,
     containers::{Array, Container, Object},
     edits::{Edit, applied, shifted},
-    layers::Layer,
+    encodings::Encoding,
     nesting::Ends,
     pairs,
     placeholders::{is_harmless_word, is_placeholder},
     rules::{Path, Rules},
+    secret_names::Kind,
     text,
     value::{is_code_value, is_random},
-    words::Kind,
 };
 
-/// The JSON without what must not be written, or nothing if it can stay as it is. The text must be valid JSON.
+/// The redacted JSON; `None` if nothing has to be redacted. The text must be valid JSON.
 pub(super) fn redact(json: &str, rules: &Rules, paths: &[&Path]) -> Option<String> {
     let secrets = !paths.is_empty() || rules.may_hold_secret(json);
     let blobs = json.len() > SHORTEST_BLOB && rules.blobs.as_ref().is_some_and(|words| words.found_in(json));
@@ -26,7 +26,7 @@ pub(super) fn redact(json: &str, rules: &Rules, paths: &[&Path]) -> Option<Strin
     applied(json, &edits(json, rules, paths, 0))
 }
 
-/// What must not be written, in the order of the text. The text must be JSON, or its beginning.
+/// The edits, in the order of the text, which must be JSON or a prefix of it.
 pub(super) fn edits(json: &str, rules: &Rules, paths: &[&Path], depth: usize) -> Vec<Edit> {
     let mut walk = Walk {
         json,
@@ -55,7 +55,7 @@ struct Walk<'a> {
     edits: Vec<Edit>,
     at: usize,
     open: Vec<Container<'a>>,
-    /// Where we are, kept only if there are rules about places.
+    /// The names of the open containers.
     path: Vec<Cow<'a, str>>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Walk<'a> {
         self.json.get(from..to).unwrap_or_default()
     }
 
-    /// Reads a key and goes on to its value.
+    /// Reads a key and advances to its value.
     fn key(&mut self) -> Cow<'a, str> {
         let start = self.at;
         self.at = string_end(self.json, start);
@@ -105,12 +105,12 @@ impl<'a> Walk<'a> {
         key
     }
 
-    /// Reads a value, or only its beginning if it is an object or array that must be looked into.
+    /// Reads a value, or enters it if it is an object or array that has to be searched.
     fn value(&mut self, key: Cow<'a, str>) {
         let start = self.at;
         let in_object = matches!(self.open.last(), Some(Container::Object(_)));
         if (in_object && self.rules.is_configured(&key)) || self.is_listed(&key) {
-            return self.take_out(start);
+            return self.redact_value(start);
         }
         let kind = match self.open.last() {
             Some(Container::Object(object)) => object.kind_of(&key, self.rules),
@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
                     && !pairs::is_description(self.json, start, &self.ends)
                     && !self.is_empty_at(start)
                 {
-                    return self.take_out(start);
+                    return self.redact_value(start);
                 }
                 let object = Object::new(self.json, start, &self.ends, self.rules, self.open.last(), &key);
                 self.enter(key, Container::Object(object));
@@ -133,7 +133,7 @@ impl<'a> Walk<'a> {
                     && !pairs::is_description(self.json, start, &self.ends)
                     && !self.is_empty_at(start)
                 {
-                    return self.take_out(start);
+                    return self.redact_value(start);
                 }
                 let array = Array::new(self.json, start, self.rules, &mut self.open, &key, kind);
                 self.enter(key, Container::Array(array));
@@ -160,17 +160,17 @@ impl<'a> Walk<'a> {
                 if taken {
                     self.replace(start, QUOTED);
                 }
-                self.note_element(None);
+                self.remember_element(None);
             }
             None => self.at = value_end(self.json, start),
         }
     }
 
-    /// Takes out the value at `start`, whatever it is.
-    fn take_out(&mut self, start: usize) {
+    /// Replaces the value at `start`, whatever it is.
+    fn redact_value(&mut self, start: usize) {
         self.at = value_end(self.json, start);
         self.replace(start, QUOTED);
-        self.note_element(None);
+        self.remember_element(None);
     }
 
     fn is_empty_at(&self, start: usize) -> bool {
@@ -189,15 +189,15 @@ impl<'a> Walk<'a> {
                 Some(range) => vec![Edit::redacted(range)],
                 None => text::edits(&content, self.rules, self.rules.hints_in(string), self.depth),
             };
-            // Inside its quotes, the string is changed where it must be, and is otherwise kept as it came.
+            // Only the secrets inside the quotes are replaced; the rest of the string stays unchanged.
             let raw = inside_quotes(string);
-            self.edits.extend(shifted(Layer::Backslashes.translate(raw, found), start + 1));
+            self.edits.extend(shifted(Encoding::Backslashes.translate(raw, found), start + 1));
         }
-        self.note_element(Some(content));
+        self.remember_element(Some(content));
     }
 
-    /// Remembers an element for the one after it.
-    fn note_element(&mut self, content: Option<Cow<'a, str>>) {
+    /// Keeps an element for judging the next one.
+    fn remember_element(&mut self, content: Option<Cow<'a, str>>) {
         if let Some(Container::Array(array)) = self.open.last_mut() {
             if array.first.is_none() {
                 array.first.clone_from(&content);
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What the element before says about this one: `["--password", "x"]`, `[["PASSWORD", "x"]]`.
+    /// What the previous element says about this one: `["--password", "x"]`, `[["PASSWORD", "x"]]`.
     fn kind_of_element(&self, content: &str) -> Option<Kind> {
         let Some(Container::Array(array)) = self.open.last() else { return None };
         let previous = array.previous.as_deref()?;
@@ -216,7 +216,7 @@ impl<'a> Walk<'a> {
         pairs::kind_after(previous, array.first.as_deref(), content, array.is_nested && array.next == 2)
     }
 
-    /// Whether this element is a line of a private key whose first line was an element before.
+    /// Whether this element is a line of a private key whose first line was an earlier element.
     fn is_line_of_key(&mut self, content: &str) -> bool {
         let defaults = self.rules.defaults;
         let Some(Container::Array(array)) = self.open.last_mut() else { return false };
@@ -239,14 +239,14 @@ impl<'a> Walk<'a> {
     }
 
     fn enter(&mut self, key: Cow<'a, str>, container: Container<'a>) {
-        self.note_element(None);
-        // The outermost container has no segment of its own; an empty one keeps both lists in step.
+        self.remember_element(None);
+        // The outermost container has no path segment; an empty one keeps both stacks the same height.
         self.path.push(key);
         self.open.push(container);
         self.at += 1;
     }
 
-    /// Whether a rule names the value of `key` in the container that is open.
+    /// Whether a path rule names the value of `key` in the innermost container.
     fn is_listed(&self, key: &str) -> bool {
         self.paths.iter().any(|rule| {
             rule.segments.len() == self.path.len()
@@ -265,7 +265,7 @@ impl<'a> Walk<'a> {
         self.edits.push(Edit { range: start..self.at.min(self.json.len()), by: by.into() });
     }
 
-    /// What stands for a long base64 text: `data` of image and audio blocks, `blob` of resources, `data:` addresses.
+    /// The replacement of a long base64 text: `data` of image and audio blocks, `blob` of resources, `data:` URLs.
     fn blob_note(&self, key: &str, string: &str) -> Option<String> {
         self.rules.blobs.as_ref()?;
         let inner = string.get(1..string.len().checked_sub(1)?)?;
@@ -286,7 +286,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether arrays and objects of such a name are secrets as a whole; those of `auth` and `session` are settings.
+/// Whether arrays and objects of this kind are secrets as a whole; those of `auth` and `session` are settings.
 fn takes_containers(kind: Kind, key: &str) -> bool {
     match kind {
         Kind::Password | Kind::Secret => true,
@@ -295,7 +295,7 @@ fn takes_containers(kind: Kind, key: &str) -> bool {
     }
 }
 
-/// Whether a string of such a name is a secret.
+/// Whether a string of this kind is a secret.
 fn is_secret(kind: Kind, content: &str) -> bool {
     if is_placeholder(content) {
         return false;
@@ -317,21 +317,21 @@ pub(super) fn is_base64(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_'))
 }
 
-/// The content of a JSON string that still has its quotes. The last string of a text that is cut may lack its end.
+/// The content of a JSON string with quotes. The last string of a truncated text may lack its closing quote.
 pub(super) fn unescape(string: &str) -> Cow<'_, str> {
-    Layer::Backslashes.decode(inside_quotes(string))
+    Encoding::Backslashes.decode(inside_quotes(string))
 }
 
 fn inside_quotes(string: &str) -> &str {
     let content = string.strip_prefix('"').unwrap_or(string);
     match content.strip_suffix('"') {
-        // An escaped quote at the cut of a text ends no string.
+        // An escaped quote at the end of a truncated text does not close the string.
         Some(inner) if inner.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0 => inner,
         _ => content,
     }
 }
 
-/// The place after the string that starts at `start`.
+/// The position after the string that starts at `start`.
 pub(super) fn string_end(json: &str, start: usize) -> usize {
     let bytes = json.as_bytes();
     let mut at = start + 1;
@@ -345,7 +345,7 @@ pub(super) fn string_end(json: &str, start: usize) -> usize {
     bytes.len()
 }
 
-/// The place after the value that starts at `start`.
+/// The position after the value that starts at `start`.
 pub(super) fn value_end(json: &str, start: usize) -> usize {
     let bytes = json.as_bytes();
     let mut at = start;

@@ -71,7 +71,7 @@ fn secrets_inside_strings_and_nested_json_are_taken_out() {
 }
 
 #[test]
-fn places_of_a_tool_are_taken_out_in_that_tool_only() {
+fn paths_of_a_tool_are_redacted_in_that_tool_only() {
     let json = r#"{"account":{"number":"1"},"cards":[{"n":1,"m":2},{"n":2}],"list":[1,2,3],"a/b":5}"#;
     check(("demo", "add"), json, json);
     check(("bank", "see"), json, &json.replace(r#""number":"1""#, r#""number":"[redacted]""#));

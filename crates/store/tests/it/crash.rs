@@ -26,7 +26,7 @@ fn child_that_records_until_it_is_killed() {
     }
 }
 
-/// Runs the child until it has recorded a good deal, kills it, and gives when each of its records was known.
+/// Runs the child until it has recorded enough, kills it, and returns the time of each of its records.
 fn run_and_kill(directory: &Path) -> (Vec<(i64, Instant)>, Instant) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["crash::child_that_records_until_it_is_killed", "--exact", "--nocapture"])
@@ -45,7 +45,7 @@ fn run_and_kill(directory: &Path) -> (Vec<(i64, Instant)>, Instant) {
             break;
         }
     }
-    // On Unix this is SIGKILL. The pipe stays open until then, so that the child does not end by itself.
+    // On Unix this is SIGKILL. The pipe stays open until then, so that the child does not exit by itself.
     let killed = Instant::now();
     child.kill().unwrap();
     child.wait().unwrap();

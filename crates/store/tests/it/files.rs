@@ -1,4 +1,4 @@
-//! The files of the data directory: their rights, and what becomes of damaged ones.
+//! The files of the data directory: their permissions, and what happens to damaged ones.
 
 use std::{
     fs::{self, Permissions},
@@ -18,7 +18,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// The names and rights of what is in a directory.
+/// The names and permissions of the files in a directory.
 fn modes(directory: &Path) -> Vec<(String, u32)> {
     let mut all: Vec<_> = fs::read_dir(directory)
         .unwrap()
@@ -42,7 +42,7 @@ fn a_new_directory_and_its_files_are_for_their_owner_only() {
 }
 
 #[test]
-fn rights_of_older_files_are_corrected() {
+fn permissions_of_older_files_are_corrected() {
     let outer = tempfile::tempdir().unwrap();
     let directory = outer.path().join("data");
     drop(CallLog::open(&directory, &Options::default()).unwrap());
@@ -57,7 +57,7 @@ fn rights_of_older_files_are_corrected() {
 }
 
 #[test]
-fn a_directory_with_files_of_others_keeps_its_rights() {
+fn a_directory_with_other_files_keeps_its_permissions() {
     let directory = tempfile::tempdir().unwrap();
     set_mode(directory.path(), 0o755);
     fs::write(directory.path().join("notes.txt"), "").unwrap();
@@ -135,7 +135,7 @@ fn a_newer_database_is_refused_and_stays() {
 }
 
 #[test]
-fn who_reads_a_damaged_database_learns_its_path() {
+fn an_error_about_a_damaged_database_names_its_path() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(FILE_NAME);
     fs::write(&path, "no database at all ".repeat(500)).unwrap();
@@ -149,7 +149,7 @@ fn who_reads_a_damaged_database_learns_its_path() {
     );
 }
 
-/// The files of a log that was not closed: entries stand in the write-ahead log only.
+/// The files of a log that was not closed: its entries are only in the write-ahead log.
 fn unclosed() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let log = CallLog::open(directory.path(), &Options::default()).unwrap();
@@ -210,18 +210,18 @@ fn a_locked_database_is_named_and_stays() {
 }
 
 #[test]
-fn what_is_no_file_is_not_waited_for() {
+fn a_pipe_in_place_of_a_file_does_not_block() {
     let pipe = |path: &Path| {
         let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
         assert!(made.success());
     };
-    // In the place of the database it is moved aside, as a directory is.
+    // In place of the database it is moved aside, like a directory.
     let directory = tempfile::tempdir().unwrap();
     pipe(&directory.path().join(FILE_NAME));
     let log = CallLog::open(directory.path(), &Options::default()).unwrap();
     assert!(log.opened().moved_aside.is_some());
     drop(log);
-    // In the place of another file it is named.
+    // In place of another file it is reported.
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("calls.lock");
     pipe(&path);

@@ -116,7 +116,7 @@ fn each_filter_finds_its_entries() {
 }
 
 #[test]
-fn an_entry_comes_back_as_it_went_in() {
+fn an_entry_is_read_back_unchanged() {
     let log = CallLog::in_memory(&Options::default()).unwrap();
     let mut calls = calls();
     calls.push(CallRecord {
@@ -135,7 +135,7 @@ fn an_entry_comes_back_as_it_went_in() {
     assert_eq!(entries.into_iter().map(|entry| entry.call).collect::<Vec<_>>(), calls);
 }
 
-/// Over several blocks, what the blocks leave out must be nothing that matches.
+/// Blocks must not skip anything that matches.
 #[test]
 fn blocks_change_no_answer() {
     let log = CallLog::in_memory(&Options::default()).unwrap();
@@ -219,7 +219,7 @@ fn pages_in_both_directions_cover_everything_once() {
 }
 
 #[test]
-fn a_page_ends_at_its_bytes_and_the_next_goes_on() {
+fn a_page_ends_at_its_byte_limit_and_the_next_continues() {
     let log = CallLog::in_memory(&Options::default()).unwrap();
     let text = "x".repeat(1000);
     write(
@@ -248,7 +248,7 @@ fn a_page_ends_at_its_bytes_and_the_next_goes_on() {
     };
     assert_eq!(pages(None, 4000), [vec![8, 9, 10], vec![5, 6, 7], vec![2, 3, 4], vec![1]]);
     assert_eq!(pages(Some(0), 4000), [vec![1, 2, 3], vec![4, 5, 6], vec![7, 8, 9], vec![10]]);
-    // An entry that is larger than a page comes alone.
+    // An entry that is larger than a page is returned alone.
     assert_eq!(pages(Some(7), 1), [vec![8], vec![9], vec![10]]);
     assert_eq!(pages(None, 16 << 20), [(1..=10).collect::<Vec<_>>()]);
 }

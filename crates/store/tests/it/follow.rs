@@ -34,7 +34,7 @@ fn a_follower_gets_every_entry_once_and_in_order() {
                 let mut count = 0;
                 loop {
                     let page = log.query(request).unwrap();
-                    assert!(page.last_id >= newest, "a listener is told only what can be read");
+                    assert!(page.last_id >= newest, "a listener is notified only of what can be read");
                     count += page.entries.len();
                     if odd.is_none() {
                         all.extend(page.entries.iter().map(|entry| entry.id));
@@ -59,6 +59,6 @@ fn a_follower_gets_every_entry_once_and_in_order() {
     assert_eq!(
         woken.try_iter().last().unwrap_or(total),
         total,
-        "nothing is told after the end of the subscription"
+        "no notification after the end of the subscription"
     );
 }

@@ -30,7 +30,7 @@ fn a_closed_log_opens_with_everything_in_it() {
 }
 
 #[test]
-fn dropping_the_log_writes_what_waits() {
+fn dropping_the_log_writes_queued_entries() {
     let directory = tempfile::tempdir().unwrap();
     let options = {
         let mut options = Options::default();
@@ -75,7 +75,7 @@ fn two_processes_cannot_write_one_log_but_others_can_read_it() {
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn a_directory_without_a_log_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     std::fs::write(&file, "").unwrap();

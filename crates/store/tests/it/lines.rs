@@ -114,7 +114,7 @@ fn a_missing_file_is_empty() {
 }
 
 #[test]
-fn only_the_end_of_a_file_is_looked_at() {
+fn only_the_end_of_a_file_is_read() {
     // A sparse file: reading all of its ten gigabytes would take minutes.
     let file = file(b"");
     let mut handle = std::fs::File::options().write(true).open(&file.path).unwrap();
@@ -149,7 +149,7 @@ fn a_file_is_followed_line_by_line_and_over_its_replacement() {
 }
 
 #[test]
-fn what_is_followed_is_chosen_as_what_is_read() {
+fn a_followed_file_is_filtered_like_one_that_is_read() {
     let old = r#"{"timestamp":"2026-11-01T00:00:00Z","tool":"add","input":{"n":0}}"#;
     let new = r#"{"timestamp":"2026-11-03T00:00:00Z","tool":"add","input":{"n":1}}"#;
     let other = r#"{"timestamp":"2026-11-03T00:00:00Z","tool":"other","input":{"n":2}}"#;

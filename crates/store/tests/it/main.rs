@@ -22,7 +22,7 @@ use gateway_store::{CallLog, CallRecord, Filter, Outcome};
 /// Long enough for a slow machine; nothing waits for it unless something is wrong.
 const LONG: Duration = Duration::from_secs(30);
 
-/// A small record of a call in the year 2100, so that retention leaves it alone, that many seconds into it.
+/// A small record of a call that many seconds into the year 2100, so that retention keeps it.
 fn record(second: i64) -> CallRecord {
     CallRecord {
         timestamp: jiff::Timestamp::from_second(4_102_444_800 + second).unwrap(),
@@ -56,12 +56,13 @@ fn ids(log: &CallLog, filter: &Filter) -> Vec<i64> {
     log.query(filter).unwrap().entries.iter().map(|entry| entry.id).collect()
 }
 
-/// Waits for a condition that another thread brings about.
+/// Waits for a condition that another thread fulfils.
 #[track_caller]
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let deadline = Instant::now() + LONG;
     while !condition() {
         assert!(Instant::now() < deadline, "{what} did not happen within {LONG:?}");
-        std::thread::yield_now();
+        // It is for the other thread to use the processor.
+        std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -1,4 +1,4 @@
-//! Secrets in the shapes that tools meet them in, and texts that only look like them.
+//! Secrets in the forms in which tools see them, and texts that only look like them.
 
 use gateway_store::{CallLog, Filter, Options, Outcome};
 use serde_json::{Value, json};
@@ -16,12 +16,12 @@ fn stored(document: &Value) -> String {
     String::from_utf8(entry.call.input.to_vec()).unwrap()
 }
 
-/// The secret in all of them; its parts are long enough that a half would show.
+/// The secret in all of them; its parts are long enough that half of it would be noticed.
 const S: &str = "Zq7!mk2Xw9";
 const R: &str = "q7Lm2xVb9RtK4wPzA81cD3eF";
 
 #[test]
-fn values_of_named_keys_are_taken_out() {
+fn values_of_named_keys_are_redacted() {
     let mut leaks = Vec::new();
     for key in [
         "db_password",
@@ -95,7 +95,7 @@ fn values_of_named_keys_are_taken_out() {
 }
 
 #[test]
-fn secrets_in_texts_are_taken_out() {
+fn secrets_in_texts_are_redacted() {
     let mut leaks = Vec::new();
     let templates = [
         "DB_PASSWORD={S}",
@@ -217,7 +217,7 @@ fn secrets_in_texts_are_taken_out() {
 }
 
 #[test]
-fn secrets_beside_their_names_are_taken_out() {
+fn secrets_next_to_their_names_are_redacted() {
     let mut leaks = Vec::new();
     for document in [
         json!([{"name": "Authorization", "value": S}]),

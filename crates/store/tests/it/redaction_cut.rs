@@ -1,4 +1,4 @@
-//! Secrets at the cut of a value that is too long: whatever the cut leaves of them is not stored.
+//! Secrets at the end of a truncated value: no part of them is stored.
 
 use gateway_store::{CallLog, CallRecord, Filter, Options, Outcome};
 use serde_json::{Value, json};
@@ -10,20 +10,20 @@ const SECRET: &str = "Zq7-kiwi-Hunter2-0451-Banana-Lampe";
 const MOST: usize = 8;
 /// The longest result that is stored.
 const CAP: usize = 700;
-/// What is kept beyond it while secrets are searched for.
+/// What is kept beyond it until redaction.
 const MARGIN: usize = 4096;
 
-/// Longer than what is kept, and nothing that is searched any closer.
+/// Ordinary text that triggers no search.
 fn filler(length: usize) -> String {
     "lorem ipsum dolor amet ".repeat(length / 23 + 1)[..length].to_owned()
 }
 
-/// Ordinary rows of JSON, so that the cut falls on every sign of them.
+/// Ordinary rows of JSON, so that the cut falls on each of their characters.
 fn rows() -> Value {
     (0..400).map(|number| json!({"n": number, "t": "blue, \"red\"", "x": [true, null]})).collect()
 }
 
-/// Documents as text, with a place before the secret for a filler.
+/// Documents as text, with a filler before the secret.
 fn texts(before: &str) -> Vec<String> {
     vec![
         format!("{before} password: {SECRET} "),
@@ -42,7 +42,7 @@ fn texts(before: &str) -> Vec<String> {
     ]
 }
 
-/// Documents whose secret only a reader of JSON knows.
+/// Documents whose secret only a JSON parser finds.
 fn documents(before: &str, after: &Value) -> Vec<Value> {
     vec![
         json!({"a": before, "credentials": {"first": {"c": SECRET}}, "z": after}),

@@ -32,7 +32,7 @@ fn stored(calls: Vec<CallRecord>) -> Vec<gateway_store::StoredRecord> {
 }
 
 #[test]
-fn no_secret_of_the_set_is_stored_in_clear() {
+fn no_secret_of_the_set_is_stored_in_clear_text() {
     let mut leaks = Vec::new();
     let set: Vec<Secret> = read("secrets.json");
     for Secret { shape, document, secrets } in &set {

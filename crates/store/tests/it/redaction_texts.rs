@@ -1,4 +1,4 @@
-//! Texts that tools give, with a secret in each, and texts beside them that have none.
+//! Texts from tools with a secret in each, and similar texts without one.
 
 use gateway_store::{CallLog, Filter, Options, Outcome};
 
@@ -18,7 +18,7 @@ fn stored(text: &str) -> String {
 }
 
 #[test]
-fn secrets_are_hidden_wherever_they_stand() {
+fn secrets_are_redacted_in_every_position() {
     let leaks: Vec<String> = [
         // Markup
         ("<user><pwd type=\"plain\">Kiwi#44</pwd></user>", "Kiwi#44"),
@@ -181,7 +181,7 @@ fn texts_about_secrets_stay_as_they_are() {
 #[test]
 fn owners_are_stored_as_they_are() {
     let log = CallLog::in_memory(&Options::default()).unwrap();
-    // How a key without a name is named, and a name that somebody chose badly.
+    // The name of an anonymous key, and a badly chosen name.
     let owners = ["key-3f9a1c77b20e4d58", "admin:key-3f9a1c77b20e4d58", "sk-live-abcdef0123456789"];
     for owner in owners {
         let mut call = record(0);

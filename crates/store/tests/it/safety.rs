@@ -51,7 +51,7 @@ fn no_secret_reaches_the_disk() {
 }
 
 #[test]
-fn what_is_too_long_keeps_its_ends_and_says_so() {
+fn a_truncated_value_keeps_its_beginning_and_says_so() {
     let log = CallLog::in_memory(&Options::default()).unwrap();
     let mut call = record(0);
     let text = format!(r#"{{"text":"{}","end":1}}"#, "ü".repeat(100_000));
@@ -72,7 +72,7 @@ fn what_is_too_long_keeps_its_ends_and_says_so() {
 }
 
 #[test]
-fn what_is_not_json_is_kept_as_text() {
+fn invalid_json_is_stored_as_text() {
     let log = CallLog::in_memory(&Options::default()).unwrap();
     let mut calls = Vec::new();
     for (input, expected) in [

@@ -1,4 +1,4 @@
-//! Attacks on a gateway: lists them, carries them out, measures all floods at once.
+//! Attacks on a gateway: lists them, runs them, measures all floods at once.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -21,22 +21,22 @@ struct Arguments {
     /// The gateway's binary
     #[arg(long)]
     gateway: Option<PathBuf>,
-    /// List the attacks instead of carrying them out
+    /// List the attacks instead of running them
     #[arg(long)]
     list: bool,
-    /// Only attacks that cost a few seconds
-    #[arg(long, conflicts_with = "dear")]
+    /// Only attacks that take a few seconds
+    #[arg(long, conflicts_with = "expensive")]
     cheap: bool,
-    /// Only attacks that cost much memory, many connections or much time
-    #[arg(long)]
-    dear: bool,
-    /// Measure other calls under all floods at once, for so many seconds, instead of single attacks
+    /// Only attacks that take much memory, many connections or much time
+    #[arg(long, alias = "dear")]
+    expensive: bool,
+    /// Measure other calls under all floods at once, for this many seconds, instead of single attacks
     #[arg(long, value_name = "SECONDS")]
     flood: Option<u64>,
     /// Calls of the measurement without floods
     #[arg(long, default_value_t = 2_000)]
     calls: usize,
-    /// The attacks; all of them unless given
+    /// The attacks [default: all]
     names: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ enum Role {
     /// The flooding callers
     #[command(hide = true)]
     Flood { port: u16, sockets: usize, seconds: u64 },
-    /// A program that only takes processor time
+    /// A program that only uses the CPU
     #[command(hide = true)]
     Busy { seconds: u64 },
 }
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.role {
         Some(Role::Server { folder, name }) => {
-            // A gateway that has gone away is no failure of the server.
+            // A gateway that has exited is not a failure of the server.
             let _ = HostileServer::new(folder, name).run();
             Ok(true)
         }
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// On Ctrl-C the gateways end; attacks in progress then fail, clean up, and nothing more is started.
+/// On Ctrl-C the gateways are killed; attacks in progress then fail, clean up, and nothing more is started.
 fn watch_interrupts() -> Result<(), String> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
     std::thread::spawn(move || {
@@ -140,8 +140,8 @@ fn attack(arguments: &Arguments) -> Result<bool, String> {
 fn choose(arguments: &Arguments) -> Result<Vec<&'static Attack>, String> {
     if arguments.names.is_empty() {
         let wanted = |attack: &&Attack| match attack.cost {
-            Cost::Cheap => !arguments.dear,
-            Cost::Dear => !arguments.cheap,
+            Cost::Cheap => !arguments.expensive,
+            Cost::Expensive => !arguments.cheap,
         };
         return Ok(ATTACKS.iter().filter(wanted).collect());
     }
@@ -150,6 +150,6 @@ fn choose(arguments: &Arguments) -> Result<Vec<&'static Attack>, String> {
 }
 
 fn print(line: &str) {
-    // Where nobody reads, the exit status still says it.
+    // If stdout is closed, the exit status still reports it.
     let _ = writeln!(io::stdout(), "{line}");
 }

@@ -13,10 +13,10 @@ use crate::lifecycle::SpeaksNow;
 use crate::notify::Outbox;
 use crate::session::Session;
 
-/// More questions than any flow has: whoever needs more runs in a circle.
+/// More questions than any flow has, against endless loops.
 const MOST_ROUNDS: usize = 8;
 
-/// Starts or goes on with a flow.
+/// Starts or continues a flow.
 pub(super) fn drive(asked: Asked<'_>, flow: &str) -> Answered {
     match asked.era() {
         SpeaksNow::Legacy => Ok(Answer::Later),
@@ -43,7 +43,7 @@ pub(super) fn drive(asked: Asked<'_>, flow: &str) -> Answered {
     }
 }
 
-/// The answers that came with a modern request.
+/// The answers in a modern request.
 pub(super) fn answers_of(asked: Asked<'_>) -> Result<Map<String, Value>, RpcError> {
     let raw = asked.message.params.as_ref().and_then(|params| params.input_responses);
     let Some(raw) = raw else { return Ok(Map::new()) };
@@ -87,7 +87,7 @@ fn missing(questions: &[Question], capabilities: &Value) -> Map<String, Value> {
     needed.filter(|need| !capabilities[*need].is_object()).map(|need| (need.to_owned(), json!({}))).collect()
 }
 
-/// Runs a flow to its end by asking a legacy client; nothing if it was cancelled.
+/// Runs a flow to its end by asking a legacy client; `None` if it was cancelled.
 pub(super) async fn drive_legacy(
     asked: Asked<'_>,
     flow: &str,
@@ -122,7 +122,7 @@ pub(super) async fn drive_legacy(
                 () = cancelled.cancelled() => return None,
                 answer = put(session, outbox, &question) => answer,
             };
-            // Who cancels and then answers is read in this order, but both may have come since the last look.
+            // A cancellation is sent before the answer, but both may have arrived since the last check.
             if cancelled.is_cancelled() {
                 return None;
             }
@@ -142,7 +142,7 @@ async fn put(session: &Arc<Session>, outbox: &Outbox, question: &Question) -> Re
     if session.client(|client| client.version.as_str() < gateway_protocol::LATEST_LEGACY)
         && let Some(params) = params.as_object_mut()
     {
-        // The mode of an elicitation came with 2025-11-25.
+        // Elicitations have a mode since 2025-11-25.
         params.shift_remove("mode");
     }
     let request = json!({"jsonrpc": "2.0", "id": id, "method": question.method, "params": params});
@@ -150,7 +150,7 @@ async fn put(session: &Arc<Session>, outbox: &Outbox, question: &Question) -> Re
     answer.await.unwrap_or_else(|_| Err(json!("the session is over")))
 }
 
-/// What a legacy client hears that cannot be asked.
+/// The error for a legacy client that cannot be asked.
 fn unable(flow: &str, why: &str) -> Result<Value, RpcError> {
     match flows::unable(flow, why) {
         Step::Failed(error) => Err(error),

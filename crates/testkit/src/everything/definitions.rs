@@ -1,6 +1,6 @@
 //! The definitions of the tools.
 
-/// The shortest sound that is one.
+/// The shortest valid audio.
 pub(super) const AUDIO: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
 
 const NOTHING: &str = r#"{"type":"object","properties":{}}"#;
@@ -8,7 +8,7 @@ const NOTHING: &str = r#"{"type":"object","properties":{}}"#;
 /// Name, description and input schema.
 type Definition = (&'static str, &'static str, &'static str);
 
-/// The tool that comes and goes with `test_trigger_tool_change`.
+/// The tool that `test_trigger_tool_change` adds and removes.
 pub(super) const DYNAMIC_TOOL: Definition = ("test_dynamic_tool", "Comes and goes", NOTHING);
 
 /// All tools that are always there. The suite calls the first one without arguments.

@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use super::questions::{self, Question};
 use super::{failure, text};
 
-/// What a flow knows when it takes its next step.
+/// The state of a flow before its next step.
 #[derive(Debug)]
 pub(super) struct Round<'a> {
     pub(super) arguments: &'a Value,
     /// The answers so far, by their keys.
     pub(super) answers: &'a Map<String, Value>,
-    /// What the last step wanted to remember.
+    /// The state of the last step.
     pub(super) state: Option<&'a Value>,
     pub(super) capabilities: &'a Value,
 }
@@ -22,9 +22,9 @@ pub(super) struct Round<'a> {
 pub(super) enum Step {
     /// It has its result.
     Done(Value),
-    /// It broke.
+    /// It failed.
     Failed(RpcError),
-    /// It asks the client, and remembers something until the answers come.
+    /// It asks the client, with state to keep until the answers arrive.
     Ask(Vec<Question>, Option<Value>),
 }
 
@@ -33,7 +33,7 @@ impl Round<'_> {
         self.answers.get(key)
     }
 
-    /// A field of a form that came back; nothing where it is absent, empty or was declined.
+    /// A field of a returned form; `None` if it is absent, empty or declined.
     fn field(&self, key: &str, field: &str) -> Option<String> {
         match &self.answer(key)?["content"][field] {
             Value::String(text) => Some(text.clone()),
@@ -42,7 +42,7 @@ impl Round<'_> {
         }
     }
 
-    /// Asks `question` until the form comes back with this field.
+    /// Asks `question` until the form is returned with this field.
     fn with_field(&self, question: Question, field: &str, then: impl FnOnce(String) -> Value) -> Step {
         match self.field(question.key, field) {
             Some(value) => Step::Done(then(value)),
@@ -50,7 +50,7 @@ impl Round<'_> {
         }
     }
 
-    /// Whether the user did not want to fill a form in.
+    /// Whether the user declined a form.
     fn is_declined(&self) -> bool {
         self.answers.values().any(|answer| answer.get("action").is_some_and(|action| action != "accept"))
     }
@@ -59,7 +59,7 @@ impl Round<'_> {
         self.arguments[key].as_str().unwrap_or_default()
     }
 
-    /// Asks `question` first and goes on with its answer.
+    /// Asks `question` first and continues with its answer.
     fn after(&self, question: Question, then: impl FnOnce(&Value) -> Value) -> Step {
         match self.answer(question.key) {
             Some(answer) => Step::Done(then(answer)),
@@ -68,7 +68,7 @@ impl Round<'_> {
     }
 }
 
-/// The next step of the flow with this name; nothing if there is no such flow.
+/// The next step of the flow with this name; `None` if there is no such flow.
 pub(super) fn step(name: &str, round: &Round<'_>) -> Option<Step> {
     if round.is_declined() && needs_acceptance(name) {
         return Some(unable(name, "the user declined"));
@@ -84,14 +84,14 @@ pub(super) fn step(name: &str, round: &Round<'_>) -> Option<Step> {
                 "email": {"type": "string", "description": "User's email address"},
             }, "required": ["username", "email"]});
             round.after(Question::form("user", round.argument("message"), &schema), |answer| {
-                text(format!("User response: {}", told(answer)))
+                text(format!("User response: {}", described(answer)))
             })
         }
         "test_elicitation_sep1034_defaults" => round.after(questions::defaults(), completed),
         "test_elicitation_sep1330_enums" => round.after(questions::choices(), completed),
         "test_streaming_elicitation" => {
             let question = Question::field("streamed", "What should the stream say?", "text", "string");
-            round.after(question, |answer| text(format!("Streaming complete: {}", told(answer))))
+            round.after(question, |answer| text(format!("Streaming complete: {}", described(answer))))
         }
         "test_input_required_result_elicitation" => {
             let question = Question::field("user_name", "What is your name?", "name", "string");
@@ -131,7 +131,7 @@ pub(super) fn step(name: &str, round: &Round<'_>) -> Option<Step> {
     Some(step)
 }
 
-/// What a flow comes to that cannot go on: a tool fails, everything else is refused.
+/// The outcome of a flow that cannot continue: a tool fails, everything else is an error.
 pub(super) fn unable(flow: &str, why: &str) -> Step {
     if flow.contains("://") || flow.ends_with("_prompt") {
         return Step::Failed(RpcError::new(code::INVALID_REQUEST, why));
@@ -139,7 +139,7 @@ pub(super) fn unable(flow: &str, why: &str) -> Step {
     Step::Done(failure(why))
 }
 
-/// Whether a form that was declined ends the flow; the others tell what the user did.
+/// Whether a declined form ends the flow; the others report what the user did.
 fn needs_acceptance(flow: &str) -> bool {
     flow.starts_with("test_input_required_result_")
         || matches!(flow, "test://input-required" | "test_tool_with_task")
@@ -155,7 +155,7 @@ fn task_step(name: &str, round: &Round<'_>) -> Option<Step> {
         "confirm_delete" => {
             let file = round.argument("filename");
             round.after(confirm("confirm", &format!("Delete {file}?")), |answer| {
-                text(format!("{file}: {}", told(answer)))
+                text(format!("{file}: {}", described(answer)))
             })
         }
         "multi_input" => {
@@ -175,16 +175,16 @@ fn task_step(name: &str, round: &Round<'_>) -> Option<Step> {
 }
 
 fn completed(answer: &Value) -> Value {
-    text(format!("Elicitation completed: {}", told(answer)))
+    text(format!("Elicitation completed: {}", described(answer)))
 }
 
-/// How a form came back.
-fn told(answer: &Value) -> String {
+/// How the user answered a form.
+fn described(answer: &Value) -> String {
     let content = answer.get("content").cloned().unwrap_or_else(|| json!({}));
     format!("action={}, content={content}", answer["action"].as_str().unwrap_or("none"))
 }
 
-/// Goes on only with the state that it gave away.
+/// Continues only with the state that it handed out.
 fn remembered(round: &Round<'_>, result: &str) -> Step {
     let is_back = round.state.is_some_and(|state| *state == json!("confirm"));
     if is_back && round.field("confirm", "ok").is_some() {

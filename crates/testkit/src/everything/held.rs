@@ -1,4 +1,4 @@
-//! Calls that are held until somebody cancels them, and what became of them.
+//! Calls that are held until they are cancelled, and their outcomes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Asked, failure, text};
 
-/// How long a call is held, and how long somebody waits for news of it.
+/// How long a call is held, and how long a waiter waits for it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Every held call that ever began, by its label, and whether it was cancelled.
@@ -30,7 +30,7 @@ impl Held {
     }
 }
 
-/// Holds a call; nothing once it was cancelled.
+/// Holds a call; `None` once it was cancelled.
 pub(super) async fn hold(asked: Asked<'_>, cancelled: &CancellationToken) -> Option<Value> {
     let (held, label) = (&asked.everything.held, label_of(asked));
     held.note(&label, State::Begun);
@@ -40,7 +40,7 @@ pub(super) async fn hold(asked: Asked<'_>, cancelled: &CancellationToken) -> Opt
             held.note(&label, State::Cancelled);
             None
         }
-        // Whoever ends a session wants nothing more from it.
+        // The end of a session cancels its calls.
         () = end_of_session(asked) => {
             held.note(&label, State::Cancelled);
             None
@@ -69,7 +69,7 @@ pub(super) async fn wait(asked: Asked<'_>) -> Value {
     }
 }
 
-/// A question that is never asked is settled by the end of the session and by nothing else.
+/// A question that is never asked ends only with the session.
 async fn end_of_session(asked: Asked<'_>) {
     match &asked.exchange.session {
         Some(session) => drop(session.expect_answer().1.await),

@@ -1,6 +1,6 @@
-//! A server that offers all that the official conformance suite asks for, in both eras.
+//! A server that offers everything that the official conformance suite requires, in both eras.
 //!
-//! Everything exists in both eras, also where the suite asks for it in one only: what a modern client is asked by an
+//! Everything exists in both eras, even if the suite requires it in only one: what a modern client is asked by an
 //! `input_required` result, a legacy client is asked by a request of the server. So a gateway between two eras has
 //! something to translate, in either direction.
 
@@ -56,7 +56,7 @@ pub(crate) struct Everything {
     resource_updates: AtomicU64,
 }
 
-/// One request and all that its answer depends on.
+/// One request and its context.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     server: &'a Server,
@@ -98,7 +98,7 @@ impl Everything {
         }
         match (Asked { server, everything: self, message, exchange }).answer() {
             Ok(Answer::Now(result)) => {
-                // Memory takes everything.
+                // Writing into memory cannot fail.
                 let _ = serde_json::to_writer(out, &result);
                 Called::Done
             }
@@ -107,7 +107,7 @@ impl Everything {
         }
     }
 
-    /// Whether the answer to this request comes later, so that it needs a stream.
+    /// Whether this request is answered later, so that it needs a stream.
     pub(crate) fn takes_time(server: &Server, message: &Message<'_>, exchange: &Exchange) -> bool {
         let Some(everything) = &server.everything else { return false };
         work::takes_time(Asked { server, everything, message, exchange })
@@ -143,7 +143,7 @@ impl Asked<'_> {
         self.exchange.era
     }
 
-    /// What the client can do: said with every modern request, said once by a legacy client.
+    /// The client's capabilities: in every modern request, once from a legacy client.
     fn capabilities(self) -> Value {
         match self.era() {
             SpeaksNow::Modern => read(self.message.meta().and_then(|meta| meta.capabilities)),
@@ -174,7 +174,7 @@ impl Asked<'_> {
         Answer::Now(result)
     }
 
-    /// A complete result that says how long it stays true (MCP 2026-07-28, SEP-2549).
+    /// A complete result with its caching hints (MCP 2026-07-28, SEP-2549).
     fn cacheable(self, mut result: Value, scope: &str) -> Answer {
         if self.era() == SpeaksNow::Modern
             && let Some(members) = result.as_object_mut()
@@ -204,7 +204,7 @@ impl Asked<'_> {
     }
 }
 
-/// What a legacy client says of itself once.
+/// What a legacy client declares once.
 fn remember_client(message: &Message<'_>, exchange: &Exchange) {
     let (Some(session), Some(params)) = (&exchange.session, &message.params) else { return };
     let requested = params.protocol_version.as_deref().unwrap_or_default();
@@ -234,14 +234,14 @@ fn text(text: impl Into<String>) -> Value {
     json!({"content": [{"type": "text", "text": text.into()}]})
 }
 
-/// A result that says that the tool failed.
+/// A result that reports a failure of the tool.
 fn failure(message: impl Into<String>) -> Value {
     let mut result = text(message);
     result["isError"] = json!(true);
     result
 }
 
-/// Whether the thing that comes and goes with every change is there.
+/// Whether the item that every change adds or removes is present.
 fn is_there(changes: &AtomicU64) -> bool {
     changes.load(Ordering::Relaxed) % 2 == 1
 }

@@ -1,11 +1,11 @@
-//! What clients are asked.
+//! Questions to clients.
 
 use serde_json::{Value, json};
 
 /// One request to a client.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
-    /// Under which key its answer comes back.
+    /// The key of its answer.
     pub(super) key: &'static str,
     pub(super) method: &'static str,
     pub(super) params: Value,

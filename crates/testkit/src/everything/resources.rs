@@ -9,7 +9,7 @@ use super::{Answer, Answered, Asked, ask, is_there, name};
 use crate::definitions::PNG;
 use crate::lifecycle::SpeaksNow;
 
-/// The resource that changes when it is told to.
+/// The resource that changes on request.
 pub(super) const WATCHED: &str = "test://watched-resource";
 /// The resource that is read only with the user's help.
 const GUARDED: &str = "test://input-required";
@@ -64,7 +64,7 @@ pub(super) fn read(asked: Asked<'_>) -> Answered {
 fn read_guarded(asked: Asked<'_>) -> Answered {
     match ask::drive(asked, GUARDED)? {
         Answer::Now(result) if result["resultType"] == "complete" => {
-            // What came after a question must not be kept (MCP 2026-07-28, SEP-2549).
+            // A result after a question must not be cached (MCP 2026-07-28, SEP-2549).
             let mut result = result;
             result["ttlMs"] = json!(0);
             result["cacheScope"] = json!("private");
@@ -74,7 +74,7 @@ fn read_guarded(asked: Asked<'_>) -> Answered {
     }
 }
 
-/// A legacy client begins or ends to watch a resource.
+/// A legacy client subscribes to a resource, or unsubscribes.
 pub(super) fn watch(asked: Asked<'_>) -> Answered {
     let Some(uri) = asked.message.params.as_ref().and_then(|params| params.uri.as_deref()) else {
         return Err(RpcError::new(code::INVALID_PARAMS, "the request names no resource"));

@@ -1,11 +1,11 @@
-//! State that travels through the client and must come back unchanged (MCP 2026-07-28, SEP-2322).
+//! State that a client holds and must return unchanged (MCP 2026-07-28, SEP-2322).
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
-/// The secret of this process. A keyed hash is enough for a fixture: nobody here tries all of them.
+/// The secret of this process. A keyed hash is enough for a fixture.
 #[derive(Debug, Default)]
 pub(crate) struct Seal {
     key: RandomState,
@@ -20,7 +20,7 @@ impl Seal {
         format!("{:016x}.{payload}", self.key.hash_one((owner, &payload)))
     }
 
-    /// The state, if this process closed the text for the same owner.
+    /// The state, if this process sealed the text for the same owner.
     pub(crate) fn open(&self, owner: &str, text: &str) -> Option<Value> {
         let (mark, payload) = text.split_once('.')?;
         let mark = u64::from_str_radix(mark, 16).ok()?;

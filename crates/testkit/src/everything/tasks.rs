@@ -1,4 +1,4 @@
-//! Calls that outlive their request (SEP-2663). What a task says is worked out when it is asked: nothing runs meanwhile.
+//! Calls that outlive their request (SEP-2663). The state of a task is computed when it is polled: nothing runs meanwhile.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -45,7 +45,7 @@ pub(super) fn duration_of(tool: &str, arguments: &Value) -> Duration {
     }
 }
 
-/// What the client is told that cannot follow a task.
+/// The error for a client without the tasks extension.
 pub(super) fn required() -> RpcError {
     lacks(&json!({"extensions": {TASKS: {}}}))
 }
@@ -91,7 +91,7 @@ pub(super) fn handle(asked: Asked<'_>) -> Answered {
         }
         name::UPDATE_TASK => {
             let answers = ask::answers_of(asked)?;
-            // Only what was asked is taken.
+            // Only requested inputs are accepted.
             let open = task.open_questions();
             task.answers.extend(answers.into_iter().filter(|(key, _)| open.contains_key(key)));
             task.updated = Timestamp::now();

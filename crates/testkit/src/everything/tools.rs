@@ -12,7 +12,7 @@ use crate::definitions::{BUILTIN, MIRRORED, PNG};
 use crate::lifecycle::SpeaksNow;
 use crate::notify::Change;
 
-/// The tool of the other personality that shows mirrored headers.
+/// The tool of the other server mode that shows mirrored headers.
 const HEADER_ECHO: &str = "header_echo";
 
 pub(super) fn list(asked: Asked<'_>) -> Answered {
@@ -84,7 +84,7 @@ pub(super) fn call(asked: Asked<'_>) -> Answered {
     Ok(asked.complete(result))
 }
 
-/// What can be refused at once is refused before there is a stream, which would hide the status.
+/// Errors that are known at once are returned before there is a stream, which would hide the status.
 fn begin(asked: Asked<'_>, tool: &str) -> Answered {
     if tool == "test_streaming_elicitation" {
         ask::drive(asked, tool)?;
@@ -113,7 +113,7 @@ fn start_flow(asked: Asked<'_>, tool: &str) -> Answered {
     }
     let mut answers = Map::new();
     if tool == "test_tool_with_task" {
-        // Asks first, and becomes a task with its last round.
+        // Asks first, and becomes a task in its last round.
         let Answer::Now(result) = ask::drive(asked, tool)? else { return Ok(Answer::Later) };
         if result["resultType"] != "complete" {
             return Ok(Answer::Now(result));
@@ -123,7 +123,7 @@ fn start_flow(asked: Asked<'_>, tool: &str) -> Answered {
     Ok(Answer::Now(tasks::create(asked, tool, answers)))
 }
 
-/// Changes something and tells everybody.
+/// Changes something and notifies all subscribers.
 fn changed(asked: Asked<'_>, change: &Change) -> Value {
     let everything = asked.everything;
     let counter = match change {
@@ -133,11 +133,11 @@ fn changed(asked: Asked<'_>, change: &Change) -> Value {
         Change::Resource(_) => &everything.resource_updates,
     };
     counter.fetch_add(1, Ordering::Relaxed);
-    asked.server.tell(change);
+    asked.server.notify(change);
     text("changed")
 }
 
-/// The mirrored headers that came, by their arguments.
+/// The received mirrored headers, by their arguments.
 fn mirrored(asked: Asked<'_>) -> Value {
     let seen: Map<String, Value> = MIRRORED
         .iter()

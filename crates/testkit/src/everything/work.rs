@@ -1,4 +1,4 @@
-//! Requests whose answer comes later.
+//! Requests that are answered later.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const LEVELS: &[&str] = &["debug", "info", "notice", "warning", "error", "critic
 /// How long the tools wait between two notifications.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Whether the answer comes later. Flows do in the legacy era, where they ask by requests.
+/// Whether the request is answered later. Flows are in the legacy era, where they ask by requests.
 pub(super) fn takes_time(asked: Asked<'_>) -> bool {
     let message = asked.message;
     let is_legacy = asked.era() == SpeaksNow::Legacy;
@@ -50,7 +50,7 @@ pub(super) fn takes_time(asked: Asked<'_>) -> bool {
     }
 }
 
-/// A legacy client says which log messages it wants.
+/// A legacy client sets its log level.
 pub(super) fn set_level(asked: Asked<'_>) -> Answered {
     let level = asked.message.params.as_ref().and_then(|params| params.level.as_deref());
     let Some(level) = level.filter(|level| LEVELS.contains(level)) else {
@@ -63,7 +63,7 @@ pub(super) fn set_level(asked: Asked<'_>) -> Answered {
 }
 
 impl Everything {
-    /// Works on a request that takes time; nothing if it was cancelled.
+    /// Works on a request that takes time; `None` if it was cancelled.
     pub(crate) async fn work(
         &self,
         server: &Server,
@@ -72,7 +72,7 @@ impl Everything {
         cancelled: &CancellationToken,
     ) -> Option<Result<Value, RpcError>> {
         let asked = Asked { server, everything: self, message, exchange };
-        // A held call notes that it was cancelled, so it looks itself.
+        // A held call records its cancellation, so it checks by itself.
         let is_held = message.name() == Some("test_held_call");
         let result = tokio::select! {
             biased;
@@ -145,7 +145,7 @@ impl Asked<'_> {
         Some(Ok(result))
     }
 
-    /// Tells of progress, if the client asked for it.
+    /// Reports progress, if the client asked for it.
     pub(super) fn progress(self, done: u32) {
         let Some((token, stream)) = self.message.progress_token().zip(self.exchange.related.as_ref()) else {
             return;
@@ -159,7 +159,7 @@ impl Asked<'_> {
         stream.send(note.to_string().as_bytes());
     }
 
-    /// Sends a log message, if the client wants it: a modern request says so itself, a legacy client once for all.
+    /// Sends a log message, if the client wants it: a modern request says so itself, a legacy client once.
     fn log(self, level: &str, line: &str) {
         let severity = |level: &str| LEVELS.iter().position(|known| *known == level);
         let least = match self.era() {

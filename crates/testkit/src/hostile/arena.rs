@@ -1,4 +1,4 @@
-//! Where an attack happens: a directory, a home and gateways of its own, all gone afterwards.
+//! The sandbox of an attack: its own directory, home and gateways, all removed afterwards.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -16,10 +16,10 @@ use super::problem::{Attempt as _, Problem};
 use super::server::HostileServer;
 use crate::process::{eventually_blocking, is_alive};
 
-/// How long a program may take to start or to end.
+/// How long a program may take to start or to exit.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Most bytes that are kept of what a program writes.
+/// The most bytes of a program's output that are kept.
 const OUTPUT: u64 = 64 << 20;
 
 /// The programs that an attack uses.
@@ -31,13 +31,13 @@ pub struct Programs {
     pub attack: PathBuf,
 }
 
-/// Where the servers' files are: not beside the configuration, because the gateway watches that folder.
+/// The servers' files: not next to the configuration, because the gateway watches that folder.
 const SERVERS: &str = "servers";
 
-/// Starts a program so that it runs only where nothing else wants to.
+/// Starts a program with idle scheduling.
 ///
-/// The lowest priority alone is not enough: the kernel lets even such a program finish its time slice, which delays everybody
-/// else by milliseconds.
+/// The lowest priority is not enough: the kernel lets even such a program finish its time slice, which delays the others by
+/// milliseconds.
 pub(crate) const IN_BACKGROUND: [&str; 6] = ["chrt", "--idle", "0", "nice", "-n", "19"];
 
 /// A directory for one attack.
@@ -46,7 +46,7 @@ pub(crate) struct Arena {
     folder: tempfile::TempDir,
 }
 
-/// What a command gave.
+/// The output of a command.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) status: Option<i32>,
@@ -54,7 +54,7 @@ pub(crate) struct Output {
     pub(crate) stderr: Vec<u8>,
 }
 
-/// How a gateway is started, beside its configuration.
+/// How a gateway is started, besides its configuration.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Start<'a> {
     /// Commands of a shell before it, such as `umask 022`.
@@ -75,7 +75,7 @@ impl Arena {
         self.folder.path().join(name)
     }
 
-    /// A hostile server with these definitions, sent as they are.
+    /// A hostile server with these definitions, sent verbatim.
     pub(crate) fn server(&self, name: &str, tools: &str) -> Result<Hostile, Problem> {
         let folder = self.path(SERVERS);
         let files = HostileServer::new(&folder, name);
@@ -114,7 +114,7 @@ impl Arena {
         Gateway::start(command, self.folder.path())
     }
 
-    /// A command of the gateway, to be started by hand in a folder.
+    /// A command of the gateway in a folder, not started yet.
     pub(crate) fn command_in(&self, folder: &Path, arguments: &[&str]) -> Command {
         let mut command = self.command("");
         command.args(arguments).current_dir(folder);
@@ -177,7 +177,7 @@ impl Hostile {
         std::fs::write(self.files.file(kind), text).attempting("writing a file of the server")
     }
 
-    /// What it wrote down.
+    /// What it recorded.
     pub(crate) fn record(&self) -> String {
         std::fs::read_to_string(self.files.file("record")).unwrap_or_default()
     }
@@ -212,7 +212,7 @@ fn recorded_pids(folder: &Path) -> BTreeSet<u32> {
     pids
 }
 
-/// Ends a process that a hostile server wrote down, unless its id is another program's by now.
+/// Kills a process that a hostile server recorded, unless its id belongs to another program by now.
 fn end_if_ours(pid: u32) {
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let name: &[u8] = b"gateway-attack";
@@ -223,12 +223,12 @@ fn end_if_ours(pid: u32) {
 
 pub(crate) fn signal(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // It may have ended meanwhile.
+        // It may have exited meanwhile.
         let _ = kill_process(pid, signal);
     }
 }
 
-/// Bytes that a program writes, as they come.
+/// The output of a program while it runs.
 #[derive(Clone, Default)]
 pub(crate) struct Written {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -252,7 +252,7 @@ impl Written {
         written
     }
 
-    /// All of it, once the program has ended.
+    /// All of it, once the program has exited.
     fn all(&self) -> Vec<u8> {
         // A process that it left behind may keep the pipe open.
         let ended = || self.ended.load(Ordering::Acquire);
@@ -269,7 +269,7 @@ impl Written {
     }
 }
 
-/// A program that runs, and ends with this value.
+/// A running program; dropping this kills it.
 pub(crate) struct Running {
     child: Child,
     pub(crate) stdout: Written,
@@ -297,7 +297,7 @@ impl Running {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }
 
-    /// Waits for its end; kills it if it does not come.
+    /// Waits for its exit; kills it at the deadline.
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<Option<i32>, Problem> {
         let ended = eventually_blocking(patience, "the end of the gateway", || self.has_ended());
         if ended.is_err() {
@@ -352,7 +352,7 @@ impl Gateway {
         Caller::with_key(self.port, key)
     }
 
-    /// The most resident memory so far.
+    /// Peak resident memory.
     pub(crate) fn peak(&self) -> u64 {
         let status =
             std::fs::read_to_string(format!("/proc/{}/status", self.running.pid())).unwrap_or_default();
@@ -360,7 +360,7 @@ impl Gateway {
         line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap_or(0) << 10
     }
 
-    /// Ends it as an operator does.
+    /// Stops it as an operator does.
     pub(crate) fn stop(&mut self) -> Result<Option<i32>, Problem> {
         signal(self.running.pid(), Signal::TERM);
         self.running.wait(PATIENCE)

@@ -1,4 +1,4 @@
-//! A caller over HTTP/1.1 that sends exactly the bytes it is given.
+//! A caller over HTTP/1.1 that sends exactly the given bytes.
 
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// How long a connection may take.
 const CONNECTING: Duration = Duration::from_secs(10);
 
-/// Somebody who sends requests, with or without a key.
+/// A caller, with or without a key.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     port: u16,
@@ -65,7 +65,7 @@ impl Caller {
         self.request("POST", path, &[("content-type", "application/json")], body)
     }
 
-    /// Waits until the list of tools has a text in it; whether it came.
+    /// Waits until the list of tools contains a text; returns whether it does.
     pub(crate) fn lists(&self, part: &str) -> bool {
         let there = || self.get("/tools").is_ok_and(|answer| answer.text().contains(part));
         eventually_blocking(Duration::from_secs(10), part, there).is_ok()
@@ -129,7 +129,7 @@ impl Caller {
         Ok(stream)
     }
 
-    /// A connection that nothing was sent on.
+    /// A new connection.
     pub(crate) fn connect(&self) -> Result<TcpStream, Problem> {
         let stream = TcpStream::connect_timeout(&SocketAddr::from(([127, 0, 0, 1], self.port)), CONNECTING)
             .attempting("connecting to the gateway")?;
@@ -146,7 +146,7 @@ pub(crate) fn call_body(server: &str, tool: &str, arguments: &str) -> String {
     format!(r#"{{"server":{server},"tool":{tool},"arguments":{arguments}}}"#)
 }
 
-/// An answer whose body is still coming.
+/// An answer whose body is not read yet.
 pub(crate) struct Incoming {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
@@ -248,7 +248,7 @@ impl Read for Body {
 
 fn read_line(reader: &mut impl BufRead) -> io::Result<String> {
     let mut line = Vec::new();
-    // The head of an answer is short; whatever is longer is no head.
+    // The head of a response is short; anything longer is not a head.
     reader.take(64 << 10).read_until(b'\n', &mut line)?;
     Ok(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned())
 }

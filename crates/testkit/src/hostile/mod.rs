@@ -1,7 +1,7 @@
 //! A hostile MCP server and hostile callers: attacks on the gateway, each by name.
 //!
-//! An attack starts the gateway's binary in a directory of its own, does what an attacker would do, and says whether the
-//! gateway held. It sees the binary from outside: files, standard output, HTTP. What it checks is a property, such as "the
+//! An attack starts the gateway's binary in a directory of its own, does what an attacker would do, and reports whether
+//! the gateway held. It sees the binary from outside: files, standard output, HTTP. What it checks is a property, such as "the
 //! server never saw this value", not the text of a refusal.
 
 mod arena;
@@ -22,13 +22,13 @@ pub use started::{end_all, is_interrupted};
 
 use arena::Arena;
 
-/// How much an attack costs whoever runs it.
+/// How expensive an attack is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// A few seconds: for ordinary tests.
     Cheap,
     /// Much memory, many connections or much time.
-    Dear,
+    Expensive,
 }
 
 /// An attack.
@@ -43,7 +43,7 @@ pub struct Attack {
     attempt: fn(&Arena) -> Result<Verdict, Problem>,
 }
 
-/// What came of an attack.
+/// The outcome of an attack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Whether the gateway held.
@@ -53,7 +53,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Held, if nothing that must not be was seen.
+    /// Held, if no breach was seen.
     pub(crate) fn of(breaches: &[String], otherwise: impl Into<String>) -> Self {
         let held = breaches.is_empty();
         Self { held, seen: if held { otherwise.into() } else { breaches.join("; ") } }
@@ -66,7 +66,7 @@ impl Attack {
         ATTACKS.iter().find(|attack| attack.name == name)
     }
 
-    /// Carries the attack out. One that cannot be carried out is not held.
+    /// Runs the attack. One that cannot be run counts as not held.
     pub fn run(&self, programs: &Programs) -> Verdict {
         let attempt = || Arena::new(programs).and_then(|arena| (self.attempt)(&arena));
         match attempt() {

@@ -1,8 +1,8 @@
-//! Why an attack could not be carried out.
+//! Why an attack could not be run.
 
 use std::fmt::Display;
 
-/// An attack that could not be carried out says nothing about the gateway.
+/// An attack that could not be run; it says nothing about the gateway.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Problem(String);
@@ -26,7 +26,7 @@ impl From<serde_json::Error> for Problem {
     }
 }
 
-/// Says what was attempted when something failed.
+/// Adds what was attempted to an error.
 pub(crate) trait Attempt<T> {
     fn attempting(self, what: &str) -> Result<T, Problem>;
 }

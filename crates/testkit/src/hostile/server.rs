@@ -1,16 +1,16 @@
-//! A hostile MCP server over stdio. Its definitions are files, sent as they are; its tools misbehave by name.
+//! A hostile MCP server over stdio. Its definitions are files, sent verbatim; its tools misbehave by name.
 //!
 //! | tool | what it does |
 //! | --- | --- |
 //! | `big` | a result of `bytes` bytes |
 //! | `deep` | a result nested `levels` deep |
-//! | `garbled` | an answer that is no UTF-8 |
+//! | `garbled` | an answer that is not UTF-8 |
 //! | `hang` | no answer, ever |
 //! | `ask` | asks its caller `message` and answers with the reply |
 //! | `flood_requests`, `flood_notifications` | `count` messages, then an answer |
 //! | `relist` | says that its tools have changed |
 //! | `stray` | starts a process in a session of its own, without an environment |
-//! | any other | the arguments as they came |
+//! | any other | the arguments as received |
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, Write as _};
@@ -26,7 +26,7 @@ use crate::files::AppendFile;
 /// Bytes of a cursor and of a tool in listings that are too large.
 const HUGE: usize = 20 << 20;
 
-/// Where a hostile server finds what to say, and writes down what it saw.
+/// The files of a hostile server: what it sends, and what it recorded.
 #[derive(Clone, Debug)]
 pub struct HostileServer {
     folder: PathBuf,
@@ -73,7 +73,7 @@ impl HostileServer {
 /// What a stray process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Stray {
-    /// Leaves the session, starts one that sleeps, says its id and ends.
+    /// Leaves the session, starts one that sleeps, reports its id and exits.
     Leave,
     /// Sleeps.
     Sleep,
@@ -134,7 +134,7 @@ struct Params<'a> {
 struct Open<'s> {
     server: &'s HostileServer,
     record: AppendFile,
-    /// Questions that are open: their id, and the call that they belong to.
+    /// Open questions: their id, and the call that they belong to.
     asked: HashMap<String, String>,
 }
 
@@ -253,7 +253,7 @@ impl Open<'_> {
                 reply(id, &text_result("changed"))
             }
             "stray" => {
-                // Its parent ends at once, so that nothing leads from the server to it.
+                // Its parent exits at once, so that it is not a descendant of the server.
                 let pid = run_detached("leave")?.wait_with_output()?.stdout;
                 self.record.append(&format!("pid {}", String::from_utf8_lossy(&pid).trim()));
                 reply(id, &text_result("started"))
@@ -263,7 +263,7 @@ impl Open<'_> {
     }
 }
 
-/// Sends many messages beside the loop that reads, so that both directions flow, and answers at the end.
+/// Sends many messages concurrently with reading, and answers at the end.
 fn flood(id: &str, count: usize, send: impl Fn(usize) -> io::Result<()> + Send + 'static) {
     let id = id.to_owned();
     std::thread::spawn(move || {

@@ -17,7 +17,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Opens a session whose client can answer what `capabilities` names.
+    /// Opens a session whose client has these `capabilities`.
     pub(crate) fn open(caller: &Caller, path: &str, capabilities: &Value) -> Result<Self, Problem> {
         let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": capabilities,
@@ -35,7 +35,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The same session in the hands of another caller.
+    /// The same session, used by another caller.
     pub(crate) fn taken_by(&self, caller: &Caller) -> Self {
         let requests = std::cell::Cell::new(1_000);
         Self { caller: caller.clone(), path: self.path.clone(), id: self.id.clone(), requests }
@@ -56,7 +56,7 @@ impl Session {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
     }
 
-    /// The answer to a request, whose events are questions that nobody answers and then the answer.
+    /// The answer to a request; questions before it are not answered.
     pub(crate) fn request(&self, method: &str, params: &str) -> Result<Answer, Problem> {
         self.send(&self.message(method, params))
     }
@@ -65,7 +65,7 @@ impl Session {
         self.request("tools/call", &format!(r#"{{"name":{},"arguments":{arguments}}}"#, Value::from(tool)))
     }
 
-    /// Calls a tool, answers every question by `answer`, and gives the questions.
+    /// Calls a tool, answers every question with `answer`, and returns the questions.
     pub(crate) fn call_answering(
         &self,
         tool: &str,
@@ -96,12 +96,12 @@ impl Session {
         Ok(questions)
     }
 
-    /// Opens the stream of what the server says unasked.
+    /// Opens the stream of unsolicited messages.
     pub(crate) fn listen(&self) -> Result<Incoming, Problem> {
         self.caller.open("GET", &self.path, &self.headers(), "")
     }
 
-    /// Sends a request and leaves.
+    /// Sends a request and disconnects.
     pub(crate) fn abandon(&self, method: &str, params: &str) -> Result<std::net::TcpStream, Problem> {
         self.caller.send("POST", &self.path, &self.headers(), &self.message(method, params))
     }

@@ -25,7 +25,7 @@ pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Ends everything that attacks have started. Attacks in progress then fail and clean up, and no other begins.
+/// Kills everything that attacks have started. Attacks in progress then fail and clean up, and no other begins.
 pub fn end_all() {
     INTERRUPTED.store(true, Ordering::Relaxed);
     for pid in STARTED.lock().unwrap_or_else(PoisonError::into_inner).iter() {

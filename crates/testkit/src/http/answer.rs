@@ -45,7 +45,7 @@ pub(crate) fn refusal(status: u16, error: &RpcError) -> Response<Body> {
     json(status, text)
 }
 
-/// Messages as they come.
+/// A stream of messages.
 pub(crate) fn events(events: Events) -> Response<Body> {
     event_response(Body::Events(events))
 }
@@ -64,7 +64,7 @@ fn response(status: u16, content_type: HeaderValue, body: Body) -> Response<Body
     response
 }
 
-/// The answer of a job that is done, with all that HTTP can do wrong.
+/// The answer of a finished job, with all faults of HTTP.
 pub(crate) fn from_reply(
     server: &Arc<Server>,
     reply: Reply,
@@ -109,7 +109,7 @@ pub(crate) fn from_reply(
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
     }
     if let Some(code) = reply.exit {
-        // The connection ends behind this answer, and the process with it.
+        // The connection ends after this answer, and the process with it.
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         let _ = exit.set(code);
     }
@@ -123,7 +123,7 @@ fn cut(server: &Arc<Server>, text: &Bytes) -> Body {
     let half = text.slice(..text.len() / 2);
     server.tasks.spawn(async move {
         let sent = sender.send(Ok(half)).await;
-        // An error at once would take back what is not on the wire yet.
+        // An immediate error would discard what is not on the wire yet.
         tokio::time::sleep(Duration::from_millis(20)).await;
         if sent.is_ok() {
             let _ = sender.send(Err(io::Error::other("closed as asked"))).await;
@@ -132,7 +132,7 @@ fn cut(server: &Arc<Server>, text: &Bytes) -> Body {
     Body::Pieces { pieces, promised }
 }
 
-/// The text in ten pieces over a while.
+/// The text in ten chunks over a period.
 fn drip(server: &Arc<Server>, text: &Bytes, whole: Duration) -> Body {
     let (sender, pieces) = mpsc::channel(1);
     let promised = Some(text.len() as u64);

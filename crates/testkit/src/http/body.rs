@@ -1,4 +1,4 @@
-//! Bodies of answers: whole, as events, or broken.
+//! Bodies of answers: complete, as events, or broken.
 
 use std::io;
 use std::pin::Pin;
@@ -14,12 +14,12 @@ use tokio_util::sync::DropGuard;
 pub(crate) enum Body {
     /// All at once.
     Whole(Option<Bytes>),
-    /// Messages as server-sent events, as they come.
+    /// Messages as server-sent events.
     Events(Events),
-    /// Pieces of something that goes wrong.
+    /// Chunks of a faulty body.
     Pieces {
         pieces: mpsc::Receiver<io::Result<Bytes>>,
-        /// What the answer promises as its length.
+        /// The announced content length.
         promised: Option<u64>,
     },
 }
@@ -27,11 +27,11 @@ pub(crate) enum Body {
 /// A stream of events.
 #[derive(Debug)]
 pub(crate) struct Events {
-    /// What stands before the first message.
+    /// The text before the first message.
     pub(crate) opening: Option<Bytes>,
     /// Events, as they go out.
     pub(crate) messages: mpsc::UnboundedReceiver<Bytes>,
-    /// Called off when the client goes away.
+    /// Cancelled when the client disconnects.
     pub(crate) guard: Option<DropGuard>,
 }
 
@@ -57,7 +57,7 @@ impl hyper::body::Body for Body {
                 }
                 let message = events.messages.poll_recv(context);
                 if matches!(message, Poll::Ready(None)) {
-                    // Ended by the server: nobody went away.
+                    // Ended by the server, not by a disconnect.
                     if let Some(guard) = events.guard.take() {
                         guard.disarm();
                     }

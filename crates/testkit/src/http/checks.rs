@@ -1,5 +1,6 @@
-//! What requests over HTTP must carry.
+//! Requirements for requests over HTTP.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use gateway_protocol::{RpcError, code, header, method};
 use http::{HeaderMap, Response};
 use serde_json::Value;
@@ -10,7 +11,7 @@ use crate::definitions::MIRRORED;
 use crate::message::Message;
 use crate::options::Options;
 
-/// Who may call at all. A page that made its own name point here (DNS rebinding) still sends that name.
+/// Checks `Host` and `Origin`. In a DNS rebinding attack the page still sends its own name.
 pub(crate) fn check_caller(options: &Options, headers: &HeaderMap) -> Result<(), Box<Response<Body>>> {
     if text_of(headers, "origin")
         .is_some_and(|origin| !is_local(origin.split("://").nth(1).unwrap_or_default()))
@@ -37,7 +38,7 @@ fn is_local(authority: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// Both kinds of answers must be welcome, and the body must be JSON.
+/// Both content types must be accepted, and the body must be JSON.
 pub(crate) fn check_kinds(headers: &HeaderMap) -> Result<(), Box<Response<Body>>> {
     let accept = text_of(headers, "accept").unwrap_or_default();
     if !accept.contains("application/json") || !accept.contains("text/event-stream") {
@@ -96,7 +97,7 @@ pub(crate) fn check_modern_headers(message: &Message<'_>, headers: &HeaderMap) -
     Ok(())
 }
 
-/// The mirrored headers that came, as they came.
+/// The mirrored headers, as received.
 pub(crate) fn mirrored(message: &Message<'_>, headers: &HeaderMap) -> Vec<(&'static str, String)> {
     if message.name() != Some("header_echo") {
         return Vec::new();
@@ -110,33 +111,11 @@ pub(crate) fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str>
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Undoes `=?base64?…?=`; nothing where that is not proper base64.
+/// Decodes `=?base64?…?=`; `None` if it is not valid base64.
 fn decode(value: &str) -> Option<String> {
     let coded = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
     let Some(coded) = coded else { return Some(value.to_owned()) };
-    if !coded.len().is_multiple_of(4) {
-        return None;
-    }
-    let letters = coded.strip_suffix("==").or_else(|| coded.strip_suffix('=')).unwrap_or(coded);
-    let mut bytes = Vec::new();
-    let (mut group, mut bits) = (0_u32, 0_u32);
-    for letter in letters.bytes() {
-        let sextet = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        group = (group << 6 | u32::from(sextet)) & 0xffff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((group >> bits & 0xff).try_into().unwrap_or_default());
-        }
-    }
-    String::from_utf8(bytes).ok()
+    String::from_utf8(STANDARD.decode(coded).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -34,10 +34,10 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Bytes,
 }
 
-/// One TCP connection: with what the process ends once its answers are on the wire.
+/// One TCP connection: the exit status of the process once its answers are sent, if it is to exit.
 pub(crate) type ExitWhenClosed = OnceLock<i32>;
 
-/// Serves for ever.
+/// Serves forever.
 pub(crate) async fn serve(server: Arc<Server>) -> io::Result<()> {
     let listener = bind(server.options.port).await?;
     let path = if server.options.transport == Transport::Sse { "sse" } else { "mcp" };
@@ -56,7 +56,7 @@ pub(crate) async fn serve(server: Arc<Server>) -> io::Result<()> {
     }
 }
 
-/// Binds the port; one that was just in use by our predecessor may need a moment.
+/// Binds the port; one that a previous process just used may need a moment.
 async fn bind(port: u16) -> io::Result<TcpListener> {
     let start = Instant::now();
     loop {
@@ -77,7 +77,7 @@ async fn serve_connection(server: Arc<Server>, stream: tokio::net::TcpStream) {
         let (server, exit) = (Arc::clone(&server), Arc::clone(&exit));
         async move { Ok::<_, Infallible>(handle(&server, request, &exit).await) }
     });
-    // A client that goes away is no error of ours.
+    // A client that disconnects is not an error.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
     if let Some(code) = exit.get() {
         std::process::exit(*code);

@@ -1,4 +1,4 @@
-//! HTTP+SSE of 2024-11-05: answers come on the stream.
+//! HTTP+SSE of 2024-11-05: answers are sent on the stream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +37,7 @@ pub(crate) fn open(server: &Arc<Server>) -> Response<Body> {
     events(Events { opening: Some(opening.into()), messages, guard })
 }
 
-/// One message from a client; the answer comes on its stream.
+/// One message from a client; the answer is sent on its stream.
 pub(crate) fn post(server: &Arc<Server>, request: &HttpRequest) -> Response<Body> {
     let id = request.query.split('&').find_map(|pair| pair.strip_prefix("sessionId="));
     let Some(session) = id.and_then(|id| server.session(id)) else {

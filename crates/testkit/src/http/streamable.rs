@@ -25,7 +25,7 @@ use crate::server::{Exchange, Server, Taken, append_error};
 use crate::session::Session;
 use crate::stream::event;
 
-/// What legacy servers say where the specification names no code.
+/// The error code of legacy servers if the specification names none.
 const LEGACY_BAD_REQUEST: i64 = -32_000;
 const LEGACY_NO_SESSION: i64 = -32_001;
 
@@ -74,7 +74,7 @@ pub(crate) async fn post(
         Taken::Answered(status) => json(status, out),
         Taken::Accepted => accepted(),
         Taken::Listen => listen(server, &message),
-        // Until the client goes away.
+        // Until the client disconnects.
         Taken::Ignored => std::future::pending().await,
         Taken::Later => {
             let wants_progress = message.progress_token().is_some() && message.name() == Some("slow")
@@ -97,7 +97,7 @@ pub(crate) async fn post(
     response
 }
 
-/// The stream on which a legacy client hears what it did not ask for.
+/// The stream of messages that belong to no request of a legacy client.
 pub(crate) fn get(server: &Arc<Server>, request: &HttpRequest) -> Response<Body> {
     if server.options.era == SpokenEra::Modern || server.options.stateless {
         return plain(405, "method not allowed");
@@ -116,7 +116,7 @@ pub(crate) fn get(server: &Arc<Server>, request: &HttpRequest) -> Response<Body>
     events(Events { opening, messages, guard: None })
 }
 
-/// A stream that the client can come back to, or the rest of the one that it comes back to.
+/// A resumable stream, or the rest of the one that is resumed.
 fn resumable(session: &Session, last: Option<&str>, opening: Option<Bytes>) -> Response<Body> {
     let messages = if let Some(last) = last {
         let Some(messages) = session.resume_stream(last) else {
@@ -208,7 +208,7 @@ fn listen(server: &Arc<Server>, message: &Message<'_>) -> Response<Body> {
     events(Events { opening: None, messages, guard: None })
 }
 
-/// Answers with a stream: what belongs to the request first, its answer last.
+/// Answers with a stream: related messages first, the answer last.
 fn stream_job(server: &Arc<Server>, mut job: Job) -> Response<Body> {
     let (outbox, messages) = match &job.exchange.session {
         Some(session) if server.everything.is_some() => {
@@ -242,12 +242,12 @@ fn stream_job(server: &Arc<Server>, mut job: Job) -> Response<Body> {
     events(Events { opening: None, messages, guard })
 }
 
-/// Waits for the job and answers then.
+/// Waits for the job, then answers.
 async fn finish_job(server: &Arc<Server>, job: Job, exit: &ExitWhenClosed) -> Response<Body> {
     let cancelled = CancellationToken::new();
     let guard = (job.exchange.era == SpeaksNow::Modern).then(|| cancelled.clone().drop_guard());
     let task_server = Arc::clone(server);
-    // A task of its own: a legacy request goes on when its connection breaks.
+    // A task of its own: a legacy request continues when its connection breaks.
     let task = server.tasks.spawn(async move { job.run(&task_server, cancelled).await });
     let reply = task.await.unwrap_or_default();
     if let Some(guard) = guard {

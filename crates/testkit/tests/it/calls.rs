@@ -1,4 +1,4 @@
-//! What each tool gives.
+//! The results of each tool.
 
 use gateway_testkit::{Fixture, LOSSLESS_RESULT, count_lines, count_lines_with};
 use serde_json::{Value, json};
@@ -53,11 +53,24 @@ async fn the_five_tools_of_the_demo_answer_in_json() {
 }
 
 #[tokio::test]
-async fn the_lossless_result_is_the_promised_text() {
+async fn results_have_their_text_and_blocks() {
     let mut talk = Talk::open(&Fixture::stdio()).await;
     talk.send(&call(1, "lossless", &json!({}))).await;
     let line = talk.line().await.unwrap();
     assert_eq!(line, format!(r#"{{"jsonrpc":"2.0","id":1,"result":{LOSSLESS_RESULT}}}"#));
+
+    let big = ask("big", json!({"bytes": 300_000})).await;
+    assert_eq!(big["result"]["content"][0]["text"].as_str().unwrap().len(), 300_000);
+    let image = ask("image", json!({})).await;
+    assert_eq!(image["result"]["content"][0]["mimeType"], "image/png");
+    let mixed = ask("mixed", json!({})).await;
+    let kinds: Vec<&str> = mixed["result"]["content"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|block| block["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["text", "image", "audio", "resource_link", "resource"]);
 }
 
 #[tokio::test]
@@ -86,22 +99,6 @@ async fn failures_come_in_both_kinds() {
     assert_eq!(refused["error"], json!({"code": 17, "message": "no", "data": {"why": [1]}}));
     assert_eq!(ask("add", json!({"a": "x"})).await["result"]["isError"], true);
     assert_eq!(ask("no_such_tool", json!({})).await["error"]["code"], -32602);
-}
-
-#[tokio::test]
-async fn big_and_mixed_results_have_their_blocks() {
-    let big = ask("big", json!({"bytes": 300_000})).await;
-    assert_eq!(big["result"]["content"][0]["text"].as_str().unwrap().len(), 300_000);
-    let image = ask("image", json!({})).await;
-    assert_eq!(image["result"]["content"][0]["mimeType"], "image/png");
-    let mixed = ask("mixed", json!({})).await;
-    let kinds: Vec<&str> = mixed["result"]["content"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|block| block["type"].as_str().unwrap())
-        .collect();
-    assert_eq!(kinds, ["text", "image", "audio", "resource_link", "resource"]);
 }
 
 #[tokio::test]

@@ -175,14 +175,14 @@ async fn a_stream_that_ended_goes_on_where_the_client_left_it() {
     let mut rest = session.stream(Some(&first)).await;
     assert_eq!(rest.next_message().await["id"], 9);
     assert!(rest.next_event().await.is_none(), "the rest does not end");
-    // What was heard is not said again.
+    // What was received is not said again.
     let mut again = session.stream(Some(&first.replace("-0", "-1"))).await;
     assert!(again.next_event().await.is_none());
     assert_eq!(session.stream(Some("99-0")).await.status, 404);
 }
 
 #[tokio::test]
-async fn changes_are_told_to_those_who_want_to_know() {
+async fn changes_are_notified_to_subscribers() {
     let server = start().await;
     let session = HttpSession::open(&server).await;
     let mut stream = session.stream(None).await;
@@ -192,8 +192,11 @@ async fn changes_are_told_to_those_who_want_to_know() {
     let watched = json!({"uri": "test://watched-resource"});
     assert_eq!(ask(&session, "resources/subscribe", watched.clone()).await["result"], json!({}));
     session.post(&update).await;
-    let told = stream.next_message().await;
-    assert_eq!((&told["method"], &told["params"]), (&json!("notifications/resources/updated"), &watched));
+    let received = stream.next_message().await;
+    assert_eq!(
+        (&received["method"], &received["params"]),
+        (&json!("notifications/resources/updated"), &watched)
+    );
     assert_eq!(ask(&session, "resources/unsubscribe", watched).await["result"], json!({}));
     session.post(&update).await;
     for (what, tool) in [("tools", "tool"), ("prompts", "prompt"), ("resources", "resource")] {
@@ -224,8 +227,8 @@ async fn log_messages_and_progress_come_as_asked() {
     let (mut stream, _) = begin(&session, &message).await;
     for progress in [0, 50, 100] {
         let note = stream.next_message().await;
-        let told = (&note["params"]["progressToken"], &note["params"]["progress"]);
-        assert_eq!(told, (&json!(17), &json!(progress)));
+        let received = (&note["params"]["progressToken"], &note["params"]["progress"]);
+        assert_eq!(received, (&json!(17), &json!(progress)));
     }
     assert_eq!(stream.next_message().await["id"], 2);
 }

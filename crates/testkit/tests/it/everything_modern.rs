@@ -161,17 +161,17 @@ async fn subscriptions_hear_what_they_asked_for() {
     let filter = json!({"promptsListChanged": true, "resourceSubscriptions": ["test://watched-resource"]});
     let listen = modern(request(7, "subscriptions/listen", &json!({ "notifications": filter })));
     let mut stream = post_modern(&server, &listen).await;
-    let told = stream.next_message().await;
-    assert_eq!(told["method"], "notifications/subscriptions/acknowledged");
-    assert_eq!(told["params"]["notifications"], filter);
+    let received = stream.next_message().await;
+    assert_eq!(received["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(received["params"]["notifications"], filter);
     for tool in ["tool_change", "resource_update", "resource_change", "prompt_change"] {
         let message = call(1, &format!("test_trigger_{tool}"), &json!({}));
         assert_eq!(post_modern(&server, &modern(message)).await.status, 200);
     }
     for method in ["notifications/resources/updated", "notifications/prompts/list_changed"] {
-        let told = stream.next_message().await;
-        assert_eq!(told["method"], method);
-        assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7);
+        let received = stream.next_message().await;
+        assert_eq!(received["method"], method);
+        assert_eq!(received["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7);
     }
 }
 
@@ -206,8 +206,8 @@ async fn tasks_are_for_clients_that_know_them() {
     let id = task["result"]["taskId"].clone();
     let get = |id: &Value| request(2, "tasks/get", &json!({ "taskId": id }));
     let done = ask(&server, &knows, get(&id)).await;
-    let told = (&done["result"]["status"], &done["result"]["result"]["content"][0]["text"]);
-    assert_eq!(told, (&json!("completed"), &json!("Computed: x")));
+    let received = (&done["result"]["status"], &done["result"]["result"]["content"][0]["text"]);
+    assert_eq!(received, (&json!("completed"), &json!("Computed: x")));
     assert_eq!(ask(&server, &knows, get(&json!("nobody"))).await["error"]["code"], -32602);
 
     let long = ask(&server, &knows, call(3, "slow_compute", &json!({"seconds": 60}))).await;
@@ -225,8 +225,8 @@ async fn a_task_waits_for_all_its_answers() {
     let task = ask(&server, &knows, call(1, "multi_input", &json!({}))).await;
     let id = task["result"]["taskId"].clone();
     let open = async || {
-        let told = ask(&server, &knows, request(2, "tasks/get", &json!({ "taskId": id }))).await;
-        let open = told["result"]["inputRequests"].as_object().cloned().unwrap_or_default();
+        let received = ask(&server, &knows, request(2, "tasks/get", &json!({ "taskId": id }))).await;
+        let open = received["result"]["inputRequests"].as_object().cloned().unwrap_or_default();
         open.keys().cloned().collect::<Vec<_>>()
     };
     assert_eq!(open().await, ["first", "second"]);

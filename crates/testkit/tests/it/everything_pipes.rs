@@ -3,7 +3,7 @@
 use gateway_testkit::Fixture;
 use serde_json::{Value, json};
 
-use crate::talk::{Talk, call, initialize, modern, request};
+use crate::talk::{Talk, call, cancelled, initialize, initialized, modern, request};
 use crate::talk_http::{KINDS, try_send};
 
 fn opening() -> Value {
@@ -16,7 +16,7 @@ async fn open() -> Talk {
     let mut talk = Talk::start(&Fixture::stdio().everything());
     let answer = talk.ask(&opening()).await;
     assert!(answer["result"]["capabilities"]["completions"].is_object(), "{answer}");
-    talk.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    talk.send(&initialized()).await;
     talk
 }
 
@@ -32,7 +32,7 @@ async fn a_legacy_client_is_asked_between_the_lines() {
     ];
     for (method, result) in answers {
         assert_eq!(asked["method"], method);
-        // Whoever waits for an answer keeps nobody else waiting.
+        // Waiting for an answer does not block other requests.
         assert_eq!(talk.ask(&request(9, "ping", &json!({}))).await["id"], 9);
         asked = talk.ask(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result})).await;
     }
@@ -44,7 +44,7 @@ async fn a_cancelled_call_stops_asking() {
     let mut talk = open().await;
     let asked = talk.ask(&call(1, "test_input_required_result_multi_round", &json!({}))).await;
     assert_eq!(asked["method"], "elicitation/create");
-    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    let cancel = cancelled(1);
     talk.send(&cancel).await;
     let late = json!({"action": "accept", "content": {"name": "Ann"}});
     talk.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": late})).await;
@@ -63,10 +63,10 @@ async fn a_modern_client_is_asked_by_the_result_and_hears_of_changes() {
     assert_eq!(first["result"]["inputRequests"]["client_roots"]["method"], "roots/list");
 
     let filter = json!({"notifications": {"toolsListChanged": true}});
-    let told = talk.ask(&modern(request(3, "subscriptions/listen", &filter))).await;
-    assert_eq!(told["method"], "notifications/subscriptions/acknowledged");
-    let told = talk.ask(&modern(call(4, "test_trigger_tool_change", &json!({})))).await;
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+    let received = talk.ask(&modern(request(3, "subscriptions/listen", &filter))).await;
+    assert_eq!(received["method"], "notifications/subscriptions/acknowledged");
+    let received = talk.ask(&modern(call(4, "test_trigger_tool_change", &json!({})))).await;
+    assert_eq!(received["method"], "notifications/tools/list_changed");
     assert_eq!(talk.message().await["id"], 4);
 }
 
@@ -80,7 +80,7 @@ async fn a_client_of_the_oldest_transport_is_asked_on_its_stream() {
         assert_eq!(answer.status, 202);
     };
     send(opening()).await;
-    send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    send(initialized()).await;
     assert_eq!(stream.next_message().await["id"], 0);
     send(call(1, "test_sampling", &json!({"prompt": "Who?"}))).await;
     let asked = stream.next_message().await;
@@ -98,7 +98,7 @@ async fn a_held_call_is_known_to_be_cancelled() {
     let begun = talk.ask(&news(2, "begun")).await;
     assert_eq!(begun["result"]["content"][0]["text"], "a has begun");
     talk.send(&news(3, "cancelled")).await;
-    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    let cancel = cancelled(1);
     talk.send(&cancel).await;
     let cancelled = talk.message().await;
     assert_eq!(cancelled["id"], 3, "who was cancelled is not answered");

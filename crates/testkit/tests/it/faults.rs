@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use gateway_testkit::{Fault, Fixture, SpokenEra, count_lines, count_lines_with, eventually};
 use serde_json::{Value, json};
 
-use crate::talk::{LONG, Talk, call, initialize, modern, request, value_of};
+use crate::talk::{CRASHES, LONG, Talk, call, cancelled, initialize, initialized, modern, request, value_of};
 
 fn count(id: u64) -> Value {
     call(id, "count", &json!({ "token": id.to_string() }))
@@ -13,11 +13,7 @@ fn count(id: u64) -> Value {
 
 #[tokio::test]
 async fn crashes_happen_before_during_and_after_the_call() {
-    for (fault, runs, answers) in [
-        (Fault::CrashBeforeCall, 0, false),
-        (Fault::CrashDuringCall, 1, false),
-        (Fault::CrashAfterCall, 1, true),
-    ] {
+    for (fault, runs, answers) in CRASHES {
         let folder = tempfile::tempdir().unwrap();
         let counter = folder.path().join("counter");
         let mut talk = Talk::open(&Fixture::stdio().mode(fault).counter(&counter)).await;
@@ -99,8 +95,7 @@ async fn silence_comes_in_three_kinds() {
     talk.send(&count(5)).await;
     assert!(talk.is_silent().await);
     assert_eq!(count_lines_with(&counter, "count 5"), 1);
-    talk.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}))
-        .await;
+    talk.send(&cancelled(5)).await;
     eventually(LONG, "the cancellation", || count_lines_with(&counter, "cancelled 5") == 1).await.unwrap();
 }
 
@@ -146,7 +141,7 @@ async fn answers_can_be_no_answers() {
 async fn unknown_fields_stand_everywhere() {
     let mut talk = Talk::start(&Fixture::stdio().mode(Fault::UnknownFields));
     talk.send(&initialize(0)).await;
-    talk.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    talk.send(&initialized()).await;
     talk.send(&request(1, "tools/list", &json!({}))).await;
     talk.send(&call(2, "echo", &json!({}))).await;
     for unknowns in [1, 19, 1] {

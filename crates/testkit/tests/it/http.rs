@@ -4,7 +4,7 @@ use gateway_protocol::{LATEST_LEGACY, MODERN};
 use gateway_testkit::{AnswerKind, Fixture, SpokenEra, count_lines_with, eventually};
 use serde_json::json;
 
-use crate::talk::{LONG, call, initialize, modern, modern_meta, request, value_of};
+use crate::talk::{LONG, call, cancelled, initialize, modern, modern_meta, request, value_of};
 use crate::talk_http::{HttpSession, KINDS, post, post_modern, try_send};
 
 #[tokio::test]
@@ -27,15 +27,12 @@ async fn a_legacy_session_lives_and_ends() {
 }
 
 #[tokio::test]
-async fn a_legacy_server_does_not_know_the_modern_era() {
+async fn a_legacy_server_is_not_modern_and_may_be_stateless() {
     let server = Fixture::http().era(SpokenEra::Legacy).start().await.unwrap();
     let probe = post_modern(&server, &modern(request(1, "server/discover", &json!({})))).await;
     assert_eq!(probe.status, 400);
     assert_eq!(probe.json().await["error"]["code"], -32000);
-}
 
-#[tokio::test]
-async fn a_stateless_legacy_server_has_no_sessions() {
     let server = Fixture::http().era(SpokenEra::Legacy).args(["--stateless"]).start().await.unwrap();
     let opening = post(&server, &[], &initialize(1)).await;
     assert_eq!((opening.status, opening.header("mcp-session-id")), (200, None));
@@ -211,7 +208,7 @@ async fn a_notification_cancels_in_the_legacy_era() {
     let slow = call(4, "slow", &json!({"ms": 60_000}));
     let cancel = async {
         eventually(LONG, "the start", || count_lines_with(&counter, "slow-started 4") == 1).await.unwrap();
-        let note = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}});
+        let note = cancelled(4);
         assert_eq!(session.post(&note).await.status, 202);
     };
     tokio::join!(session.post(&slow), cancel);

@@ -73,15 +73,12 @@ async fn pages_hold_the_whole_list_once() {
 }
 
 #[tokio::test]
-async fn a_looping_cursor_repeats() {
+async fn pages_can_repeat_or_never_end() {
     let mut talk = Talk::open(&Fixture::stdio().mode(Fault::CursorLoop)).await;
     let first = page(&mut talk, None).await;
     let second = page(&mut talk, first["result"]["nextCursor"].as_str()).await;
     assert_eq!(first, second);
-}
 
-#[tokio::test]
-async fn endless_pages_are_always_new() {
     let mut talk = Talk::open(&Fixture::stdio().mode(Fault::EndlessPages)).await;
     let mut seen = std::collections::HashSet::new();
     let mut cursor = None::<String>;
@@ -93,25 +90,19 @@ async fn endless_pages_are_always_new() {
 }
 
 #[tokio::test]
-async fn a_later_page_can_fail() {
+async fn lists_can_fail_or_stay_unanswered() {
     let mut talk = Talk::open(&Fixture::stdio().mode(Fault::FailingPage)).await;
     let first = page(&mut talk, None).await;
     assert_eq!(names(&first).len(), 2);
     let second = page(&mut talk, first["result"]["nextCursor"].as_str()).await;
     assert_eq!(second["error"]["code"], -32603);
-}
 
-#[tokio::test]
-async fn the_first_lists_can_fail() {
     let mut talk = Talk::open(&Fixture::stdio().mode_with(Fault::FailFirstList, 2)).await;
     for _ in 0..2 {
         assert_eq!(page(&mut talk, None).await["error"]["code"], -32603);
     }
     assert_eq!(names(&page(&mut talk, None).await).len(), BUILTIN);
-}
 
-#[tokio::test]
-async fn a_list_can_stay_unanswered() {
     let mut talk = Talk::open(&Fixture::stdio().mode(Fault::SilentList)).await;
     talk.send(&request(1, "tools/list", &json!({}))).await;
     assert!(talk.is_silent().await);
@@ -119,7 +110,7 @@ async fn a_list_can_stay_unanswered() {
 }
 
 #[tokio::test]
-async fn a_storm_of_changes_is_told_and_true() {
+async fn a_storm_of_changes_is_notified_and_listed() {
     let storm = Fixture::stdio().mode_with(Fault::ListChangedStorm, 25);
     let mut talk = Talk::open(&storm).await;
     assert_eq!(names(&page(&mut talk, None).await).len(), BUILTIN);

@@ -1,4 +1,4 @@
-//! The fixture does what it says: well where it should, wrong where it was told to.
+//! The fixture does what its options say, right or wrong.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 

@@ -29,14 +29,11 @@ async fn a_slow_start_takes_its_time() {
 }
 
 #[tokio::test]
-async fn a_polite_fixture_ends_at_sigterm() {
+async fn sigterm_ends_a_fixture_unless_it_ignores_it() {
     let mut talk = Talk::open(&Fixture::stdio()).await;
     signal("-TERM", talk.child.id().unwrap());
     assert_eq!(talk.exit_code().await, None, "ended by the signal");
-}
 
-#[tokio::test]
-async fn an_impolite_fixture_ends_only_at_sigkill() {
     let mut talk = Talk::open(&Fixture::stdio().mode(Fault::IgnoresSigterm)).await;
     let pid = talk.child.id().unwrap();
     signal("-TERM", pid);

@@ -3,7 +3,7 @@
 use gateway_testkit::{Fixture, RunningFixture};
 use serde_json::{Value, json};
 
-use crate::talk::{call, initialize, value_of};
+use crate::talk::{call, initialize, initialized, value_of};
 use crate::talk_http::{Answer, KINDS, try_send};
 
 async fn open(server: &RunningFixture) -> (Answer, String) {
@@ -11,7 +11,7 @@ async fn open(server: &RunningFixture) -> (Answer, String) {
     assert_eq!(stream.status, 200);
     let (kind, endpoint) = stream.next_event().await.unwrap();
     assert_eq!(kind, "endpoint");
-    for message in [initialize(0), json!({"jsonrpc": "2.0", "method": "notifications/initialized"})] {
+    for message in [initialize(0), initialized()] {
         send(server, &endpoint, &message).await;
     }
     assert_eq!(stream.next_message().await["id"], 0);
@@ -24,7 +24,7 @@ async fn send(server: &RunningFixture, endpoint: &str, message: &Value) {
 }
 
 #[tokio::test]
-async fn answers_and_progress_come_on_the_stream() {
+async fn answers_are_sent_on_the_stream_only() {
     let server = Fixture::sse().start().await.unwrap();
     assert!(server.url().ends_with("/sse"));
     let (mut stream, endpoint) = open(&server).await;
@@ -37,10 +37,7 @@ async fn answers_and_progress_come_on_the_stream() {
     assert_eq!(stream.next_message().await["id"], 2);
     send(&server, &endpoint, &call(3, "change_tools", &json!({}))).await;
     assert_eq!(stream.next_message().await["method"], "notifications/tools/list_changed");
-}
 
-#[tokio::test]
-async fn a_modern_client_learns_that_this_is_no_streamable_http() {
     let server = Fixture::sse().start().await.unwrap();
     let probe = try_send(&server, "POST", "/sse", &KINDS, &initialize(1).to_string()).await.unwrap();
     assert_eq!(probe.status, 405);
@@ -60,7 +57,7 @@ async fn a_closed_stream_is_a_closed_session() {
             return;
         }
         assert!(start.elapsed() < crate::talk::LONG);
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
 }
 

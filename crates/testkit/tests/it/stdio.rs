@@ -4,7 +4,7 @@ use gateway_protocol::MODERN;
 use gateway_testkit::{Fixture, SpokenEra, count_lines_with, eventually};
 use serde_json::json;
 
-use crate::talk::{LONG, Talk, call, initialize, modern, modern_meta, request, value_of};
+use crate::talk::{LONG, Talk, call, cancelled, initialize, modern, modern_meta, request, value_of};
 
 #[tokio::test]
 async fn a_legacy_server_wants_its_handshake_first() {
@@ -69,7 +69,7 @@ async fn a_server_of_both_eras_serves_both_on_one_pipe() {
 }
 
 #[tokio::test]
-async fn progress_is_told_and_cancellation_honoured() {
+async fn progress_is_notified_and_cancellation_honoured() {
     let folder = tempfile::tempdir().unwrap();
     let counter = folder.path().join("counter");
     let mut talk = Talk::open(&Fixture::stdio().counter(&counter)).await;
@@ -88,8 +88,7 @@ async fn progress_is_told_and_cancellation_honoured() {
 
     talk.send(&call(2, "slow", &json!({"ms": 60_000}))).await;
     eventually(LONG, "the start", || count_lines_with(&counter, "slow-started 2") == 1).await.unwrap();
-    talk.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}))
-        .await;
+    talk.send(&cancelled(2)).await;
     eventually(LONG, "the end", || count_lines_with(&counter, "cancelled 2") == 1).await.unwrap();
     // No answer to what was cancelled: the next message answers the next request.
     assert_eq!(talk.ask(&call(3, "echo", &json!({}))).await["id"], 3);
@@ -110,13 +109,12 @@ async fn subscriptions_are_acknowledged_heard_and_ended() {
     let list = talk.ask(&modern(request(9, "tools/list", &json!({})))).await;
     let tools = list["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.last().unwrap()["name"], "revision_1");
-    talk.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}))
-        .await;
+    talk.send(&cancelled(7)).await;
     assert_eq!(talk.ask(&modern(call(10, "change_tools", &json!({})))).await["id"], 10);
 }
 
 #[tokio::test]
-async fn many_requests_in_one_write_are_all_answered() {
+async fn many_requests_in_one_write_and_malformed_ones_are_answered() {
     let mut talk = Talk::open(&Fixture::stdio()).await;
     let lines: Vec<String> =
         (1..=500).map(|id| call(id, "add", &json!({"a": id, "b": 1})).to_string()).collect();
@@ -125,10 +123,7 @@ async fn many_requests_in_one_write_are_all_answered() {
         let answer = talk.message().await;
         assert_eq!((answer["id"].as_u64(), value_of(&answer)["result"].as_u64()), (Some(id), Some(id + 1)));
     }
-}
 
-#[tokio::test]
-async fn what_is_no_message_is_refused() {
     let mut talk = Talk::open(&Fixture::stdio()).await;
     talk.send_text("this is not JSON").await;
     assert_eq!(talk.message().await["error"]["code"], -32700);

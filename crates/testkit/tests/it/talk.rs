@@ -4,14 +4,14 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use gateway_protocol::{LATEST_LEGACY, MODERN};
-use gateway_testkit::Fixture;
+use gateway_testkit::{Fault, Fixture};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// Longer than anything here takes, shorter than a test may.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
-/// Long enough to believe that nothing comes.
+/// Long enough to conclude that nothing arrives.
 pub(crate) const SHORT: Duration = Duration::from_millis(250);
 
 /// A fixture on the other end of two pipes.
@@ -52,7 +52,7 @@ impl Talk {
     pub(crate) async fn handshake(&mut self) {
         let answer = self.ask(&initialize(0)).await;
         assert_eq!(answer["result"]["protocolVersion"], LATEST_LEGACY, "{answer}");
-        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        self.send(&initialized()).await;
     }
 
     pub(crate) async fn send(&mut self, message: &Value) {
@@ -86,13 +86,13 @@ impl Talk {
         self.message().await
     }
 
-    /// Whether nothing comes for a while.
+    /// Whether nothing arrives for a while.
     pub(crate) async fn is_silent(&mut self) -> bool {
         let mut line = String::new();
         tokio::time::timeout(SHORT, self.stdout.read_line(&mut line)).await.is_err()
     }
 
-    /// How much comes without any line end before `bytes` are reached.
+    /// Reads at least `bytes` without any line end; returns how many.
     pub(crate) async fn read_without_line_end(&mut self, bytes: usize) -> usize {
         let mut seen = 0;
         while seen < bytes {
@@ -105,7 +105,7 @@ impl Talk {
         seen
     }
 
-    /// With which code it ended by itself.
+    /// Its exit code, if it exited by itself.
     pub(crate) async fn exit_code(&mut self) -> Option<i32> {
         let status = tokio::time::timeout(LONG, self.child.wait()).await;
         status.unwrap_or_else(|_| panic!("the fixture does not end")).unwrap().code()
@@ -117,6 +117,22 @@ pub(crate) fn initialize(id: u64) -> Value {
         "protocolVersion": LATEST_LEGACY, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}
     }})
 }
+
+pub(crate) fn initialized() -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
+}
+
+/// The notification that cancels a request.
+pub(crate) fn cancelled(id: u64) -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+}
+
+/// Faults that crash the fixture in a call: how often the tool ran, and whether it answered.
+pub(crate) const CRASHES: [(Fault, usize, bool); 3] = [
+    (Fault::CrashBeforeCall, 0, false),
+    (Fault::CrashDuringCall, 1, false),
+    (Fault::CrashAfterCall, 1, true),
+];
 
 pub(crate) fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::talk::{LONG, initialize};
+use crate::talk::{LONG, initialize, initialized};
 
 /// An answer whose body is still coming. HTTP/1.0 spares us the chunks: the body ends with the connection.
 pub(crate) struct Answer {
@@ -26,7 +26,7 @@ impl Answer {
     /// The rest of the body.
     pub(crate) async fn body(mut self) -> Vec<u8> {
         let read = self.stream.read_to_end(&mut self.rest);
-        // A connection that breaks has a body too, as far as it came.
+        // A broken connection has a body too, as far as it was received.
         let _ = tokio::time::timeout(LONG, read).await.unwrap_or_else(|_| panic!("the body does not end"));
         self.rest
     }
@@ -168,7 +168,7 @@ impl<'a> HttpSession<'a> {
         assert_eq!(answer.status, 200);
         let id = answer.header("mcp-session-id").unwrap().to_owned();
         let session = Self { server, id };
-        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let ready = initialized();
         assert_eq!(session.post(&ready).await.status, 202);
         session
     }

@@ -180,7 +180,7 @@ async fn recovery(fleet: &Fleet, patience: Duration) -> Option<Duration> {
             return None;
         }
         fleet.listed(&[], patience).await;
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
 }
 

@@ -54,7 +54,7 @@ async fn recovered(fleet: &Fleet, fault: Fault) {
             return;
         }
         assert!(begin.elapsed() < PATIENCE, "{fault:?}: {outcome:?} {:?}", fleet.health_of("bad"));
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
 }
 

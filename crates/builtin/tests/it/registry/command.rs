@@ -148,7 +148,7 @@ fn lives(process: i32) -> bool {
 async fn gone(process: i32) {
     // The kernel takes a moment; whoever waits too long is stopped by the test runner.
     while lives(process) {
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
 }
 
@@ -170,7 +170,7 @@ async fn nothing_is_left_running() {
             if let Ok(text) = std::fs::read_to_string(&file) {
                 return text.trim().parse::<i32>().unwrap();
             }
-            tokio::task::yield_now().await;
+            gateway_testkit::pause().await;
         }
     };
     let nothing = json!({});

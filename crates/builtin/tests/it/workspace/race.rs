@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 use super::workbench::{BOTH, Bench, CANARY};
 
-/// Rounds of calls; each is refused or done, whatever stands there at that moment.
-const ROUNDS: usize = 150;
+/// Rounds of calls; each is refused or done, whatever stands there at that moment. `scripts/soak` asks for many more.
+fn rounds() -> usize {
+    std::env::var("GATEWAY_TEST_RACES").map_or(150, |text| text.parse().unwrap())
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn swapping_a_directory_for_a_link_leads_nowhere() {
@@ -33,7 +35,7 @@ async fn swapping_a_directory_for_a_link_leads_nowhere() {
         };
         let mut outcomes = [0_usize; 2];
         let mut round = 0;
-        while round < ROUNDS || swaps.load(Ordering::Relaxed) < 100 {
+        while round < rounds() || swaps.load(Ordering::Relaxed) < 100 {
             for (tool, arguments) in calls(round) {
                 let answer = bench.call(tool, arguments).await;
                 outcomes[usize::from(answer.is_err())] += 1;

@@ -1,4 +1,4 @@
-//! The log of a gateway that does not run, or not here.
+//! The log of a gateway that is not running, or not reachable.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use super::rows::Rows;
 use crate::Outcome;
 use crate::runtime::EndSignals;
 
-/// How often to look for new entries: nobody tells another process of them.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often to poll for new entries: other processes get no notification.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Whether a directory has a call log.
 pub(super) fn exists(directory: &Path) -> bool {
     directory.join(FILE_NAME).exists()
 }
 
-/// Shows what the database of a data directory holds.
+/// Shows the entries of the database in a data directory.
 pub(super) async fn show(directory: &Path, logs: &Logs, rows: &mut Rows) -> Result<Outcome> {
     if !exists(directory) {
         bail!("there is no call log in {}", directory.display());
@@ -34,12 +34,12 @@ pub(super) async fn show(directory: &Path, logs: &Logs, rows: &mut Rows) -> Resu
     }
     let mut signals = EndSignals::listen()?;
     loop {
-        // On the first page `more` means older entries, which nobody waits for.
+        // On the first page `more` means older entries, which are not followed.
         let behind = page.more && filter.after.is_some();
         filter.after = Some(page.next_after(&filter));
         if !behind {
             tokio::select! {
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
                 _ = signals.next() => return Ok(Outcome::Good),
             }
         }

@@ -14,19 +14,19 @@ use crate::runtime::EndSignals;
 
 /// How long the gateway may take to answer.
 const WAIT: Duration = Duration::from_secs(30);
-/// A stream has a sign of life more often than this.
-const SILENCE: Duration = Duration::from_secs(90);
+/// A stream sends something at least this often.
+const MAX_SILENCE: Duration = Duration::from_secs(90);
 /// The most bytes of one entry.
 const ENTRY: usize = 64 << 20;
 
 /// What was shown.
 pub(super) enum Shown {
     All,
-    /// Nobody who has a log is there.
+    /// No gateway was found there.
     Nothing(anyhow::Error),
 }
 
-/// Shows what the gateway has.
+/// Shows the entries of the gateway.
 pub(super) async fn show(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Result<Shown> {
     if logs.follow {
         return follow(remote, logs, rows).await;
@@ -38,21 +38,21 @@ pub(super) async fn show(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Resul
     };
     let body = read_body(response, WAIT).await?;
     let Ok(entries) = serde_json::from_slice::<Vec<&RawValue>>(&body) else {
-        return Ok(Shown::Nothing(remote.stranger()));
+        return Ok(Shown::Nothing(remote.not_a_gateway()));
     };
     rows.write(&entries.iter().map(|entry| entry.get()).collect::<Vec<_>>())?;
     Ok(Shown::All)
 }
 
-/// The answer with the entries, or why there is none.
+/// The response with the entries, or why there is none.
 fn settled(remote: &Remote, answer: Answer) -> Result<Result<Response, anyhow::Error>> {
     match answer {
         Answer::Done(response) => Ok(Ok(response)),
         Answer::Refused { text, .. } => {
-            bail!("the gateway at {} refused: {}", remote.place(), gateway_protocol::printable(&text))
+            bail!("the gateway at {} refused: {}", remote.location(), gateway_protocol::printable(&text))
         }
-        Answer::Nobody(error) => Ok(Err(error)),
-        Answer::Stranger => Ok(Err(remote.stranger())),
+        Answer::Unreachable(error) => Ok(Err(error)),
+        Answer::NotAGateway => Ok(Err(remote.not_a_gateway())),
     }
 }
 
@@ -72,7 +72,7 @@ async fn follow(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Result<Shown> 
                     (Ok(Ok(response)), _) => response,
                     (Ok(Err(reason)), None) => return Ok(Shown::Nothing(reason)),
                     (Err(error), None) => return Err(error),
-                    // One that is ending may still take a connection, and break it.
+                    // A gateway that is shutting down may still accept a connection, and break it.
                     (Ok(Err(reason)) | Err(reason), Some(_)) => {
                         return Err(reason.context("the gateway went away"));
                     }
@@ -84,7 +84,7 @@ async fn follow(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Result<Shown> 
             read = stream(response, rows, &mut last) => read?,
             _ = signals.next() => return Ok(Shown::All),
         }
-        // The stream ended by itself; a gateway that still runs gives what is missing.
+        // The stream ended by itself; a gateway that still runs sends the missing entries.
         last.get_or_insert_with(|| "0".to_owned());
     }
 }
@@ -93,9 +93,9 @@ async fn follow(remote: &Remote, logs: &Logs, rows: &mut Rows) -> Result<Shown> 
 async fn stream(mut response: Response, rows: &mut Rows, last: &mut Option<String>) -> Result<()> {
     let mut parser = SseParser::new(ENTRY);
     loop {
-        let piece = match tokio::time::timeout(SILENCE, response.chunk()).await {
-            Err(_) => bail!("the gateway gave no sign of life within {SILENCE:?}"),
-            // A broken connection is an end; whether the gateway is still there shows when it is asked again.
+        let piece = match tokio::time::timeout(MAX_SILENCE, response.chunk()).await {
+            Err(_) => bail!("the gateway was silent for {MAX_SILENCE:?}"),
+            // A broken connection ends the stream; the next request shows whether the gateway still runs.
             Ok(Err(_) | Ok(None)) => return Ok(()),
             Ok(Ok(Some(piece))) => piece,
         };

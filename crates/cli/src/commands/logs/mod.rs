@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use crate::Outcome;
 use crate::remote::RemoteFlags;
 use crate::runtime::block_on;
-use crate::setup::{ConfigFlags, Problems};
+use crate::setup::{ConfigFlags, Problems, report_warnings};
 use rows::Rows;
 
 /// Show the calls that were made, from a running gateway or from its database.
@@ -29,17 +29,17 @@ pub(crate) struct Logs {
     /// Read the database in this directory, whether a gateway runs or not
     #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "key"])]
     data: Option<PathBuf>,
-    /// Go on with new calls as they come
+    /// Keep showing new calls
     #[arg(long, short)]
     follow: bool,
     #[command(flatten)]
     conditions: Conditions,
-    /// Write one JSON object a line
+    /// Write one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-/// Which calls are shown. In names `*` stands for any text.
+/// Which calls are shown. In names `*` matches any text.
 #[derive(Debug, Args)]
 struct Conditions {
     /// Only calls of this server
@@ -48,7 +48,7 @@ struct Conditions {
     /// Only calls of this tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Only calls that came in this dialect
+    /// Only calls in this dialect
     #[arg(long, value_name = "DIALECT")]
     provider: Option<String>,
     /// Only calls by the owner of this key
@@ -57,7 +57,7 @@ struct Conditions {
     /// Only calls of this request
     #[arg(long, value_name = "ID")]
     correlation_id: Option<String>,
-    /// Only calls that ended so
+    /// Only calls with this outcome
     #[arg(long, value_enum)]
     status: Option<Status>,
     /// Only calls from this moment on: 15m, 2h, 3d, 2026-11-03, 2026-11-03T10:00:00Z
@@ -86,7 +86,7 @@ impl Logs {
         let remote = self.remote.remote(&self.config)?;
         let (service, problems) = self.config.service();
         if let Some(problems) = problems.filter(|_| !remote.explicit) {
-            tell_broken(&problems);
+            report_broken_config(&problems);
         }
         block_on(async {
             match gateway::show(&remote, self, &mut rows).await? {
@@ -108,16 +108,13 @@ impl Logs {
     }
 }
 
-/// Says that the configuration is wrong, which is no reason not to show what was called.
-fn tell_broken(problems: &Problems) {
-    let mut stderr = crate::terminal::errors();
-    for problem in &problems.errors {
-        // Nobody reading is fine.
-        let _ = writeln!(stderr, "warning: {}", gateway_protocol::printable(&problem.to_string()));
-    }
+/// Warns about an invalid configuration; the log can be shown anyway.
+fn report_broken_config(problems: &Problems) {
+    report_warnings(&problems.errors);
+    // A closed standard error is fine.
     let _ = writeln!(
-        stderr,
-        "warning: the configuration is wrong; where the log is, is taken from what can be read of it, else as usual"
+        crate::terminal::errors(),
+        "warning: the configuration is invalid; its readable part, or else the default, says where the log is"
     );
 }
 

@@ -23,8 +23,8 @@ fn parse_at(text: &str, now: Timestamp) -> Result<Timestamp, String> {
 }
 
 fn ago(text: &str) -> Option<SignedDuration> {
-    let (place, unit) = text.char_indices().next_back()?;
-    let number: i64 = text.get(..place)?.parse().ok().filter(|number| *number >= 0)?;
+    let (end, unit) = text.char_indices().next_back()?;
+    let number: i64 = text.get(..end)?.parse().ok().filter(|number| *number >= 0)?;
     let seconds = match unit {
         's' => 1,
         'm' => 60,
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_told_in_many_ways() {
+    fn moments_have_many_forms() {
         let now: Timestamp = "2026-11-03T10:00:00Z".parse().unwrap();
         let check = |text: &str, expected: &str| {
             assert_eq!(parse_at(text, now).unwrap().to_string(), expected, "{text}");

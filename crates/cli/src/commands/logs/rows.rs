@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::output::{Paint, Table, Tone};
 use crate::terminal::{Form, output};
 
-/// Writes entries: as they are for programs, as a table for people.
+/// Writes entries: as JSON for programs, as a table for people.
 pub(super) struct Rows {
     form: RowForm,
     paint: Paint,
@@ -19,13 +19,13 @@ pub(super) struct Rows {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowForm {
     JsonLines,
-    /// All entries are there before the first is written, so columns can be as wide as their cells.
+    /// All entries are known before the first is written, so columns can fit their cells.
     Table,
-    /// Entries come one by one.
+    /// Entries arrive one by one.
     Lines,
 }
 
-/// What people read of an entry.
+/// The shown part of an entry.
 #[derive(Deserialize)]
 struct Entry<'a> {
     #[serde(default)]
@@ -120,7 +120,7 @@ impl Entry<'_> {
 fn shortened(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN) {
-        Some((place, _)) => format!("{}…", line.get(..place).unwrap_or_default()),
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }
 }

@@ -1,4 +1,4 @@
-//! What the gateway says on standard output while it runs.
+//! Messages on standard output while the gateway runs.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 use crate::output::counted;
 use crate::terminal::{Form, output};
 
-/// Changed definitions of one listing that get a line each.
+/// How many changed definitions of one listing get a line each.
 const SHOWN_CHANGES: usize = 10;
 
-/// Says things, in plain lines or as JSON. Clones share one voice.
+/// Writes messages, in plain lines or as JSON. Clones share their state.
 #[derive(Clone, Debug)]
-pub(super) struct Voice {
+pub(super) struct Announcer {
     json: bool,
     last: Arc<Mutex<HashMap<UpstreamId, Last>>>,
 }
 
-/// What was last said about a server.
+/// The last message about a server.
 #[derive(Debug, Default)]
 struct Last {
     state: Option<UpstreamState>,
@@ -29,35 +29,35 @@ struct Last {
     tools: Option<usize>,
 }
 
-impl Voice {
+impl Announcer {
     pub(super) fn new(json: bool) -> Self {
         Self { json, last: Arc::default() }
     }
 
-    /// One thing, in both forms.
-    pub(super) fn say(&self, plain: &str, value: &Value) {
-        // Reasons come from servers, and must not look like further lines.
+    /// Writes a message, given in both forms.
+    pub(super) fn announce(&self, plain: &str, value: &Value) {
+        // Reasons are text from servers and must not look like further lines.
         self.write(&printable(plain), value);
     }
 
     fn write(&self, plain: &str, value: &Value) {
         let mut stdout = output(Form::json_if(self.json));
-        let said = if self.json { writeln!(stdout, "{value}") } else { writeln!(stdout, "{plain}") };
-        // Nobody listening is no reason to end a gateway.
-        let _ = said.and_then(|()| stdout.flush());
+        let written = if self.json { writeln!(stdout, "{value}") } else { writeln!(stdout, "{plain}") };
+        // A closed standard output is no reason to stop a gateway.
+        let _ = written.and_then(|()| stdout.flush());
     }
 
-    /// Something that only people need, with nothing of others in it. It may have several lines.
-    pub(super) fn say_to_people(&self, plain: &str) {
+    /// Writes a message that only people need. It must not contain foreign text, and may have several lines.
+    pub(super) fn announce_to_people(&self, plain: &str) {
         if !self.json {
             self.write(plain, &Value::Null);
         }
     }
 
     pub(super) fn listening(&self, url: &str, demo_only: bool) {
-        self.say(&format!("listening on {url}"), &json!({"event": "listening", "url": url}));
+        self.announce(&format!("listening on {url}"), &json!({"event": "listening", "url": url}));
         if demo_only {
-            self.say_to_people(&format!(
+            self.announce_to_people(&format!(
                 "nothing is configured, so this is the built-in demo server; try:\n  \
                  curl {url}/tools/gemini\n  \
                  curl {url}/call_tool -H 'content-type: application/json' \
@@ -66,15 +66,15 @@ impl Voice {
         }
     }
 
-    /// Which tools of the configuration are left out, and why.
+    /// Reports tools of the configuration that are left out, and why.
     pub(super) fn refused(&self, refused: &[RefusedTool]) {
         for RefusedTool { name, problem, .. } in refused {
             let value = json!({"event": "tool-refused", "tool": name, "error": problem.to_string()});
-            self.say(&format!("tool {name}: left out: {problem}"), &value);
+            self.announce(&format!("tool {name}: left out: {problem}"), &value);
         }
     }
 
-    /// Where a server stands that does not start by itself.
+    /// Reports the state of a server that does not start by itself.
     pub(super) fn resting(&self, spec: &UpstreamSpec) {
         let (state, text) = if spec.disabled {
             (UpstreamState::Disabled, "")
@@ -86,7 +86,7 @@ impl Voice {
         self.server(&spec.id, state, None, text);
     }
 
-    /// What happened to a server, unless that was just said.
+    /// Reports what happened to a server, unless that was the last message.
     pub(super) fn event(&self, event: &FleetEvent) {
         match event {
             FleetEvent::State { upstream, state, reason } => self.state(upstream, *state, reason.as_deref()),
@@ -94,7 +94,10 @@ impl Voice {
                 let before = self.with_last(upstream, |last| last.tools.replace(*tools));
                 if before != Some(*tools) {
                     let plain = format!("{upstream}: {}", counted(*tools, "tool"));
-                    self.say(&plain, &json!({"event": "tools", "server": upstream.as_str(), "tools": tools}));
+                    self.announce(
+                        &plain,
+                        &json!({"event": "tools", "server": upstream.as_str(), "tools": tools}),
+                    );
                 }
             }
             FleetEvent::DefinitionsChanged { upstream, notices, more } => {
@@ -105,18 +108,18 @@ impl Voice {
                         "event": "definition", "server": upstream.as_str(), "tool": notice.change.tool.as_str(),
                         "change": notice.change.to_string(), "blocked": notice.blocked,
                     });
-                    self.say(&plain, &value);
+                    self.announce(&plain, &value);
                 }
                 let more = notices.len().saturating_sub(SHOWN_CHANGES) + more;
                 if more > 0 {
                     let plain = format!("{upstream}: {} changed too", counted(more, "definition"));
-                    self.say(
+                    self.announce(
                         &plain,
                         &json!({"event": "definitions", "server": upstream.as_str(), "more": more}),
                     );
                 }
             }
-            // Notifications are for callers, and what is new in the fleet is not known here yet.
+            // Notifications are for callers; event kinds added later are ignored.
             _ => {}
         }
     }
@@ -134,10 +137,10 @@ impl Voice {
         };
         let value =
             json!({"event": "server", "server": id.as_str(), "state": state.name(), "reason": reason});
-        self.say(&plain, &value);
+        self.announce(&plain, &value);
     }
 
-    /// Attempts that fail again and again for the same reason are told once.
+    /// Repeated failures with the same reason are reported once.
     fn is_news(&self, id: &UpstreamId, state: UpstreamState, reason: Option<&str>) -> bool {
         self.with_last(id, |last| {
             let failed = matches!(last.state, Some(UpstreamState::Waiting | UpstreamState::Crashing));
@@ -175,10 +178,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_keeps_failing_is_told_once() {
-        let voice = Voice::new(false);
+    fn a_server_that_keeps_failing_is_reported_once() {
+        let announcer = Announcer::new(false);
         let id = UpstreamId::new("files");
-        let news = |state, reason| voice.is_news(&id, state, reason);
+        let news = |state, reason| announcer.is_news(&id, state, reason);
         assert!(news(UpstreamState::Connecting, None));
         assert!(news(UpstreamState::Waiting, Some("gone")));
         assert!(!news(UpstreamState::Connecting, None));

@@ -15,7 +15,7 @@ use crate::Outcome;
 use crate::runtime::block_on_threads;
 use crate::setup::{ConfigFlags, Overrides};
 
-/// Run the gateway until SIGTERM or Ctrl-C; SIGHUP or a changed file loads the configuration anew.
+/// Run the gateway until SIGTERM or Ctrl-C; SIGHUP or a changed file reloads the configuration.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Without any configuration it serves the built-in demo server, so that the first command works."
@@ -53,8 +53,8 @@ impl Serve {
         };
         let load = || self.config.read_with(&overrides);
         let setup = load()?;
-        setup.tell_warnings();
+        setup.report_warnings();
         setup.install_logs(if self.json { LogFormat::Json } else { LogFormat::Text })?;
-        block_on_threads(self.threads, running::run(setup, &load, announce::Voice::new(self.json)))
+        block_on_threads(self.threads, running::run(setup, &load, announce::Announcer::new(self.json)))
     }
 }

@@ -1,4 +1,4 @@
-//! Loading the configuration anew while the gateway runs.
+//! Reloading the configuration while the gateway runs.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::announce::Voice;
+use super::announce::Announcer;
 use crate::setup::{Problems, Setup};
 
 /// A file changed.
@@ -18,7 +18,7 @@ use crate::setup::{Problems, Setup};
 pub(super) enum Changed {
     /// The configuration.
     Configuration,
-    /// Something that a server wants to be restarted for.
+    /// A file that a server depends on.
     WatchPath(UpstreamId),
 }
 
@@ -47,7 +47,7 @@ impl Watches {
         watches
     }
 
-    /// Watches what a configuration that was just read names.
+    /// Watches the files of a configuration that was just read.
     pub(super) fn follow(&mut self, setup: &Setup) {
         if self.replace(&wanted(setup)) {
             // A file that was not watched while it was read may have changed since.
@@ -80,15 +80,14 @@ impl Watches {
                 Err(error) => {
                     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
                     let text = format!("warning: {} cannot be watched: {error}", names.join(", "));
-                    let _ =
-                        writeln!(crate::terminal::errors(), "{text}; SIGHUP loads the configuration anew");
+                    let _ = writeln!(crate::terminal::errors(), "{text}; SIGHUP reloads the configuration");
                 }
             }
         }
         is_new
     }
 
-    /// Waits for the next change; for ever where nothing is watched.
+    /// Waits for the next change; forever if nothing is watched.
     pub(super) async fn changed(&mut self) -> Changed {
         match self.changes.recv().await {
             Some(changed) => changed,
@@ -97,7 +96,7 @@ impl Watches {
     }
 }
 
-/// The paths that a configuration wants to be watched, by what their change means.
+/// The paths to watch, by what their change means.
 fn wanted(setup: &Setup) -> Vec<(Vec<PathBuf>, Changed)> {
     let servers = setup.specs.iter().filter(|spec| !spec.disabled);
     let paths = servers.map(|spec| (spec.watch_paths.clone(), Changed::WatchPath(spec.id.clone())));
@@ -112,7 +111,7 @@ async fn report(mut watch: FileWatch, meaning: Changed, sender: mpsc::Sender<Cha
     }
 }
 
-/// What a new configuration does to the servers.
+/// How a new configuration changes the servers.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Difference {
     added: Vec<UpstreamId>,
@@ -120,41 +119,41 @@ struct Difference {
     removed: Vec<UpstreamId>,
 }
 
-/// Takes a new configuration over: only servers whose entry changed are restarted.
-pub(super) fn take_over(old: &mut Setup, new: Setup, gateway: &Gateway, voice: &Voice) {
+/// Applies a new configuration: only servers whose entry changed are restarted.
+pub(super) fn take_over(old: &mut Setup, new: Setup, gateway: &Gateway, announcer: &Announcer) {
     let fleet = gateway.fleet();
-    new.tell_warnings();
+    new.report_warnings();
     let difference = Difference::between(&old.specs, &new.specs);
     for name in old.fixed_differences(&new) {
         let plain = format!("`{name}` changed; that takes effect when the gateway is started again");
-        voice.say(&plain, &json!({"event": "restart-needed", "field": name}));
+        announcer.announce(&plain, &json!({"event": "restart-needed", "field": name}));
     }
     let names = |ids: &[UpstreamId]| ids.iter().map(|id| id.as_str().to_owned()).collect::<Vec<_>>();
     let value = json!({
         "event": "reloaded", "added": names(&difference.added), "changed": names(&difference.changed),
         "removed": names(&difference.removed),
     });
-    // First the policy, so that nothing new runs that it denies.
+    // First the policy, so that it applies to everything new.
     gateway.set_approval(new.service.approval.clone());
-    // Then the tools, so that a server for them is not there before they are.
+    // Then the tools, so that they exist before their server does.
     fleet.registry().configure(&new.registry);
     fleet.reload(new.specs.clone(), new.fleet.catalogue.clone());
-    // Said once it is true: who reads it may ask for the new tools at once.
-    let tools = if old.registry == new.registry { "" } else { "; the registered tools are others" };
+    // Reported last: a reader may ask for the new tools at once.
+    let tools = if old.registry == new.registry { "" } else { "; the registered tools changed" };
     let policy =
-        if old.service.approval == new.service.approval { "" } else { "; the approval policy is another" };
-    voice.say(&format!("configuration reloaded: {}{tools}{policy}", difference.text()), &value);
-    voice.refused(&new.registry.refused);
+        if old.service.approval == new.service.approval { "" } else { "; the approval policy changed" };
+    announcer.announce(&format!("configuration reloaded: {}{tools}{policy}", difference.text()), &value);
+    announcer.refused(&new.registry.refused);
     for spec in new.specs.iter().filter(|spec| difference.is_new(&spec.id)) {
-        voice.resting(spec);
+        announcer.resting(spec);
     }
     *old = new;
 }
 
-/// Says why a new configuration is not taken.
-pub(super) fn keep(problems: &Problems, voice: &Voice) {
+/// Reports why a new configuration is rejected.
+pub(super) fn keep(problems: &Problems, announcer: &Announcer) {
     let errors: Vec<String> = problems.errors.iter().map(ToString::to_string).collect();
-    voice.say(
+    announcer.announce(
         &format!("configuration not reloaded, the old one stays: {}", errors.join("; ")),
         &json!({"event": "reload-failed", "errors": errors}),
     );
@@ -189,7 +188,7 @@ impl Difference {
                 format!("{word} {}", ids.iter().map(UpstreamId::as_str).collect::<Vec<_>>().join(", "))
             })
             .collect();
-        if parts.is_empty() { "all servers are as before".to_owned() } else { parts.join("; ") }
+        if parts.is_empty() { "no server changed".to_owned() } else { parts.join("; ") }
     }
 }
 
@@ -225,6 +224,6 @@ mod tests {
         let new = [spec("other", true), spec("same", false), spec("fresh", false)];
         let difference = Difference::between(&old, &new);
         assert_eq!(difference.text(), "added fresh; changed other; removed gone");
-        assert_eq!(Difference::between(&old, &old).text(), "all servers are as before");
+        assert_eq!(Difference::between(&old, &old).text(), "no server changed");
     }
 }

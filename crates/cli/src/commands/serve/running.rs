@@ -1,4 +1,4 @@
-//! The gateway from its first line to its last.
+//! The life of a gateway, from start to shutdown.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -13,19 +13,19 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
-use super::announce::Voice;
+use super::announce::Announcer;
 use super::reload::{Changed, Watches, keep, take_over};
 use crate::Outcome;
 use crate::runtime::{EndSignals, Interrupted};
 use crate::setup::{Problems, Setup};
 
-/// Serves until a signal comes.
+/// Serves until a signal arrives.
 pub(super) async fn run(
     mut setup: Setup,
     load: &dyn Fn() -> Result<Setup, Problems>,
-    voice: Voice,
+    announcer: Announcer,
 ) -> Result<Outcome> {
-    // From the first moment on: a signal during the start must leave no child either.
+    // First of all: a signal during startup must leave no child process behind.
     let mut ends = EndSignals::listen()?;
     let mut hang_up = signal(SignalKind::hangup()).context("listening for signals")?;
     probe(setup.service.listen)?;
@@ -33,9 +33,9 @@ pub(super) async fn run(
     let log = setup.open_log()?;
     let gateway = Gateway::new(setup.service.clone(), fleet.clone(), setup.dialects()?, log);
     let events = fleet.events();
-    // Before the servers start: what changes while they do counts too.
+    // Before the servers start: changes during their startup count too.
     let mut watches = Watches::new(&setup);
-    // Before the first request can come: no caller may be told that a server is unknown.
+    // Before the first request can arrive: no caller may get an error that a server is unknown.
     fleet.apply(setup.specs.clone());
     let running = match gateway_service::serve(gateway).await {
         Ok(running) => running,
@@ -44,68 +44,69 @@ pub(super) async fn run(
             return Err(error.into());
         }
     };
-    voice.listening(&format!("http://{}", running.address()), setup.demo_only);
-    voice.refused(&setup.registry.refused);
+    announcer.listening(&format!("http://{}", running.address()), setup.demo_only);
+    announcer.refused(&setup.registry.refused);
     for spec in &setup.specs {
-        voice.resting(spec);
+        announcer.resting(spec);
     }
     let mut tasks = JoinSet::new();
-    tasks.spawn(tell_events(events, voice.clone()));
+    tasks.spawn(announce_events(events, announcer.clone()));
     let signal = loop {
         let changed = tokio::select! {
             signal = ends.next() => break signal,
             _ = hang_up.recv() => Changed::Configuration,
             changed = watches.changed() => changed,
         };
-        // Restarts that are over.
+        // Finished restarts.
         while tasks.try_join_next().is_some() {}
         match changed {
             Changed::Configuration => match load().and_then(|new| setup.successor(new)) {
                 Ok(new) => {
-                    take_over(&mut setup, new, running.gateway(), &voice);
+                    take_over(&mut setup, new, running.gateway(), &announcer);
                     watches.follow(&setup);
                 }
-                Err(problems) => keep(&problems, &voice),
+                Err(problems) => keep(&problems, &announcer),
             },
             Changed::WatchPath(id) => {
                 let value = json!({"event": "watch-path", "server": id.as_str()});
-                voice.say(&format!("{id}: a file that it depends on changed, restarting it"), &value);
+                announcer
+                    .announce(&format!("{id}: a file that it depends on changed, restarting it"), &value);
                 let fleet = fleet.clone();
-                // How it ends is told by the fleet's events.
+                // The fleet's events report the outcome.
                 tasks.spawn(async move { drop(fleet.restart(id.as_str()).await) });
             }
         }
     };
     let drain = setup.service.drain;
     let plain = format!("{}: stopping, calls in flight have {} s", signal.name(), drain.as_secs());
-    voice.say(&plain, &json!({"event": "stopping", "signal": signal.name()}));
+    announcer.announce(&plain, &json!({"event": "stopping", "signal": signal.name()}));
     tokio::select! {
         is_clean = running.shutdown() => {
             tasks.shutdown().await;
-            let plain = if is_clean { "stopped" } else { "stopped; some calls were broken off" };
-            voice.say(plain, &json!({"event": "stopped", "clean": is_clean}));
+            let plain = if is_clean { "stopped" } else { "stopped; some calls were aborted" };
+            announcer.announce(plain, &json!({"event": "stopped", "clean": is_clean}));
             Ok(Outcome::Good)
         }
         second = ends.next() => {
-            voice.say("stopped at once", &json!({"event": "stopped", "signal": second.name()}));
+            announcer.announce("stopped at once", &json!({"event": "stopped", "signal": second.name()}));
             Err(Interrupted(second).into())
         }
     }
 }
 
-/// Where the address is taken, that is noticed before any server has been started.
+/// Detects an address that is in use before any server is started.
 fn probe(address: SocketAddr) -> Result<(), ServeError> {
-    // Other reasons are for the service to tell.
+    // The service reports other errors.
     match std::net::TcpListener::bind(address) {
         Err(cause) if cause.kind() == ErrorKind::AddrInUse => Err(ServeError::Bind { address, cause }),
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-async fn tell_events(mut events: Receiver<FleetEvent>, voice: Voice) {
+async fn announce_events(mut events: Receiver<FleetEvent>, announcer: Announcer) {
     loop {
         match events.recv().await {
-            Ok(event) => voice.event(&event),
+            Ok(event) => announcer.event(&event),
             Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return,
         }

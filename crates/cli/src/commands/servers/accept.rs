@@ -47,7 +47,7 @@ impl Accept {
             .memory
             .context("no data directory is configured; name it with --data")?;
         let withheld = withheld_in_file(&path, &self.name)?;
-        // What waits can be accepted also if the server stands in another configuration.
+        // Waiting definitions can be accepted even if the server is in another configuration.
         if withheld.is_empty() {
             chosen(setup.specs, Some(&self.name))?;
         }
@@ -80,7 +80,7 @@ impl Accept {
         }
     }
 
-    /// Texts of the server are shown without what would steer a terminal.
+    /// Text from the server is escaped for the terminal.
     fn show(&self, withheld: &BTreeMap<String, Withheld>, are_new_tools_taken: bool) -> Result<Outcome> {
         let mut stdout = terminal::output(Form::Text);
         for one in withheld.values() {

@@ -37,7 +37,7 @@ impl Check {
         let (errors, warnings, servers) = match found {
             Ok(mut setup) => {
                 setup.warnings.extend(programs::missing(&setup));
-                // The gateway would start without these tools; whoever checks wants them right.
+                // The gateway would start without these tools; for a check they are errors.
                 (setup.refused, setup.warnings, Some(setup.specs.len()))
             }
             Err(problems) => (problems.errors, problems.warnings, None),
@@ -50,7 +50,7 @@ impl Check {
             writeln!(stdout)?;
         } else {
             let paint = Paint::for_stdout();
-            // As every command tells them: each line begins with its file, as editors want it.
+            // Like in every command, each line begins with its file, as editors expect.
             for error in &errors {
                 writeln!(stdout, "{}", paint.tone(Tone::Bad, &printable(&error.to_string())))?;
             }

@@ -1,4 +1,4 @@
-//! `servers`: how the configured servers are; their configuration checked; one of them restarted; changed definitions accepted.
+//! `servers`: show the configured servers, check their configuration, restart one, accept changed definitions.
 
 mod accept;
 mod check;
@@ -24,7 +24,7 @@ use crate::seconds::seconds;
 use crate::setup::ConfigFlags;
 use crate::terminal::{Form, output};
 
-/// Start the configured servers and show how they are; check their configuration; restart one.
+/// Start the configured servers and show their state; check their configuration; restart one.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Servers {
@@ -108,7 +108,7 @@ impl Stopwatch {
         Self { events, began: HashMap::new(), times: HashMap::new() }
     }
 
-    /// Never ends; dropping it loses nothing.
+    /// Never returns; it can be dropped at any time.
     async fn run(&mut self) {
         loop {
             match self.events.recv().await {
@@ -212,7 +212,7 @@ fn write_table(health: &[UpstreamHealth], times: &HashMap<UpstreamId, Duration>)
     Ok(())
 }
 
-/// Whole milliseconds, at least one: nothing takes no time at all.
+/// Whole milliseconds, at least one.
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
 }

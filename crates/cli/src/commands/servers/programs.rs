@@ -1,4 +1,4 @@
-//! Whether the programs of servers are there.
+//! Whether the programs of servers exist.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use gateway_upstream::{Endpoint, UpstreamSpec};
 
 use crate::setup::{Problem, Setup};
 
-/// The members of a file in which servers stand, as JSON Pointers.
+/// The members of a file that hold servers, as JSON Pointers.
 const BLOCKS: [&str; 4] = ["/mcpServers", "/servers", "/context_servers", "/mcp/servers"];
 
-/// Where the system looks where there is no PATH.
+/// The search path if PATH is not set.
 const USUAL_FOLDERS: &str = "/bin:/usr/bin";
 
 /// A warning for each server whose program is not found.
@@ -28,7 +28,7 @@ pub(super) fn missing(setup: &Setup) -> Vec<Problem> {
     let used = setup.specs.iter().filter(|spec| !spec.disabled);
     used.filter_map(|spec| Some((spec, reason(spec)?)))
         .map(|(spec, message)| {
-            let (file, line, field) = place(spec.id.as_str(), &files);
+            let (file, line, field) = location(spec.id.as_str(), &files);
             Problem { file, line, field, message }
         })
         .collect()
@@ -55,8 +55,8 @@ fn is_program(path: &PathBuf) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// Where a server's program is named.
-fn place(id: &str, files: &[(String, Document)]) -> (String, Option<usize>, String) {
+/// Where a server's program is configured.
+fn location(id: &str, files: &[(String, Document)]) -> (String, Option<usize>, String) {
     for (file, document) in files {
         for block in BLOCKS {
             let entry = pointer::join(block, id);

@@ -18,7 +18,7 @@ use crate::setup::ConfigFlags;
 use crate::terminal::{Form, errors, output};
 use gateway_protocol::printable;
 
-/// Ask a running gateway to end a server's connection and start it anew.
+/// Ask a running gateway to close a server's connection and start it again.
 #[derive(Debug, Args)]
 pub(super) struct Restart {
     #[command(flatten)]
@@ -47,7 +47,7 @@ impl Restart {
                     self.print(&serde_json::from_slice(&body)?)?;
                     Ok(Outcome::Good)
                 }
-                // The gateway did its part; the server did not come back.
+                // The gateway restarted the server, which did not come back.
                 Answer::Refused {
                     status: StatusCode::BAD_GATEWAY | StatusCode::INTERNAL_SERVER_ERROR,
                     text,
@@ -56,10 +56,12 @@ impl Restart {
                     Ok(Outcome::Findings)
                 }
                 Answer::Refused { text, .. } => {
-                    bail!("the gateway at {} refused: {}", remote.place(), printable(&text))
+                    bail!("the gateway at {} refused: {}", remote.location(), printable(&text))
                 }
-                Answer::Nobody(error) => Err(error.context("restarting a server needs a running gateway")),
-                Answer::Stranger => Err(remote.stranger()),
+                Answer::Unreachable(error) => {
+                    Err(error.context("restarting a server needs a running gateway"))
+                }
+                Answer::NotAGateway => Err(remote.not_a_gateway()),
             }
         })
     }

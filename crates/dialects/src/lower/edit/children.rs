@@ -69,7 +69,7 @@ impl<'a> Edit<'a, '_> {
         let legal = self.keys.is_free()
             || names.iter().filter_map(Value::as_str).all(|key| self.keys.wire(key) == key);
         if legal {
-            node.out.push((Cow::Borrowed(name), Json::Same(value)));
+            node.keep(name, value);
             return;
         }
         node.changed = true;
@@ -162,7 +162,7 @@ impl<'a> Edit<'a, '_> {
         exactness: Exactness,
     ) {
         if name == "additionalProperties" && value.is_boolean() {
-            node.out.push((Cow::Borrowed(name), Json::Same(value)));
+            node.keep(name, value);
             return;
         }
         let entries = self.changes.entries.len();

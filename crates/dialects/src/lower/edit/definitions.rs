@@ -47,12 +47,12 @@ impl<'a> Edit<'a, '_> {
             }
             let Some(index) = used.ahead.pop_first() else { break };
             let Some((table, name, schema)) = definitions.get(index).copied() else { continue };
-            let Some(place) = written.get_mut(index).filter(|place| place.is_none()) else { continue };
+            let Some(slot) = written.get_mut(index).filter(|slot| slot.is_none()) else { continue };
             let list = self.step(PathId::ROOT, table);
             let path = self.step(list, name);
             let edited = self.edit(Source { schema, path, resource: 0, asked: false });
             used.note(&edited.json);
-            *place = Some(edited.json);
+            *slot = Some(edited.json);
         }
         for table in ["$defs", "definitions"] {
             let own = definitions.iter().zip(&mut written).filter(|((known, ..), _)| *known == table);
@@ -81,7 +81,7 @@ impl Used {
                     let definition = fragment.get(..end).and_then(|pointer| self.known.get(pointer));
                     self.ahead.extend(definition);
                 }
-                // Nobody knows where it leads.
+                // Where it leads is not known.
                 _ => self.take_all(),
             }
         });
@@ -100,23 +100,11 @@ fn pointer(table: &str, name: &str) -> String {
 
 /// Shows every reference with its keyword.
 pub(super) fn each_reference(json: &Json<'_>, visit: &mut dyn FnMut(&str, &str)) {
-    let mut member = |name: &str, value: &Json<'_>| {
+    json.each_member(&mut |name, value| {
         if let ("$ref" | "$dynamicRef" | "$recursiveRef", Some(target)) = (name, value.as_str()) {
             visit(name, target);
         }
         each_reference(value, visit);
-    };
-    match json {
-        Json::Object(entries) => entries.iter().for_each(|(name, value)| member(name, value)),
-        Json::Same(Value::Object(map)) => {
-            map.iter().for_each(|(name, value)| member(name, &Json::Same(value)));
-        }
-        Json::Array(items) => items.iter().for_each(|item| each_reference(item, visit)),
-        Json::Same(Value::Array(items)) => {
-            for item in items {
-                each_reference(&Json::Same(item), visit);
-            }
-        }
-        Json::Same(_) | Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
-    }
+    });
+    json.each_item(&mut |item| each_reference(item, visit));
 }

@@ -25,7 +25,7 @@ impl<'a> Edit<'a, '_> {
                 None => "#".to_owned(),
             };
             if written == *reference {
-                node.out.push((Cow::Borrowed(name), Json::Same(value)));
+                node.keep(name, value);
             } else {
                 node.changed = true;
                 self.rewritten(node.path, name, Some(value), "refers to a definition at the root");
@@ -48,7 +48,7 @@ impl<'a> Edit<'a, '_> {
             }
         }
         self.kept_references.push((Cow::Borrowed(reference.trim_start_matches('#')), target.schema));
-        node.out.push((Cow::Borrowed(name), Json::Same(value)));
+        node.keep(name, value);
     }
 
     pub(super) fn renamed_pointer(&self, pointer: &str) -> String {

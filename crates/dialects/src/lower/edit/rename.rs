@@ -7,12 +7,11 @@ use serde_json::Value;
 
 use super::Edit;
 use crate::plan::{Branch, Codec, Guard, ObjectCodec, PropertyCodec, Rest};
-use crate::schema::{Source, TypeSet};
+use crate::schema::{Members, Source, TypeSet, held};
 
 /// Keywords whose sub-schemas speak of the same value.
-const IN_PLACE: &[&str] = &["allOf", "anyOf", "oneOf"];
-const IN_PLACE_ONE: &[&str] = &["then", "else", "if", "not"];
-const IN_PLACE_TABLES: &[&str] = &["dependentSchemas", "dependencies"];
+const IN_PLACE: &[&str] =
+    &["allOf", "anyOf", "oneOf", "then", "else", "if", "not", "dependentSchemas", "dependencies"];
 const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// Keywords whose sub-schemas speak of items.
@@ -207,7 +206,7 @@ impl<'a> Edit<'a, '_> {
         let mut known = source.schema.get("properties").is_some_and(|table| table.get(name).is_some());
         let patterns = source.schema.get("patternProperties").and_then(Value::as_object);
         for (pattern, schema) in patterns.into_iter().flatten() {
-            // Where nobody can tell, one schema too many does no harm: all of them agree on the names.
+            // Where that is not known, one schema too many does no harm: all of them agree on the names.
             if self.fits(pattern, name) != Some(false) {
                 known = true;
                 sources.push(Source { schema, ..*source });
@@ -244,16 +243,7 @@ impl<'a> Edit<'a, '_> {
             let hidden = self.resolver.ref_hides_siblings && map.contains_key("$ref");
             if !hidden {
                 all.push(source);
-                let inside = |schema: &'a Value| Source { schema, ..source };
-                for keyword in IN_PLACE {
-                    let list = map.get(*keyword).and_then(Value::as_array);
-                    ahead.extend(list.into_iter().flatten().map(inside));
-                }
-                ahead.extend(IN_PLACE_ONE.iter().filter_map(|keyword| map.get(*keyword)).map(inside));
-                for keyword in IN_PLACE_TABLES {
-                    let table = map.get(*keyword).and_then(Value::as_object);
-                    ahead.extend(table.into_iter().flat_map(|table| table.values()).map(inside));
-                }
+                ahead.extend(IN_PLACE.iter().flat_map(|keyword| sources_under(&source, keyword)));
             }
             // What was found last is looked at first.
             if let Some(found) = ahead.get_mut(mark..) {
@@ -265,21 +255,15 @@ impl<'a> Edit<'a, '_> {
 
     /// The sub-schemas of `all` under `keywords`.
     fn children(all: &[Source<'a>], keywords: &[&str]) -> Vec<Source<'a>> {
-        let mut found = Vec::new();
-        for source in all {
-            for keyword in keywords {
-                match source.schema.get(*keyword) {
-                    Some(Value::Object(table)) if *keyword == "patternProperties" => {
-                        found.extend(table.values().map(|schema| Source { schema, ..*source }));
-                    }
-                    Some(schema @ Value::Object(_)) => found.push(Source { schema, ..*source }),
-                    Some(Value::Array(list)) => {
-                        found.extend(list.iter().map(|schema| Source { schema, ..*source }));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        found
+        let under = |source| keywords.iter().flat_map(move |keyword| sources_under(source, keyword));
+        all.iter().flat_map(under).collect()
     }
+}
+
+/// The sub-schemas of `source` under one keyword; a boolean that stands alone speaks of no key.
+fn sources_under<'a>(source: &Source<'a>, keyword: &str) -> impl Iterator<Item = Source<'a>> + use<'a> {
+    let source = *source;
+    let held = source.schema.entry(keyword).into_iter().flat_map(|(name, value)| held(name, value));
+    held.filter(|child| child.step.is_some() || child.schema.is_object())
+        .map(move |child| Source { schema: child.schema, ..source })
 }

@@ -83,7 +83,7 @@ impl<'a> Edit<'a, '_> {
     fn gone_targets(&self, schema: &Json<'a>) -> HashSet<*const Value> {
         self.kept_references
             .iter()
-            .filter(|(pointer, _)| !is_there(schema, pointer))
+            .filter(|(pointer, _)| !is_there(schema, &percent_decoded(pointer)))
             .map(|(_, target)| std::ptr::from_ref(*target))
             .collect()
     }
@@ -306,29 +306,18 @@ fn add_definitions<'a>(schema: &mut Entries<'a>, written: Entries<'a>) {
     }
 }
 
-/// Whether `pointer`, as it stands in a reference, leads anywhere.
+/// Whether `pointer` leads anywhere.
 fn is_there(schema: &Json<'_>, pointer: &str) -> bool {
     let Some(rest) = pointer.strip_prefix('/') else { return true };
     let (step, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let decoded = percent_decoded(step);
-    let key = unescape(&decoded);
+    let key = unescape(step);
     match schema {
-        Json::Object(entries) => {
-            entries.iter().find(|(name, _)| *name == key).is_some_and(|(_, json)| is_there(json, rest))
+        Json::Object(entries) => entries.iter().any(|(name, json)| *name == key && is_there(json, rest)),
+        Json::Array(items) => {
+            let item = key.parse::<usize>().ok().and_then(|index| items.get(index));
+            item.is_some_and(|json| is_there(json, rest))
         }
-        Json::Array(items) => key
-            .parse::<usize>()
-            .ok()
-            .and_then(|index| items.get(index))
-            .is_some_and(|json| is_there(json, rest)),
-        Json::Same(value) => match value {
-            Value::Object(map) => map.get(&*key).is_some_and(|value| is_there(&Json::Same(value), rest)),
-            Value::Array(items) => {
-                let item = key.parse::<usize>().ok().and_then(|index| items.get(index));
-                item.is_some_and(|value| is_there(&Json::Same(value), rest))
-            }
-            _ => false,
-        },
+        Json::Same(value) => value.pointer(pointer).is_some(),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => false,
     }
 }

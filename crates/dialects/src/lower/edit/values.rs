@@ -12,7 +12,7 @@ impl<'a> Edit<'a, '_> {
         let name = keyword.name();
         let fraction = value.as_f64().filter(|bound| bound.fract() != 0.0);
         let Some(bound) = fraction else {
-            node.out.push((Cow::Borrowed(name), Json::Same(value)));
+            node.keep(name, value);
             return;
         };
         let (inclusive, whole) = match keyword {
@@ -34,7 +34,7 @@ impl<'a> Edit<'a, '_> {
         let kept: Vec<&'a Value> =
             values.iter().filter(|value| node.types.contains(TypeSet::of(value))).collect();
         if kept.len() == values.len() && !values.is_empty() {
-            node.out.push((Cow::Borrowed(name), Json::Same(value)));
+            node.keep(name, value);
             return;
         }
         node.changed = true;

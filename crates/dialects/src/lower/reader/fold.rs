@@ -217,13 +217,13 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Characters of what tells alternatives apart.
+/// Characters of the rules that tell alternatives apart.
 const LONGEST_CONDITIONS: usize = 8_000;
 
-/// What may still be told.
+/// Characters that may still be written.
 struct Room {
     left: usize,
-    /// Whether some rules are too long to be told.
+    /// Whether some rules are too long to be written.
     cut: bool,
 }
 
@@ -341,14 +341,14 @@ impl<'a> Declarations<'a> {
         Self(said)
     }
 
-    /// Whether somebody else says something else.
+    /// Whether another alternative says something else.
     fn differ(&self, name: &str, by: usize, rules: &[Rule<'_>]) -> bool {
         let known = self.0.get(name).into_iter().flatten();
         known.filter(|other| other.by != Some(by)).any(|other| other.rules != rules)
     }
 }
 
-/// Rules of an alternative that the properties of all of them together do not show, because somebody else says something else of
+/// Rules of an alternative that the properties of all of them together do not show, because another alternative says something else of
 /// the same property, or because they are not about one property.
 fn distinctions(index: usize, branch: &Folded<'_>, said: &Declarations<'_>) -> Vec<String> {
     let mut words = Vec::new();
@@ -391,7 +391,7 @@ fn rules_of(schema: &Value) -> Vec<Rule<'_>> {
 }
 
 impl Folded<'_> {
-    /// Whether it takes every object and tells of no property.
+    /// Whether it takes every object and declares no property.
     fn declares_nothing(&self) -> bool {
         let is_empty = |part: &ObjectPart<'_>| {
             part.properties.is_none_or(serde_json::Map::is_empty) && part.required.is_empty()

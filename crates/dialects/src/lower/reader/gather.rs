@@ -54,20 +54,16 @@ impl<'a> Reader<'a, '_> {
         let mut array: Option<ArrayPart<'a>> = None;
         let mut types = TypeSet::ALL;
         let mut nullable = false;
-        let object_part = |object: &mut Option<ObjectPart<'a>>| {
-            object.get_or_insert_with(|| ObjectPart {
-                asked: source.asked,
-                ..ObjectPart::new(source.schema, path, resource)
-            });
-        };
+        let no_object =
+            || ObjectPart { asked: source.asked, ..ObjectPart::new(source.schema, path, resource) };
         for (name, value) in map {
             let Some(keyword) = Keyword::parse(name) else {
                 self.unknown_keyword(path, name, value, view);
                 continue;
             };
-            let mended = match check(keyword, value) {
+            let repaired = match check(keyword, value) {
                 Checked::Fine => None,
-                Checked::Mended(json) => {
+                Checked::Repaired(json) => {
                     self.rewritten(path, name, Some(value), "mended: not what the keyword asks for");
                     Some(json)
                 }
@@ -77,7 +73,7 @@ impl<'a> Reader<'a, '_> {
                 }
             };
             match keyword {
-                Keyword::Type => types = named_types(value, mended.as_ref()),
+                Keyword::Type => types = named_types(value, repaired.as_ref()),
                 Keyword::Description => self.gather_description(path, value, view),
                 Keyword::Enum => match value {
                     Value::Array(values) if values.is_empty() => {
@@ -116,44 +112,34 @@ impl<'a> Reader<'a, '_> {
                     }
                 }
                 Keyword::Properties => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object {
-                        part.properties = value.as_object();
-                        // `required` inside `properties` is a slip of indentation.
-                        if let Some(Value::Array(names)) = value.member("required") {
-                            part.required.extend(names.iter().filter_map(Value::as_str));
-                        }
+                    let part = object.get_or_insert_with(no_object);
+                    part.properties = value.as_object();
+                    // `required` inside `properties` is a slip of indentation.
+                    if let Some(Value::Array(names)) = value.member("required") {
+                        part.required.extend(names.iter().filter_map(Value::as_str));
                     }
                 }
                 Keyword::Required => {
-                    object_part(&mut object);
-                    if let (Some(part), Value::Array(names)) = (&mut object, value) {
+                    let part = object.get_or_insert_with(no_object);
+                    if let Value::Array(names) = value {
                         part.required.reserve(names.len());
                         part.required.extend(names.iter().filter_map(Value::as_str));
                     }
                 }
                 Keyword::AdditionalProperties => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object {
-                        part.additional = match (value, mended) {
-                            (Value::Object(_) | Value::Bool(_), _) => Some(value),
-                            (_, Some(Json::Bool(false))) => Some(&Value::Bool(false)),
-                            _ => Some(&Value::Bool(true)),
-                        };
-                    }
+                    object.get_or_insert_with(no_object).additional = match (value, repaired) {
+                        (Value::Object(_) | Value::Bool(_), _) => Some(value),
+                        (_, Some(Json::Bool(false))) => Some(&Value::Bool(false)),
+                        _ => Some(&Value::Bool(true)),
+                    };
                 }
                 Keyword::PatternProperties => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object {
-                        part.patterns = value.as_object();
-                    }
+                    object.get_or_insert_with(no_object).patterns = value.as_object();
                 }
                 Keyword::PropertyNames => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object {
-                        part.names = Some(value);
-                        part.implies_keys = true;
-                    }
+                    let part = object.get_or_insert_with(no_object);
+                    part.names = Some(value);
+                    part.implies_keys = true;
                 }
                 Keyword::Items | Keyword::PrefixItems | Keyword::AdditionalItems => {
                     let part = array.get_or_insert(ArrayPart {
@@ -206,8 +192,8 @@ impl<'a> Reader<'a, '_> {
                     self.described(path, name, Some(value), "conditions cannot be said here");
                 }
                 Keyword::DependentSchemas | Keyword::Dependencies => {
-                    object_part(&mut object);
-                    if let (Some(part), Value::Object(members)) = (&mut object, value) {
+                    let part = object.get_or_insert_with(no_object);
+                    if let Value::Object(members) = value {
                         part.implies_keys = true;
                         let list = self.step(path, keyword.name());
                         for (key, member) in members {
@@ -220,9 +206,8 @@ impl<'a> Reader<'a, '_> {
                     self.describe(path, name, value, view, "dependencies cannot be said here");
                 }
                 Keyword::UnevaluatedProperties => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object
-                        && part.additional.is_none()
+                    let part = object.get_or_insert_with(no_object);
+                    if part.additional.is_none()
                         && value != &Value::Bool(false)
                         && !map.has("additionalProperties")
                     {
@@ -245,20 +230,18 @@ impl<'a> Reader<'a, '_> {
                 | Keyword::MinProperties
                 | Keyword::MaxProperties => {
                     if keyword == Keyword::MinProperties {
-                        object_part(&mut object);
-                        if let Some(part) = &mut object {
-                            part.implies_keys = true;
-                        }
+                        object.get_or_insert_with(no_object).implies_keys = true;
                     }
-                    let facet =
-                        Facet { keyword, value: mended.unwrap_or(Json::Same(value)), original: value, path };
+                    let facet = Facet {
+                        keyword,
+                        value: repaired.unwrap_or(Json::Same(value)),
+                        original: value,
+                        path,
+                    };
                     self.add_facet(facet, view);
                 }
                 Keyword::DependentRequired => {
-                    object_part(&mut object);
-                    if let Some(part) = &mut object {
-                        part.implies_keys = true;
-                    }
+                    object.get_or_insert_with(no_object).implies_keys = true;
                     self.describe(path, name, value, view, "cannot be said here");
                 }
                 Keyword::Contains => {
@@ -370,9 +353,9 @@ pub(crate) fn denied(schema: &Value) -> Option<&Value> {
     map.member("not").filter(|inner| inner.is_object())
 }
 
-fn named_types(value: &Value, mended: Option<&Json<'_>>) -> TypeSet {
+fn named_types(value: &Value, repaired: Option<&Json<'_>>) -> TypeSet {
     let read = |name: &str| TypeSet::named(name).unwrap_or(TypeSet::NONE);
-    match (mended, value) {
+    match (repaired, value) {
         (Some(Json::Array(names)), _) => {
             names.iter().filter_map(Json::as_str).map(read).fold(TypeSet::NONE, TypeSet::or)
         }

@@ -18,7 +18,7 @@ const MOST_UNIONS: usize = 4;
 /// What is said about keys beyond declaring, requiring or inviting them.
 #[derive(Default)]
 pub(crate) struct ImpliedKeys<'a> {
-    /// Keys that are only spoken of, and by what.
+    /// Keys that are only mentioned, and by what.
     mentions: Vec<Mention<'a>>,
     /// The same keys, and others that are declared somewhere.
     names: HashSet<&'a str>,
@@ -93,7 +93,7 @@ impl<'a> Reader<'a, '_> {
         Some(Box::new(implied))
     }
 
-    /// Adds properties for keys that are only spoken of, and makes room for as many as there must be.
+    /// Adds properties for keys that are only mentioned, and makes room for as many as there must be.
     pub(crate) fn declare_implied_keys(
         &mut self,
         said: &ObjectRules<'a>,

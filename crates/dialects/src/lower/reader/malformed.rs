@@ -1,4 +1,4 @@
-//! Keywords that come twice, that nobody knows, or that say something else than they should.
+//! Keywords that come twice, that are unknown, or that say something else than they should.
 
 use serde_json::{Map, Value};
 
@@ -84,7 +84,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// A keyword whose value is beyond mending.
+    /// A keyword whose value is beyond repair.
     pub(crate) fn unusable(
         &mut self,
         path: PathId,

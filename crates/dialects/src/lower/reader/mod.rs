@@ -26,6 +26,9 @@ const MOST_PATTERNS: usize = 2_000;
 /// The name of the definition of any JSON value.
 pub(crate) const ANYTHING: &str = "any_json";
 
+/// What a keyword held in the original.
+type Given<'a> = Option<&'a Value>;
+
 /// Reads one schema, and keeps the report on it.
 pub(crate) struct Reader<'a, 'r> {
     pub(crate) rules: &'r SchemaRules,
@@ -101,47 +104,23 @@ impl<'a, 'r> Reader<'a, 'r> {
     }
 
     /// Reports that a keyword is said in another way, with the same meaning.
-    pub(crate) fn rewritten(
-        &mut self,
-        path: PathId,
-        keyword: &'a str,
-        value: Option<&'a Value>,
-        reason: &'static str,
-    ) {
-        self.change(path, keyword, value, Fate::Rewritten, reason);
+    pub(crate) fn rewritten(&mut self, path: PathId, name: &'a str, value: Given<'a>, reason: &'static str) {
+        self.change(path, name, value, Fate::Rewritten, reason);
     }
 
     /// Reports that values travel in another form.
-    pub(crate) fn encoded(
-        &mut self,
-        path: PathId,
-        keyword: &'a str,
-        value: Option<&'a Value>,
-        reason: &'static str,
-    ) {
-        self.change(path, keyword, value, Fate::Encoded, reason);
+    pub(crate) fn encoded(&mut self, path: PathId, name: &'a str, value: Given<'a>, reason: &'static str) {
+        self.change(path, name, value, Fate::Encoded, reason);
     }
 
     /// Reports that a description says what a keyword said.
-    pub(crate) fn described(
-        &mut self,
-        path: PathId,
-        keyword: &'a str,
-        value: Option<&'a Value>,
-        reason: &'static str,
-    ) {
-        self.change(path, keyword, value, Fate::Described, reason);
+    pub(crate) fn described(&mut self, path: PathId, name: &'a str, value: Given<'a>, reason: &'static str) {
+        self.change(path, name, value, Fate::Described, reason);
     }
 
     /// Reports that an annotation went away.
-    pub(crate) fn dropped(
-        &mut self,
-        path: PathId,
-        keyword: &'a str,
-        value: Option<&'a Value>,
-        reason: &'static str,
-    ) {
-        self.change(path, keyword, value, Fate::Dropped, reason);
+    pub(crate) fn dropped(&mut self, path: PathId, name: &'a str, value: Given<'a>, reason: &'static str) {
+        self.change(path, name, value, Fate::Dropped, reason);
     }
 
     pub(crate) fn step(&mut self, path: PathId, name: &'a str) -> PathId {

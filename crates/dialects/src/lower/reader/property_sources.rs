@@ -16,7 +16,7 @@ const MOST_KINDS: usize = 16;
 pub(crate) struct KeySources<'a> {
     /// What its values must satisfy.
     pub(crate) sources: Vec<Source<'a>>,
-    /// What its values may have to satisfy: nobody can tell.
+    /// What its values may have to satisfy: that is not known.
     unsure: Vec<Source<'a>>,
     /// A table of properties has it.
     pub(crate) declared: bool,
@@ -61,7 +61,7 @@ impl Way<'_> {
 impl<'a> Reader<'a, '_> {
     /// What `parts` together say about `name`.
     pub(crate) fn key_sources(&mut self, parts: &[ObjectPart<'a>], name: &'a str) -> KeySources<'a> {
-        let mut spoken = KeySources::default();
+        let mut found = KeySources::default();
         for part in parts {
             let asked = part.asked;
             let mut hit = false;
@@ -70,8 +70,8 @@ impl<'a> Reader<'a, '_> {
             {
                 let list = self.step(part.path, "properties");
                 let source = self.source(schema, list, key, part.resource);
-                spoken.add(Source { asked, ..source });
-                spoken.declared = true;
+                found.add(Source { asked, ..source });
+                found.declared = true;
                 hit = true;
             }
             for (pattern, schema) in part.patterns.into_iter().flatten() {
@@ -82,30 +82,30 @@ impl<'a> Reader<'a, '_> {
                 hit = true;
                 let list = self.step(part.path, "patternProperties");
                 let source = self.source(schema, list, pattern, part.resource);
-                spoken.invited |= schema != &Value::Bool(false);
-                spoken.named |= schema != &Value::Bool(false);
+                found.invited |= schema != &Value::Bool(false);
+                found.named |= schema != &Value::Bool(false);
                 if fits.is_some() {
-                    spoken.add(Source { asked, ..source });
+                    found.add(Source { asked, ..source });
                 } else {
-                    spoken.unsure.push(source);
+                    found.unsure.push(source);
                 }
             }
             match part.additional {
                 _ if hit => {}
                 None => {}
-                Some(Value::Bool(false)) => spoken.forbidden = true,
+                Some(Value::Bool(false)) => found.forbidden = true,
                 Some(schema) => {
-                    spoken.invited = true;
+                    found.invited = true;
                     if schema.is_object() {
                         let source = self.source(schema, part.path, "additionalProperties", part.resource);
-                        spoken.add(Source { asked, ..source });
+                        found.add(Source { asked, ..source });
                     }
                 }
             }
         }
-        spoken.invited |= spoken.declared;
-        spoken.named |= spoken.declared;
-        spoken
+        found.invited |= found.declared;
+        found.named |= found.declared;
+        found
     }
 
     /// Whether a key fits a pattern; `None` where that is not known.
@@ -130,16 +130,16 @@ impl<'a> Reader<'a, '_> {
             let mut choices: Vec<Way<'a>> = Vec::new();
             let mut silent = false;
             let about = set.about(name);
-            let heard = about.len();
+            let speaking = about.len();
             for (parts, named) in about {
-                let mut spoken = self.key_sources(parts, name);
-                may.append(&mut spoken.unsure);
-                if spoken.forbidden {
+                let mut found = self.key_sources(parts, name);
+                may.append(&mut found.unsure);
+                if found.forbidden {
                     continue;
                 }
-                let named = named || spoken.named;
-                let invited = spoken.invited || named;
-                let sources = spoken.sources;
+                let named = named || found.named;
+                let invited = found.invited || named;
+                let sources = found.sources;
                 silent |= sources.is_empty() && !invited;
                 let known = choices.iter_mut().find(|known| same_sources(&known.sources, &sources));
                 match known {
@@ -164,7 +164,7 @@ impl<'a> Reader<'a, '_> {
             if choices.is_empty() {
                 continue;
             }
-            if heard < set.len() && !silent {
+            if speaking < set.len() && !silent {
                 choices.push(Way { sources: Vec::new(), invited: false, named: false });
             }
             ways = ways
@@ -182,11 +182,11 @@ impl<'a> Reader<'a, '_> {
         let mut kinds: Vec<Vec<Source<'a>>> = Vec::new();
         let mut conditions: Vec<KeySources<'a>> = Vec::new();
         for (parts, named) in said.conditions.about(name) {
-            let mut spoken = self.key_sources(parts, name);
-            may.append(&mut spoken.unsure);
-            may.extend(&spoken.sources);
-            if spoken.invited || named {
-                conditions.push(spoken);
+            let mut found = self.key_sources(parts, name);
+            may.append(&mut found.unsure);
+            may.extend(&found.sources);
+            if found.invited || named {
+                conditions.push(found);
             }
         }
         // What leaves room for any key does not make nothing of what others say about this one.
@@ -198,8 +198,8 @@ impl<'a> Reader<'a, '_> {
                 kinds.push(way.sources);
                 continue;
             }
-            for spoken in &conditions {
-                kinds.push([way.sources.as_slice(), &spoken.sources].concat());
+            for found in &conditions {
+                kinds.push([way.sources.as_slice(), &found.sources].concat());
             }
         }
         if general && kinds.iter().all(|kind| kind.iter().all(says_nothing)) {

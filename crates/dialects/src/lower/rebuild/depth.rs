@@ -39,7 +39,7 @@ impl<'a> Rebuild<'a, '_> {
         }
         let index = self.add_part(Node::default());
         if let Some(definition) = self.definitions.get_mut(index) {
-            // Nobody may look at it before it is finished.
+            // It may not be looked at before it is finished.
             definition.node = None;
         }
         self.rewritten(view.path, "", None, "moved into a definition: deeper than the dialect takes");

@@ -130,7 +130,7 @@ impl<'a> Rebuild<'a, '_> {
             }
             let plain = matches!(lowered.codec, Codec::Same) && !absent_as_null && !renamed;
             identity &= plain;
-            // What else may come has to be told from what is declared; otherwise plain ones go without saying.
+            // Undeclared properties have to be told from declared ones; otherwise plain ones need no entry.
             if list_all || !plain {
                 if codecs.is_empty() {
                     codecs.reserve_exact(count - index);
@@ -255,7 +255,7 @@ impl<'a> Rebuild<'a, '_> {
             let escaped = if shown { self.escaped_nulls(&node) } else { Vec::new() };
             lowered.node = node.or_spelled_null(&escaped).or_null();
             if !shown {
-                // Nothing in the schema shows the word: the model has to be told.
+                // Nothing in the schema shows the word: the description has to.
                 let words = "Write (null) for a real null";
                 lowered.node.description = Some(match lowered.node.description.take() {
                     Some(own) => Cow::Owned(format!("{own}\n{words}")),

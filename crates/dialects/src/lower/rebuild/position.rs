@@ -175,7 +175,7 @@ impl<'a> Rebuild<'a, '_> {
         lowered
     }
 
-    /// Rules for arrays or objects where neither can come: they bind nothing, but somebody meant something by them.
+    /// Rules for arrays or objects where neither can come: they bind nothing, but the author meant something by them.
     fn describe_idle_parts(&mut self, view: &mut View<'a>) {
         if view.arrays.is_empty() && view.objects.is_empty() {
             return;

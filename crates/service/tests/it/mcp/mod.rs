@@ -3,14 +3,14 @@
 mod absent;
 mod approval;
 mod audit;
-mod faces;
+mod endpoints;
 mod followup;
-mod manners;
 mod matrix;
 pub(crate) mod old_clients;
 mod own_resources;
 mod pipe;
 mod questions;
+mod requests;
 mod rmcp;
 mod sessions;
 mod state;

@@ -94,7 +94,7 @@ async fn a_session_that_nobody_uses_ends_and_one_with_a_listener_does_not() {
     let wire = folder.path().join("wire");
     let shape = |fixture: gateway_testkit::Fixture| fixture.everything().option("--wire-log", wire.display());
     let front = Front::with((Era::Legacy, Way::Stdio), shape, |config| {
-        config.mcp.session_idle = Duration::from_secs(3);
+        config.mcp.session_idle = Duration::from_secs(1);
     })
     .await;
     let listens = front.caller(Era::Legacy).await;
@@ -344,7 +344,7 @@ async fn a_subscription_survives_a_restart_of_the_server() {
                         tokio::select! {
                             biased;
                             told = &mut told => return told,
-                            () = tokio::task::yield_now() => {}
+                            () = gateway_testkit::pause() => {}
                         }
                     }
                 };

@@ -153,7 +153,7 @@ pub(crate) async fn written(path: &Path, text: &str) -> Vec<String> {
             if lines.iter().any(|line| line.contains(text)) {
                 return lines;
             }
-            tokio::task::yield_now().await;
+            gateway_testkit::pause().await;
         }
     };
     tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("`{text}` was not written"))

@@ -33,7 +33,7 @@ fn check(caller: &Caller, breaches: &mut Breaches, what: &str) -> Result<(), Pro
     Ok(())
 }
 
-/// Somebody with an API key accepts.
+/// A caller with an API key accepts.
 pub(super) fn accept_without_admin(arena: &Arena) -> Result<Verdict, Problem> {
     let (_server, gateway) = changed(arena)?;
     let ann = gateway.caller_with("ann-key-0123456789");
@@ -45,7 +45,7 @@ pub(super) fn accept_without_admin(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict("refused, and still blocked"))
 }
 
-/// An admin accepts something else than what is withheld.
+/// An admin accepts something other than the blocked definition.
 pub(super) fn accept_other_fingerprint(arena: &Arena) -> Result<Verdict, Problem> {
     let (_server, gateway) = changed(arena)?;
     let root = gateway.caller_with("root-key-0123456789");
@@ -58,7 +58,7 @@ pub(super) fn accept_other_fingerprint(arena: &Arena) -> Result<Verdict, Problem
     Ok(breaches.verdict("refused, and still blocked"))
 }
 
-/// The file that remembers definitions is cut off, and the server has changed meanwhile.
+/// The file with the accepted definitions is truncated, and the server has changed meanwhile.
 pub(super) fn truncated_memory(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", &format!("[{GOOD}]"))?;
     let block = json!({"tools": {"onDefinitionChange": "block"}});

@@ -51,7 +51,7 @@ pub(super) fn modes(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict("only the owner can read them"))
 }
 
-/// The database of the log is no database.
+/// The database of the log is not a database.
 pub(super) fn corrupt_log(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", BIG)?;
     let config = json!({"mcpServers": {"e": server.entry()}});
@@ -90,7 +90,7 @@ pub(super) fn corrupt_log(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict("it starts and names the file"))
 }
 
-/// The log reaches the largest size that a file may have.
+/// The log reaches the file size limit.
 pub(super) fn file_size_limit(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", BIG)?;
     let start = Start { shell: "ulimit -f 1024", ..Start::default() };
@@ -107,7 +107,7 @@ pub(super) fn file_size_limit(arena: &Arena) -> Result<Verdict, Problem> {
             break;
         }
     }
-    // The log is written beside the calls: it fails, or the gateway ends.
+    // The log is written asynchronously: it fails, or the gateway exits.
     let failing = || caller.get("/ready").map_or(true, |answer| answer.status != 200);
     let _ = eventually_blocking(Duration::from_secs(10), "a log that fails", || {
         gateway.running.has_ended() || failing()
@@ -129,7 +129,7 @@ pub(super) fn parent_environment(arena: &Arena) -> Result<Verdict, Problem> {
     let gateway = Gateway::start(command, &folder)?;
     gateway.caller().get("/tools")?;
     let mut breaches = Breaches::default();
-    // The demo server answers where nothing is configured: then nothing was taken from above.
+    // Without a configuration the demo server answers: then nothing was read from parent directories.
     let demo = || gateway.caller().lists("store") || marker.exists();
     let _ = eventually_blocking(PATIENCE, "a server", demo);
     breaches.add_if(marker.exists(), || "the program of a parent's .env ran".to_owned());

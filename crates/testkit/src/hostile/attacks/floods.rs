@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{Breaches, MEMORY, megabytes};
-use crate::hostile::arena::{Arena, PATIENCE};
+use crate::hostile::arena::{Arena, Gateway, Hostile, PATIENCE};
 use crate::hostile::{Problem, Verdict};
 use crate::process::eventually_blocking;
 
 const T: &str = r#"[{"name":"t","inputSchema":{"type":"object"}}]"#;
 
-/// Watches the memory while a server lists without an end.
+/// Watches the memory while a server's listing never ends.
 fn listing(arena: &Arena, kind: &str) -> Result<Verdict, Problem> {
     let evil = arena.server("evil", "[]")?;
     evil.write("listing", kind)?;
@@ -44,7 +44,7 @@ pub(super) fn pages(arena: &Arena) -> Result<Verdict, Problem> {
     listing(arena, "pages")
 }
 
-/// Requests that are refused fill the gateway's own log.
+/// Refused requests fill the gateway's own log.
 pub(super) fn refused_requests(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", r#"[{"name":"flood_requests","inputSchema":{"type":"object"}}]"#)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
@@ -58,7 +58,7 @@ pub(super) fn refused_requests(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict(format!("5,000 refused requests wrote {written} bytes")))
 }
 
-/// An answer that is no UTF-8 fails its call at once.
+/// An answer that is not UTF-8 fails its call at once.
 pub(super) fn garbled_answer(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", r#"[{"name":"garbled","inputSchema":{"type":"object"}}]"#)?;
     let entry = server.entry_with(&json!({"callTimeout": "8s"}));
@@ -96,21 +96,28 @@ pub(super) fn many_metrics(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict(sizes.join(", ")))
 }
 
-/// Large results of one server, while another is called.
-pub(super) fn big_results(arena: &Arena) -> Result<Verdict, Problem> {
+/// A gateway with a server of large results, and a good one beside it.
+fn beside_big_results(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
     let evil = arena.server("evil", r#"[{"name":"big","inputSchema":{"type":"object"}}]"#)?;
     let good = arena.server("good", T)?;
     let gateway = arena.serve(&json!({"mcpServers": {"good": good.entry(), "evil": evil.entry()}}))?;
     let caller = gateway.caller();
     caller.lists("\"t\"");
     caller.lists("big");
+    Ok((evil, gateway))
+}
+
+/// Large results of one server, while another is called.
+pub(super) fn big_results(arena: &Arena) -> Result<Verdict, Problem> {
+    let (_, gateway) = beside_big_results(arena)?;
+    let caller = gateway.caller();
     let (mut calls, mut failed) = (0, Vec::new());
     std::thread::scope(|scope| {
         let flooding: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
                     for _ in 0..3 {
-                        // Whether these succeed is not what counts.
+                        // Whether these succeed does not matter.
                         let _ = caller.call_on("evil", "big", r#"{"bytes":30000000}"#);
                     }
                 })
@@ -133,14 +140,10 @@ pub(super) fn big_results(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict(format!("{calls} other calls succeeded, {} at the peak", megabytes(gateway.peak()))))
 }
 
-/// Callers who ask for large results and do not read them.
+/// Callers that request large results and do not read them.
 pub(super) fn unread_results(arena: &Arena) -> Result<Verdict, Problem> {
-    let evil = arena.server("evil", r#"[{"name":"big","inputSchema":{"type":"object"}}]"#)?;
-    let good = arena.server("good", T)?;
-    let gateway = arena.serve(&json!({"mcpServers": {"good": good.entry(), "evil": evil.entry()}}))?;
+    let (evil, gateway) = beside_big_results(arena)?;
     let caller = gateway.caller();
-    caller.lists("\"t\"");
-    caller.lists("big");
     let body = json!({"server": "evil", "tool": "big", "arguments": {"bytes": 30_000_000}}).to_string();
     let mut open = Vec::new();
     for _ in 0..24 {

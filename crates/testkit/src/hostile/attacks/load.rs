@@ -1,4 +1,4 @@
-//! Callers who use up what others need.
+//! Callers that exhaust shared resources.
 
 use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpStream};
@@ -17,7 +17,7 @@ use crate::process::eventually_blocking;
 const HANG: &str = r#"[{"name":"hang","inputSchema":{"type":"object"}}]"#;
 const T: &str = r#"[{"name":"t","inputSchema":{"type":"object"}}]"#;
 
-/// Small documents whose check is large: eight tools whose definitions all refer to each other.
+/// Small documents with an expensive check: eight tools whose definitions all refer to each other.
 pub(super) fn check_recursive(arena: &Arena) -> Result<Verdict, Problem> {
     let names: Vec<String> = (0..60).map(|index| format!("d{index}")).collect();
     let mut properties = String::new();
@@ -65,7 +65,7 @@ fn check(arena: &Arena, body: &str) -> Result<Verdict, Problem> {
         }
         let peak = gateway.peak();
         if peak > MEMORY {
-            // It is broken; this machine need not be too.
+            // It is broken; stop before the machine is too.
             signal(gateway.running.pid(), Signal::KILL);
         }
         let answers = threads.into_iter().filter_map(|thread| thread.join().ok()).collect();
@@ -88,9 +88,9 @@ fn check(arena: &Arena, body: &str) -> Result<Verdict, Problem> {
     Ok(breaches.verdict(seen))
 }
 
-/// Connections that never say anything fill the gateway.
+/// Silent connections fill the gateway.
 pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
-    // Nothing makes room by itself while the connections are opened.
+    // No connection is closed while the others are opened.
     let timeouts = json!({"read": "5m"});
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}, "timeouts": timeouts}))?;
     let caller = gateway.caller();
@@ -98,7 +98,7 @@ pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
     let address = SocketAddr::from(([127, 0, 0, 1], gateway.port));
     let mut silent = Vec::with_capacity(wanted);
     while silent.len() < wanted {
-        // Once the gateway takes no more, the queue of the system is full as well.
+        // Once the gateway accepts no more, the backlog of the system is full as well.
         let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(2_500)) else { break };
         silent.push(stream);
         if silent.len().is_multiple_of(50) {
@@ -124,7 +124,7 @@ pub(super) fn silent_connections(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict(seen))
 }
 
-/// One session opens streams without an end; then as many sessions open one each, as many clients would.
+/// One session keeps opening streams; then as many sessions open one each, like many clients.
 pub(super) fn streams(arena: &Arena) -> Result<Verdict, Problem> {
     let gateway = arena.serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}}))?;
     let caller = gateway.caller();
@@ -164,7 +164,7 @@ fn open_streams(opened: impl Iterator<Item = Result<Incoming, Problem>>) -> Resu
     Ok(open)
 }
 
-/// One caller opens so many sessions that another's would have to go.
+/// One caller opens so many sessions that another's would be evicted.
 pub(super) fn evicted_session(arena: &Arena) -> Result<Verdict, Problem> {
     let gateway = arena
         .serve(&json!({"mcpServers": {"demo": {"type": "builtin"}}, "mcp": {"sessions": 20},
@@ -172,7 +172,7 @@ pub(super) fn evicted_session(arena: &Arena) -> Result<Verdict, Problem> {
     let (ann, bob) = (gateway.caller_with("ann-key-0123456789"), gateway.caller_with("bob-key-0123456789"));
     let session = Session::open(&ann, "/mcp", &json!({}))?;
     for _ in 0..30 {
-        // Whether all of these may be opened is the gateway's choice.
+        // The gateway may refuse some of these.
         let _ = Session::open(&bob, "/mcp", &json!({}));
     }
     let status = session.request("tools/list", "{}")?.status;
@@ -181,7 +181,7 @@ pub(super) fn evicted_session(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict("the other caller's session lives"))
 }
 
-/// Starts calls one after another and leaves each as soon as it runs; those at work count against the limit.
+/// Starts calls one after another and disconnects from each as soon as it runs; running ones count against the limit.
 fn depart(server: &Hostile, send: impl Fn(usize) -> Result<TcpStream, Problem>) -> Result<Verdict, Problem> {
     for index in 0..8 {
         let before = server.calls().len();

@@ -1,4 +1,4 @@
-//! What the call log must not hold, or must still be readable with.
+//! What the call log must not contain, and what must not make it unreadable.
 
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ fn entries_of(answer: &Value) -> Vec<String> {
     list.into_iter().flatten().map(Value::to_string).collect()
 }
 
-/// The deepest nesting of a JSON text.
+/// The nesting depth of a JSON text.
 fn depth(text: &[u8]) -> usize {
     let (mut now, mut most, mut in_text, mut escaped) = (0_usize, 0, false, false);
     for byte in text {

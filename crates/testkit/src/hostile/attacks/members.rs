@@ -1,4 +1,4 @@
-//! Members that stand twice in an object, and parameters that are not the caller's.
+//! Repeated members, and parameters that are not the caller's.
 
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ pub(super) fn hidden_parameter(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(judge(&server))
 }
 
-/// A changed definition that repeats a member is not taken for the old one.
+/// A changed definition with a repeated member is not mistaken for the old one.
 pub(super) fn second_description(arena: &Arena) -> Result<Verdict, Problem> {
     let mut breaches = Breaches::default();
     let variants = [
@@ -100,7 +100,7 @@ pub(super) fn second_description(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict("the changed definition is in no list"))
 }
 
-/// A second description stands behind the operator's own.
+/// A second description follows the operator's own.
 pub(super) fn overridden_description(arena: &Arena) -> Result<Verdict, Problem> {
     let tools = r#"[{"name":"t","description":"EVIL","\u0064escription":"EVIL","description":"EVIL","inputSchema":{"type":"object"}}]"#;
     let server = arena.server("e", tools)?;
@@ -149,7 +149,7 @@ fn check_target(caller: &Caller, evil: &Hostile, breaches: &mut Breaches) -> Res
     Ok(())
 }
 
-/// Documents of callers that repeat a member are refused on every route.
+/// Bodies with repeated members are rejected on every route.
 pub(super) fn repeated_in_bodies(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", OPEN)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;

@@ -30,12 +30,12 @@ const fn cheap(
     Attack { name, expected, cost: Cost::Cheap, attempt }
 }
 
-const fn dear(
+const fn expensive(
     name: &'static str,
     expected: &'static str,
     attempt: fn(&Arena) -> Result<Verdict, Problem>,
 ) -> Attack {
-    Attack { name, expected, cost: Cost::Dear, attempt }
+    Attack { name, expected, cost: Cost::Expensive, attempt }
 }
 
 /// All attacks.
@@ -98,19 +98,19 @@ pub const ATTACKS: &[Attack] = &[
     cheap("garbled-answer", "an answer that is no UTF-8 fails at once", floods::garbled_answer),
     cheap("stray-after-end", "no process is left after the end", strays::after_end),
     cheap("stray-after-kill", "no process is left after kill -9", strays::after_kill),
-    dear("listing-cursors", "a listing is bounded in bytes", floods::cursors),
-    dear("listing-pages", "a listing is bounded in bytes", floods::pages),
-    dear("big-results", "results of one server leave room for others", floods::big_results),
-    dear("unread-results", "results in flight are bounded", floods::unread_results),
-    dear("many-metrics", "metrics do not grow with tools", floods::many_metrics),
-    dear("check-recursive", "the work of /check is bounded", load::check_recursive),
-    dear("check-alternatives", "the work of /check is bounded", load::check_alternatives),
-    dear("silent-connections", "silent connections make room", load::silent_connections),
-    dear("streams", "streams of one session are bounded", load::streams),
-    dear("workspace-work", "work on one file does not stop others", load::workspace_work),
+    expensive("listing-cursors", "a listing is bounded in bytes", floods::cursors),
+    expensive("listing-pages", "a listing is bounded in bytes", floods::pages),
+    expensive("big-results", "results of one server leave room for others", floods::big_results),
+    expensive("unread-results", "results in flight are bounded", floods::unread_results),
+    expensive("many-metrics", "metrics do not grow with tools", floods::many_metrics),
+    expensive("check-recursive", "the work of /check is bounded", load::check_recursive),
+    expensive("check-alternatives", "the work of /check is bounded", load::check_alternatives),
+    expensive("silent-connections", "silent connections make room", load::silent_connections),
+    expensive("streams", "streams of one session are bounded", load::streams),
+    expensive("workspace-work", "work on one file does not stop others", load::workspace_work),
 ];
 
-/// What an attack has found.
+/// The breaches that an attack has found.
 #[derive(Default)]
 struct Breaches(Vec<String>);
 
@@ -170,7 +170,7 @@ fn collect_named(value: &Value, found: &mut Vec<(String, Value)>) {
     }
 }
 
-/// The first character that can mislead a person at a terminal. Line ends and tabs are ours.
+/// The first character that can mislead a person at a terminal, except line ends and tabs.
 fn raw_control(bytes: &[u8]) -> Option<char> {
     let text = String::from_utf8_lossy(bytes);
     text.chars().find(|character| match character {

@@ -1,4 +1,4 @@
-//! Callers who pose as others, and questions that pose as others' questions.
+//! Callers that impersonate others, and questions that impersonate others' questions.
 
 use std::time::Duration;
 
@@ -116,7 +116,7 @@ pub(super) fn forged_question(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict(format!("{} questions, none forged", questions.len())))
 }
 
-/// A server's own question says whose it is, in escaped text.
+/// A server's own question names the server, in escaped text.
 pub(super) fn nameless_question(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("evil", TOOL)?;
     let gateway = arena.serve(&json!({"mcpServers": {"evil": server.entry()}}))?;
@@ -139,7 +139,7 @@ pub(super) fn nameless_question(arena: &Arena) -> Result<Verdict, Problem> {
     Ok(breaches.verdict("the question names its server"))
 }
 
-/// Reads and prompts leave a trace in the log.
+/// Reads and prompts are logged.
 pub(super) fn unlogged_reads(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", TOOL)?;
     let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;

@@ -11,7 +11,7 @@ use crate::process::{eventually_blocking, is_alive};
 
 fn with_stray(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
     let server = arena.server("e", r#"[{"name":"stray","inputSchema":{"type":"object"}}]"#)?;
-    // The server goes on when its input has ended.
+    // The server continues after the end of its input.
     server.write("stay", "")?;
     let gateway =
         arena.serve(&json!({"mcpServers": {"e": server.entry_with(&json!({"closeTimeout": "1s"}))}}))?;
@@ -30,7 +30,7 @@ fn judge(server: &Hostile) -> Verdict {
     breaches.verdict("no process is left")
 }
 
-/// A process in a session of its own and without an environment, when the gateway ends.
+/// A process in its own session and without an environment, when the gateway stops.
 pub(super) fn after_end(arena: &Arena) -> Result<Verdict, Problem> {
     let (server, mut gateway) = with_stray(arena)?;
     gateway.stop()?;

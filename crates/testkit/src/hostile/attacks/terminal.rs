@@ -1,4 +1,4 @@
-//! Foreign text on its way to a terminal.
+//! Untrusted text in terminal output.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::hostile::arena::{Arena, Hostile, PATIENCE};
 use crate::hostile::{Problem, Verdict};
 use crate::process::eventually_blocking;
 
-/// Clears the screen, rings, goes back, sets a title, turns the direction round.
+/// Clears the screen, rings the bell, moves the cursor back, sets a title, reverses the direction.
 const HOSTILE: &str = "\u{1b}[2J\u{7}\r\u{9b}31m\u{1b}]0;title\u{7}\u{202e}\u{200b}\u{7f}end";
 
 fn hostile_server(arena: &Arena) -> Result<Hostile, Problem> {
@@ -59,7 +59,7 @@ pub(super) fn check(arena: &Arena) -> Result<Verdict, Problem> {
     check_command(arena, &["check", "--details"], &tools.to_string())
 }
 
-/// The errors of a call have the names and the last words of the server.
+/// The errors of a call contain names and the last output of the server.
 pub(super) fn call(arena: &Arena) -> Result<Verdict, Problem> {
     let server = hostile_server(arena)?;
     let unknown = check_command(arena, &["call", "--config", &config(arena), "e", HOSTILE, "{}"], "")?;
@@ -90,7 +90,7 @@ pub(super) fn logs(arena: &Arena) -> Result<Verdict, Problem> {
     check_command(arena, &["logs", "--data", &arena.path("data").display().to_string()], "")
 }
 
-/// The last words of a server are in the lines of `serve`, and may look like lines of its own.
+/// The last output of a server is in the lines of `serve`, and may look like its own lines.
 pub(super) fn serve(arena: &Arena) -> Result<Verdict, Problem> {
     let server = arena.server("e", "[]")?;
     server.write("last-words", &format!("{HOSTILE}\nfiles: connected\r\nfiles: 5 tools\n"))?;

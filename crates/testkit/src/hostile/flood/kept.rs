@@ -1,4 +1,4 @@
-//! A connection that is kept, for calls whose time is measured.
+//! A keep-alive connection, for calls whose latency is measured.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Connects, to send the same body to the same path again and again.
+    /// Connects, to send the same request repeatedly.
     pub(super) fn open(port: u16, path: &str, body: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;

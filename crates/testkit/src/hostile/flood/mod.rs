@@ -1,4 +1,4 @@
-//! All floods at once, and what other callers see of them.
+//! All floods at once, and how they affect other callers.
 
 mod kept;
 mod noise;
@@ -17,7 +17,7 @@ use super::problem::{Attempt as _, Problem};
 use kept::Kept;
 pub use noise::{run_busy, run_flood};
 
-/// Connections over which other calls are made at once.
+/// Concurrent connections of other calls.
 const AT_ONCE: usize = 4;
 
 /// Silent connections of the flood.
@@ -43,7 +43,7 @@ pub struct Flood {
 pub struct Limits {
     /// Most resident bytes.
     pub memory: u64,
-    /// How many times the p99 beside busy programs other calls may take.
+    /// The allowed p99 of other calls, as a multiple of the p99 next to busy programs.
     pub ratio: f64,
     /// Slowest answer of `/health`.
     pub health: Duration,
@@ -60,11 +60,11 @@ impl Default for Limits {
 pub struct Times {
     /// Calls that succeeded.
     pub calls: usize,
-    /// Calls that did not.
+    /// Calls that failed.
     pub failed: usize,
-    /// Half of them were faster.
+    /// The median.
     pub p50: Duration,
-    /// 99 of 100 were faster.
+    /// The 99th percentile.
     pub p99: Duration,
 }
 
@@ -73,7 +73,7 @@ pub struct Times {
 pub struct Measured {
     /// Before the floods.
     pub quiet: Times,
-    /// Beside as many programs that take processor time and do nothing to the gateway: what the system's scheduler adds.
+    /// Next to as many programs that only use the CPU: what the system's scheduler adds.
     pub busy: Times,
     /// During the floods.
     pub flooded: Times,
@@ -81,7 +81,7 @@ pub struct Measured {
     pub asked: usize,
     /// The slowest answer of `/health`.
     pub slowest: Duration,
-    /// The most resident memory.
+    /// Peak resident memory.
     pub peak: u64,
     /// What must hold.
     pub limits: Limits,
@@ -151,7 +151,7 @@ impl Display for Measured {
     }
 }
 
-/// Measures calls of a well-behaved server, first alone, then beside every flood.
+/// Measures calls of a well-behaved server, first alone, then during all floods.
 pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Problem> {
     let arena = Arena::new(programs)?;
     let gateway = arena.serve(&configuration(&arena)?)?;
@@ -200,7 +200,7 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
     })
 }
 
-/// Measures calls beside as many busy programs as there are flooding ones.
+/// Measures calls next to as many busy programs as there are flooding ones.
 fn beside_busy(programs: &Programs, gateway: &Gateway, duration: Duration) -> Result<Times, Problem> {
     let until = Instant::now() + duration;
     let mut running = Vec::new();
@@ -252,7 +252,7 @@ fn ask_health(gateway: &Gateway) -> Duration {
     }
 }
 
-/// Calls the good server over several connections until `enough` of the number of calls says so.
+/// Calls the good server over several connections until `enough` returns true for the number of calls.
 fn times(port: u16, enough: &(dyn Fn(usize) -> bool + Sync)) -> Times {
     let body = call_body("good", "t", r#"{"a":1}"#);
     let (done, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));

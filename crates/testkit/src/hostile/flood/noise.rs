@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::hostile::attacks::descriptors;
 use crate::hostile::caller::{Caller, call_body};
 
-/// How long a caller who does not read keeps its connection.
+/// How long a caller that does not read keeps its connection.
 const UNREAD: Duration = Duration::from_secs(3);
 
 /// Floods the gateway at a port, for a while.
@@ -38,7 +38,7 @@ pub fn run_flood(port: u16, sockets: usize, seconds: u64) {
     });
 }
 
-/// Takes processor time for a while.
+/// Uses the CPU for a while.
 pub fn run_busy(seconds: u64) {
     let until = Instant::now() + Duration::from_secs(seconds);
     while Instant::now() < until {
@@ -50,12 +50,12 @@ fn repeat(until: Instant, work: impl Fn()) {
     while Instant::now() < until {
         let begin = Instant::now();
         work();
-        // What fails at once is tried again, but not in a loop that only burns time here.
+        // Immediate failures are retried after a pause, not in a busy loop.
         std::thread::sleep(Duration::from_millis(2).saturating_sub(begin.elapsed()));
     }
 }
 
-/// Keeps so many silent connections open, and opens new ones for those that the gateway closes.
+/// Keeps this many silent connections open, and replaces those that the gateway closes.
 fn silent(caller: &Caller, sockets: usize, until: Instant) {
     let mut open: Vec<TcpStream> = Vec::new();
     while Instant::now() < until {

@@ -146,7 +146,7 @@ async fn answers_may_be_streams_with_other_things_before() {
     );
     let pong = |seen: &Seen| seen.body == json!({"jsonrpc": "2.0", "id": "s1", "result": {}});
     while !peer.seen().iter().any(pong) {
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
     connection.close().await;
 }
@@ -360,7 +360,7 @@ async fn leave(modern: bool) -> HttpPeer {
     timeout(PATIENCE, left.wait_for(|count| *count > 0)).await.expect("in time").expect("the peer runs");
     if !modern {
         while !peer.methods().contains(&"POST notifications/cancelled".to_owned()) {
-            tokio::task::yield_now().await;
+            gateway_testkit::pause().await;
         }
     }
     connection.close().await;
@@ -467,7 +467,7 @@ async fn a_legacy_server_may_tell_things_on_its_own_stream() {
     drop(answer);
     let refused = |seen: &Seen| seen.body["id"] == 7 && seen.body["error"]["code"] == -32601;
     while !peer.seen().iter().any(refused) {
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
     let (progress, mut seen) = mpsc::channel(4);
     let params = [("name", b"\"x\"".as_slice())];
@@ -521,7 +521,7 @@ async fn refused_connects_end_no_call_in_flight() {
     while state() == UpstreamState::Connected {
         let refused = crate::fleet::call(&fleet, "peer", "any", "{}").await;
         assert!(matches!(refused, Err(CallError::Unreachable { .. })), "{refused:?}");
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
     // By now the connection is given up and attempts at a new one fail.
     gateway_testkit::eventually(PATIENCE, "the failures", || {
@@ -548,7 +548,7 @@ async fn the_end_of_the_fleet_ends_calls_over_connections_that_were_given_up() {
     peer.stop_listening().await;
     while fleet.health_of("peer").expect("it is configured").state == UpstreamState::Connected {
         let _ = crate::fleet::call(&fleet, "peer", "any", "{}").await;
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
     fleet.shutdown(Duration::from_millis(50)).await;
     let outcome = slow.await.expect("no panic");

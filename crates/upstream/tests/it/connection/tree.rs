@@ -53,7 +53,7 @@ async fn dropping_ends_them_too() {
     let (process, child) = (connection.process().expect("a process"), child_of(&connection).await);
     drop(connection);
     while lives(process) || lives(child) {
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
 }
 
@@ -79,7 +79,7 @@ async fn wrappers_leave_no_grandchildren() {
     open(&spec).await.expect_err("it never answers");
     let child: u32 = std::fs::read_to_string(&note).expect("a note").trim().parse().expect("a number");
     while lives(child) {
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
 }
 
@@ -97,7 +97,7 @@ if not legacy(message) and method == "tools/call":
     let connection = open(&spec).await.expect("the peer answers");
     assert_eq!(text(&call(&connection, "any").await.expect("a result")), "done");
     while !connection.stderr().ends_with("noise 19999\n") {
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
     assert!(connection.stderr().len() <= 1_000);
     connection.close().await;

@@ -108,7 +108,7 @@ async fn works_again(fleet: &Fleet) {
             return;
         }
         assert!(begin.elapsed() < PATIENCE, "{outcome:?} {:?}", fleet.health_of("peer"));
-        tokio::task::yield_now().await;
+        gateway_testkit::pause().await;
     }
 }
 
