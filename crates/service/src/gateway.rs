@@ -4,7 +4,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::FromRef;
 use gateway_dialects::Dialects;
 use gateway_store::CallLog;
 use gateway_upstream::{Fleet, ResultBudget};
@@ -87,12 +86,6 @@ impl Gateway {
 
     pub(crate) fn idempotency(&self) -> &Idempotency {
         &self.faces.idempotency
-    }
-}
-
-impl FromRef<Gateway> for Endpoint {
-    fn from_ref(gateway: &Gateway) -> Self {
-        gateway.mcp().clone()
     }
 }
 

@@ -10,15 +10,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use axum::response::Response;
+use axum_core::body::Body;
+use axum_core::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use crate::errors::{ApiError, NotRun, code};
+use crate::errors::{ApiError, NotRun, code, collected};
 use gateway_runtime::least_recently_used::LeastRecentlyUsed;
 use gateway_runtime::owner::Owner;
 
@@ -257,7 +257,7 @@ impl Task {
             return response;
         }
         let (parts, body) = response.into_parts();
-        let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
+        let Ok(body) = collected(body).await else {
             return Response::from_parts(parts, Body::empty());
         };
         let answer = Answer { status: parts.status, headers: parts.headers.clone(), body: body.clone() };
@@ -303,7 +303,7 @@ fn broke_off() -> ApiError {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use axum::response::IntoResponse as _;
+    use axum_core::response::IntoResponse as _;
     use tokio::sync::Notify;
 
     use super::*;
@@ -318,7 +318,7 @@ mod tests {
 
     async fn text(response: Response) -> String {
         let replayed = response.headers().contains_key(REPLAYED);
-        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let body = collected(response.into_body()).await.unwrap();
         format!("{}{}", String::from_utf8_lossy(&body), if replayed { " again" } else { "" })
     }
 

@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::response::Response;
+use axum_core::body::Body;
+use axum_core::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{Notification, RawJson, RawObject};
@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::counted::dropped_response;
+use crate::errors::collected;
 use crate::gateway::Gateway;
 use crate::metrics::Entered;
 use gateway_runtime::context::RequestContext;
@@ -178,7 +179,7 @@ impl Telling {
             Piece::Answer(response) => response,
         };
         let status = response.status();
-        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+        let body = collected(response.into_body()).await.unwrap_or_default();
         if !status.is_success() {
             return error_event(status, &body);
         }
@@ -188,7 +189,7 @@ impl Telling {
             Err(dropped) => {
                 let response = dropped_response(&dropped);
                 let status = response.status();
-                let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+                let body = collected(response.into_body()).await.unwrap_or_default();
                 error_event(status, &body)
             }
         }

@@ -20,7 +20,6 @@ use crate::connections::{Connections, Link, Wire};
 use crate::gateway::Gateway;
 use crate::guard::Guard;
 use crate::mcp::{self, StdioError};
-use crate::routes;
 
 /// Connections at once. For more, the oldest makes room on which nobody has shown a key or sent a request.
 const CONNECTIONS: usize = 8_192;
@@ -77,10 +76,9 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
     let listener = listen(wanted).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let stopping = CancellationToken::new();
-    let router = routes::router(gateway.clone(), &stopping);
     let tasks = TaskTracker::new();
     let shared = Arc::new(Serving {
-        guard: Guard::new(gateway.clone(), router, address, (&tasks, &stopping)),
+        guard: Guard::new(gateway.clone(), address, (&tasks, &stopping)),
         read_timeout: config.read_timeout,
         write_timeout: config.write_timeout,
         stopping,

@@ -92,7 +92,8 @@ const IMPURE: &[&str] = &[
 ];
 
 /// What the runtime must not use: it has no face, so it knows no HTTP.
-const HTTP: &[&str] = &["axum", "http", "http-body-util", "hyper", "hyper-util", "reqwest", "tower"];
+const HTTP: &[&str] =
+    &["axum", "axum-core", "http", "http-body-util", "hyper", "hyper-util", "reqwest", "tower"];
 
 /// Only tests may use this crate.
 const TEST_ONLY: &str = "gateway-testkit";

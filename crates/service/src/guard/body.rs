@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use axum::body::HttpBody;
 use bytes::{Buf as _, Bytes, BytesMut};
 use gateway_upstream::{FREE_BYTES, Reservation, ResultBudget, needed};
 use http::{HeaderMap, StatusCode, header};
+use hyper::body::Body as HttpBody;
 
 use super::linger::Arriving;
 use crate::errors::{ApiError, code};
@@ -118,7 +118,7 @@ async fn reserve(
 
 #[cfg(test)]
 mod tests {
-    use axum::body::Body;
+    use axum_core::body::Body;
     use futures_util::{StreamExt as _, stream};
 
     use super::*;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::response::Response;
+use axum_core::body::Body;
+use axum_core::response::Response;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use gateway_protocol::{MessageError, RawJson, RpcError, code, write_error, write_response};

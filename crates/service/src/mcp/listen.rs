@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use axum::response::Response;
+use axum_core::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{RawJson, RpcError, meta, method};

@@ -29,9 +29,7 @@ pub(crate) use self::endpoint::Endpoint;
 pub use self::stdio::StdioError;
 pub(crate) use self::stdio::serve_stdio;
 
-use axum::Extension;
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_protocol::{Incoming, RawJson, RpcError, code, header, is_modern, parse_strict_message};
 use http::{HeaderMap, StatusCode, Uri};
@@ -41,9 +39,6 @@ use self::events::{id_of, refusal, unreadable};
 use self::face::Face;
 use gateway_runtime::context::RequestContext;
 
-/// Where everything is offered, without a group.
-pub(crate) const PATH: &str = "/mcp";
-
 /// What servers are told that we can do for them: whatever our callers can. Who cannot answer refuses when asked.
 pub fn client_capabilities() -> RawJson {
     RawJson::of(
@@ -52,22 +47,15 @@ pub fn client_capabilities() -> RawJson {
     .unwrap_or_else(|_| RawJson::empty_object())
 }
 
-/// The group in the path, if there is one.
-type Group = Option<Path<String>>;
-
-fn name_of(group: Option<&Path<String>>) -> Option<&str> {
-    group.map(|Path(name)| name.as_str())
-}
-
 /// `POST /mcp`.
 pub(crate) async fn post(
-    State(endpoint): State<Endpoint>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    endpoint: Endpoint,
+    context: RequestContext,
+    group: Option<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     if let Some(batch) = legacy::Batch::read(&body) {
         return match Face::named(&endpoint, name) {
             Some(_) => legacy::post_batch(&endpoint, &context, name, &headers, batch).await,
@@ -98,12 +86,12 @@ pub(crate) async fn post(
 
 /// `GET /mcp`.
 pub(crate) async fn get(
-    State(endpoint): State<Endpoint>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    endpoint: Endpoint,
+    context: RequestContext,
+    group: Option<String>,
     headers: HeaderMap,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     if Face::named(&endpoint, name).is_none() {
         return unknown(&endpoint, name);
     }
@@ -120,12 +108,12 @@ pub(crate) async fn get(
 
 /// `DELETE /mcp`.
 pub(crate) async fn delete(
-    State(endpoint): State<Endpoint>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    endpoint: Endpoint,
+    context: RequestContext,
+    group: Option<String>,
     headers: HeaderMap,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     if names_modern(&headers) {
         return not_allowed("Method not allowed: there are no sessions in this version");
     }
@@ -157,12 +145,12 @@ fn takes_events(headers: &HeaderMap) -> bool {
 
 /// `GET /mcp/events`.
 pub(crate) async fn events(
-    State(endpoint): State<Endpoint>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    endpoint: Endpoint,
+    context: RequestContext,
+    group: Option<String>,
     uri: Uri,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     if Face::named(&endpoint, name).is_none() {
         return unknown(&endpoint, name);
     }
@@ -172,13 +160,13 @@ pub(crate) async fn events(
 
 /// `POST /mcp/api`.
 pub(crate) async fn api(
-    State(endpoint): State<Endpoint>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    endpoint: Endpoint,
+    context: RequestContext,
+    group: Option<String>,
     uri: Uri,
     body: Bytes,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     legacy::api(&endpoint, context, name, uri.query(), body)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use axum::response::Response;
+use axum_core::response::Response;
 use bytes::Bytes;
 use gateway_dialects::results::ResultMode;
 use gateway_protocol::RawJson;

@@ -1,6 +1,6 @@
 //! `POST /execute`: what a model said, run.
 
-use axum::response::Response;
+use axum_core::response::Response;
 use gateway_protocol::RawJson;
 use http::StatusCode;
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! `POST /route`: tool use in any format, answered in the same.
 
-use axum::response::Response;
+use axum_core::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 

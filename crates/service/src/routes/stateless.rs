@@ -1,7 +1,6 @@
 //! `POST /convert`, `POST /transform` and `POST /check`: tools in the body, nothing remembered.
 
-use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_dialects::check::{Limits, check_within};
 use gateway_dialects::dialect::ToolShape;
@@ -96,7 +95,7 @@ impl Listed {
 }
 
 /// Translates the tools of the body: `{"to" or "provider" or "model", "tools": […], options…}`.
-pub(crate) async fn convert(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
+pub(crate) async fn convert(gateway: Gateway, uri: Uri, body: Bytes) -> Response {
     heavy(gateway, body.len(), move |gateway| converted(gateway, uri.query(), &body)).await
 }
 
@@ -157,7 +156,7 @@ fn warn(gateway: &Gateway, parameters: &Parameters, answer: &mut Value) {
 }
 
 /// Transforms the schema of the body: `{"schema": {…}, "to" or "provider" or "model", options…}`.
-pub(crate) async fn transform(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
+pub(crate) async fn transform(gateway: Gateway, uri: Uri, body: Bytes) -> Response {
     heavy(gateway, body.len(), move |gateway| transformed(gateway, uri.query(), &body)).await
 }
 
@@ -197,7 +196,7 @@ fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<V
 }
 
 /// Lints the tools of the body for the dialects in `to`, all of them where none is named.
-pub(crate) async fn check(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
+pub(crate) async fn check(gateway: Gateway, uri: Uri, body: Bytes) -> Response {
     heavy(gateway, body.len(), move |gateway| checked(gateway, uri.query(), &body)).await
 }
 

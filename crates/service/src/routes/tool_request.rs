@@ -1,11 +1,8 @@
 //! What all routes that run tools begin with.
 
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::{FromRequest, State};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use http::{HeaderMap, Request, Uri};
+use http::{HeaderMap, Uri};
 
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
@@ -65,16 +62,5 @@ impl ToolRequest {
         let answer = gateway.idempotency().run(key, work).await;
         drop(attached);
         answer.unwrap_or_else(ApiError::into_response)
-    }
-}
-
-impl FromRequest<Gateway> for ToolRequest {
-    type Rejection = Response;
-
-    async fn from_request(request: Request<Body>, gateway: &Gateway) -> Result<Self, Response> {
-        let (uri, headers) = (request.uri().clone(), request.headers().clone());
-        let (State(gateway), Extension(context), body) =
-            <(State<Gateway>, Extension<RequestContext>, Bytes)>::from_request(request, gateway).await?;
-        Ok(Self { gateway, context, uri, headers, body })
     }
 }

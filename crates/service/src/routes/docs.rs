@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use axum::response::Response;
+use axum_core::response::Response;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
@@ -10,11 +10,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::errors::json_response;
 
-const PAGE: &str = include_str!("page.html");
+const PAGE: &str = include_str!("../openapi/page.html");
 
 /// `GET /openapi.json`.
 pub(crate) async fn json() -> Response {
-    static BYTES: LazyLock<Bytes> = LazyLock::new(|| super::document().to_string().into());
+    static BYTES: LazyLock<Bytes> = LazyLock::new(|| crate::openapi::document().to_string().into());
     json_response(StatusCode::OK, BYTES.clone())
 }
 
@@ -22,7 +22,7 @@ pub(crate) async fn json() -> Response {
 pub(crate) async fn page() -> Response {
     static POLICY: LazyLock<Option<HeaderValue>> =
         LazyLock::new(|| HeaderValue::from_str(&policy(PAGE)).ok());
-    let mut response = Response::new(axum::body::Body::from(PAGE));
+    let mut response = Response::new(axum_core::body::Body::from(PAGE));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
