@@ -1,7 +1,5 @@
 //! The embedded dialects and the file format.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use gateway_dialects::Dialects;
 use gateway_dialects::dialect::NullStyle;
 

@@ -159,8 +159,8 @@ fn uses(sources: &Sources) -> Uses {
             let name = first_name(&path);
             let module = modules.get(name).or_else(|| exported.get(name));
             if let Some(module) = module.filter(|module| module != own) {
-                let used = uses.get_mut(*own).unwrap();
-                used.entry(module.clone()).or_insert_with(|| format!("{file}:{line}"));
+                let of_own = uses.get_mut(*own).unwrap();
+                of_own.entry(module.clone()).or_insert_with(|| format!("{file}:{line}"));
             }
         }
     }

@@ -1,7 +1,5 @@
 //! Schemas are found wherever a keyword holds one, and nowhere else.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use gateway_dialects::check::check;
 use gateway_dialects::{Dialects, Options, Translator};
 use serde_json::{Value, json};

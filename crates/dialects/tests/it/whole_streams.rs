@@ -2,6 +2,8 @@
 //!
 //! The files under `tests/streams` are written after the shapes that the providers document.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 use gateway_dialects::{
     arguments::BadArguments,
     calls::{Arguments, CallError, ReadOptions, Reply, parse_reply},

@@ -206,10 +206,11 @@ impl ToolListing {
     /// their texts have no more bytes than `room`.
     pub(crate) fn read(
         spec: &UpstreamSpec,
-        definitions: Arc<[RawJson]>,
+        definitions: impl Into<Arc<[RawJson]>>,
         known: Option<&Self>,
         room: usize,
     ) -> Self {
+        let definitions = definitions.into();
         let known: HashMap<&[u8], &Arc<ListedTool>> = known
             .iter()
             .flat_map(|known| &known.tools)

@@ -68,8 +68,7 @@ pub struct Catalogue {
 impl Catalogue {
     /// Reads listings, one for each upstream, and puts them together.
     pub fn build(version: u64, parts: &[UpstreamTools<'_>], rules: &CatalogueRules) -> Self {
-        let read =
-            |part: &UpstreamTools<'_>| ToolListing::read(part.spec, part.tools.into(), None, TREE_BYTES);
+        let read = |part: &UpstreamTools<'_>| ToolListing::read(part.spec, part.tools, None, TREE_BYTES);
         let listings: Vec<ToolListing> = parts.iter().map(read).collect();
         let read = parts.iter().zip(&listings);
         let parts: Vec<Part<'_>> =

@@ -30,7 +30,7 @@ fn known(entries: &[RawJson]) -> OfUpstream {
 }
 
 fn listing(entries: &[RawJson]) -> ToolListing {
-    ToolListing::read(&spec(), entries.into(), None, 0)
+    ToolListing::read(&spec(), entries, None, 0)
 }
 
 /// What is found in one more listing.

@@ -252,9 +252,7 @@ impl Upstream {
     pub(super) fn read_listing(&self, definitions: Vec<RawJson>, room: usize) -> ToolListing {
         let bytes = definitions.iter().map(RawJson::len).sum();
         let known = self.own_tools();
-        long_work::reading(bytes, || {
-            ToolListing::read(&self.spec, definitions.into(), known.as_deref(), room)
-        })
+        long_work::reading(bytes, || ToolListing::read(&self.spec, definitions, known.as_deref(), room))
     }
 
     pub(super) fn has_own_tools(&self) -> bool {
