@@ -120,6 +120,11 @@ impl<K: Clone + Eq + Hash, V> LeastRecentlyUsed<K, V> {
         self.entries.len()
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// How many bytes they count.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -163,6 +168,7 @@ mod tests {
         map.insert(99, (), 5);
         assert_eq!(map.bytes(), 5);
         map.retain(|key, ()| *key != 99);
+        assert!(map.is_empty());
         assert_eq!((map.len(), map.bytes()), (0, 0));
     }
 

@@ -69,6 +69,7 @@ impl CallOutcome {
     }
 
     /// The same once the server has answered, or did not.
+    #[must_use]
     pub fn ended(mut self, sent: Result<CallResult, Failure>) -> Self {
         match sent {
             Ok(CallResult { result, age, view }) => {
@@ -81,6 +82,7 @@ impl CallOutcome {
     }
 
     /// The same for a call that failed.
+    #[must_use]
     pub fn failed(mut self, failure: Failure) -> Self {
         self.code = Some(failure.code());
         self.result = error_result(&failure.message());

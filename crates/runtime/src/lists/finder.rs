@@ -75,7 +75,7 @@ impl Finder {
     }
 
     /// How many tools there are.
-    pub fn len(&self) -> usize {
+    pub fn tool_count(&self) -> usize {
         self.tools.len()
     }
 

@@ -99,6 +99,7 @@ impl ListRequest {
     }
 
     /// The same tools, through search.
+    #[must_use]
     pub fn searched(&self) -> Self {
         Self { mode: ListMode::Search, ..self.clone() }
     }

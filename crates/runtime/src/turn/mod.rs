@@ -81,12 +81,11 @@ impl Turn {
         options.extend(&Parameters::of_object(body));
         let server = options.get("server").map(str::to_owned);
         let model = options.get("model");
-        let named = match (provider, model) {
-            (None, None) => None,
-            _ => {
-                let chosen = runtime.ready_dialects().choose(provider, model, &compat(&options));
-                Some(chosen.map_err(|error| runtime.lists().unknown_dialect(&error))?)
-            }
+        let named = if provider.is_some() || model.is_some() {
+            let chosen = runtime.ready_dialects().choose(provider, model, &compat(&options));
+            Some(chosen.map_err(|error| runtime.lists().unknown_dialect(&error))?)
+        } else {
+            None
         };
         let read = ReadOptions {
             protocol: named.as_ref().map(|dialect| dialect.messages.protocol),

@@ -54,26 +54,22 @@ impl Turn {
         let resolved = catalogue.resolve(server, &named.name);
         let tool = listed.and_then(|listed| catalogue.get(listed.server.as_str(), &listed.own));
         let withheld = resolved.as_ref().ok().filter(|tool| tool.withheld.is_some()).copied();
-        match tool.or(withheld).filter(|_| meta == MetaTool::Call) {
-            Some(tool) => {
-                let arguments = match value.get("arguments") {
-                    None | Some(Value::Null) => Arguments::Missing,
-                    Some(Value::String(text)) => Arguments::Text(text.clone()),
-                    Some(value) => Arguments::Json(value.clone()),
-                };
-                let call = ToolCall { name: named.name, arguments, ..call.clone() };
-                runtime.call(self.request(context, &call, Ok((tool, None))), permit).await
-            }
-            None => {
-                let text = finder.unknown(&named.name);
-                let failure = match resolved {
-                    Err(error) => runtime.not_found(self.sought(&named.name), &error, text),
-                    Ok(_) => Failure::UnknownTool(text),
-                };
-                let mut request = self.request(context, call, Err(failure));
-                request.named = (server, &named.name);
-                runtime.call(request, permit).await
-            }
+        if let Some(tool) = tool.or(withheld).filter(|_| meta == MetaTool::Call) {
+            let arguments = match value.get("arguments") {
+                None | Some(Value::Null) => Arguments::Missing,
+                Some(Value::String(text)) => Arguments::Text(text.clone()),
+                Some(value) => Arguments::Json(value.clone()),
+            };
+            let call = ToolCall { name: named.name, arguments, ..call.clone() };
+            return runtime.call(self.request(context, &call, Ok((tool, None))), permit).await;
         }
+        let text = finder.unknown(&named.name);
+        let failure = match resolved {
+            Err(error) => runtime.not_found(self.sought(&named.name), &error, text),
+            Ok(_) => Failure::UnknownTool(text),
+        };
+        let mut request = self.request(context, call, Err(failure));
+        request.named = (server, &named.name);
+        runtime.call(request, permit).await
     }
 }

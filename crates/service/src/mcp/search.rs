@@ -33,7 +33,7 @@ fn finder_of(endpoint: &Endpoint, face: &Face) -> Arc<Finder> {
         if is_on(endpoint, &finder) {
             let TokenCost { all, listed } = finder.cost();
             tracing::info!(
-                face = %face.word(), tools = finder.len(), tokens = all, listed, saved = finder.cost().saved(),
+                face = %face.word(), tools = finder.tool_count(), tokens = all, listed, saved = finder.cost().saved(),
                 "Tools are offered through search."
             );
         }
@@ -44,7 +44,7 @@ fn finder_of(endpoint: &Endpoint, face: &Face) -> Arc<Finder> {
 fn is_on(endpoint: &Endpoint, finder: &Finder) -> bool {
     match endpoint.config().mcp.search {
         SearchMode::Off => false,
-        SearchMode::Above(tools) => finder.len() > tools,
+        SearchMode::Above(tools) => finder.tool_count() > tools,
         SearchMode::On => true,
     }
 }
