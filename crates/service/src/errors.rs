@@ -111,9 +111,12 @@ impl ApiError {
             (ErrorStyle::Precise, _)
             | (
                 _,
-                Failure::NoRoom(_) | Failure::TooMany(_) | Failure::InputExpired(_) | Failure::Foreign(_),
-            )
-            | (_, Failure::BadQuestion(_)) => precise,
+                Failure::NoRoom(_)
+                | Failure::TooMany(_)
+                | Failure::InputExpired(_)
+                | Failure::Foreign(_)
+                | Failure::BadQuestion(_),
+            ) => precise,
             (ErrorStyle::Plain, _) if precise.is_client_error() => StatusCode::BAD_REQUEST,
             (ErrorStyle::Plain, _) => StatusCode::INTERNAL_SERVER_ERROR,
         };

@@ -85,39 +85,37 @@ pub(crate) async fn post(
 }
 
 /// `GET /mcp`.
-pub(crate) async fn get(
-    endpoint: Endpoint,
-    context: RequestContext,
-    group: Option<String>,
-    headers: HeaderMap,
+pub(crate) fn get(
+    endpoint: &Endpoint,
+    context: &RequestContext,
+    name: Option<&str>,
+    headers: &HeaderMap,
 ) -> Response {
-    let name = group.as_deref();
-    if Face::named(&endpoint, name).is_none() {
-        return unknown(&endpoint, name);
+    if Face::named(endpoint, name).is_none() {
+        return unknown(endpoint, name);
     }
-    if !takes_events(&headers) {
+    if !takes_events(headers) {
         let error = RpcError::new(code::INVALID_REQUEST, "Not Acceptable: this is a stream of events");
         return refusal(StatusCode::NOT_ACCEPTABLE, None, error);
     }
-    if !headers.contains_key(header::SESSION) || names_modern(&headers) {
+    if !headers.contains_key(header::SESSION) || names_modern(headers) {
         // Streams without a session are those of the modern era, and they begin with a POST.
         return not_allowed("Method not allowed: send `subscriptions/listen`");
     }
-    legacy::get(&endpoint, &context, name, &headers)
+    legacy::get(endpoint, context, name, headers)
 }
 
 /// `DELETE /mcp`.
-pub(crate) async fn delete(
-    endpoint: Endpoint,
-    context: RequestContext,
-    group: Option<String>,
-    headers: HeaderMap,
+pub(crate) fn delete(
+    endpoint: &Endpoint,
+    context: &RequestContext,
+    name: Option<&str>,
+    headers: &HeaderMap,
 ) -> Response {
-    let name = group.as_deref();
-    if names_modern(&headers) {
+    if names_modern(headers) {
         return not_allowed("Method not allowed: there are no sessions in this version");
     }
-    legacy::delete(&endpoint, &context, name, &headers)
+    legacy::delete(endpoint, context, name, headers)
 }
 
 /// Whether a request says that it is of the modern era.
@@ -144,30 +142,28 @@ fn takes_events(headers: &HeaderMap) -> bool {
 }
 
 /// `GET /mcp/events`.
-pub(crate) async fn events(
-    endpoint: Endpoint,
-    context: RequestContext,
-    group: Option<String>,
-    uri: Uri,
+pub(crate) fn events(
+    endpoint: &Endpoint,
+    context: &RequestContext,
+    name: Option<&str>,
+    uri: &Uri,
 ) -> Response {
-    let name = group.as_deref();
-    if Face::named(&endpoint, name).is_none() {
-        return unknown(&endpoint, name);
+    if Face::named(endpoint, name).is_none() {
+        return unknown(endpoint, name);
     }
     let address = format!("{}/api", uri.path().trim_end_matches("/events"));
-    legacy::events(&endpoint, &context, name, &address)
+    legacy::events(endpoint, context, name, &address)
 }
 
 /// `POST /mcp/api`.
-pub(crate) async fn api(
-    endpoint: Endpoint,
+pub(crate) fn api(
+    endpoint: &Endpoint,
     context: RequestContext,
-    group: Option<String>,
-    uri: Uri,
+    name: Option<&str>,
+    uri: &Uri,
     body: Bytes,
 ) -> Response {
-    let name = group.as_deref();
-    legacy::api(&endpoint, context, name, uri.query(), body)
+    legacy::api(endpoint, context, name, uri.query(), body)
 }
 
 fn unknown(endpoint: &Endpoint, name: Option<&str>) -> Response {

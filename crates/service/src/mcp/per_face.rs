@@ -25,8 +25,8 @@ impl<T: Clone> PerFace<T> {
         if let Some((_, known)) = lock().get(face).filter(|(known, _)| *known == version) {
             return known.clone();
         }
-        let made = make();
-        lock().insert(face.clone(), (version, made.clone()), 0);
-        made
+        let value = make();
+        lock().insert(face.clone(), (version, value.clone()), 0);
+        value
     }
 }

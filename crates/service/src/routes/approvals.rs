@@ -12,7 +12,7 @@ use crate::gateway::Gateway;
 use gateway_runtime::approvals::Verdict;
 
 /// `GET /approvals`.
-pub(crate) async fn list(gateway: Gateway) -> Response {
+pub(crate) fn list(gateway: &Gateway) -> Response {
     let list = gateway.approvals().list(&gateway.approval());
     json_response(StatusCode::OK, ascii(&json!({"approvals": list}).to_string()))
 }
@@ -35,14 +35,14 @@ fn ascii(text: &str) -> String {
 }
 
 /// `POST /approvals/{id}`.
-pub(crate) async fn decide(gateway: Gateway, id: String, body: Bytes) -> Response {
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+pub(crate) fn decide(gateway: &Gateway, id: &str, body: &Bytes) -> Response {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let (word, verdict) = match body.get("decision").and_then(Value::as_str) {
         Some("approve") => ("approve", Verdict::Approved),
         Some("deny") => ("deny", Verdict::Denied),
         _ => return ApiError::bad_request("\"decision\" must be \"approve\" or \"deny\"").into_response(),
     };
-    if gateway.approvals().decide(&id, verdict, &gateway.approval()) {
+    if gateway.approvals().decide(id, verdict, &gateway.approval()) {
         tracing::info!(decision = word, "Call decided.");
         return json_response(StatusCode::OK, json!({"id": id, "decision": word}).to_string());
     }

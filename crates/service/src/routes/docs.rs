@@ -13,13 +13,13 @@ use crate::errors::json_response;
 const PAGE: &str = include_str!("../openapi/page.html");
 
 /// `GET /openapi.json`.
-pub(crate) async fn json() -> Response {
+pub(crate) fn json() -> Response {
     static BYTES: LazyLock<Bytes> = LazyLock::new(|| crate::openapi::document().to_string().into());
     json_response(StatusCode::OK, BYTES.clone())
 }
 
 /// `GET /docs`.
-pub(crate) async fn page() -> Response {
+pub(crate) fn page() -> Response {
     static POLICY: LazyLock<Option<HeaderValue>> =
         LazyLock::new(|| HeaderValue::from_str(&policy(PAGE)).ok());
     let mut response = Response::new(axum_core::body::Body::from(PAGE));

@@ -19,7 +19,7 @@ use gateway_runtime::parameters::Parameters;
 const PROBE: Duration = Duration::from_secs(5);
 
 /// `GET /livez`: the process answers.
-pub(crate) async fn live() -> Response {
+pub(crate) fn live() -> Response {
     json_response(StatusCode::OK, r#"{"ok":true}"#)
 }
 

@@ -12,19 +12,19 @@ use gateway_runtime::parameters::Parameters;
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 /// Prometheus text, or JSON where the caller asks for it.
-pub(crate) async fn metrics(gateway: Gateway, uri: Uri, headers: HeaderMap) -> Response {
-    if !wants_json(&headers) {
-        return text(gateway).await;
+pub(crate) fn metrics(gateway: &Gateway, uri: &Uri, headers: &HeaderMap) -> Response {
+    if !wants_json(headers) {
+        return text(gateway);
     }
-    match summary(&gateway, uri.query()) {
+    match summary(gateway, uri.query()) {
         Ok(body) => json_response(StatusCode::OK, body),
         Err(error) => error.into_response(),
     }
 }
 
 /// Prometheus text.
-pub(crate) async fn text(gateway: Gateway) -> Response {
-    let text = gateway.metrics().prometheus(&gauges(&gateway));
+pub(crate) fn text(gateway: &Gateway) -> Response {
+    let text = gateway.metrics().prometheus(&gauges(gateway));
     let mut response = Response::new(Body::from(text));
     response.headers_mut().insert(header::CONTENT_TYPE, TEXT);
     response

@@ -89,6 +89,7 @@ fn handle(
     let named = path_parameter(route, parts.uri.path()).map(decode);
     let name = || named.clone().unwrap_or_default();
     let endpoint = || gateway.mcp().clone();
+    let now = |response: Response| -> Answering { Box::pin(std::future::ready(response)) };
     let Parts { uri, headers, .. } = parts;
     match route.action {
         Action::Tools => Box::pin(tools::list(gateway, uri, headers)),
@@ -100,31 +101,31 @@ fn handle(
         }
         Action::Route => Box::pin(route::route(ToolRequest { gateway, context, uri, headers, body })),
         Action::McpPost => Box::pin(mcp::post(endpoint(), context, named, headers, body)),
-        Action::McpGet => Box::pin(mcp::get(endpoint(), context, named, headers)),
-        Action::McpDelete => Box::pin(mcp::delete(endpoint(), context, named, headers)),
-        Action::McpEvents => Box::pin(mcp::events(endpoint(), context, named, uri)),
-        Action::McpApi => Box::pin(mcp::api(endpoint(), context, named, uri, body)),
+        Action::McpGet => now(mcp::get(gateway.mcp(), &context, named.as_deref(), &headers)),
+        Action::McpDelete => now(mcp::delete(gateway.mcp(), &context, named.as_deref(), &headers)),
+        Action::McpEvents => now(mcp::events(gateway.mcp(), &context, named.as_deref(), &uri)),
+        Action::McpApi => now(mcp::api(gateway.mcp(), context, named.as_deref(), &uri, body)),
         Action::Convert => Box::pin(stateless::convert(gateway, uri, body)),
         Action::Transform => Box::pin(stateless::transform(gateway, uri, body)),
         Action::Check => Box::pin(stateless::check(gateway, uri, body)),
-        Action::Providers => Box::pin(providers::list(gateway)),
-        Action::Provider => Box::pin(providers::one(gateway, name())),
+        Action::Providers => now(providers::list(&gateway)),
+        Action::Provider => now(providers::one(&gateway, &name())),
         Action::Logs => Box::pin(logs::logs(gateway, context, uri, headers, stopping.clone())),
-        Action::Servers => Box::pin(servers::list(gateway)),
+        Action::Servers => now(servers::list(&gateway)),
         Action::ConnectServer => Box::pin(servers::connect(gateway, name())),
         Action::RestartServer => Box::pin(servers::restart(gateway, name())),
         Action::AcceptServer => Box::pin(servers::accept(gateway, name(), body)),
         Action::Health => Box::pin(health::health(gateway, context, uri)),
-        Action::Live => Box::pin(health::live()),
-        Action::Ready => Box::pin(std::future::ready(health::ready(&gateway, &context, stopping))),
-        Action::Metrics => Box::pin(metrics::metrics(gateway, uri, headers)),
-        Action::MetricsText => Box::pin(metrics::text(gateway)),
-        Action::Document => Box::pin(docs::json()),
-        Action::Page => Box::pin(docs::page()),
-        Action::Approvals => Box::pin(approvals::list(gateway)),
-        Action::Approve => Box::pin(approvals::decide(gateway, name(), body)),
-        Action::Registry => Box::pin(registry::list(gateway)),
+        Action::Live => now(health::live()),
+        Action::Ready => now(health::ready(&gateway, &context, stopping)),
+        Action::Metrics => now(metrics::metrics(&gateway, &uri, &headers)),
+        Action::MetricsText => now(metrics::text(&gateway)),
+        Action::Document => now(docs::json()),
+        Action::Page => now(docs::page()),
+        Action::Approvals => now(approvals::list(&gateway)),
+        Action::Approve => now(approvals::decide(&gateway, &name(), &body)),
+        Action::Registry => now(registry::list(&gateway)),
         Action::RegisterTool => Box::pin(registry::register(gateway, name(), body)),
-        Action::UnregisterTool => Box::pin(registry::unregister(gateway, name())),
+        Action::UnregisterTool => now(registry::unregister(&gateway, &name())),
     }
 }

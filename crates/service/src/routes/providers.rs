@@ -8,7 +8,7 @@ use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 
 /// All dialects, briefly.
-pub(crate) async fn list(gateway: Gateway) -> Response {
+pub(crate) fn list(gateway: &Gateway) -> Response {
     let dialects = gateway.dialects();
     let rows: Vec<Value> = dialects
         .names()
@@ -25,8 +25,8 @@ pub(crate) async fn list(gateway: Gateway) -> Response {
 }
 
 /// One dialect with all its rules.
-pub(crate) async fn one(gateway: Gateway, name: String) -> Response {
-    match gateway.dialects().get(&name) {
+pub(crate) fn one(gateway: &Gateway, name: &str) -> Response {
+    match gateway.dialects().get(name) {
         Ok(dialect) => json_response(StatusCode::OK, json!(dialect).to_string()),
         Err(error) => ApiError::from(gateway.lists().unknown_dialect(&error)).into_response(),
     }

@@ -11,7 +11,7 @@ use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
 
 /// `GET /registry`.
-pub(crate) async fn list(gateway: Gateway) -> Response {
+pub(crate) fn list(gateway: &Gateway) -> Response {
     let registry = gateway.registry();
     let tools: Vec<Value> = registry.get_all().values().map(|tool| describe(tool)).collect();
     json_response(StatusCode::OK, json!({"server": registry.server_name(), "tools": tools}).to_string())
@@ -51,8 +51,8 @@ fn checked(body: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
 }
 
 /// `DELETE /registry/{name}`.
-pub(crate) async fn unregister(gateway: Gateway, name: String) -> Response {
-    match gateway.registry().unregister_remote(&name) {
+pub(crate) fn unregister(gateway: &Gateway, name: &str) -> Response {
+    match gateway.registry().unregister_remote(name) {
         Ok(true) => {
             tracing::info!(tool = name, "Tool unregistered.");
             StatusCode::NO_CONTENT.into_response()

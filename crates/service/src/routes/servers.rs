@@ -12,9 +12,9 @@ use crate::gateway::Gateway;
 use gateway_runtime::failure::call_code;
 
 /// `GET /servers`.
-pub(crate) async fn list(gateway: Gateway) -> Response {
+pub(crate) fn list(gateway: &Gateway) -> Response {
     let servers: Vec<Value> =
-        gateway.fleet().health().iter().map(|health| reviewed(&gateway, health)).collect();
+        gateway.fleet().health().iter().map(|health| reviewed(gateway, health)).collect();
     json_response(StatusCode::OK, json!({"servers": servers}).to_string())
 }
 
