@@ -4,6 +4,7 @@ mod approvals;
 mod call_tool;
 mod execute;
 mod health;
+mod history;
 mod logs;
 mod metrics;
 mod providers;
@@ -11,6 +12,7 @@ mod registry;
 mod route;
 mod servers;
 mod stateless;
+mod stream_body;
 mod tool_request;
 mod tools;
 
@@ -37,6 +39,7 @@ use crate::progress::{stream_of, wants_events};
 use crate::runtime::context::RequestContext;
 
 pub(crate) use self::stateless::Turns;
+pub(crate) use self::stream_body::is_stream;
 
 /// All routes of the table. `stopping` ends streams when the gateway ends.
 ///
@@ -125,6 +128,7 @@ fn handler(action: Action, stopping: &CancellationToken) -> MethodRouter<Gateway
         Action::McpApi => post(mcp::api),
         Action::Convert => post(stateless::convert),
         Action::Transform => post(stateless::transform),
+        Action::History => post(history::history),
         Action::Check => post(stateless::check),
         Action::Providers => get(providers::list),
         Action::Provider => get(providers::one),
