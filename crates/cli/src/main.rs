@@ -66,6 +66,10 @@ enum Command {
     Tokens(commands::tokens::CountTokens),
     /// Turn arguments into a dialect's form, or back.
     Arguments(commands::arguments::Arguments),
+    /// Take the tool calls out of a model's reply, whole or streamed.
+    Calls(commands::calls::Calls),
+    /// Write a conversation of one dialect as one of another.
+    History(commands::history::History),
 }
 
 /// How a command ended.
@@ -110,6 +114,8 @@ fn main() -> ExitCode {
         Command::Dialects(command) => command.run(),
         Command::Tokens(command) => command.run(),
         Command::Arguments(command) => command.run(),
+        Command::Calls(command) => command.run(),
+        Command::History(command) => command.run(),
     };
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,

@@ -44,9 +44,29 @@ pub(crate) struct TranslationFlags {
     /// Most bytes of a schema
     #[arg(long, value_name = "N")]
     max_bytes: Option<usize>,
+    #[command(flatten)]
+    files: DialectFiles,
+}
+
+/// Which dialects are known.
+#[derive(Debug, Args)]
+pub(crate) struct DialectFiles {
     /// A dialect file to add to the built-in ones (repeatable)
     #[arg(long, value_name = "FILE")]
     dialect_file: Vec<PathBuf>,
+}
+
+impl DialectFiles {
+    /// The built-in dialects and those of the caller's files.
+    pub(crate) fn dialects(&self) -> Result<Dialects> {
+        let mut dialects = Dialects::builtin();
+        for path in &self.dialect_file {
+            let origin = path.display().to_string();
+            let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
+            dialects.add(&origin, &text).map_err(explained)?;
+        }
+        Ok(dialects)
+    }
 }
 
 /// The dialect.
@@ -109,13 +129,7 @@ enum EmptyRequired {
 impl TranslationFlags {
     /// The built-in dialects and those of the caller's files.
     pub(crate) fn dialects(&self) -> Result<Dialects> {
-        let mut dialects = Dialects::builtin();
-        for path in &self.dialect_file {
-            let origin = path.display().to_string();
-            let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
-            dialects.add(&origin, &text).map_err(explained)?;
-        }
-        Ok(dialects)
+        self.files.dialects()
     }
 
     pub(crate) fn options(&self) -> Result<Options> {

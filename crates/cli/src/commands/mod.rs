@@ -2,10 +2,12 @@
 
 pub(crate) mod arguments;
 pub(crate) mod call;
+pub(crate) mod calls;
 pub(crate) mod check;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod dialects;
+pub(crate) mod history;
 pub(crate) mod logs;
 pub(crate) mod mcp;
 pub(crate) mod serve;

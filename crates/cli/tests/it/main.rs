@@ -5,11 +5,13 @@
 mod arguments;
 mod attacks;
 mod call;
+mod calls;
 mod check;
 mod convert;
 mod demo;
 mod dialects;
 mod dotenv;
+mod history;
 mod left_out;
 mod links;
 mod logs;

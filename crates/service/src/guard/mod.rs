@@ -393,7 +393,8 @@ fn check_content_type(headers: &HeaderMap, route: &Route, bytes: &Bytes) -> Resu
     // opens nothing.
     let is_text =
         ["text/plain", "text/xml", "application/xml"].iter().any(|text| media.eq_ignore_ascii_case(text));
-    if is_json || (is_text && route.action == Action::Route) {
+    let is_stream = route.action == Action::Execute && routes::is_stream(media);
+    if is_json || is_stream || (is_text && route.action == Action::Route) {
         return Ok(());
     }
     let message = "the body must be declared as `Content-Type: application/json`";

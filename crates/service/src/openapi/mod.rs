@@ -2,6 +2,7 @@
 
 mod document;
 mod find;
+mod history;
 mod mcp;
 mod parts;
 mod registry;

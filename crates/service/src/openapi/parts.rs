@@ -29,6 +29,8 @@ pub(super) const SERVER: Parameter = query(
 );
 pub(super) const PROVIDER: Parameter =
     path("provider", "A dialect such as `openai`, `anthropic` or `gemini`; see `GET /providers`.");
+pub(super) const STREAM_PROVIDER: Parameter =
+    query("provider", Kind::Text, "The dialect, where the body is a stream. A body of JSON says it itself.");
 pub(super) const NAME: Parameter = path("name", "The server's name as the configuration has it.");
 pub(super) const MODEL: Parameter =
     query("model", Kind::Text, "A model id; chooses the rules that this model needs.");

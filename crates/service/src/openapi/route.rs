@@ -17,6 +17,7 @@ pub(crate) enum Action {
     McpApi,
     Convert,
     Transform,
+    History,
     Check,
     Providers,
     Provider,

@@ -1,11 +1,12 @@
 //! All routes. The router, the guard, the metrics and the document are made from this table.
 
+use super::history;
 use super::mcp;
 use super::parts::{
     ACCEPT, BAD_ARGUMENTS, CACHE_CONTROL, CALL_FAULT, CHARACTERS, COERCE, CONFLICT, CONTINUED, ERRORS,
     IDEMPOTENCY_KEY, INPUT, MODEL, NAME, NEEDS_INPUT, NO_SUCH_SERVER, PRECISE_FAULTS, REFUSED_CALL, RESULT,
-    ROW, SERVER, STATE_OVER, TEXT, TO, TOO_MUCH_WORK, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, header, ok,
-    path, query,
+    ROW, SERVER, STATE_OVER, STREAM_PROVIDER, TEXT, TO, TOO_MUCH_WORK, UNKNOWN_PROVIDER, UNKNOWN_SERVER,
+    error, header, ok, path, query,
 };
 use super::registry;
 use super::route::{Access, Action, Answer, Body, Content, Kind, Load, Route, Verb};
@@ -23,13 +24,16 @@ pub(crate) static ROUTES: &[Route] = &[
         path: "/execute",
         tag: "Calls",
         summary: "Run a provider's tool calls",
-        description: "`call` is one call, a list of calls or a whole model reply. One call gives `result`, several give \
+        description: "`call` is one call, a list of calls, a whole model reply, or the chunks of a streamed one: a list, or the text of \
+                      server-sent events or lines. Such a text may be the body too, as `text/event-stream` or `application/x-ndjson`; the query then \
+                      says what a body says. A stream that cannot be read, or that breaks off in a call, is refused as a whole. One call gives `result`, several give \
                       `results` in call order; both give `messages` to append to the conversation. A reply without calls gives none. Text is not searched for \
                       calls unless `text` asks for it; a text that is nothing but tool use asks. The status is 200 whenever \
                       the request itself is sound: failures of tools are results for the model. A result with `cached` is that of an earlier \
                       call. With `input`, servers may ask the caller: the answer then has `inputRequired` instead of messages, and the same \
                       route goes on with `continue` and `responses`.",
         parameters: &[
+            STREAM_PROVIDER,
             SERVER,
             MODEL,
             RESULT,
@@ -187,6 +191,7 @@ pub(crate) static ROUTES: &[Route] = &[
         ..ROW
     },
     transform::TRANSFORM,
+    history::HISTORY,
     Route {
         action: Action::Check,
         verb: Verb::Post,

@@ -1,10 +1,11 @@
 //! `POST /execute`: what a model said, run.
 
-use axum_core::response::Response;
+use axum_core::response::{IntoResponse as _, Response};
 use gateway_protocol::RawJson;
 use http::StatusCode;
 use serde_json::{Map, Value};
 
+use super::stream_body;
 use super::tool_request::{ToolRequest, Work};
 use crate::errors::{ApiError, NotRun, json_response};
 use crate::metrics::Provider;
@@ -13,7 +14,11 @@ use gateway_runtime::turn::{Turn, TurnRun};
 
 /// Runs the calls of a model and answers in the provider's shape.
 pub(super) async fn execute(request: ToolRequest) -> Response {
-    request.answered(run).await
+    match stream_body::request_of(&request.headers, request.uri.query(), &request.body) {
+        Ok(None) => request.answered(run).await,
+        Ok(Some(body)) => ToolRequest { body, ..request }.answered(run).await,
+        Err(error) => error.into_response(),
+    }
 }
 
 async fn run(work: Work) -> Result<Response, ApiError> {

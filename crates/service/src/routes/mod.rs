@@ -5,6 +5,7 @@ mod call_tool;
 mod docs;
 mod execute;
 mod health;
+mod history;
 mod logs;
 mod metrics;
 mod providers;
@@ -12,6 +13,7 @@ mod registry;
 mod route;
 mod servers;
 mod stateless;
+mod stream_body;
 mod tool_request;
 mod tools;
 
@@ -32,6 +34,8 @@ use crate::openapi::{Action, Route, path_parameter};
 use crate::progress::{Answering, stream_of, wants_events};
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::parameters::decoded;
+
+pub(crate) use self::stream_body::is_stream;
 
 /// Asks the handler of a route. The guard has found the route and read the body. An answer that is a stream of a call takes
 /// `entered` along.
@@ -107,6 +111,7 @@ fn handle(
         Action::McpApi => now(mcp::api(gateway.mcp(), context, named.as_deref(), &uri, body)),
         Action::Convert => Box::pin(stateless::convert(gateway, uri, body)),
         Action::Transform => Box::pin(stateless::transform(gateway, uri, body)),
+        Action::History => Box::pin(history::history(gateway, body)),
         Action::Check => Box::pin(stateless::check(gateway, uri, body)),
         Action::Providers => now(providers::list(&gateway)),
         Action::Provider => now(providers::one(&gateway, &name())),

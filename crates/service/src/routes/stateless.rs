@@ -20,7 +20,7 @@ const WORK_PER_BYTE: usize = 64;
 const LISTED: usize = 4 << 20;
 
 /// Does work that takes long on a thread of its own, when it is its turn.
-async fn heavy(
+pub(super) async fn heavy(
     gateway: Gateway,
     bytes: usize,
     work: impl FnOnce(&Gateway) -> Result<Vec<u8>, ApiError> + Send + 'static,
@@ -44,17 +44,17 @@ async fn heavy(
 }
 
 /// The work that a body of so many bytes may take.
-fn work_for(body: &Bytes) -> Work {
+pub(super) fn work_for(body: &Bytes) -> Work {
     Work::at_most(body.len().saturating_mul(WORK_PER_BYTE).saturating_add(WORK))
 }
 
-fn too_much(_: TooMuchWork) -> ApiError {
+pub(super) fn too_much(_: TooMuchWork) -> ApiError {
     let message = "these tools take more work than one request may take: send fewer tools, name fewer dialects in \"to\", or use \
                    the command line, which has no such bound";
     ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, code::BODY_TOO_LARGE, message)
 }
 
-fn written(answer: &impl serde::Serialize) -> Result<Vec<u8>, ApiError> {
+pub(super) fn written(answer: &impl serde::Serialize) -> Result<Vec<u8>, ApiError> {
     serde_json::to_vec(answer).map_err(|error| {
         let message = format!("writing the answer: {error}");
         ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, message)
