@@ -1,5 +1,8 @@
 //! The fields of a configuration: one table for the check of names and for the JSON Schema.
 
+use gateway_notation::spelling::nearest_names;
+
+use crate::reader::Reader;
 use crate::spec::MOST_RESULTS;
 
 /// What a field holds.
@@ -344,3 +347,22 @@ pub(crate) const GROUP: &[Field] = &[
     field("tools", Shape::Texts, "Patterns of tools that are in the group."),
     field("tags", Shape::Texts, "Tags of tools that are in the group."),
 ];
+
+/// Whether the entry is switched off. Asked before anything else, as such an entry need not be complete.
+pub(crate) fn is_disabled(reader: &Reader<'_>) -> bool {
+    let says = |name: &str, flag: bool| reader.get(name).and_then(serde_json::Value::as_bool) == Some(flag);
+    says("disabled", true) || says("enabled", false) || says("isActive", false)
+}
+
+/// Warns of names that no table has.
+pub(crate) fn warn_of_unknown(reader: &Reader<'_>, known: &[Field], ignored: &[&str]) {
+    for name in reader.members.keys() {
+        if knows(known, name) || ignored.contains(&name.as_str()) {
+            continue;
+        }
+        let hint = nearest_names(name, known.iter().map(|field| field.name))
+            .first()
+            .map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+        reader.warn(name, &format!("unknown field, ignored{hint}"));
+    }
+}

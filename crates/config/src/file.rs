@@ -202,7 +202,7 @@ impl Parts {
                 entry.error("", &format!("Server \"{name}\" is configured twice"));
                 continue;
             }
-            let expanding = Expanding { source, notes: entry.notes, lenient: server::is_disabled(&entry) };
+            let expanding = Expanding { source, notes: entry.notes, lenient: fields::is_disabled(&entry) };
             let Some(Value::Object(members)) =
                 block.members.get(name).map(|entry_value| expanding.expand(entry_value, &entry.pointer))
             else {
@@ -285,7 +285,7 @@ impl Parts {
                 return Some(ToolGroup { tools: reader.texts(name)?, ..ToolGroup::default() });
             }
             let inner = reader.object(name)?;
-            server::warn_of_unknown(&inner, fields::GROUP, &["description"]);
+            fields::warn_of_unknown(&inner, fields::GROUP, &["description"]);
             Some(ToolGroup {
                 servers: inner.texts("servers").unwrap_or_default(),
                 tools: inner.texts("tools").unwrap_or_default(),

@@ -8,10 +8,10 @@ use crate::command::{CommandHandler, CommandInput};
 use crate::definition::{DefinitionError, tool_definition};
 use crate::endpoint::{EndpointHandler, Trust};
 use crate::environment::Environment;
-use crate::fields;
+use crate::fields::{self, warn_of_unknown};
 use crate::reader::Reader;
 use crate::resource::ResourceSpec;
-use crate::server::{headers, variables, warn_of_unknown};
+use crate::server::{headers, variables};
 use crate::tool::{LONGEST_TOOL_TIMEOUT, RegistryConfig, TOOL_TIMEOUT, ToolHandler, ToolSpec};
 
 /// Reads the block `registry`.

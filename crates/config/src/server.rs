@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gateway_notation::pattern::any_matches;
-use gateway_notation::spelling::nearest_names;
 
 use crate::environment::Environment;
-use crate::fields::{self, Field};
+use crate::fields::{self, is_disabled, warn_of_unknown};
 use crate::reader::Reader;
 use crate::spec::{
     ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, ProtocolChoice, RestartPolicy, Timeouts,
@@ -54,25 +53,6 @@ pub(crate) fn read_server(
     spec.watch_paths = reader.texts("watchPaths").unwrap_or_default().into_iter().map(path).collect();
     spec.endpoint = endpoint?;
     Some(spec)
-}
-
-/// Whether the entry is switched off. Asked before anything else, as such an entry need not be complete.
-pub(crate) fn is_disabled(reader: &Reader<'_>) -> bool {
-    let says = |name: &str, flag: bool| reader.get(name).and_then(serde_json::Value::as_bool) == Some(flag);
-    says("disabled", true) || says("enabled", false) || says("isActive", false)
-}
-
-/// Warns of names that no table has.
-pub(crate) fn warn_of_unknown(reader: &Reader<'_>, known: &[Field], ignored: &[&str]) {
-    for name in reader.members.keys() {
-        if fields::knows(known, name) || ignored.contains(&name.as_str()) {
-            continue;
-        }
-        let hint = nearest_names(name, known.iter().map(|field| field.name))
-            .first()
-            .map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
-        reader.warn(name, &format!("unknown field, ignored{hint}"));
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::catalogue::Importance;
-use crate::fields;
+use crate::fields::{self, warn_of_unknown};
 use crate::reader::Reader;
-use crate::server::warn_of_unknown;
 use crate::spec::{Approval, OnDefinitionChange, ToolRules};
 
 /// Reads `tools` and the fields of other clients that say the same.

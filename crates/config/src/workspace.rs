@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
+use crate::fields::is_disabled;
 use crate::reader::Reader;
-use crate::server::is_disabled;
 use crate::spec::{MOST_FILE_BYTES, MOST_RESULTS, WorkspaceSpec};
 
 /// Reads the fields. Nothing, if there is no usable directory; the reason is noted then.

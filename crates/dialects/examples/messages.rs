@@ -4,7 +4,9 @@
 use std::io::{self, Write};
 
 use gateway_dialects::calls::text::Notation;
-use gateway_dialects::history::{HistoryOptions, Message, SameArguments, from_dialect, to_dialect};
+use gateway_dialects::history::{
+    HistoryOptions, Message, SameArguments, TransferMode, from_dialect, to_dialect, transfer,
+};
 use gateway_dialects::results::{IdMap, Outcome, ResultOptions, render_results, render_written_results};
 use gateway_dialects::{Dialect, DialectError, Dialects};
 use serde_json::{Value, json};
@@ -245,6 +247,11 @@ fn moved_histories(dialects: &Dialects, dialect: &Dialect) -> Result<Vec<(String
             let (read, _) = from_dialect(&held, other.messages.protocol, &SameArguments, &ids);
             let (moved, _) = to_dialect(&read, dialect, &SameArguments, &mut IdMap::new(dialect), &options);
             written.push((format!("history from {provider}: {name}"), moved.messages));
+            for (word, mode) in TransferMode::WORDS {
+                let sides = ((&other, &SameArguments as _), (dialect, &SameArguments as _));
+                let (moved, _) = transfer(&held, sides.0, sides.1, mode, &options);
+                written.push((format!("{word} transfer from {provider}: {name}"), moved.messages));
+            }
         }
     }
     Ok(written)

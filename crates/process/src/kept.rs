@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::executable;
 use crate::keeper::{MODE, Order, REPORT_BYTES, Report};
-use crate::process::{LOOK, Program, Streams, prepare};
+use crate::program::{LOOK, Program, Streams, prepare};
 use crate::reaper::{self, Registration};
 use crate::table::kill_below;
 

@@ -11,10 +11,12 @@ mod keeper;
 #[cfg(target_os = "linux")]
 mod kept;
 mod process;
+mod program;
 #[cfg(target_os = "linux")]
 mod reaper;
 mod secrets;
 mod table;
 
-pub use process::{Process, Program, SpawnError, Streams, enable_keepers, run_as_keeper};
+pub use process::{Process, SpawnError, enable_keepers, run_as_keeper};
+pub use program::{Program, Streams};
 pub use secrets::Secrets;

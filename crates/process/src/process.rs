@@ -1,30 +1,22 @@
 //! A child process and everything that it starts.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 #[cfg(target_os = "linux")]
 use crate::kept::Kept;
-use crate::table::{MARK, tree};
+use crate::program::{LOOK, Program, Streams, prepare};
+use crate::table::tree;
 #[cfg(target_os = "linux")]
 use crate::{executable, keeper, reaper};
-
-/// The gateway's own keys, where they have no other names. They open the gateway, so no program gets them that is not
-/// meant to.
-const OWN_KEYS: [&str; 3] = ["MCP_GATEWAY_API_KEY", "MCP_GATEWAY_ADMIN_KEY", "MCP_GATEWAY_KEY"];
-
-/// How often to look whether killed processes are gone: they are not our children, so nobody reports it.
-pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
 /// How long the kernel may take to end a killed process.
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
@@ -59,21 +51,6 @@ pub fn enable_keepers() {
     }
 }
 
-/// How to start a process.
-#[derive(Debug)]
-pub struct Program<'a> {
-    /// The program.
-    pub command: &'a str,
-    /// Its arguments.
-    pub args: &'a [String],
-    /// Its variables, beside ours.
-    pub env: &'a BTreeMap<String, String>,
-    /// Its working directory; ours if absent.
-    pub cwd: Option<&'a PathBuf>,
-    /// Further variables of ours that it does not inherit.
-    pub withheld: &'a [String],
-}
-
 /// Why a program could not be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("starting `{command}`: {reason}")]
@@ -82,17 +59,6 @@ pub struct SpawnError {
     pub command: String,
     /// Why.
     pub reason: String,
-}
-
-/// The streams of a process.
-#[derive(Debug)]
-pub struct Streams {
-    /// What it reads.
-    pub stdin: ChildStdin,
-    /// What it writes.
-    pub stdout: ChildStdout,
-    /// What it reports beside that.
-    pub stderr: ChildStderr,
 }
 
 /// A running process, leader of its own group. Dropping it kills it with all its descendants.
@@ -314,17 +280,6 @@ fn strays(root: Option<Pid>, mark: &str, is_kept: bool) -> Vec<Pid> {
     found
 }
 
-/// The environment, working directory and group of a program, or of its keeper.
-pub(crate) fn prepare(command: &mut Command, program: &Program<'_>, mark: &str) {
-    for key in OWN_KEYS.into_iter().chain(program.withheld.iter().map(String::as_str)) {
-        command.env_remove(key);
-    }
-    command.envs(program.env).env(MARK, mark).process_group(0);
-    if let Some(directory) = program.cwd {
-        command.current_dir(directory);
-    }
-}
-
 fn new_mark() -> String {
     let mut bytes = [0_u8; 12];
     let mut mark = format!("{}-", std::process::id());
@@ -361,6 +316,7 @@ fn explain(program: &Program<'_>, error: &std::io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::ffi::OsStr;
 
     use super::*;

@@ -1,14 +1,15 @@
 //! Long answers over HTTP, counted until their last byte was written.
 
-use axum::body::{Body, HttpBody as _};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::body::Body;
+use axum_core::response::{IntoResponse as _, Response};
 use gateway_upstream::{FREE_BYTES, ResultBudget};
 use http::StatusCode;
+use hyper::body::Body as _;
 
-use crate::errors::{ApiError, code};
-use crate::runtime::context::RequestContext;
-use crate::runtime::failure::ErrorStyle;
-use crate::runtime::held::Dropped;
+use crate::errors::{ApiError, code, collected};
+use gateway_runtime::context::Dropped;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::failure::ErrorStyle;
 
 /// Marks a response whose body is counted already.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,7 @@ pub(crate) async fn count_body(
 async fn count_long_body(context: &RequestContext, budget: &ResultBudget, response: Response) -> Response {
     let (parts, body) = response.into_parts();
     // In one piece already, so that nothing is copied.
-    let Ok(text) = axum::body::to_bytes(body, usize::MAX).await else {
+    let Ok(text) = collected(body).await else {
         return Response::from_parts(parts, Body::empty());
     };
     match context.count(budget, text).await {
@@ -53,7 +54,7 @@ async fn count_long_body(context: &RequestContext, budget: &ResultBudget, respon
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::owner::Owner;
+    use gateway_runtime::owner::Owner;
 
     async fn answered(budget: &ResultBudget, caller: &str) -> Response {
         let context = RequestContext::new(Some(Owner::caller(caller)));

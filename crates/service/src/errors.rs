@@ -1,15 +1,17 @@
 //! What the caller is told when something is wrong.
 
-use axum::response::{IntoResponse, Response};
+use axum_core::body::Body;
+use axum_core::response::{IntoResponse, Response};
 use bytes::Bytes;
 use gateway_upstream::CallError;
 use http::{HeaderValue, StatusCode, header};
+use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
 
-use crate::runtime::failure::{ErrorStyle, Failure};
-use crate::runtime::questions::attributed_error;
+use gateway_runtime::failure::{ErrorStyle, Failure};
+use gateway_runtime::questions::attributed_error;
 
-pub(crate) use crate::runtime::failure::code;
+pub(crate) use gateway_runtime::failure::code;
 
 /// Marks an answer of 5xx, or one whose calls all failed, that certainly ran nothing; put it among the extensions of the
 /// response.
@@ -81,9 +83,14 @@ impl IntoResponse for ApiError {
     }
 }
 
+/// All bytes of a body.
+pub(crate) async fn collected(body: Body) -> Result<Bytes, axum_core::Error> {
+    Ok(body.collect().await?.to_bytes())
+}
+
 /// A JSON answer.
 pub(crate) fn json_response(status: StatusCode, body: impl Into<Bytes>) -> Response {
-    let mut response = Response::new(axum::body::Body::from(body.into()));
+    let mut response = Response::new(Body::from(body.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

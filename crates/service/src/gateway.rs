@@ -9,11 +9,11 @@ use gateway_store::CallLog;
 use gateway_upstream::{Fleet, ResultBudget};
 
 use crate::idempotency::Idempotency;
-use crate::mcp::Mcp;
+use crate::mcp::Endpoint;
 use crate::metrics::Metrics;
-use crate::routes::Turns;
-use crate::runtime::Runtime;
+use crate::turns::Turns;
 use gateway_config::ServiceConfig;
+use gateway_runtime::Runtime;
 
 /// What long bodies may take at once while they are read, unless somebody says otherwise.
 const BODIES_BYTES: usize = 64 << 20;
@@ -33,9 +33,9 @@ pub struct Gateway {
 
 #[derive(Debug)]
 struct Faces {
-    metrics: Metrics,
+    metrics: Arc<Metrics>,
     idempotency: Idempotency,
-    mcp: Mcp,
+    mcp: Endpoint,
     turns: Turns,
     bodies: ResultBudget,
 }
@@ -48,10 +48,11 @@ impl Gateway {
 
     /// Gives a runtime its faces.
     pub fn over(runtime: Runtime) -> Self {
+        let metrics = Arc::new(Metrics::new(Arc::clone(runtime.call_metrics())));
         let faces = Faces {
-            metrics: Metrics::new(Arc::clone(runtime.call_metrics())),
+            mcp: Endpoint::new(runtime.clone(), Arc::clone(&metrics)),
+            metrics,
             idempotency: Idempotency::default(),
-            mcp: Mcp::new(&runtime.config().mcp, runtime.fleet().results()),
             turns: Turns::default(),
             bodies: bodies_of(runtime.config()),
         };
@@ -69,7 +70,7 @@ impl Gateway {
         &self.faces.metrics
     }
 
-    pub(crate) fn mcp(&self) -> &Mcp {
+    pub(crate) fn mcp(&self) -> &Endpoint {
         &self.faces.mcp
     }
 

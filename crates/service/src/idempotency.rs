@@ -10,19 +10,17 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
+use axum_core::body::Body;
+use axum_core::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use crate::errors::{ApiError, NotRun, code};
-use crate::gateway::Gateway;
-use crate::runtime::context::RequestContext;
-use crate::runtime::least_recently_used::LeastRecentlyUsed;
-use crate::runtime::owner::Owner;
+use crate::errors::{ApiError, NotRun, code, collected};
+use gateway_runtime::least_recently_used::LeastRecentlyUsed;
+use gateway_runtime::owner::Owner;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -68,39 +66,6 @@ impl IdempotencyKey {
             digest.update(part);
         }
         Ok(Some(Self { name: Name { caller, key: key.into() }, digest: digest.finalize().into() }))
-    }
-}
-
-/// Answers a request that may carry a key: with what `begin` begins, or with what came of it before.
-///
-/// The work is begun where it is awaited: its future is large, and moving it costs more than much of what it does.
-pub(crate) async fn answered<F>(
-    gateway: &Gateway,
-    headers: &HeaderMap,
-    context: &RequestContext,
-    uri: &Uri,
-    body: &[u8],
-    begin: impl FnOnce() -> F,
-) -> Response
-where
-    F: Future<Output = Result<Response, ApiError>> + Send + 'static,
-{
-    match IdempotencyKey::of(headers, context.caller.clone(), uri.path(), uri.query(), body) {
-        Ok(None) => begin().await.unwrap_or_else(ApiError::into_response),
-        Ok(Some(key)) => {
-            let work = Box::pin(begin());
-            let work = async { work.await.unwrap_or_else(ApiError::into_response) };
-            let (attached, detached) = gateway.metrics().detached();
-            let work = async move {
-                let response = work.await;
-                drop(detached);
-                response
-            };
-            let answer = gateway.idempotency().run(key, work).await;
-            drop(attached);
-            answer.unwrap_or_else(ApiError::into_response)
-        }
-        Err(error) => error.into_response(),
     }
 }
 
@@ -292,7 +257,7 @@ impl Task {
             return response;
         }
         let (parts, body) = response.into_parts();
-        let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
+        let Ok(body) = collected(body).await else {
             return Response::from_parts(parts, Body::empty());
         };
         let answer = Answer { status: parts.status, headers: parts.headers.clone(), body: body.clone() };
@@ -338,7 +303,7 @@ fn broke_off() -> ApiError {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use axum::response::IntoResponse as _;
+    use axum_core::response::IntoResponse as _;
     use tokio::sync::Notify;
 
     use super::*;
@@ -353,7 +318,7 @@ mod tests {
 
     async fn text(response: Response) -> String {
         let replayed = response.headers().contains_key(REPLAYED);
-        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let body = collected(response.into_body()).await.unwrap();
         format!("{}{}", String::from_utf8_lossy(&body), if replayed { " again" } else { "" })
     }
 

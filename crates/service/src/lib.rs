@@ -16,18 +16,18 @@ mod openapi;
 mod progress;
 mod request_ids;
 mod routes;
-mod runtime;
 mod server;
 mod telemetry;
+mod turns;
 
 pub use gateway::Gateway;
-pub use mcp::{StdioError, client_capabilities, serve_stdio};
+pub use gateway_runtime::Runtime;
+pub use gateway_runtime::failure::code;
+pub use gateway_runtime::route::RouteOptions;
+pub use gateway_runtime::system::{SystemError, SystemParts, ToolSystem};
+pub use mcp::{StdioError, client_capabilities};
 pub use openapi::document as openapi_document;
-pub use runtime::Runtime;
-pub use runtime::failure::code;
-pub use runtime::route::RouteOptions;
-pub use runtime::system::{SystemError, SystemParts, ToolSystem};
-pub use server::{Running, ServeError, serve};
+pub use server::{Running, ServeError, serve, serve_stdio};
 pub use telemetry::{AlreadyInstalled, LogFormat, install as install_logs};
 
 // What stands in the signatures of this crate, so that its users need no other one.

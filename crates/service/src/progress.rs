@@ -4,11 +4,12 @@
 //! answer that the same request without a stream gets; or with one `error` event, whose data is the error and its status.
 //! Where the answer is an error before anything was told, it is a plain one with its own status.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::response::Response;
+use axum_core::body::Body;
+use axum_core::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{Notification, RawJson, RawObject};
@@ -18,12 +19,15 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::counted::dropped_response;
+use crate::errors::collected;
 use crate::gateway::Gateway;
 use crate::metrics::Entered;
-use crate::routes::Answering;
-use crate::runtime::context::RequestContext;
-use crate::runtime::held::keeping;
-use crate::runtime::progress::ProgressSink;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::context::keeping;
+use gateway_runtime::progress::ProgressSink;
+
+/// An answer on its way. Boxed, because what is on top of it is moved for every request.
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// Events that wait for a slow caller. More are dropped: progress is told again soon.
 const WAITING: usize = 64;
@@ -175,7 +179,7 @@ impl Telling {
             Piece::Answer(response) => response,
         };
         let status = response.status();
-        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+        let body = collected(response.into_body()).await.unwrap_or_default();
         if !status.is_success() {
             return error_event(status, &body);
         }
@@ -185,7 +189,7 @@ impl Telling {
             Err(dropped) => {
                 let response = dropped_response(&dropped);
                 let status = response.status();
-                let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+                let body = collected(response.into_body()).await.unwrap_or_default();
                 error_event(status, &body)
             }
         }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::runtime::context::{RequestContext, random, random_uuid};
-use crate::runtime::held::Held;
-use crate::runtime::owner::Owner;
+use gateway_runtime::context::Held;
+use gateway_runtime::context::{RequestContext, random, random_uuid};
+use gateway_runtime::owner::Owner;
 
 /// The header that carries the correlation id.
 pub(crate) const CORRELATION: HeaderName = HeaderName::from_static("x-correlation-id");

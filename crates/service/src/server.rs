@@ -10,6 +10,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,8 +19,7 @@ use tokio_util::task::TaskTracker;
 use crate::connections::{Connections, Link, Wire};
 use crate::gateway::Gateway;
 use crate::guard::Guard;
-use crate::mcp::Mcp;
-use crate::routes;
+use crate::mcp::{self, StdioError};
 
 /// Connections at once. For more, the oldest makes room on which nobody has shown a key or sent a request.
 const CONNECTIONS: usize = 8_192;
@@ -76,10 +76,9 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
     let listener = listen(wanted).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let stopping = CancellationToken::new();
-    let router = routes::router(gateway.clone(), &stopping);
     let tasks = TaskTracker::new();
     let shared = Arc::new(Serving {
-        guard: Guard::new(gateway.clone(), router, address, (&tasks, &stopping)),
+        guard: Guard::new(gateway.clone(), address, (&tasks, &stopping)),
         read_timeout: config.read_timeout,
         write_timeout: config.write_timeout,
         stopping,
@@ -87,8 +86,22 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
         tasks,
     });
     shared.tasks.spawn(accept(listener, Arc::clone(&shared)));
-    Mcp::start(&gateway);
+    gateway.mcp().start();
     Ok(Running { gateway, address, shared })
+}
+
+/// Answers the messages of `input` on `output` as an MCP server, until it ends. `group` narrows what is shown.
+pub async fn serve_stdio<R, W>(
+    gateway: &Gateway,
+    group: Option<&str>,
+    input: R,
+    output: W,
+) -> Result<(), StdioError>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    mcp::serve_stdio(gateway.mcp(), group, input, output).await
 }
 
 /// A service that listens. Dropping it does not end it; [`Running::shutdown`] does.

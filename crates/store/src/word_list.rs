@@ -56,8 +56,8 @@ mod tests {
             " one  two=\"2\" \
              drei\nпароль "
         );
-        assert_eq!(LIST, ["one", "two=\"2\"", "drei", "пароль"]);
         const EMPTY: &[&str] = words!(" ");
+        assert_eq!(LIST, ["one", "two=\"2\"", "drei", "пароль"]);
         assert_eq!(EMPTY, [""; 0]);
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::schema::pattern::PatternStyle;
 use crate::schema::{Keyword, Kind};
 
 /// How a tool definition is wrapped.
@@ -305,22 +306,6 @@ pub enum AnyOfStyle {
     Annotated,
     /// Nothing.
     Alone,
-}
-
-/// Which regular expressions are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PatternStyle {
-    /// Any.
-    #[default]
-    Any,
-    /// Those that Python's `re` compiles.
-    Python,
-    /// Those of Python's that a finite automaton matches: without look-around, back-references, borders of words and anchors in
-    /// the middle.
-    NoLookaround,
-    /// Those of the last that need no flags and no line ends in classes.
-    Simple,
 }
 
 /// How an unrestricted value is said.

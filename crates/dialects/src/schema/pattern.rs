@@ -3,7 +3,23 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use crate::dialect::PatternStyle;
+use serde::{Deserialize, Serialize};
+
+/// Which regular expressions are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PatternStyle {
+    /// Any.
+    #[default]
+    Any,
+    /// Those that Python's `re` compiles.
+    Python,
+    /// Those of Python's that a finite automaton matches: without look-around, back-references, borders of words and anchors in
+    /// the middle.
+    NoLookaround,
+    /// Those of the last that need no flags and no line ends in classes.
+    Simple,
+}
 
 /// Whether a dialect takes `pattern`.
 pub(crate) fn takes(style: PatternStyle, pattern: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Verdicts of others on regular expressions.
 
+use super::PatternStyle::{NoLookaround, Python, Simple};
 use super::takes;
-use crate::dialect::PatternStyle::{NoLookaround, Python, Simple};
 
 /// Verdicts of Python 3.11's `re.compile`.
 #[test]

@@ -23,6 +23,11 @@ impl WireFormat for Functions {
         Ok(inner(map, "function_call")?.map(|inner| part(inner, candidates(map, inner))))
     }
 
+    fn is_chunk(&self, chunk: &Object) -> bool {
+        let choices = chunk.get("choices").and_then(Value::as_array).into_iter().flatten();
+        choices.into_iter().any(|choice| choice.pointer("/delta/function_call").is_some_and(Value::is_object))
+    }
+
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
         chat::push(state, chunk, out);
     }

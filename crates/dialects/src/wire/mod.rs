@@ -92,6 +92,11 @@ pub(crate) trait WireFormat: Sync {
 
     // A streamed reply.
 
+    /// Whether `chunk` is one of this API's.
+    fn is_chunk(&self, _chunk: &Object) -> bool {
+        false
+    }
+
     /// Takes one chunk.
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>);
 

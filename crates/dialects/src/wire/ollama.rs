@@ -23,6 +23,11 @@ impl WireFormat for Ollama {
         Some(Envelope::Message { message, stop: "done_reason" })
     }
 
+    /// Each line is a whole response.
+    fn is_chunk(&self, line: &Object) -> bool {
+        self.envelope(line).is_some()
+    }
+
     /// One line of a stream: a call stands whole in it.
     fn push_chunk(&self, state: &mut State, line: &Value, out: &mut Vec<StreamEvent>) {
         if let Some(Value::Object(message)) = line.get("message") {

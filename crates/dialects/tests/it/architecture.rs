@@ -24,11 +24,24 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gateway-search", &["gateway-dialects", "gateway-protocol"]),
     ("gateway-store", &["gateway-notation"]),
     (
+        "gateway-runtime",
+        &[
+            "gateway-config",
+            "gateway-dialects",
+            "gateway-notation",
+            "gateway-protocol",
+            "gateway-search",
+            "gateway-store",
+            "gateway-upstream",
+        ],
+    ),
+    (
         "gateway-service",
         &[
             "gateway-notation",
             "gateway-agent",
             "gateway-config",
+            "gateway-runtime",
             "gateway-upstream",
             "gateway-search",
             "gateway-store",
@@ -78,6 +91,10 @@ const IMPURE: &[&str] = &[
     "sqlx",
 ];
 
+/// What the runtime must not use: it has no face, so it knows no HTTP.
+const HTTP: &[&str] =
+    &["axum", "axum-core", "http", "http-body-util", "hyper", "hyper-util", "reqwest", "tower"];
+
 /// Only tests may use this crate.
 const TEST_ONLY: &str = "gateway-testkit";
 
@@ -122,6 +139,15 @@ fn no_forbidden_arrow_between_our_crates() {
         }
     }
     assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn the_runtime_knows_no_http() {
+    let packages = packages();
+    let runtime = packages.iter().find(|package| package["name"] == "gateway-runtime").unwrap();
+    let dependencies = runtime["dependencies"].as_array().unwrap();
+    let used = dependencies.iter().map(|dependency| dependency["name"].as_str().unwrap());
+    assert_eq!(used.filter(|name| HTTP.contains(name)).collect::<Vec<_>>(), Vec::<&str>::new());
 }
 
 #[test]

@@ -31,3 +31,4 @@ mod stream_properties;
 mod undeclared;
 mod undeclared_indirectly;
 mod undeclared_properties;
+mod whole_streams;

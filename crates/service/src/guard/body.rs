@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use axum::body::HttpBody;
 use bytes::{Buf as _, Bytes, BytesMut};
 use gateway_upstream::{FREE_BYTES, Reservation, ResultBudget, needed};
 use http::{HeaderMap, StatusCode, header};
+use hyper::body::Body as HttpBody;
 
 use super::linger::Arriving;
 use crate::errors::{ApiError, code};
-use crate::runtime::held::holder;
-use crate::runtime::owner::Owner;
+use gateway_runtime::context::holder;
+use gateway_runtime::owner::Owner;
 
 /// What bounds a body.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +118,7 @@ async fn reserve(
 
 #[cfg(test)]
 mod tests {
-    use axum::body::Body;
+    use axum_core::body::Body;
     use futures_util::{StreamExt as _, stream};
 
     use super::*;

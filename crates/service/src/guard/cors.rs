@@ -1,7 +1,7 @@
 //! Letting pages of configured origins read our answers.
 
-use axum::body::Body;
-use axum::response::Response;
+use axum_core::body::Body;
+use axum_core::response::Response;
 use gateway_protocol::header::PARAMETER_PREFIX;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 

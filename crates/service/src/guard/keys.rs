@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, header};
 use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
-use crate::runtime::owner::Owner;
+use gateway_runtime::owner::Owner;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 

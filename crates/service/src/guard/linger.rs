@@ -7,10 +7,10 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use axum::body::HttpBody;
 use bytes::Bytes;
 use gateway_config::ServiceConfig;
 use http::{HeaderMap, header};
+use hyper::body::Body as HttpBody;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 

@@ -17,26 +17,27 @@ use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, HttpBody};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::body::Body;
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
+use hyper::body::Body as HttpBody;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connections::Link;
 use crate::counted::count_body;
-use crate::errors::{ApiError, code};
+use crate::errors::{ApiError, code, collected};
 use crate::gateway::Gateway;
 use crate::metrics::{Provider, RouteIndex};
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
 use crate::request_ids::{context_of, write_ids};
 use crate::routes;
-use crate::runtime::context::RequestContext;
-use crate::runtime::owner::Owner;
 use body::BodyLimits;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::owner::Owner;
 use hosts::{Hosts, Origins, Standing};
 use keys::{Keys, NotKnown};
 use linger::{Arriving, Lingering};
@@ -52,7 +53,7 @@ const ERROR_BODY: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Guard {
     gateway: Gateway,
-    router: axum::Router,
+    stopping: CancellationToken,
     keys: Keys,
     admins: Keys,
     hosts: Hosts,
@@ -74,7 +75,6 @@ struct Passing {
 impl Guard {
     pub(crate) fn new(
         gateway: Gateway,
-        router: axum::Router,
         bound: SocketAddr,
         (tasks, stopping): (&TaskTracker, &CancellationToken),
     ) -> Self {
@@ -86,7 +86,7 @@ impl Guard {
             hosts: Hosts::new(bound.ip(), &config.allowed_hosts),
             origins: Origins::new(&config.allowed_origins),
             rates: config.rate_limit.map(Rates::new),
-            router,
+            stopping: stopping.clone(),
             gateway,
         }
     }
@@ -130,7 +130,7 @@ impl Guard {
             Ok(Admitted::Route(route)) => self.answer(route, parts, &mut body, &passing).await,
             Err(error) => Err(error),
         };
-        let response = outcome.unwrap_or_else(axum::response::IntoResponse::into_response);
+        let response = outcome.unwrap_or_else(axum_core::response::IntoResponse::into_response);
         let response = self.finish(response, passing).await;
         self.lingering.take(body);
         link.end();
@@ -267,8 +267,8 @@ impl Guard {
             }
         };
         let context = passing.context.clone();
-        let asked = (&self.gateway, &self.router);
-        let answer = routes::ask(asked, route.action, context, parts, bytes, &mut entered);
+        let asked = (&self.gateway, &self.stopping);
+        let answer = routes::ask(asked, route, context, parts, bytes, &mut entered);
         let outcome = AssertUnwindSafe(answer).catch_unwind().await;
         let response = outcome.unwrap_or_else(|_| {
             let message = "the gateway made a mistake; its log says more";
@@ -410,7 +410,7 @@ async fn with_ids_in_body(mut response: Response, correlation: &str) -> Response
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let bytes = collected(body).await.unwrap_or_default();
     let is_json =
         parts.headers.get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes() == b"application/json");
     let correlation = Value::from(correlation);
@@ -520,7 +520,7 @@ mod tests {
     async fn every_error_body_has_one_shape() {
         async fn body_of(response: Response) -> String {
             let response = with_ids_in_body(response, "c\"1").await;
-            let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            let bytes = collected(response.into_body()).await.unwrap();
             String::from_utf8(bytes.to_vec()).unwrap()
         }
         let error = ApiError::bad_request("no").with("x", 1).into_response();

@@ -4,9 +4,10 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::runtime::least_recently_used::LeastRecentlyUsed;
-use crate::runtime::owner::Owner;
 use gateway_config::RateLimit;
+
+use gateway_runtime::least_recently_used::LeastRecentlyUsed;
+use gateway_runtime::owner::Owner;
 
 /// Most buckets that are kept. One that is full again says nothing and is thrown away first.
 const BUCKETS: usize = 4_096;

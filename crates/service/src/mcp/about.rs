@@ -10,14 +10,14 @@ use serde_json::{Map, Value, json};
 use super::face::Face;
 use super::lists::LIST_TTL;
 use super::offers::SOON;
-use crate::gateway::Gateway;
+use crate::mcp::Endpoint;
 
 /// What the servers behind a face can do together. A server that has not said yet may turn out to have anything: callers
 /// who are not told of resources and prompts would never ask for them.
-async fn abilities(gateway: &Gateway, face: &Face) -> Capabilities {
-    let servers = face.servers(gateway);
-    let patience = gateway.config().list_wait.min(SOON);
-    let asking = servers.iter().map(|server| gateway.fleet().capabilities(server.as_str(), patience));
+async fn abilities(endpoint: &Endpoint, face: &Face) -> Capabilities {
+    let servers = face.servers(endpoint);
+    let patience = endpoint.config().list_wait.min(SOON);
+    let asking = servers.iter().map(|server| endpoint.fleet().capabilities(server.as_str(), patience));
     let mut all = Capabilities::default();
     for can in join_all(asking).await {
         let can = can.unwrap_or_else(unknown);
@@ -41,8 +41,8 @@ fn unknown() -> Capabilities {
 }
 
 /// The capabilities of an endpoint. Changes of lists are always told: servers come and go.
-async fn capabilities(gateway: &Gateway, face: &Face) -> Value {
-    let can = abilities(gateway, face).await;
+async fn capabilities(endpoint: &Endpoint, face: &Face) -> Value {
+    let can = abilities(endpoint, face).await;
     let mut members = Map::new();
     members.insert("tools".to_owned(), json!({"listChanged": true}));
     if can.resources {
@@ -64,13 +64,13 @@ async fn capabilities(gateway: &Gateway, face: &Face) -> Value {
 }
 
 /// What the servers tell the model, each under its name.
-fn instructions(gateway: &Gateway, face: &Face) -> Option<String> {
+fn instructions(endpoint: &Endpoint, face: &Face) -> Option<String> {
     if let Face::Server(server) = face {
-        return gateway.fleet().instructions(server.as_str());
+        return endpoint.fleet().instructions(server.as_str());
     }
     let mut text = String::new();
-    for server in face.servers(gateway) {
-        if let Some(instructions) = gateway.fleet().instructions(server.as_str()) {
+    for server in face.servers(endpoint) {
+        if let Some(instructions) = endpoint.fleet().instructions(server.as_str()) {
             let gap = if text.is_empty() { "" } else { "\n\n" };
             let _ = write!(text, "{gap}# {server}\n\n{instructions}");
         }
@@ -83,29 +83,29 @@ fn server_info() -> Value {
 }
 
 /// The answer to `initialize`.
-pub(super) async fn initialize(gateway: &Gateway, face: &Face, version: &str) -> Value {
+pub(super) async fn initialize(endpoint: &Endpoint, face: &Face, version: &str) -> Value {
     let mut answer = json!({
         "protocolVersion": version,
-        "capabilities": capabilities(gateway, face).await,
+        "capabilities": capabilities(endpoint, face).await,
         "serverInfo": server_info(),
     });
-    if let (Some(instructions), Value::Object(members)) = (instructions(gateway, face), &mut answer) {
+    if let (Some(instructions), Value::Object(members)) = (instructions(endpoint, face), &mut answer) {
         members.insert("instructions".to_owned(), instructions.into());
     }
     answer
 }
 
 /// The answer to `server/discover`.
-pub(super) async fn discover(gateway: &Gateway, face: &Face) -> Value {
+pub(super) async fn discover(endpoint: &Endpoint, face: &Face) -> Value {
     let mut answer = json!({
         "resultType": "complete",
         "supportedVersions": supported_versions(),
-        "capabilities": capabilities(gateway, face).await,
+        "capabilities": capabilities(endpoint, face).await,
         "ttlMs": LIST_TTL,
         "cacheScope": "private",
         "_meta": {gateway_protocol::meta::SERVER_INFO: server_info()},
     });
-    if let (Some(instructions), Value::Object(members)) = (instructions(gateway, face), &mut answer) {
+    if let (Some(instructions), Value::Object(members)) = (instructions(endpoint, face), &mut answer) {
         members.insert("instructions".to_owned(), instructions.into());
     }
     answer

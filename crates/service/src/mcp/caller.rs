@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::face::Face;
 use super::out::Peer;
-use crate::runtime::capabilities::Capabilities;
-use crate::runtime::context::RequestContext;
+use gateway_runtime::capabilities::Capabilities;
+use gateway_runtime::context::RequestContext;
 
 /// Whoever sent a request.
 #[derive(Clone, Debug)]

@@ -18,33 +18,35 @@ use super::offers::{self, Whose};
 use super::out::Out;
 use super::search::{self, Meant};
 use super::tasks;
-use crate::gateway::Gateway;
-use crate::runtime::call::Origin;
-use crate::runtime::failure::Failure;
-use crate::runtime::in_flight::{InFlight, Input, Target, UpstreamRequest, prompt_input, resource_input};
-use crate::runtime::lookup::Sought;
-use crate::runtime::parked::Waiting;
-use crate::runtime::seal::{Behind, request_mark};
+use crate::mcp::Endpoint;
+use gateway_runtime::call::Origin;
+use gateway_runtime::call::in_flight::{
+    InFlight, Input, Target, UpstreamRequest, prompt_input, resource_input,
+};
+use gateway_runtime::failure::Failure;
+use gateway_runtime::lookup::Sought;
+use gateway_runtime::parked::Waiting;
+use gateway_runtime::seal::{Behind, request_mark};
 
 /// Answers a request. A method that both eras do not share is not known here.
 pub(super) async fn answer(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     out: &Out,
     asked: &str,
     params: Option<&RawJson>,
 ) -> Result<RawJson, RpcError> {
     match asked {
-        method::LIST_TOOLS => lists::list(gateway, caller, ListKind::Tools, params).await,
-        method::LIST_RESOURCES => lists::list(gateway, caller, ListKind::Resources, params).await,
+        method::LIST_TOOLS => lists::list(endpoint, caller, ListKind::Tools, params).await,
+        method::LIST_RESOURCES => lists::list(endpoint, caller, ListKind::Resources, params).await,
         method::LIST_RESOURCE_TEMPLATES => {
-            lists::list(gateway, caller, ListKind::ResourceTemplates, params).await
+            lists::list(endpoint, caller, ListKind::ResourceTemplates, params).await
         }
-        method::LIST_PROMPTS => lists::list(gateway, caller, ListKind::Prompts, params).await,
+        method::LIST_PROMPTS => lists::list(endpoint, caller, ListKind::Prompts, params).await,
         method::CALL_TOOL | method::GET_PROMPT | method::READ_RESOURCE => {
             let params = params.ok_or_else(|| invalid("`params` are missing"))?;
             let other;
-            let params = match search::meant(gateway, caller, asked, params).await? {
+            let params = match search::meant(endpoint, caller, asked, params).await? {
                 Meant::Itself => params,
                 Meant::Answered(result) => return Ok(finished(caller, method::CALL_TOOL, result)),
                 Meant::Other(meant) => {
@@ -53,11 +55,11 @@ pub(super) async fn answer(
                 }
             };
             let asked = Asked::read(asked, params)?;
-            asked.answer(gateway, caller, out, params).await
+            asked.answer(endpoint, caller, out, params).await
         }
-        method::COMPLETE => complete(gateway, caller, params).await,
+        method::COMPLETE => complete(endpoint, caller, params).await,
         asked if caller.is_modern() && tasks::is_meant(asked) => {
-            tasks::answer(gateway, caller, asked, params).await
+            tasks::answer(endpoint, caller, asked, params).await
         }
         other => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {other}"))),
     }
@@ -119,17 +121,17 @@ impl<'a> Asked<'a> {
 
     async fn answer(
         &self,
-        gateway: &Gateway,
+        endpoint: &Endpoint,
         caller: &Caller,
         out: &Out,
         params: &RawJson,
     ) -> Result<RawJson, RpcError> {
-        let flight = match self.resumed(gateway, caller, params)? {
+        let flight = match self.resumed(endpoint, caller, params)? {
             Resumed::Flight(flight) => *flight,
             Resumed::Input(input) => {
-                let target = self.target(gateway, caller, params).await?;
+                let target = self.target(endpoint, caller, params).await?;
                 let request = UpstreamRequest {
-                    runtime: (**gateway).clone(),
+                    runtime: (**endpoint).clone(),
                     context: caller.context.clone(),
                     origin: Origin { transport: caller.transport, provider: None },
                     owner: Arc::clone(&caller.owner),
@@ -142,14 +144,14 @@ impl<'a> Asked<'a> {
             }
         };
         let request = Arc::clone(&flight.request);
-        let progressed = drive(gateway, flight, caller, out).await;
+        let progressed = drive(endpoint, flight, caller, out).await;
         match progressed.map_err(|error| self.refused(caller, error))? {
             Progressed::Done(done) => {
-                let result = tasks::published(gateway, caller, request.target.server(), done);
+                let result = tasks::published(endpoint, caller, request.target.server(), done);
                 Ok(finished(caller, self.method, result))
             }
-            Progressed::Waits(flight) => waiting(gateway, caller, &self.mark(caller)?, flight),
-            Progressed::Asks(result) => resealed(gateway, caller, &self.mark(caller)?, &result),
+            Progressed::Waits(flight) => waiting(endpoint, caller, &self.mark(caller)?, flight),
+            Progressed::Asks(result) => resealed(endpoint, caller, &self.mark(caller)?, &result),
         }
     }
 
@@ -173,18 +175,18 @@ impl<'a> Asked<'a> {
     }
 
     /// What the caller brought from an earlier try.
-    fn resumed(&self, gateway: &Gateway, caller: &Caller, params: &RawJson) -> Result<Resumed, RpcError> {
+    fn resumed(&self, endpoint: &Endpoint, caller: &Caller, params: &RawJson) -> Result<Resumed, RpcError> {
         let responses = self.input_responses.map(|responses| params.part(responses));
         let Some(state) = &self.request_state else {
             return Ok(Resumed::Input(Input { responses, state: None }));
         };
         let who = caller.context.caller.as_ref();
-        let behind = gateway.seal().read(state, who, &self.mark(caller)?);
+        let behind = endpoint.seal().read(state, who, &self.mark(caller)?);
         match behind.map_err(|bad| invalid(bad.to_string()))? {
             Behind::Upstream(state) => Ok(Resumed::Input(Input { responses, state })),
             Behind::Parked(id) => {
-                let taken = gateway.parked().take_if(&id, |_| Ok::<_, Infallible>(()));
-                let taken = taken.and_then(Result::ok).and_then(Waiting::into);
+                let taken = endpoint.parked().take_if(&id, |_| Ok::<_, Infallible>(()));
+                let taken = taken.and_then(Result::ok).and_then(Waiting::downcast);
                 let Some(mut flight): Option<Box<InFlight>> = taken else {
                     let message =
                         "the call behind this `requestState` is over; send the request again without it";
@@ -198,26 +200,31 @@ impl<'a> Asked<'a> {
         }
     }
 
-    async fn target(&self, gateway: &Gateway, caller: &Caller, params: &RawJson) -> Result<Target, RpcError> {
+    async fn target(
+        &self,
+        endpoint: &Endpoint,
+        caller: &Caller,
+        params: &RawJson,
+    ) -> Result<Target, RpcError> {
         let arguments = self.arguments.map(|arguments| params.part(arguments));
         let name = self.name();
         match self.method {
             method::CALL_TOOL => {
                 let arguments = arguments.unwrap_or_else(RawJson::empty_object);
-                let (server, name) = tool(gateway, caller, name, &arguments).await?;
+                let (server, name) = tool(endpoint, caller, name, &arguments).await?;
                 Ok(Target::Tool { server, name, arguments })
             }
             method::GET_PROMPT => {
-                let Some((server, own)) = offers::prompt(gateway, &caller.face, name).await else {
+                let Some((server, own)) = offers::prompt(endpoint, &caller.face, name).await else {
                     let input = prompt_input(name, arguments.as_ref());
                     let error = invalid(format!("Unknown prompt: {name}"));
-                    return Err(self.missing(gateway, caller, &input, error).await);
+                    return Err(self.missing(endpoint, caller, &input, error).await);
                 };
                 Ok(Target::Prompt { server, name: own, arguments })
             }
-            _ => match resource(gateway, caller, name).await {
+            _ => match resource(endpoint, caller, name).await {
                 Ok((server, uri)) => Ok(Target::Resource { server, uri }),
-                Err(error) => Err(self.missing(gateway, caller, &resource_input(name), error).await),
+                Err(error) => Err(self.missing(endpoint, caller, &resource_input(name), error).await),
             },
         }
     }
@@ -225,14 +232,14 @@ impl<'a> Asked<'a> {
     /// Writes to the log that nobody has what was asked for, and gives the error for the caller.
     async fn missing(
         &self,
-        gateway: &Gateway,
+        endpoint: &Endpoint,
         caller: &Caller,
         input: &RawJson,
         error: RpcError,
     ) -> RpcError {
         let origin = Origin { transport: caller.transport, provider: None };
         let recorded =
-            gateway.record_missing(self.method, input, &caller.context, &origin, &error.message).await;
+            endpoint.record_missing(self.method, input, &caller.context, &origin, &error.message).await;
         recorded.map_or_else(rpc_failure, |()| error)
     }
 
@@ -299,46 +306,46 @@ enum Resumed {
 /// The tool that a caller means. Servers that are still starting are waited for only where the name is not known yet.
 /// A name that nobody has is written to the log like any other call.
 async fn tool(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     name: &str,
     arguments: &RawJson,
 ) -> Result<(UpstreamId, String), RpcError> {
     let find = || {
-        let catalogue = gateway.fleet().catalogue();
+        let catalogue = endpoint.fleet().catalogue();
         let found = caller.face.tool(&catalogue, name);
         found.map(|tool| (tool.server.clone(), tool.name.clone()))
     };
     if let Ok(found) = find() {
         return Ok(found);
     }
-    gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
+    endpoint.fleet().listed(caller.face.awaited(), endpoint.config().list_wait).await;
     let error = match find() {
         Ok(found) => return Ok(found),
         Err(error) => error,
     };
-    let failure = not_found(gateway, caller, name, &error, format!("Unknown tool: {name} ({error})"));
-    let permit = gateway.reserve().await.map_err(rpc_failure)?;
+    let failure = not_found(endpoint, caller, name, &error, format!("Unknown tool: {name} ({error})"));
+    let permit = endpoint.reserve().await.map_err(rpc_failure)?;
     let server = caller.face.server().map(UpstreamId::as_str);
     let origin = Origin { transport: caller.transport, provider: None };
-    gateway.record_unknown((server, name), arguments, permit, &caller.context, &origin, &failure);
+    endpoint.record_unknown((server, name), arguments, permit, &caller.context, &origin, &failure);
     Err(rpc_failure(failure))
 }
 
 /// What is told of a name that leads to no tool of an endpoint, in the words of `text`.
 pub(super) fn not_found(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     name: &str,
     error: &LookupError,
     text: String,
 ) -> Failure {
     let server = caller.face.server().map(UpstreamId::as_str);
-    let failure = gateway.not_found(Sought { server, name, implied: None }, error, text.clone());
+    let failure = endpoint.not_found(Sought { server, name, implied: None }, error, text.clone());
     match (&caller.face, &failure) {
         // Who sees a group learns nothing of other servers.
         (Face::Group(_), Failure::Call(error))
-            if !error.upstream().is_some_and(|server| caller.face.shows(gateway, server)) =>
+            if !error.upstream().is_some_and(|server| caller.face.shows(endpoint, server)) =>
         {
             Failure::UnknownTool(text)
         }
@@ -348,11 +355,11 @@ pub(super) fn not_found(
 
 /// The resource that a caller means.
 pub(super) async fn resource(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     uri: &str,
 ) -> Result<(UpstreamId, String), RpcError> {
-    let (message, candidates) = match offers::resource(gateway, &caller.face, uri).await {
+    let (message, candidates) = match offers::resource(endpoint, &caller.face, uri).await {
         Whose::Of(server, own) => return Ok((server, own)),
         Whose::Nobodys => (format!("Resource not found: {uri}"), None),
         Whose::Several(candidates) => {
@@ -374,7 +381,7 @@ struct InputRequired {
 
 /// The answer for a caller who has to come back with answers for a server of the legacy era.
 fn waiting(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     mark: &str,
     flight: Box<InFlight>,
@@ -383,18 +390,18 @@ fn waiting(
     let requests = flight.input_requests().and_then(|requests| requests.to_raw()).map_err(fault)?;
     let life = flight.patience();
     let waiting = Waiting { what: flight, calls: 1, keys: Vec::new() };
-    let id = gateway.parked().park(waiting, life).ok_or_else(|| {
+    let id = endpoint.parked().park(waiting, life).ok_or_else(|| {
         RpcError::new(code::INTERNAL_ERROR, "too many calls wait for answers; try again later")
     })?;
     let who = caller.context.caller.as_ref();
-    let state = gateway.seal().write(Behind::Parked(id), who, mark, Some(life));
+    let state = endpoint.seal().write(Behind::Parked(id), who, mark, Some(life));
     let answer =
         InputRequired { result_type: "input_required", input_requests: requests, request_state: state };
     RawJson::of(&answer).map_err(fault)
 }
 
 /// The upstream's own `input_required`, with a state that is bound to this caller and this request.
-fn resealed(gateway: &Gateway, caller: &Caller, mark: &str, result: &RawJson) -> Result<RawJson, RpcError> {
+fn resealed(endpoint: &Endpoint, caller: &Caller, mark: &str, result: &RawJson) -> Result<RawJson, RpcError> {
     let fault = |error: serde_json::Error| {
         RpcError::new(code::INTERNAL_ERROR, format!("the server's `input_required` cannot be read: {error}"))
     };
@@ -405,14 +412,18 @@ fn resealed(gateway: &Gateway, caller: &Caller, mark: &str, result: &RawJson) ->
         None => None,
     };
     let who = caller.context.caller.as_ref();
-    let life = gateway.config().mcp.input_expiry;
-    let state = gateway.seal().write(Behind::Upstream(theirs), who, mark, Some(life));
+    let life = endpoint.config().mcp.input_expiry;
+    let state = endpoint.seal().write(Behind::Upstream(theirs), who, mark, Some(life));
     members.set("requestState", &RawJson::of(&state).map_err(fault)?).map_err(fault)?;
     members.to_raw().map_err(fault)
 }
 
 /// Completes an argument of a prompt or a template, by the server whose it is.
-async fn complete(gateway: &Gateway, caller: &Caller, params: Option<&RawJson>) -> Result<RawJson, RpcError> {
+async fn complete(
+    endpoint: &Endpoint,
+    caller: &Caller,
+    params: Option<&RawJson>,
+) -> Result<RawJson, RpcError> {
     #[derive(Deserialize)]
     struct Reference {
         #[serde(rename = "type")]
@@ -430,12 +441,12 @@ async fn complete(gateway: &Gateway, caller: &Caller, params: Option<&RawJson>) 
     let read: Reference = serde_json::from_str(reference.get()).map_err(fault)?;
     let (server, key, own) = match (read.kind.as_str(), read.name, read.uri) {
         ("ref/prompt", Some(name), _) => {
-            let found = offers::prompt(gateway, &caller.face, &name).await;
+            let found = offers::prompt(endpoint, &caller.face, &name).await;
             let (server, own) = found.ok_or_else(|| invalid(format!("Unknown prompt: {name}")))?;
             (server, "name", own)
         }
         ("ref/resource", _, Some(uri)) => {
-            let (server, own) = template(gateway, caller, &uri).await?;
+            let (server, own) = template(endpoint, caller, &uri).await?;
             (server, "uri", own)
         }
         (kind, ..) => return Err(invalid(format!("`params.ref` of type `{kind}` names nothing"))),
@@ -448,15 +459,15 @@ async fn complete(gateway: &Gateway, caller: &Caller, params: Option<&RawJson>) 
     let list: Vec<(&str, &[u8])> =
         members.members().iter().map(|(key, value)| (key.as_ref(), value.get().as_bytes())).collect();
     let options = caller.context.call_options();
-    let outcome = gateway.fleet().request(server.as_str(), method::COMPLETE, None, &list, &options).await;
+    let outcome = endpoint.fleet().request(server.as_str(), method::COMPLETE, None, &list, &options).await;
     outcome.map(|result| finished(caller, method::COMPLETE, result)).map_err(rpc_error)
 }
 
 /// The template that a caller means, or the resource.
-async fn template(gateway: &Gateway, caller: &Caller, uri: &str) -> Result<(UpstreamId, String), RpcError> {
-    let found = offers::offers(gateway, &caller.face, ListKind::ResourceTemplates).await;
+async fn template(endpoint: &Endpoint, caller: &Caller, uri: &str) -> Result<(UpstreamId, String), RpcError> {
+    let found = offers::offers(endpoint, &caller.face, ListKind::ResourceTemplates).await;
     match found.into_iter().find(|offer| offer.public == uri) {
         Some(offer) => Ok((offer.server, offer.own)),
-        None => resource(gateway, caller, uri).await,
+        None => resource(endpoint, caller, uri).await,
     }
 }

@@ -11,11 +11,11 @@ use serde_json::json;
 
 use super::caller::{Caller, Reach};
 use super::out::Out;
-use crate::gateway::Gateway;
-use crate::runtime::call::CallResult;
-use crate::runtime::failure::{Failure, call_code, error_result};
-use crate::runtime::in_flight::{InFlight, Input, Peer, Reached};
-use crate::runtime::questions;
+use crate::mcp::Endpoint;
+use gateway_runtime::call::CallResult;
+use gateway_runtime::call::in_flight::{InFlight, Input, Peer, Reached};
+use gateway_runtime::failure::{Failure, call_code, error_result};
+use gateway_runtime::questions;
 
 /// How often a server may ask for more before the call is given up.
 const ROUNDS: usize = 32;
@@ -84,7 +84,7 @@ impl Peer for CallerPeer<'_> {
 
 /// Goes on until there is a result, or answers are needed that this request cannot get.
 pub(super) async fn drive(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     mut flight: InFlight,
     caller: &Caller,
     out: &Out,
@@ -112,9 +112,9 @@ pub(super) async fn drive(
             return Err(RpcError::new(code::INTERNAL_ERROR, message));
         }
         rounds += 1;
-        let patience = gateway.config().mcp.input_expiry;
+        let patience = endpoint.config().mcp.input_expiry;
         let asking = tokio::time::timeout(patience, answers(&result.result, &peer));
-        let answered = gateway.mcp().stopping.run_until_cancelled(asking).await.and_then(Result::ok);
+        let answered = endpoint.mcp().stopping.run_until_cancelled(asking).await.and_then(Result::ok);
         let late = || RpcError::new(code::INTERNAL_ERROR, "the caller gave no answer in time");
         flight = Arc::clone(&flight.request).start(answered.ok_or_else(late)??, None);
     }

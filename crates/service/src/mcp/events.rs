@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::response::Response;
+use axum_core::body::Body;
+use axum_core::response::Response;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use gateway_protocol::{MessageError, RawJson, RpcError, code, write_error, write_response};
@@ -12,8 +12,8 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::counted::CountedBody;
 use crate::errors::json_response;
-use crate::gateway::Gateway;
-use crate::runtime::context::RequestContext;
+use crate::mcp::Endpoint;
+use gateway_runtime::context::RequestContext;
 
 /// An answer as a JSON-RPC message.
 pub(super) fn message(id: &RawJson, outcome: &Result<RawJson, RpcError>) -> Bytes {
@@ -28,7 +28,7 @@ pub(super) fn message(id: &RawJson, outcome: &Result<RawJson, RpcError>) -> Byte
 /// An answer as a message without line ends, which is counted until its bytes were written. Where there is no room for it, it
 /// is an error.
 pub(super) async fn counted_message(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: &RequestContext,
     id: &RawJson,
     outcome: &Result<RawJson, RpcError>,
@@ -39,7 +39,7 @@ pub(super) async fn counted_message(
     }
     let refusal = |error| message(id, &Err(error));
     // Boxed: few messages are long.
-    Box::pin(context.count_message(gateway.fleet().results(), without_line_ends(text), refusal)).await
+    Box::pin(context.count_message(endpoint.fleet().results(), without_line_ends(text), refusal)).await
 }
 
 /// A text in one line. JSON needs no line ends, and they would end the data of an event.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gateway_upstream::{Catalogue, CatalogueTool, LookupError, UpstreamId};
 
-use crate::gateway::Gateway;
+use crate::mcp::Endpoint;
 
 /// What one endpoint shows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,14 +20,14 @@ pub(crate) enum Face {
 impl Face {
     /// The face of `/mcp` or `/mcp/{name}`: a group of that name, else a server. A group that is one server and nothing
     /// else passes through: tools, prompts and resources are called as the server calls them.
-    pub(crate) fn named(gateway: &Gateway, name: Option<&str>) -> Option<Self> {
+    pub(crate) fn named(endpoint: &Endpoint, name: Option<&str>) -> Option<Self> {
         let Some(name) = name else { return Some(Self::All) };
-        match gateway.fleet().catalogue().group_servers(name) {
+        match endpoint.fleet().catalogue().group_servers(name) {
             Some((servers, true)) if servers.len() == 1 => {
                 servers.first().map(|server| Self::Server((*server).clone()))
             }
             Some(_) => Some(Self::Group(name.into())),
-            None => gateway.fleet().spec(name).map(|spec| Self::Server(spec.id.clone())),
+            None => endpoint.fleet().spec(name).map(|spec| Self::Server(spec.id.clone())),
         }
     }
 
@@ -57,8 +57,8 @@ impl Face {
     }
 
     /// The servers whose resources and prompts are shown, in order. A group shows those of the servers that it names.
-    pub(crate) fn servers(&self, gateway: &Gateway) -> Vec<UpstreamId> {
-        let fleet = gateway.fleet();
+    pub(crate) fn servers(&self, endpoint: &Endpoint) -> Vec<UpstreamId> {
+        let fleet = endpoint.fleet();
         let servers = match self {
             Self::All => fleet.ids(),
             Self::Server(id) => vec![id.clone()],
@@ -73,9 +73,9 @@ impl Face {
     }
 
     /// Whether what happens to a server is of interest here.
-    pub(crate) fn shows(&self, gateway: &Gateway, server: &UpstreamId) -> bool {
+    pub(crate) fn shows(&self, endpoint: &Endpoint, server: &UpstreamId) -> bool {
         match self {
-            Self::All | Self::Group(_) => self.servers(gateway).contains(server),
+            Self::All | Self::Group(_) => self.servers(endpoint).contains(server),
             Self::Server(id) => id == server,
         }
     }

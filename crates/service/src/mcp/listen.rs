@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use axum::response::Response;
+use axum_core::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{RawJson, RpcError, meta, method};
@@ -19,7 +19,7 @@ use super::face::Face;
 use super::modern::Checked;
 use super::news::News;
 use super::out::{Sink, written};
-use crate::gateway::Gateway;
+use crate::mcp::Endpoint;
 
 /// News that wait for a slow listener; more are lost, as the specification allows.
 const NEWS: usize = 256;
@@ -66,39 +66,39 @@ pub(super) struct Subscribed {
 /// A listener's place; dropping it ends the listening.
 #[derive(Debug)]
 pub(super) struct Listening {
-    gateway: Gateway,
+    endpoint: Endpoint,
     place: u64,
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.gateway.mcp().listeners.lock().remove(&self.place);
+        self.endpoint.mcp().listeners.lock().remove(&self.place);
     }
 }
 
 impl Listener {
     /// Whether another list, of one server or of any, is news for it.
-    fn wants(&self, gateway: &Gateway, server: Option<&UpstreamId>, list: &str) -> bool {
+    fn wants(&self, endpoint: &Endpoint, server: Option<&UpstreamId>, list: &str) -> bool {
         let wants = match list {
             method::TOOLS_CHANGED => self.filter.tools_list_changed,
             method::PROMPTS_CHANGED => self.filter.prompts_list_changed,
             _ => self.filter.resources_list_changed,
         };
-        let shows = |server| list == method::TOOLS_CHANGED || self.face.shows(gateway, server);
+        let shows = |server| list == method::TOOLS_CHANGED || self.face.shows(endpoint, server);
         wants && server.is_none_or(shows)
     }
 }
 
 impl Listeners {
     /// Tells everybody whom it concerns.
-    pub(super) fn tell(&self, gateway: &Gateway, news: &News) {
+    pub(super) fn tell(&self, endpoint: &Endpoint, news: &News) {
         for listener in self.lock().values() {
             let wanted = match news {
                 News::Changed { server, list } => {
-                    listener.wants(gateway, server.as_ref(), list).then(|| (*list, json!({})))
+                    listener.wants(endpoint, server.as_ref(), list).then(|| (*list, json!({})))
                 }
                 News::Appeared { server, list } => {
-                    listener.wants(gateway, Some(server), list).then(|| (*list, json!({})))
+                    listener.wants(endpoint, Some(server), list).then(|| (*list, json!({})))
                 }
                 News::Updated { server, uri } => listener
                     .resources
@@ -119,7 +119,7 @@ impl Listeners {
 }
 
 /// Begins to listen. The acknowledgement goes to `sink` before anything else.
-pub(super) async fn begin(gateway: &Gateway, checked: &Checked, sink: Sink) -> Result<Listening, RpcError> {
+pub(super) async fn begin(endpoint: &Endpoint, checked: &Checked, sink: Sink) -> Result<Listening, RpcError> {
     #[derive(Deserialize)]
     struct Params {
         notifications: Filter,
@@ -137,9 +137,9 @@ pub(super) async fn begin(gateway: &Gateway, checked: &Checked, sink: Sink) -> R
     }
     let mut resources = Vec::new();
     for uri in &filter.resource_subscriptions {
-        let (server, own) = resource(gateway, caller, uri).await?;
+        let (server, own) = resource(endpoint, caller, uri).await?;
         let upstream =
-            gateway.fleet().subscribe(server.as_str(), &own).await.map_err(super::drive::rpc_error)?;
+            endpoint.fleet().subscribe(server.as_str(), &own).await.map_err(super::drive::rpc_error)?;
         resources.push(Subscribed { server, own, public: uri.clone(), _upstream: upstream });
     }
     let subscription: Value = request.id.read().unwrap_or_default();
@@ -153,17 +153,17 @@ pub(super) async fn begin(gateway: &Gateway, checked: &Checked, sink: Sink) -> R
         "_meta": {meta::SUBSCRIPTION_ID: subscription},
     });
     sink.send(written(method::ACKNOWLEDGED, RawJson::of(&acknowledged).ok().as_ref())).await;
-    let listeners = &gateway.mcp().listeners;
+    let listeners = &endpoint.mcp().listeners;
     let place = listeners.next.fetch_add(1, Ordering::Relaxed);
     let listener = Listener { face: caller.face.clone(), filter, resources, subscription, sink };
     listeners.lock().insert(place, listener);
-    Ok(Listening { gateway: gateway.clone(), place })
+    Ok(Listening { endpoint: endpoint.clone(), place })
 }
 
 /// Answers with a stream that lives as long as both sides want.
-pub(super) async fn stream(gateway: &Gateway, checked: Checked) -> Response {
+pub(super) async fn stream(endpoint: &Endpoint, checked: Checked) -> Response {
     let (sender, messages) = mpsc::channel::<Bytes>(NEWS);
-    let listening = match begin(gateway, &checked, Sink::Channel(sender)).await {
+    let listening = match begin(endpoint, &checked, Sink::Channel(sender)).await {
         Ok(listening) => listening,
         Err(error) => return refusal(status_of(&error), Some(&checked.request.id), error),
     };
@@ -171,7 +171,7 @@ pub(super) async fn stream(gateway: &Gateway, checked: Checked) -> Response {
         let message = messages.recv().await?;
         Some((event(None, &message), (messages, listening)))
     });
-    let stopping = gateway.mcp().stopping.clone();
+    let stopping = endpoint.mcp().stopping.clone();
     let news = news.take_until(async move { stopping.cancelled().await });
-    streamed(news, gateway.config().heartbeat)
+    streamed(news, endpoint.config().heartbeat)
 }

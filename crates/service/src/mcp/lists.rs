@@ -13,8 +13,8 @@ use super::face::Face;
 use super::offers::offers;
 use super::per_face::PerFace;
 use super::search;
-use crate::gateway::Gateway;
-use crate::runtime::finder::renamed;
+use crate::mcp::Endpoint;
+use gateway_runtime::lists::renamed;
 
 /// How long callers of the modern era may keep a list, in milliseconds, where nobody tells them of changes.
 pub(super) const LIST_TTL: u64 = 60_000;
@@ -22,9 +22,9 @@ pub(super) const LIST_TTL: u64 = 60_000;
 /// The tools of each face, as they are shown.
 pub(super) type ToolLists = PerFace<Arc<[RawJson]>>;
 
-fn tools_of(gateway: &Gateway, face: &Face) -> Arc<[RawJson]> {
-    let catalogue = gateway.fleet().catalogue();
-    gateway.mcp().tools.get(face, catalogue.version(), || {
+fn tools_of(endpoint: &Endpoint, face: &Face) -> Arc<[RawJson]> {
+    let catalogue = endpoint.fleet().catalogue();
+    endpoint.mcp().tools.get(face, catalogue.version(), || {
         let shown = |tool: &gateway_upstream::CatalogueTool| {
             let (shown, name) = (tool.without_hidden(), face.name_of(tool));
             let renamed = (name != tool.name).then(|| renamed(shown, "name", name)).flatten();
@@ -36,7 +36,7 @@ fn tools_of(gateway: &Gateway, face: &Face) -> Arc<[RawJson]> {
 
 /// One page of a list.
 pub(super) async fn list(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     kind: ListKind,
     params: Option<&RawJson>,
@@ -44,27 +44,27 @@ pub(super) async fn list(
     let mut note = None;
     let entries: Arc<[RawJson]> = match kind {
         ListKind::Tools => {
-            gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
+            endpoint.fleet().listed(caller.face.awaited(), endpoint.config().list_wait).await;
             if let Reach::Asked(peer) = &caller.reach {
-                peer.sees(gateway.fleet().catalogue().version());
+                peer.sees(endpoint.fleet().catalogue().version());
             }
-            match search::offered(gateway, caller, params) {
+            match search::offered(endpoint, caller, params) {
                 Some((shown, said)) => {
                     note = Some(said);
                     shown
                 }
-                None => tools_of(gateway, &caller.face),
+                None => tools_of(endpoint, &caller.face),
             }
         }
         ListKind::Resources | ListKind::ResourceTemplates | ListKind::Prompts => {
             if let Reach::Asked(peer) = &caller.reach {
                 peer.looks(kind);
             }
-            let found = offers(gateway, &caller.face, kind).await;
+            let found = offers(endpoint, &caller.face, kind).await;
             found.iter().map(|offer| offer.shown(kind)).collect()
         }
     };
-    let page = page(&entries, kind, cursor(params)?, gateway.config().mcp.page, caller.is_modern())?;
+    let page = page(&entries, kind, cursor(params)?, endpoint.config().mcp.page, caller.is_modern())?;
     Ok(note.and_then(|note| noted(&page, &note)).unwrap_or(page))
 }
 

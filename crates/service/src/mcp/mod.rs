@@ -9,6 +9,7 @@ mod about;
 mod caller;
 mod core;
 mod drive;
+mod endpoint;
 mod events;
 mod face;
 mod legacy;
@@ -24,74 +25,19 @@ mod search;
 mod stdio;
 mod tasks;
 
-pub use self::stdio::{StdioError, serve_stdio};
+pub(crate) use self::endpoint::Endpoint;
+pub use self::stdio::StdioError;
+pub(crate) use self::stdio::serve_stdio;
 
-use axum::Extension;
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use gateway_config::McpConfig;
 use gateway_protocol::{Incoming, RawJson, RpcError, code, header, is_modern, parse_strict_message};
-use gateway_upstream::ResultBudget;
 use http::{HeaderMap, StatusCode, Uri};
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use self::events::{id_of, refusal, unreadable};
 use self::face::Face;
-use self::legacy::Sessions;
-use self::listen::Listeners;
-use self::lists::ToolLists;
-use self::search::Finders;
-use crate::gateway::Gateway;
-use crate::runtime::context::RequestContext;
-
-/// Where everything is offered, without a group.
-pub(crate) const PATH: &str = "/mcp";
-
-/// What the endpoint keeps.
-#[derive(Debug)]
-pub(crate) struct Mcp {
-    sessions: Sessions,
-    listeners: Listeners,
-    tools: ToolLists,
-    finders: Finders,
-    tasks: TaskTracker,
-    stopping: CancellationToken,
-}
-
-impl Mcp {
-    pub(crate) fn new(config: &McpConfig, results: &ResultBudget) -> Self {
-        let sessions = Sessions::new(config.sessions, config.session_share(), config.session_idle);
-        sessions.make_room_in(results);
-        Self {
-            sessions,
-            listeners: Listeners::default(),
-            tools: ToolLists::default(),
-            finders: Finders::default(),
-            tasks: TaskTracker::new(),
-            stopping: CancellationToken::new(),
-        }
-    }
-
-    /// Begins to tell callers what happens.
-    pub(crate) fn start(gateway: &Gateway) {
-        let owned = gateway.clone();
-        gateway.mcp().tasks.spawn(async move { news::run(owned).await });
-    }
-
-    /// Ends all streams.
-    pub(crate) fn stop(&self) {
-        self.stopping.cancel();
-    }
-
-    /// Waits for the requests of legacy sessions.
-    pub(crate) async fn drain(&self) {
-        self.tasks.close();
-        self.tasks.wait().await;
-    }
-}
+use gateway_runtime::context::RequestContext;
 
 /// What servers are told that we can do for them: whatever our callers can. Who cannot answer refuses when asked.
 pub fn client_capabilities() -> RawJson {
@@ -101,33 +47,26 @@ pub fn client_capabilities() -> RawJson {
     .unwrap_or_else(|_| RawJson::empty_object())
 }
 
-/// The group in the path, if there is one.
-type Group = Option<Path<String>>;
-
-fn name_of(group: Option<&Path<String>>) -> Option<&str> {
-    group.map(|Path(name)| name.as_str())
-}
-
 /// `POST /mcp`.
 pub(crate) async fn post(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    endpoint: Endpoint,
+    context: RequestContext,
+    group: Option<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     if let Some(batch) = legacy::Batch::read(&body) {
-        return match Face::named(&gateway, name) {
-            Some(_) => legacy::post_batch(&gateway, &context, name, &headers, batch).await,
-            None => unknown(&gateway, name),
+        return match Face::named(&endpoint, name) {
+            Some(_) => legacy::post_batch(&endpoint, &context, name, &headers, batch).await,
+            None => unknown(&endpoint, name),
         };
     }
     let incoming = match parse_strict_message(body) {
         Ok(incoming) => incoming,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, id_of(&error), unreadable(&error)),
     };
-    let Some(face) = Face::named(&gateway, name) else { return unknown(&gateway, name) };
+    let Some(face) = Face::named(&endpoint, name) else { return unknown(&endpoint, name) };
     let version = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
     let (params, is_request) = match &incoming {
         Incoming::Request(request) => (request.params.as_ref(), true),
@@ -138,23 +77,23 @@ pub(crate) async fn post(
     let is_meant = modern::is_meant(params, version);
     match incoming {
         Incoming::Request(request) if is_meant => {
-            Box::pin(modern::post(&gateway, context, face, &headers, request)).await
+            Box::pin(modern::post(&endpoint, context, face, &headers, request)).await
         }
         _ if is_meant && !is_request => StatusCode::ACCEPTED.into_response(),
-        incoming => Box::pin(legacy::post(&gateway, context, (name, face), &headers, incoming)).await,
+        incoming => Box::pin(legacy::post(&endpoint, context, (name, face), &headers, incoming)).await,
     }
 }
 
 /// `GET /mcp`.
 pub(crate) async fn get(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    endpoint: Endpoint,
+    context: RequestContext,
+    group: Option<String>,
     headers: HeaderMap,
 ) -> Response {
-    let name = name_of(group.as_ref());
-    if Face::named(&gateway, name).is_none() {
-        return unknown(&gateway, name);
+    let name = group.as_deref();
+    if Face::named(&endpoint, name).is_none() {
+        return unknown(&endpoint, name);
     }
     if !takes_events(&headers) {
         let error = RpcError::new(code::INVALID_REQUEST, "Not Acceptable: this is a stream of events");
@@ -164,21 +103,21 @@ pub(crate) async fn get(
         // Streams without a session are those of the modern era, and they begin with a POST.
         return not_allowed("Method not allowed: send `subscriptions/listen`");
     }
-    legacy::get(&gateway, &context, name, &headers)
+    legacy::get(&endpoint, &context, name, &headers)
 }
 
 /// `DELETE /mcp`.
 pub(crate) async fn delete(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    endpoint: Endpoint,
+    context: RequestContext,
+    group: Option<String>,
     headers: HeaderMap,
 ) -> Response {
-    let name = name_of(group.as_ref());
+    let name = group.as_deref();
     if names_modern(&headers) {
         return not_allowed("Method not allowed: there are no sessions in this version");
     }
-    legacy::delete(&gateway, &context, name, &headers)
+    legacy::delete(&endpoint, &context, name, &headers)
 }
 
 /// Whether a request says that it is of the modern era.
@@ -206,34 +145,34 @@ fn takes_events(headers: &HeaderMap) -> bool {
 
 /// `GET /mcp/events`.
 pub(crate) async fn events(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    endpoint: Endpoint,
+    context: RequestContext,
+    group: Option<String>,
     uri: Uri,
 ) -> Response {
-    let name = name_of(group.as_ref());
-    if Face::named(&gateway, name).is_none() {
-        return unknown(&gateway, name);
+    let name = group.as_deref();
+    if Face::named(&endpoint, name).is_none() {
+        return unknown(&endpoint, name);
     }
     let address = format!("{}/api", uri.path().trim_end_matches("/events"));
-    legacy::events(&gateway, &context, name, &address)
+    legacy::events(&endpoint, &context, name, &address)
 }
 
 /// `POST /mcp/api`.
 pub(crate) async fn api(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    group: Group,
+    endpoint: Endpoint,
+    context: RequestContext,
+    group: Option<String>,
     uri: Uri,
     body: Bytes,
 ) -> Response {
-    let name = name_of(group.as_ref());
-    legacy::api(&gateway, context, name, uri.query(), body)
+    let name = group.as_deref();
+    legacy::api(&endpoint, context, name, uri.query(), body)
 }
 
-fn unknown(gateway: &Gateway, name: Option<&str>) -> Response {
-    let catalogue = gateway.fleet().catalogue();
-    let ids = gateway.fleet().ids();
+fn unknown(endpoint: &Endpoint, name: Option<&str>) -> Response {
+    let catalogue = endpoint.fleet().catalogue();
+    let ids = endpoint.fleet().ids();
     let known: Vec<&str> =
         catalogue.groups().chain(ids.iter().map(gateway_upstream::UpstreamId::as_str)).collect();
     let message = format!(

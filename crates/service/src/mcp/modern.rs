@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
+use axum_core::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
@@ -25,10 +25,10 @@ use super::level::Level;
 use super::listen;
 use super::out::{Out, Sink};
 use super::tasks;
-use crate::gateway::Gateway;
-use crate::runtime::capabilities::Capabilities;
-use crate::runtime::context::RequestContext;
-use crate::runtime::seal::unique_name;
+use crate::mcp::Endpoint;
+use gateway_runtime::capabilities::Capabilities;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::seal::unique_name;
 
 /// Messages of one request that wait for their reader; what sends more waits too.
 const MESSAGES: usize = 4;
@@ -128,7 +128,7 @@ pub(super) fn check(
 
 /// Answers a request over HTTP.
 pub(super) async fn post(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: RequestContext,
     face: Face,
     headers: &HeaderMap,
@@ -140,7 +140,7 @@ pub(super) async fn post(
         Ok(checked) => checked,
         Err(refused) => return refusal(status_of(&refused.error), Some(&refused.id), refused.error),
     };
-    if let Err(error) = check_headers(gateway, &checked, headers) {
+    if let Err(error) = check_headers(endpoint, &checked, headers) {
         return refusal(status_of(&error), Some(&checked.request.id), error);
     }
     let id = checked.request.id.clone();
@@ -150,19 +150,19 @@ pub(super) async fn post(
             let error = RpcError::new(code::INVALID_REQUEST, "Not Acceptable: this is a stream of events");
             return refusal(StatusCode::NOT_ACCEPTABLE, Some(&id), error);
         }
-        return listen::stream(gateway, checked).await;
+        return listen::stream(endpoint, checked).await;
     }
     let is_watched = checked.token.is_some() || checked.level.is_some();
     let context = checked.caller.context.clone();
     if !takes_events || !is_watched {
         // What comes before the answer has no place in it, or is not wanted.
-        let outcome = Box::pin(answer(gateway, checked, Sink::Nobody)).await;
+        let outcome = Box::pin(answer(endpoint, checked, Sink::Nobody)).await;
         let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
-        return counted_response(status, counted_message(gateway, &context, &id, &outcome).await);
+        return counted_response(status, counted_message(endpoint, &context, &id, &outcome).await);
     }
     let (sender, mut messages) = mpsc::channel(MESSAGES);
-    let heartbeat = gateway.config().heartbeat;
-    let owned = gateway.clone();
+    let heartbeat = endpoint.config().heartbeat;
+    let owned = endpoint.clone();
     let mut work = Box::pin(async move { answer(&owned, checked, Sink::Channel(sender)).await });
     // An answer without anything before it is one message; a stream begins with the first notification.
     let (first, stage) = tokio::select! {
@@ -170,13 +170,13 @@ pub(super) async fn post(
         outcome = &mut work => match messages.try_recv() {
             Err(_) => {
                 let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
-                return counted_response(status, counted_message(gateway, &context, &id, &outcome).await);
+                return counted_response(status, counted_message(endpoint, &context, &id, &outcome).await);
             }
             Ok(first) => (first, Stage::Done(outcome)),
         },
         Some(first) = messages.recv() => (first, Stage::Working(work)),
     };
-    let writing = Writing { stage: Some(stage), messages, id, gateway: gateway.clone(), context };
+    let writing = Writing { stage: Some(stage), messages, id, endpoint: endpoint.clone(), context };
     let rest = stream::unfold(writing, Writing::next);
     let rest = rest.flat_map(stream::iter);
     streamed(stream::iter([event(None, &first)]).chain(rest), heartbeat)
@@ -197,7 +197,7 @@ struct Writing {
     stage: Option<Stage>,
     messages: mpsc::Receiver<Bytes>,
     id: RawJson,
-    gateway: Gateway,
+    endpoint: Endpoint,
     context: RequestContext,
 }
 
@@ -219,24 +219,24 @@ impl Writing {
             self.stage = Some(Stage::Done(outcome));
             return Some((event_pieces(None, text), self));
         }
-        let message = counted_message(&self.gateway, &self.context, &self.id, &outcome).await;
+        let message = counted_message(&self.endpoint, &self.context, &self.id, &outcome).await;
         Some((event_pieces(None, message), self))
     }
 }
 
 /// Answers a request; what belongs to it goes to `sink` first.
-pub(super) async fn answer(gateway: &Gateway, checked: Checked, sink: Sink) -> Result<RawJson, RpcError> {
+pub(super) async fn answer(endpoint: &Endpoint, checked: Checked, sink: Sink) -> Result<RawJson, RpcError> {
     let Checked { request, caller, token, level, .. } = checked;
     let out = Out { sink, token, level };
     if request.method == method::DISCOVER {
-        let answer = super::about::discover(gateway, &caller.face).await;
+        let answer = super::about::discover(endpoint, &caller.face).await;
         return RawJson::of(&answer).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()));
     }
-    core::answer(gateway, &caller, &out, &request.method, request.params.as_ref()).await
+    core::answer(endpoint, &caller, &out, &request.method, request.params.as_ref()).await
 }
 
 /// The headers of a request must say what its body says (MCP 2026-07-28, SEP-2243).
-fn check_headers(gateway: &Gateway, checked: &Checked, headers: &HeaderMap) -> Result<(), RpcError> {
+fn check_headers(endpoint: &Endpoint, checked: &Checked, headers: &HeaderMap) -> Result<(), RpcError> {
     let request = &checked.request;
     let params = request.params.as_ref();
     same(headers, header::METHOD, Some(&request.method))?;
@@ -246,7 +246,7 @@ fn check_headers(gateway: &Gateway, checked: &Checked, headers: &HeaderMap) -> R
         method::CALL_TOOL => {
             same(headers, header::NAME, name.as_deref())?;
             let name = name.unwrap_or_default();
-            let catalogue = gateway.fleet().catalogue();
+            let catalogue = endpoint.fleet().catalogue();
             let Ok(tool) = checked.caller.face.tool(&catalogue, &name) else { return Ok(()) };
             if tool.header_parameters.is_empty() {
                 return Ok(());

@@ -13,7 +13,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::face::Face;
 use super::level::Level;
 use super::out::written;
-use crate::gateway::Gateway;
+use crate::mcp::Endpoint;
 
 /// How often sessions and calls that nobody came back for are looked for.
 const SWEEP: Duration = Duration::from_secs(5);
@@ -32,24 +32,24 @@ pub(super) enum News {
 const LISTS: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
 
 /// Listens to the fleet until the gateway ends.
-pub(super) async fn run(gateway: Gateway) {
-    let stopping = gateway.mcp().stopping.clone();
-    let mut events = gateway.fleet().events();
+pub(super) async fn run(endpoint: Endpoint) {
+    let stopping = endpoint.mcp().stopping.clone();
+    let mut events = endpoint.fleet().events();
     let mut sweep = tokio::time::interval(SWEEP);
     let mut known = Known::default();
     loop {
         tokio::select! {
             () = stopping.cancelled() => return,
             _ = sweep.tick() => {
-                gateway.mcp().sessions.sweep();
-                gateway.parked().sweep();
+                endpoint.mcp().sessions.sweep();
+                endpoint.parked().sweep();
             }
             event = events.recv() => match event {
-                Ok(event) => take(&gateway, event, &mut known),
+                Ok(event) => take(&endpoint, event, &mut known),
                 // What was missed may have been anything.
                 Err(RecvError::Lagged(_)) => {
                     for list in LISTS {
-                        tell(&gateway, &News::Changed { server: None, list });
+                        tell(&endpoint, &News::Changed { server: None, list });
                     }
                 }
                 Err(RecvError::Closed) => return,
@@ -67,15 +67,15 @@ struct Known {
     met: HashSet<UpstreamId>,
 }
 
-fn take(gateway: &Gateway, event: FleetEvent, known: &mut Known) {
+fn take(endpoint: &Endpoint, event: FleetEvent, known: &mut Known) {
     match event {
         FleetEvent::Listed { upstream, .. } => {
             // Lists are read again and again; only another list is news.
-            let now = fingerprint(gateway, &upstream);
+            let now = fingerprint(endpoint, &upstream);
             match known.tools.insert(upstream.clone(), now) {
-                None => tell(gateway, &News::Appeared { server: upstream, list: method::TOOLS_CHANGED }),
+                None => tell(endpoint, &News::Appeared { server: upstream, list: method::TOOLS_CHANGED }),
                 Some(before) if before != now => {
-                    tell(gateway, &News::Changed { server: Some(upstream), list: method::TOOLS_CHANGED });
+                    tell(endpoint, &News::Changed { server: Some(upstream), list: method::TOOLS_CHANGED });
                 }
                 Some(_) => {}
             }
@@ -83,20 +83,20 @@ fn take(gateway: &Gateway, event: FleetEvent, known: &mut Known) {
         FleetEvent::Reloaded => {
             *known = Known::default();
             for list in LISTS {
-                tell(gateway, &News::Changed { server: None, list });
+                tell(endpoint, &News::Changed { server: None, list });
             }
         }
         FleetEvent::State { upstream, state: UpstreamState::Connected, .. } => {
             let is_new = known.met.insert(upstream.clone());
-            let owned = gateway.clone();
+            let owned = endpoint.clone();
             // A server that does not answer must not hold up what others have to tell.
-            gateway.mcp().tasks.spawn(async move {
+            endpoint.mcp().tasks.spawn(async move {
                 let greeting = tokio::time::timeout(GREETING, greet(&owned, &upstream, is_new));
                 let _ = owned.mcp().stopping.run_until_cancelled(greeting).await;
             });
         }
         FleetEvent::Notification { upstream, notification, in_flight } => {
-            notify(gateway, upstream, &notification, &in_flight);
+            notify(endpoint, upstream, &notification, &in_flight);
         }
         _ => {}
     }
@@ -106,19 +106,19 @@ fn take(gateway: &Gateway, event: FleetEvent, known: &mut Known) {
 const GREETING: Duration = Duration::from_secs(5);
 
 /// Tells callers what a server has that came late, and the server what callers want to hear.
-async fn greet(gateway: &Gateway, server: &UpstreamId, is_new: bool) {
-    if is_new && let Some(can) = gateway.fleet().capabilities(server.as_str(), GREETING).await {
+async fn greet(endpoint: &Endpoint, server: &UpstreamId, is_new: bool) {
+    if is_new && let Some(can) = endpoint.fleet().capabilities(server.as_str(), GREETING).await {
         let lists = [(can.resources, method::RESOURCES_CHANGED), (can.prompts, method::PROMPTS_CHANGED)];
         for (_, list) in lists.into_iter().filter(|(has, _)| *has) {
-            tell(gateway, &News::Appeared { server: server.clone(), list });
+            tell(endpoint, &News::Appeared { server: server.clone(), list });
         }
     }
-    spread_level_to(gateway, server).await;
+    spread_level_to(endpoint, server).await;
 }
 
-fn fingerprint(gateway: &Gateway, server: &UpstreamId) -> u64 {
+fn fingerprint(endpoint: &Endpoint, server: &UpstreamId) -> u64 {
     use std::hash::{Hash as _, Hasher as _};
-    let catalogue = gateway.fleet().catalogue();
+    let catalogue = endpoint.fleet().catalogue();
     let mut hasher = std::hash::DefaultHasher::new();
     for tool in catalogue.tools_of(server.as_str()).filter(|tool| tool.withheld.is_none()) {
         tool.shown().as_bytes().hash(&mut hasher);
@@ -126,34 +126,34 @@ fn fingerprint(gateway: &Gateway, server: &UpstreamId) -> u64 {
     hasher.finish()
 }
 
-fn notify(gateway: &Gateway, server: UpstreamId, notification: &Notification, in_flight: &InFlight) {
+fn notify(endpoint: &Endpoint, server: UpstreamId, notification: &Notification, in_flight: &InFlight) {
     #[derive(Deserialize)]
     struct Updated {
         uri: String,
     }
     match notification.method.as_str() {
         method::RESOURCES_CHANGED => {
-            tell(gateway, &News::Changed { server: Some(server), list: method::RESOURCES_CHANGED });
+            tell(endpoint, &News::Changed { server: Some(server), list: method::RESOURCES_CHANGED });
         }
         method::PROMPTS_CHANGED => {
-            tell(gateway, &News::Changed { server: Some(server), list: method::PROMPTS_CHANGED });
+            tell(endpoint, &News::Changed { server: Some(server), list: method::PROMPTS_CHANGED });
         }
         method::RESOURCE_UPDATED => {
             if let Some(updated) =
                 notification.params.as_ref().and_then(|params| params.read::<Updated>().ok())
             {
-                tell(gateway, &News::Updated { server, uri: updated.uri });
+                tell(endpoint, &News::Updated { server, uri: updated.uri });
             }
         }
-        method::LOG_MESSAGE => log_message(gateway, &server, notification.params.as_ref(), in_flight),
+        method::LOG_MESSAGE => log_message(endpoint, &server, notification.params.as_ref(), in_flight),
         _ => {}
     }
 }
 
 /// Log messages of a shared connection go to the session whose calls are at work, or to all where none is. With calls of
 /// several sessions at work nobody can tell whose business it is, so nobody hears it.
-fn log_message(gateway: &Gateway, server: &UpstreamId, params: Option<&RawJson>, in_flight: &InFlight) {
-    let sessions = &gateway.mcp().sessions;
+fn log_message(endpoint: &Endpoint, server: &UpstreamId, params: Option<&RawJson>, in_flight: &InFlight) {
+    let sessions = &endpoint.mcp().sessions;
     let concerned = match in_flight {
         InFlight::Of(owner) => sessions.named(owner).into_iter().collect(),
         InFlight::Nothing => sessions.all(),
@@ -163,7 +163,7 @@ fn log_message(gateway: &Gateway, server: &UpstreamId, params: Option<&RawJson>,
     for session in concerned {
         let wants = session.level().is_some_and(|least| level >= least);
         if wants
-            && Face::named(gateway, session.face.as_deref()).is_some_and(|face| face.shows(gateway, server))
+            && Face::named(endpoint, session.face.as_deref()).is_some_and(|face| face.shows(endpoint, server))
         {
             session.sink.offer(written(method::LOG_MESSAGE, params));
         }
@@ -171,16 +171,16 @@ fn log_message(gateway: &Gateway, server: &UpstreamId, params: Option<&RawJson>,
 }
 
 /// Tells sessions and listeners.
-fn tell(gateway: &Gateway, news: &News) {
-    gateway.mcp().listeners.tell(gateway, news);
-    for session in gateway.mcp().sessions.all() {
+fn tell(endpoint: &Endpoint, news: &News) {
+    endpoint.mcp().listeners.tell(endpoint, news);
+    for session in endpoint.mcp().sessions.all() {
         match news {
             News::Changed { server, list } => {
-                let face = Face::named(gateway, session.face.as_deref());
+                let face = Face::named(endpoint, session.face.as_deref());
                 let concerned = face.is_some_and(|face| {
                     server
                         .as_ref()
-                        .is_none_or(|server| *list == method::TOOLS_CHANGED || face.shows(gateway, server))
+                        .is_none_or(|server| *list == method::TOOLS_CHANGED || face.shows(endpoint, server))
                 });
                 if concerned && session.shaken.get().is_some() {
                     session.sink.offer(written(list, None));
@@ -190,10 +190,10 @@ fn tell(gateway: &Gateway, news: &News) {
             // for one request may be gone when it hears of them: some do not survive that.
             News::Appeared { server, list } => {
                 let is_behind = if *list == method::TOOLS_CHANGED {
-                    session.peer.is_behind(gateway.fleet().catalogue().version())
+                    session.peer.is_behind(endpoint.fleet().catalogue().version())
                 } else {
-                    let face = Face::named(gateway, session.face.as_deref());
-                    session.peer.has_looked(list) && face.is_some_and(|face| face.shows(gateway, server))
+                    let face = Face::named(endpoint, session.face.as_deref());
+                    session.peer.has_looked(list) && face.is_some_and(|face| face.shows(endpoint, server))
                 };
                 if is_behind {
                     session.sink.offer(written(list, None));
@@ -210,24 +210,24 @@ fn tell(gateway: &Gateway, news: &News) {
 }
 
 /// Tells the servers of a face how much the callers want to hear.
-pub(super) async fn spread_level(gateway: &Gateway, face: &Face) {
-    let servers = face.servers(gateway);
+pub(super) async fn spread_level(endpoint: &Endpoint, face: &Face) {
+    let servers = face.servers(endpoint);
     let spreading = servers.iter().map(|server| {
         // Whoever is slow hears it later, or not at all; the caller need not wait for it.
-        tokio::time::timeout(GREETING, spread_level_to(gateway, server))
+        tokio::time::timeout(GREETING, spread_level_to(endpoint, server))
     });
     join_all(spreading).await;
 }
 
 /// Tells a server of the legacy era the lowest level that a session wants; each session hears only from its own level on.
-async fn spread_level_to(gateway: &Gateway, server: &UpstreamId) {
-    let sessions = gateway.mcp().sessions.all();
+async fn spread_level_to(endpoint: &Endpoint, server: &UpstreamId) {
+    let sessions = endpoint.mcp().sessions.all();
     // Where nobody asked, the server knows best.
     if sessions.iter().all(|session| session.asked_level().is_none()) {
         return;
     }
     let Some(lowest) = sessions.iter().filter_map(|session| session.level()).min() else { return };
-    let fleet = gateway.fleet();
+    let fleet = endpoint.fleet();
     // Servers that are not there are told when they come.
     let Some(health) =
         fleet.health_of(server.as_str()).filter(|health| health.state == UpstreamState::Connected)

@@ -16,8 +16,8 @@ use gateway_protocol::{ListKind, RawJson, RawObject};
 use gateway_upstream::UpstreamId;
 
 use super::face::Face;
-use crate::gateway::Gateway;
-use crate::runtime::finder::renamed;
+use crate::mcp::Endpoint;
+use gateway_runtime::lists::renamed;
 
 /// How long servers are waited for that have not said yet what they offer. Whoever is late is left out and tells when it
 /// comes.
@@ -55,10 +55,10 @@ fn member(kind: ListKind) -> &'static str {
 
 /// What the servers of a face offer, in the order of the servers. A server that cannot be listed is left out: it must not
 /// take the others with it.
-pub(super) async fn offers(gateway: &Gateway, face: &Face, kind: ListKind) -> Vec<Offer> {
-    let servers = face.servers(gateway);
-    let patience = gateway.config().list_wait.min(SOON);
-    let reading = servers.iter().map(|server| gateway.fleet().entries(server.as_str(), kind, patience));
+pub(super) async fn offers(endpoint: &Endpoint, face: &Face, kind: ListKind) -> Vec<Offer> {
+    let servers = face.servers(endpoint);
+    let patience = endpoint.config().list_wait.min(SOON);
+    let reading = servers.iter().map(|server| endpoint.fleet().entries(server.as_str(), kind, patience));
     let lists = join_all(reading).await;
     let mut found = Vec::new();
     for (server, list) in servers.into_iter().zip(lists) {
@@ -109,11 +109,11 @@ fn prefixed(server: &UpstreamId, uri: &str) -> String {
 }
 
 /// The prompt that a caller means.
-pub(super) async fn prompt(gateway: &Gateway, face: &Face, name: &str) -> Option<(UpstreamId, String)> {
+pub(super) async fn prompt(endpoint: &Endpoint, face: &Face, name: &str) -> Option<(UpstreamId, String)> {
     if let Face::Server(server) = face {
         return Some((server.clone(), name.to_owned()));
     }
-    let offers = offers(gateway, face, ListKind::Prompts).await;
+    let offers = offers(endpoint, face, ListKind::Prompts).await;
     let is_meant = |offer: &&Offer| whole_name(&offer.server, &offer.own) == name;
     let found = offers.iter().find(|offer| offer.public == name).or_else(|| offers.iter().find(is_meant))?;
     Some((found.server.clone(), found.own.clone()))
@@ -134,26 +134,26 @@ pub(super) enum Whose {
 }
 
 /// The resource that a caller means.
-pub(super) async fn resource(gateway: &Gateway, face: &Face, uri: &str) -> Whose {
+pub(super) async fn resource(endpoint: &Endpoint, face: &Face, uri: &str) -> Whose {
     if let Face::Server(server) = face {
         return Whose::Of(server.clone(), uri.to_owned());
     }
-    for server in face.servers(gateway) {
+    for server in face.servers(endpoint) {
         let own = uri.strip_prefix("gateway:").and_then(|rest| rest.strip_prefix(server.as_str()));
         if let Some(own) = own.and_then(|rest| rest.strip_prefix(':')) {
             return Whose::Of(server, own.to_owned());
         }
     }
-    let listed = offers(gateway, face, ListKind::Resources).await;
+    let listed = offers(endpoint, face, ListKind::Resources).await;
     let mut owners: Vec<UpstreamId> =
         listed.into_iter().filter(|offer| offer.own == uri).map(|offer| offer.server).collect();
     if owners.is_empty() {
-        let templates = offers(gateway, face, ListKind::ResourceTemplates).await;
+        let templates = offers(endpoint, face, ListKind::ResourceTemplates).await;
         owners =
             templates.into_iter().filter(|offer| fits(&offer.own, uri)).map(|offer| offer.server).collect();
     }
     if owners.is_empty() {
-        owners = servers_with_resources(gateway, face).await;
+        owners = servers_with_resources(endpoint, face).await;
         if owners.len() > 1 {
             return Whose::Nobodys;
         }
@@ -166,9 +166,9 @@ pub(super) async fn resource(gateway: &Gateway, face: &Face, uri: &str) -> Whose
     }
 }
 
-async fn servers_with_resources(gateway: &Gateway, face: &Face) -> Vec<UpstreamId> {
-    let servers = face.servers(gateway);
-    let asking = servers.iter().map(|server| gateway.fleet().capabilities(server.as_str(), SOON));
+async fn servers_with_resources(endpoint: &Endpoint, face: &Face) -> Vec<UpstreamId> {
+    let servers = face.servers(endpoint);
+    let asking = servers.iter().map(|server| endpoint.fleet().capabilities(server.as_str(), SOON));
     let known = join_all(asking).await;
     let with = servers.iter().zip(known).filter(|(_, can)| can.as_ref().is_some_and(|can| can.resources));
     with.map(|(server, _)| server.clone()).collect()

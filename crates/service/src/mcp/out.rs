@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::legacy::Stream;
 use super::level::Level;
-use crate::runtime::held::keeping;
+use gateway_runtime::context::keeping;
 
 /// Where messages of one request go.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::face::Face;
-use crate::runtime::least_recently_used::LeastRecentlyUsed;
+use gateway_runtime::least_recently_used::LeastRecentlyUsed;
 
 /// Faces are configured; more than these cannot be meant.
 const FACES: usize = 256;

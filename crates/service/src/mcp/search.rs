@@ -1,4 +1,4 @@
-//! Search instead of a list: what callers over MCP see of it.
+//! Search over MCP: where it is on, `tools/list` gives three tools that stand for all others.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,35 +7,33 @@ use std::sync::Arc;
 use gateway_protocol::{RawJson, RawObject, RpcError, method};
 use gateway_search::{MetaTool, TokenCost};
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::caller::Caller;
 use super::core::{invalid, not_found};
 use super::face::Face;
 use super::per_face::PerFace;
-use crate::gateway::Gateway;
-use crate::runtime::failure::error_result;
-use crate::runtime::finder::{Finder, Named, may_be_meant};
+use crate::mcp::Endpoint;
 use gateway_config::SearchMode;
+use gateway_runtime::failure::error_result;
+use gateway_runtime::lists::{Finder, Named, may_be_meant};
 
 /// A member of `_meta` of `tools/list`: `all` gives every definition, whatever is configured.
 const LIST_META: &str = "mcp-tool-gateway/list";
-/// A member of `_meta` of the answer: how many tools there are, and what they would have cost.
-const SEARCH_META: &str = "mcp-tool-gateway/search";
 
 /// The finder of each face.
 pub(super) type Finders = PerFace<Arc<Finder>>;
 
-fn finder_of(gateway: &Gateway, face: &Face) -> Arc<Finder> {
-    let catalogue = gateway.fleet().catalogue();
-    gateway.mcp().finders.get(face, catalogue.version(), || {
+fn finder_of(endpoint: &Endpoint, face: &Face) -> Arc<Finder> {
+    let catalogue = endpoint.fleet().catalogue();
+    endpoint.mcp().finders.get(face, catalogue.version(), || {
         let tools = face.tools(&catalogue);
         let finder = Arc::new(Finder::new(tools.into_iter().map(|tool| (face.name_of(tool), tool))));
-        if is_on(gateway, &finder) {
+        if is_on(endpoint, &finder) {
             let TokenCost { all, listed } = finder.cost();
             tracing::info!(
-                face = %face.word(), tools = finder.tools.len(), tokens = all, listed, saved = finder.cost().saved(),
+                face = %face.word(), tools = finder.len(), tokens = all, listed, saved = finder.cost().saved(),
                 "Tools are offered through search."
             );
         }
@@ -43,25 +41,25 @@ fn finder_of(gateway: &Gateway, face: &Face) -> Arc<Finder> {
     })
 }
 
-fn is_on(gateway: &Gateway, finder: &Finder) -> bool {
-    match gateway.config().mcp.search {
+fn is_on(endpoint: &Endpoint, finder: &Finder) -> bool {
+    match endpoint.config().mcp.search {
         SearchMode::Off => false,
-        SearchMode::Above(tools) => finder.tools.len() > tools,
+        SearchMode::Above(tools) => finder.len() > tools,
         SearchMode::On => true,
     }
 }
 
 /// What `tools/list` shows instead of all tools, and what it says about it; nothing where all are to be shown.
 pub(super) fn offered(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     params: Option<&RawJson>,
 ) -> Option<(Arc<[RawJson]>, Value)> {
-    if gateway.config().mcp.search == SearchMode::Off || params.is_some_and(wants_all) {
+    if endpoint.config().mcp.search == SearchMode::Off || params.is_some_and(wants_all) {
         return None;
     }
-    let finder = finder_of(gateway, &caller.face);
-    is_on(gateway, &finder).then(|| (Arc::clone(&finder.shown), note(&finder)))
+    let finder = finder_of(endpoint, &caller.face);
+    is_on(endpoint, &finder).then(|| (Arc::clone(finder.shown()), finder.note()))
 }
 
 fn wants_all(params: &RawJson) -> bool {
@@ -86,7 +84,7 @@ pub(super) enum Meant {
 
 /// Looks whether a request asks for one of the three.
 pub(super) async fn meant(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     asked: &str,
     params: &RawJson,
@@ -98,7 +96,7 @@ pub(super) async fn meant(
         #[serde(borrow, default)]
         arguments: Option<&'a RawValue>,
     }
-    if asked != method::CALL_TOOL || gateway.config().mcp.search == SearchMode::Off {
+    if asked != method::CALL_TOOL || endpoint.config().mcp.search == SearchMode::Off {
         return Ok(Meant::Itself);
     }
     let Ok(Params { name: Some(name), arguments }) = params.read::<Params<'_>>() else {
@@ -107,9 +105,9 @@ pub(super) async fn meant(
     if !may_be_meant(&name) {
         return Ok(Meant::Itself);
     }
-    gateway.fleet().listed(caller.face.awaited(), gateway.config().list_wait).await;
-    let finder = finder_of(gateway, &caller.face);
-    let Some(tool) = finder.meta.named(&name) else { return Ok(Meant::Itself) };
+    endpoint.fleet().listed(caller.face.awaited(), endpoint.config().list_wait).await;
+    let finder = finder_of(endpoint, &caller.face);
+    let Some(tool) = finder.meta_tool(&name) else { return Ok(Meant::Itself) };
     let arguments = arguments.map_or_else(RawJson::empty_object, |arguments| params.part(arguments));
     let fault = |error: serde_json::Error| invalid(format!("reading `params.arguments`: {error}"));
     if tool == MetaTool::Search {
@@ -121,12 +119,12 @@ pub(super) async fn meant(
             return Ok(Meant::Answered(error_result(&format!("The arguments do not fit: {error}"))));
         }
     };
-    let catalogue = gateway.fleet().catalogue();
+    let catalogue = endpoint.fleet().catalogue();
     let unknown = || Meant::Answered(error_result(&finder.unknown(&named.name)));
     let found = match caller.face.tool(&catalogue, &named.name) {
         Ok(found) => found,
         Err(error) => {
-            let failure = not_found(gateway, caller, &named.name, &error, finder.unknown(&named.name));
+            let failure = not_found(endpoint, caller, &named.name, &error, finder.unknown(&named.name));
             return Ok(Meant::Answered(error_result(&failure.message())));
         }
     };
@@ -145,13 +143,6 @@ fn unwrapped(params: &RawJson, named: &Named) -> Result<RawJson, serde_json::Err
     members.set("name", &name)?;
     members.set("arguments", &arguments)?;
     members.to_raw()
-}
-
-/// What the answer to `tools/list` says beside the three.
-fn note(finder: &Finder) -> Value {
-    let tokens =
-        json!({"all": finder.cost().all, "listed": finder.cost().listed, "saved": finder.cost().saved()});
-    json!({SEARCH_META: {"tools": finder.tools.len(), "tokens": tokens}})
 }
 
 #[cfg(test)]

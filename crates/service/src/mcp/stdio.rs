@@ -17,9 +17,9 @@ use super::face::Face;
 use super::legacy::{self, Running, Session};
 use super::out::Sink;
 use super::{listen, modern};
-use crate::gateway::Gateway;
-use crate::runtime::context::RequestContext;
-use crate::runtime::seal::secret_id;
+use crate::mcp::Endpoint;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::seal::secret_id;
 
 /// Messages that wait to be written.
 const MESSAGES: usize = 256;
@@ -52,8 +52,8 @@ pub enum StdioError {
 }
 
 /// Answers the messages of `input` on `output`, until it ends. `group` narrows what is shown.
-pub async fn serve_stdio<R, W>(
-    gateway: &Gateway,
+pub(crate) async fn serve_stdio<R, W>(
+    endpoint: &Endpoint,
     group: Option<&str>,
     mut input: R,
     output: W,
@@ -62,20 +62,20 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let face = Face::named(gateway, group)
+    let face = Face::named(endpoint, group)
         .ok_or_else(|| StdioError::UnknownGroup { name: group.unwrap_or_default().to_owned() })?;
     let (sender, messages) = mpsc::channel(MESSAGES);
-    let sessions = &gateway.mcp().sessions;
+    let sessions = &endpoint.mcp().sessions;
     let session = sessions
         .open(None, group.map(Arc::from), None, Some(Sink::Channel(sender.clone())))
         .ok_or(StdioError::NoChance)?;
-    super::Mcp::start(gateway);
+    endpoint.start();
     let writer = tokio::spawn(write(messages, output));
     let room = Arc::new(Semaphore::new(AT_WORK));
     let owner = secret_id().ok_or(StdioError::NoChance)?.into();
     let wire =
-        Wire { gateway: gateway.clone(), session, owner, face, sender, tasks: TaskTracker::new(), room };
-    let mut lines = LineSplitter::new(gateway.config().mcp.line_bytes);
+        Wire { endpoint: endpoint.clone(), session, owner, face, sender, tasks: TaskTracker::new(), room };
+    let mut lines = LineSplitter::new(endpoint.config().mcp.line_bytes);
     let outcome = loop {
         match input.read_buf(lines.buffer()).await {
             Ok(0) => break Ok(()),
@@ -93,9 +93,9 @@ where
         }
     };
     // Nothing more will be asked. What is at work may finish, as somebody may still read; then it is cancelled.
-    gateway.mcp().stop();
+    endpoint.stop();
     wire.tasks.close();
-    let _ = tokio::time::timeout(gateway.config().drain, wire.tasks.wait()).await;
+    let _ = tokio::time::timeout(endpoint.config().drain, wire.tasks.wait()).await;
     sessions.close(&wire.session);
     // Whoever does not read any more must not hold up the end.
     let _ = tokio::time::timeout(LAST_WORDS, wire.tasks.wait()).await;
@@ -128,7 +128,7 @@ async fn write<W: AsyncWrite + Unpin>(mut messages: mpsc::Receiver<Bytes>, mut o
 }
 
 struct Wire {
-    gateway: Gateway,
+    endpoint: Endpoint,
     session: Arc<Session>,
     /// Whose the modern requests are: all come from the one process at the other end.
     owner: Arc<str>,
@@ -160,8 +160,8 @@ impl Wire {
             Err(error) => return self.refuse(code::PARSE_ERROR, &error.to_string()).await,
         };
         let context = RequestContext::new(None);
-        let (gateway, session, sender) =
-            (self.gateway.clone(), Arc::clone(&self.session), self.sender.clone());
+        let (endpoint, session, sender) =
+            (self.endpoint.clone(), Arc::clone(&self.session), self.sender.clone());
         match incoming {
             Incoming::Request(request) if modern::is_meant(request.params.as_ref(), None) => {
                 // Noted at once, so that a cancellation that follows finds it.
@@ -171,30 +171,30 @@ impl Wire {
                     Err(error) => return drop(sender.send(message(&id, &Err(error))).await),
                 };
                 let work = async move {
-                    modern_request(&gateway, context, owner, face, request, sender, running).await;
+                    modern_request(&endpoint, context, owner, face, request, sender, running).await;
                 };
                 let refusal = self.spawn(&id, work);
                 self.tell(refusal).await;
             }
             // What follows may rely on the handshake, so it is not overtaken.
             Incoming::Request(request) if request.method == method::INITIALIZE => {
-                Box::pin(legacy::take(&gateway, &session, context, Incoming::Request(request), &sender))
+                Box::pin(legacy::take(&endpoint, &session, context, Incoming::Request(request), &sender))
                     .await;
             }
             Incoming::Request(request) => {
                 let id = request.id.clone();
-                let work = legacy::take(&gateway, &session, context, Incoming::Request(request), &sender);
+                let work = legacy::take(&endpoint, &session, context, Incoming::Request(request), &sender);
                 let refusal = self.spawn(&id, work);
                 self.tell(refusal).await;
             }
             // Answers and notifications wait for nothing: what is at work may be waiting for them.
-            incoming => Box::pin(legacy::take(&gateway, &session, context, incoming, &sender)).await,
+            incoming => Box::pin(legacy::take(&endpoint, &session, context, incoming, &sender)).await,
         }
     }
 
     async fn take_batch(&self, batch: legacy::Batch) {
         let context = RequestContext::new(None);
-        match batch.answer(&self.gateway, &self.session, &context) {
+        match batch.answer(&self.endpoint, &self.session, &context) {
             Ok(work) => {
                 let sender = self.sender.clone();
                 let work = async move {
@@ -235,7 +235,7 @@ impl Wire {
 
 /// Answers a request of the modern era; `notifications/cancelled` ends it without an answer.
 async fn modern_request(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: RequestContext,
     owner: Arc<str>,
     face: Face,
@@ -252,17 +252,17 @@ async fn modern_request(
         }
     };
     if checked.request.method == method::LISTEN {
-        match listen::begin(gateway, &checked, sink.clone()).await {
+        match listen::begin(endpoint, &checked, sink.clone()).await {
             Ok(_listening) => {
-                let _ = gateway.mcp().stopping.run_until_cancelled(running.token.cancelled()).await;
+                let _ = endpoint.mcp().stopping.run_until_cancelled(running.token.cancelled()).await;
             }
             Err(error) => sink.send(message(&id, &Err(error))).await,
         }
         return;
     }
     let holding = checked.caller.context.clone();
-    let work = modern::answer(gateway, checked, sink.clone());
+    let work = modern::answer(endpoint, checked, sink.clone());
     if let Some(outcome) = running.token.run_until_cancelled(work).await {
-        sink.send(counted_message(gateway, &holding, &id, &outcome).await).await;
+        sink.send(counted_message(endpoint, &holding, &id, &outcome).await).await;
     }
 }

@@ -12,10 +12,10 @@ use super::caller::Caller;
 use super::core::invalid;
 use super::drive::rpc_error;
 use super::face::Face;
-use crate::gateway::Gateway;
-use crate::runtime::call::CallResult;
-use crate::runtime::questions;
-use crate::runtime::seal::Behind;
+use crate::mcp::Endpoint;
+use gateway_runtime::call::CallResult;
+use gateway_runtime::questions;
+use gateway_runtime::seal::Behind;
 
 const TASK_ID: &str = "taskId";
 
@@ -36,20 +36,20 @@ pub(super) fn task_id(params: Option<&RawJson>) -> Option<String> {
 
 /// A result of `server` with the id that its task has here. Results that are no tasks stay as they are.
 pub(super) fn published(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     server: &UpstreamId,
     done: CallResult,
 ) -> RawJson {
     let is_task = matches!(done.view.result_type, ResultType::Other(kind) if kind == "task");
-    if is_task { renamed(gateway, caller, server, done.result) } else { done.result }
+    if is_task { renamed(endpoint, caller, server, done.result) } else { done.result }
 }
 
-fn renamed(gateway: &Gateway, caller: &Caller, server: &UpstreamId, result: RawJson) -> RawJson {
+fn renamed(endpoint: &Endpoint, caller: &Caller, server: &UpstreamId, result: RawJson) -> RawJson {
     let renamed = || {
         let mut members = RawObject::parse(&result).ok()?;
         let own: String = serde_json::from_str(members.get(TASK_ID)?.get()).ok()?;
-        members.set(TASK_ID, &RawJson::of(&public_id(gateway, caller, server, own)).ok()?).ok()?;
+        members.set(TASK_ID, &RawJson::of(&public_id(endpoint, caller, server, own)).ok()?).ok()?;
         members.to_raw().ok()
     };
     renamed().unwrap_or(result)
@@ -57,14 +57,14 @@ fn renamed(gateway: &Gateway, caller: &Caller, server: &UpstreamId, result: RawJ
 
 /// The id of a task here. The server sees one client, us; so where callers have keys, the id is signed for its caller.
 /// It has no end of its own: every answer must name the task alike, and the server says how long it lives.
-fn public_id(gateway: &Gateway, caller: &Caller, server: &UpstreamId, own: String) -> String {
+fn public_id(endpoint: &Endpoint, caller: &Caller, server: &UpstreamId, own: String) -> String {
     let (plain, face) = (matches!(caller.face, Face::Server(_)), caller.face.word());
     match caller.context.caller.as_ref() {
         None if plain => own,
         None => format!("gateway:{server}:{own}"),
         Some(who) => {
             let behind = Behind::Upstream(Some(own));
-            let state = gateway.seal().write(behind, Some(who), &task_mark(&face, server), None);
+            let state = endpoint.seal().write(behind, Some(who), &task_mark(&face, server), None);
             format!("gateway:{server}:{state}")
         }
     }
@@ -76,14 +76,14 @@ fn task_mark(face: &str, server: &UpstreamId) -> String {
 
 /// Asks the server that has the task.
 pub(super) async fn answer(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     caller: &Caller,
     method: &str,
     params: Option<&RawJson>,
 ) -> Result<RawJson, RpcError> {
     let public = task_id(params).ok_or_else(|| invalid("`params.taskId` is missing"))?;
     let (server, own) =
-        owner(gateway, caller, &public).ok_or_else(|| invalid(format!("Task not found: {public}")))?;
+        owner(endpoint, caller, &public).ok_or_else(|| invalid(format!("Task not found: {public}")))?;
     let own_text = RawJson::of(&own).map_err(|error| invalid(format!("writing `params.taskId`: {error}")))?;
     let empty = RawJson::empty_object();
     let members = RawObject::parse(params.unwrap_or(&empty))
@@ -93,26 +93,26 @@ pub(super) async fn answer(
     list.extend(rest.map(|(key, value)| (key.as_ref(), value.get().as_bytes())));
     let mut options = caller.context.call_options();
     options.capabilities = Some(caller.can.raw().clone());
-    let outcome = gateway.fleet().request(server.as_str(), method, Some(&own), &list, &options).await;
+    let outcome = endpoint.fleet().request(server.as_str(), method, Some(&own), &list, &options).await;
     let result = questions::attributed(&server, &outcome.map_err(rpc_error)?).map_err(|error| {
         RpcError::new(code::INTERNAL_ERROR, format!("what the server asks cannot be read: {error}"))
     })?;
-    Ok(renamed(gateway, caller, &server, result))
+    Ok(renamed(endpoint, caller, &server, result))
 }
 
-fn owner(gateway: &Gateway, caller: &Caller, public: &str) -> Option<(UpstreamId, String)> {
+fn owner(endpoint: &Endpoint, caller: &Caller, public: &str) -> Option<(UpstreamId, String)> {
     let who = caller.context.caller.as_ref();
     if let (Face::Server(server), None) = (&caller.face, who) {
         return Some((server.clone(), public.to_owned()));
     }
-    let (server, own) = caller.face.servers(gateway).into_iter().find_map(|server| {
+    let (server, own) = caller.face.servers(endpoint).into_iter().find_map(|server| {
         let own = public.strip_prefix("gateway:")?.strip_prefix(server.as_str())?.strip_prefix(':')?;
         Some((server.clone(), own.to_owned()))
     })?;
     if who.is_none() {
         return Some((server, own));
     }
-    match gateway.seal().read(&own, who, &task_mark(&caller.face.word(), &server)).ok()? {
+    match endpoint.seal().read(&own, who, &task_mark(&caller.face.word(), &server)).ok()? {
         Behind::Upstream(Some(own)) => Some((server, own)),
         Behind::Upstream(None) | Behind::Parked(_) => None,
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use http::StatusCode;
 
 use crate::openapi::ROUTES;
-use crate::runtime::metrics::{CallMetrics, Histogram, Labels, PROVIDERS};
+use gateway_runtime::metrics::{CallMetrics, Histogram, Labels, PROVIDERS};
 use window::{Sample, Window};
 
 pub(crate) use prometheus::{Gauges, ServerGauge};

@@ -3,8 +3,8 @@
 use std::fmt::{self, Write as _};
 use std::sync::atomic::Ordering;
 
-use crate::runtime::cache::CacheFigures;
-use crate::runtime::metrics::{BOUNDS, Histogram, OUTCOMES};
+use gateway_runtime::cache::CacheFigures;
+use gateway_runtime::metrics::{BOUNDS, Histogram, OUTCOMES};
 
 use super::{Metrics, RouteIndex, STATUSES};
 

@@ -63,8 +63,17 @@ fn fits(pattern: &str, path: &str) -> bool {
     }
 }
 
+/// The part of a path that a parameter of its route stands for, as it came. No route has more than one.
+pub(crate) fn path_parameter<'p>(route: &Route, path: &'p str) -> Option<&'p str> {
+    let mut segments = route.path.split('/').zip(path.split('/'));
+    let (_, given) = segments.find(|(wanted, _)| wanted.starts_with('{'))?;
+    Some(given)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use http::Method;
 
     use super::super::route::{Parameter, Place};
@@ -103,8 +112,21 @@ mod tests {
     }
 
     #[test]
+    fn the_part_that_a_parameter_stands_for_is_found() {
+        for (path, expected) in [
+            ("/servers/a/restart", Some("a")),
+            ("/servers/a%20b%2Fc+d/restart", Some("a%20b%2Fc+d")),
+            ("/servers", None),
+        ] {
+            let found = ROUTES.iter().find(|route| fits(route.path, path)).unwrap();
+            assert_eq!(path_parameter(found, path), expected, "{path}");
+        }
+    }
+
+    #[test]
     fn every_parameter_of_a_path_is_described() {
         for route in ROUTES {
+            assert!(route.path.matches('{').count() < 2, "{}", route.path);
             for segment in route.path.split('/').filter(|segment| segment.starts_with('{')) {
                 let name = segment.trim_matches(['{', '}']);
                 let described =
@@ -112,5 +134,59 @@ mod tests {
                 assert_eq!(route.parameters.iter().filter(described).count(), 1, "{}", route.path);
             }
         }
+    }
+
+    /// Other spellings that are read and not described.
+    const ALIASES: [&str; 3] = ["coerce", "groupBy", "correlationId"];
+
+    /// The code of every file that may read parameters, without unit tests.
+    fn readers() -> Vec<String> {
+        let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let (mut left, mut readers) = (vec![source], Vec::new());
+        while let Some(path) = left.pop() {
+            if path.is_dir() && !path.ends_with("openapi") {
+                left.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                readers.push(text.split("#[cfg(test)]").next().unwrap_or_default().to_owned());
+            }
+        }
+        assert!(readers.len() > 50, "the sources are not where this test looks");
+        readers
+    }
+
+    #[test]
+    fn every_parameter_that_is_read_is_described_and_the_other_way_round() {
+        let described: BTreeSet<&str> = ROUTES
+            .iter()
+            .flat_map(|route| route.parameters)
+            .filter(|parameter| parameter.place == Place::Query)
+            .map(|parameter| parameter.name)
+            .collect();
+        let readers = readers();
+        let ways = [
+            "parameters.get(\"",
+            "parameters.all(\"",
+            "parameters.flag(\"",
+            "parameters.word(\"",
+            "parameters.number(\"",
+            "options.get(\"",
+            "options.flag(\"",
+            "options.word(\"",
+            "options.number(\"",
+            "query.get(\"",
+            "query.all(\"",
+        ];
+        let read: BTreeSet<&str> = readers
+            .iter()
+            .flat_map(|text| ways.iter().flat_map(move |way| text.split(way).skip(1)))
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
+        let unknown: Vec<&&str> =
+            read.iter().filter(|name| !described.contains(**name) && !ALIASES.contains(*name)).collect();
+        assert_eq!(unknown, Vec::<&&str>::new(), "read and not described");
+        let is_read = |name: &str| readers.iter().any(|text| text.contains(&format!("\"{name}\"")));
+        let unread: Vec<&&str> = described.iter().filter(|name| !is_read(name)).collect();
+        assert_eq!(unread, Vec::<&&str>::new(), "described and not read");
     }
 }

@@ -1,9 +1,8 @@
-//! The description of the HTTP face: one table of routes, the OpenAPI document made from it, and a page that shows it.
+//! The description of the HTTP face: one table of routes, and the OpenAPI document made from it.
 
 mod document;
 mod find;
 mod mcp;
-mod page;
 mod parts;
 mod registry;
 mod route;
@@ -12,7 +11,6 @@ mod tools;
 mod transform;
 
 pub use document::document;
-pub(crate) use find::{Found, find};
-pub(crate) use page::{json, page};
+pub(crate) use find::{Found, find, path_parameter};
 pub(crate) use route::{Access, Action, Load, Route, Verb};
 pub(crate) use table::ROUTES;

@@ -2,18 +2,17 @@
 
 use std::fmt::Write as _;
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::approval::Verdict;
+use gateway_runtime::approvals::Verdict;
 
 /// `GET /approvals`.
-pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
+pub(crate) async fn list(gateway: Gateway) -> Response {
     let list = gateway.approvals().list(&gateway.approval());
     json_response(StatusCode::OK, ascii(&json!({"approvals": list}).to_string()))
 }
@@ -36,7 +35,7 @@ fn ascii(text: &str) -> String {
 }
 
 /// `POST /approvals/{id}`.
-pub(crate) async fn decide(State(gateway): State<Gateway>, Path(id): Path<String>, body: Bytes) -> Response {
+pub(crate) async fn decide(gateway: Gateway, id: String, body: Bytes) -> Response {
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let (word, verdict) = match body.get("decision").and_then(Value::as_str) {
         Some("approve") => ("approve", Verdict::Approved),

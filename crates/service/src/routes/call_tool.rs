@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use axum::response::Response;
+use axum_core::response::Response;
 use bytes::Bytes;
 use gateway_dialects::results::ResultMode;
 use gateway_protocol::RawJson;
@@ -16,12 +16,13 @@ use serde_json::{Value, json};
 use super::tool_request::{ToolRequest, Work};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::call::{CallArguments, CallOutcome, CallRequest, CallState, Origin, PLAIN};
-use crate::runtime::context::RequestContext;
-use crate::runtime::failure::{ErrorStyle, Failure};
-use crate::runtime::input::{Answerer, Continued, InputRequired, PausedCall, Suspension, park};
-use crate::runtime::parameters::Parameters;
-use crate::runtime::turn::{rendered_result, result_mode};
+use gateway_runtime::call::input::{Answerer, Continued, InputRequired, PausedCall, Suspension, park};
+use gateway_runtime::call::{CallArguments, CallOutcome, CallRequest, CallState, Origin, PLAIN};
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::failure::{ErrorStyle, Failure};
+use gateway_runtime::parameters::Parameters;
+use gateway_runtime::parked::Suspended;
+use gateway_runtime::turn::{rendered_result, result_mode};
 
 #[derive(Default)]
 struct Body<'a> {
@@ -207,7 +208,7 @@ fn set_aside(
     let (requests, patience) = (paused.call.requests.clone(), paused.call.patience());
     let CallOutcome { server, tool, .. } = &paused.call.outcome;
     let names = json!({"server": server.as_ref().map(UpstreamId::as_str), "tool": tool});
-    let waiting = (Box::new(paused) as Box<_>, patience);
+    let waiting: (Box<dyn Suspended>, _) = (Box::new(paused), patience);
     let input = park(gateway, context, Suspension::Call, waiting, (1, &requests))?;
     let answer = Asking { input_required: &input, names: &names };
     Ok(json_response(StatusCode::OK, serde_json::to_vec(&answer).unwrap_or_default()))

@@ -1,6 +1,6 @@
 //! `POST /execute`: what a model said, run.
 
-use axum::response::Response;
+use axum_core::response::Response;
 use gateway_protocol::RawJson;
 use http::StatusCode;
 use serde_json::{Map, Value};
@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::tool_request::{ToolRequest, Work};
 use crate::errors::{ApiError, NotRun, json_response};
 use crate::metrics::Provider;
-use crate::runtime::input::{Continued, Suspension};
-use crate::runtime::turn::{Turn, TurnRun};
+use gateway_runtime::call::input::{Continued, Suspension};
+use gateway_runtime::turn::{Turn, TurnRun};
 
 /// Runs the calls of a model and answers in the provider's shape.
 pub(super) async fn execute(request: ToolRequest) -> Response {

@@ -2,9 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use axum::Extension;
-use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use futures_util::future::join_all;
 use gateway_upstream::{RefusedTool, UpstreamHealth, UpstreamState};
 use http::{StatusCode, Uri};
@@ -14,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::servers::{describe, describe_renamed};
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::context::RequestContext;
-use crate::runtime::parameters::Parameters;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::parameters::Parameters;
 
 /// How long a probe may take.
 const PROBE: Duration = Duration::from_secs(5);
@@ -26,11 +24,7 @@ pub(crate) async fn live() -> Response {
 }
 
 /// `GET /health`: how the gateway and its servers are.
-pub(crate) async fn health(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
-    uri: Uri,
-) -> Response {
+pub(crate) async fn health(gateway: Gateway, context: RequestContext, uri: Uri) -> Response {
     match report(&gateway, &context, uri.query()).await {
         Ok(report) => json_response(StatusCode::OK, report.to_string()),
         Err(error) => error.into_response(),
@@ -38,11 +32,7 @@ pub(crate) async fn health(
 }
 
 /// `GET /ready`: whether to send calls here.
-pub(crate) fn ready(
-    State(gateway): &State<Gateway>,
-    Extension(context): &Extension<RequestContext>,
-    stopping: &CancellationToken,
-) -> Response {
+pub(crate) fn ready(gateway: &Gateway, context: &RequestContext, stopping: &CancellationToken) -> Response {
     let servers = gateway.fleet().health();
     let mut reasons = reasons_not_ready(&servers);
     if gateway.log().status().failing {

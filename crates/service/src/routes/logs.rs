@@ -9,9 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::time::Duration;
 
-use axum::Extension;
-use axum::extract::State;
-use axum::response::Response;
+use axum_core::response::Response;
 use gateway_config::ServiceConfig;
 use gateway_notation::pattern::is_pattern;
 use gateway_store::jsonl::{self, Lines, Tail};
@@ -22,10 +20,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::context::RequestContext;
-use crate::runtime::owner::Owner;
-use crate::runtime::parameters::Parameters;
-use crate::runtime::scope::unknown_server;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::owner::Owner;
+use gateway_runtime::parameters::Parameters;
+use gateway_runtime::scope::unknown_server;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The newest entry of the log when a page was read: the `after` to go on with.
@@ -52,8 +50,8 @@ enum Source {
 
 /// `GET /logs`.
 pub(crate) async fn logs(
-    State(gateway): State<Gateway>,
-    Extension(context): Extension<RequestContext>,
+    gateway: Gateway,
+    context: RequestContext,
     uri: Uri,
     headers: HeaderMap,
     stopping: CancellationToken,
@@ -78,7 +76,7 @@ pub(crate) async fn logs(
             }
         }
     };
-    work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
+    work.await.unwrap_or_else(axum_core::response::IntoResponse::into_response)
 }
 
 impl LogRequest {

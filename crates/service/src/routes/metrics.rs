@@ -1,21 +1,20 @@
 //! `GET /metrics`: what was counted.
 
-use axum::body::Body;
-use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum_core::body::Body;
+use axum_core::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 use crate::metrics::{Gauges, ServerGauge};
-use crate::runtime::parameters::Parameters;
+use gateway_runtime::parameters::Parameters;
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 /// Prometheus text, or JSON where the caller asks for it.
-pub(crate) async fn metrics(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) -> Response {
+pub(crate) async fn metrics(gateway: Gateway, uri: Uri, headers: HeaderMap) -> Response {
     if !wants_json(&headers) {
-        return text(State(gateway)).await;
+        return text(gateway).await;
     }
     match summary(&gateway, uri.query()) {
         Ok(body) => json_response(StatusCode::OK, body),
@@ -24,7 +23,7 @@ pub(crate) async fn metrics(State(gateway): State<Gateway>, uri: Uri, headers: H
 }
 
 /// Prometheus text.
-pub(crate) async fn text(State(gateway): State<Gateway>) -> Response {
+pub(crate) async fn text(gateway: Gateway) -> Response {
     let text = gateway.metrics().prometheus(&gauges(&gateway));
     let mut response = Response::new(Body::from(text));
     response.headers_mut().insert(header::CONTENT_TYPE, TEXT);

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod call_tool;
+mod docs;
 mod execute;
 mod health;
 mod logs;
@@ -14,139 +15,116 @@ mod stateless;
 mod tool_request;
 mod tools;
 
-use std::pin::Pin;
-
-use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, State};
-use axum::response::{IntoResponse as _, Response};
-use axum::routing::{MethodRouter, delete, get, post, put};
-use axum::{Extension, Router};
+use axum_core::body::Body;
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use http::Request;
 use http::request::Parts;
+use http::{HeaderValue, Method, header};
+use hyper::body::Body as _;
 use tokio_util::sync::CancellationToken;
-use tower::Service as _;
 
 use self::tool_request::ToolRequest;
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
 use crate::mcp;
 use crate::metrics::Entered;
-use crate::openapi::{self, Action, ROUTES};
-use crate::progress::{stream_of, wants_events};
-use crate::runtime::context::RequestContext;
+use crate::openapi::{Action, Route, path_parameter};
+use crate::progress::{Answering, stream_of, wants_events};
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::parameters::decoded;
 
-pub(crate) use self::stateless::Turns;
-
-/// All routes of the table. `stopping` ends streams when the gateway ends.
-///
-/// The guard has bounded the body and looked up the route, so that only requests that have one come here.
-pub(crate) fn router(gateway: Gateway, stopping: &CancellationToken) -> Router {
-    let mut router = Router::new();
-    for route in ROUTES {
-        router = router.route(route.path, handler(route.action, stopping));
-    }
-    router.layer(DefaultBodyLimit::disable()).with_state(gateway)
-}
-
-/// An answer on its way. Boxed, because what is on top of it is moved for every request.
-pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
-
-/// Asks a route. Calls are nearly all that a gateway is asked for, so they take the short way; all others go through the
-/// router. An answer that is a stream of a call takes `entered` along.
+/// Asks the handler of a route. The guard has found the route and read the body. An answer that is a stream of a call takes
+/// `entered` along.
 pub(crate) fn ask(
-    (gateway, router): (&Gateway, &Router),
-    action: Action,
+    (gateway, stopping): (&Gateway, &CancellationToken),
+    route: &'static Route,
     context: RequestContext,
-    mut parts: Parts,
+    parts: Parts,
     body: Bytes,
     entered: &mut Option<Entered>,
 ) -> Answering {
-    match action {
-        Action::CallTool | Action::Execute => {
-            let (own, streams) = (gateway.clone(), wants_events(&parts.headers));
-            let call = move |context: RequestContext| -> Answering {
-                let Parts { uri, headers, .. } = parts;
-                let request = ToolRequest { gateway: own, context, uri, headers, body };
-                if action == Action::CallTool {
-                    Box::pin(call_tool::call_tool(request))
-                } else {
-                    Box::pin(execute::execute(request))
-                }
-            };
-            if streams {
-                Box::pin(stream_of(gateway.clone(), context, entered.take(), call))
-            } else {
-                call(context)
-            }
-        }
-        Action::McpPost if parts.uri.path() == mcp::PATH => {
-            let (gateway, context) = (State(gateway.clone()), Extension(context));
-            Box::pin(mcp::post(gateway, context, None, parts.headers, body))
-        }
-        // Calls and messages of MCP look for repeated members where they read the body; all others have them sought here.
-        _ if !is_mcp(action)
-            && let Some(repeated) = gateway_protocol::find_repeated(&body) =>
-        {
-            let refusal = ApiError::repeated(&repeated).into_response();
-            Box::pin(std::future::ready(refusal))
-        }
-        _ => {
-            parts.extensions.insert(context);
-            let answer = router.clone().call(Request::from_parts(parts, Body::from(body)));
-            Box::pin(async move {
-                match answer.await {
-                    Ok(response) => response,
-                    Err(never) => match never {},
-                }
-            })
-        }
+    let own = gateway.clone();
+    let is_call = matches!(route.action, Action::CallTool | Action::Execute);
+    if is_call && wants_events(&parts.headers) {
+        let stopping = stopping.clone();
+        let call = move |context| handle(own, &stopping, route, context, parts, body);
+        return Box::pin(stream_of(gateway.clone(), context, entered.take(), call));
     }
+    // Calls and messages of MCP look for repeated members where they read the body; all others have them sought here.
+    let is_mcp = matches!(route.action, Action::McpPost | Action::McpApi);
+    if !is_call
+        && !is_mcp
+        && let Some(repeated) = gateway_protocol::find_repeated(&body)
+    {
+        let refusal = ApiError::repeated(&repeated).into_response();
+        return Box::pin(std::future::ready(refusal));
+    }
+    if parts.method == Method::HEAD {
+        let answer = handle(own, stopping, route, context, parts, body);
+        return Box::pin(async move { without_body(answer.await) });
+    }
+    handle(own, stopping, route, context, parts, body)
 }
 
-/// Whether a route takes messages of MCP, which are refused in their own way.
-fn is_mcp(action: Action) -> bool {
-    matches!(action, Action::McpPost | Action::McpApi)
+/// An answer to `HEAD`: its length says what `GET` would give.
+fn without_body(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    if let Some(length) = body.size_hint().exact() {
+        parts.headers.entry(header::CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
+    }
+    Response::from_parts(parts, Body::empty())
 }
 
 /// What answers.
-fn handler(action: Action, stopping: &CancellationToken) -> MethodRouter<Gateway> {
-    let stopping = stopping.clone();
-    match action {
-        Action::Tools => get(tools::list),
-        Action::Render => get(tools::render),
-        Action::Context => get(tools::context),
-        Action::Execute => post(execute::execute),
-        Action::CallTool => post(call_tool::call_tool),
-        Action::McpPost => post(mcp::post),
-        Action::McpGet => get(mcp::get),
-        Action::McpDelete => delete(mcp::delete),
-        Action::McpEvents => get(mcp::events),
-        Action::McpApi => post(mcp::api),
-        Action::Convert => post(stateless::convert),
-        Action::Transform => post(stateless::transform),
-        Action::Check => post(stateless::check),
-        Action::Providers => get(providers::list),
-        Action::Provider => get(providers::one),
-        Action::Logs => {
-            get(move |state, context, uri, headers| logs::logs(state, context, uri, headers, stopping))
+fn handle(
+    gateway: Gateway,
+    stopping: &CancellationToken,
+    route: &'static Route,
+    context: RequestContext,
+    parts: Parts,
+    body: Bytes,
+) -> Answering {
+    // `+` means a blank only in a query.
+    let decode = |given: &str| decoded(&given.replace('+', "%2B"));
+    let named = path_parameter(route, parts.uri.path()).map(decode);
+    let name = || named.clone().unwrap_or_default();
+    let endpoint = || gateway.mcp().clone();
+    let Parts { uri, headers, .. } = parts;
+    match route.action {
+        Action::Tools => Box::pin(tools::list(gateway, uri, headers)),
+        Action::Render => Box::pin(tools::render(gateway, name(), uri, headers)),
+        Action::Context => Box::pin(tools::context(gateway, name(), uri)),
+        Action::Execute => Box::pin(execute::execute(ToolRequest { gateway, context, uri, headers, body })),
+        Action::CallTool => {
+            Box::pin(call_tool::call_tool(ToolRequest { gateway, context, uri, headers, body }))
         }
-        Action::Servers => get(servers::list),
-        Action::ConnectServer => post(servers::connect),
-        Action::RestartServer => post(servers::restart),
-        Action::AcceptServer => post(servers::accept),
-        Action::Health => get(health::health),
-        Action::Live => get(health::live),
-        Action::Ready => get(async move |state, context| health::ready(&state, &context, &stopping)),
-        Action::Metrics => get(metrics::metrics),
-        Action::MetricsText => get(metrics::text),
-        Action::Document => get(openapi::json),
-        Action::Page => get(openapi::page),
-        Action::Route => post(route::route),
-        Action::Approvals => get(approvals::list),
-        Action::Approve => post(approvals::decide),
-        Action::Registry => get(registry::list),
-        Action::RegisterTool => put(registry::register),
-        Action::UnregisterTool => delete(registry::unregister),
+        Action::Route => Box::pin(route::route(ToolRequest { gateway, context, uri, headers, body })),
+        Action::McpPost => Box::pin(mcp::post(endpoint(), context, named, headers, body)),
+        Action::McpGet => Box::pin(mcp::get(endpoint(), context, named, headers)),
+        Action::McpDelete => Box::pin(mcp::delete(endpoint(), context, named, headers)),
+        Action::McpEvents => Box::pin(mcp::events(endpoint(), context, named, uri)),
+        Action::McpApi => Box::pin(mcp::api(endpoint(), context, named, uri, body)),
+        Action::Convert => Box::pin(stateless::convert(gateway, uri, body)),
+        Action::Transform => Box::pin(stateless::transform(gateway, uri, body)),
+        Action::Check => Box::pin(stateless::check(gateway, uri, body)),
+        Action::Providers => Box::pin(providers::list(gateway)),
+        Action::Provider => Box::pin(providers::one(gateway, name())),
+        Action::Logs => Box::pin(logs::logs(gateway, context, uri, headers, stopping.clone())),
+        Action::Servers => Box::pin(servers::list(gateway)),
+        Action::ConnectServer => Box::pin(servers::connect(gateway, name())),
+        Action::RestartServer => Box::pin(servers::restart(gateway, name())),
+        Action::AcceptServer => Box::pin(servers::accept(gateway, name(), body)),
+        Action::Health => Box::pin(health::health(gateway, context, uri)),
+        Action::Live => Box::pin(health::live()),
+        Action::Ready => Box::pin(std::future::ready(health::ready(&gateway, &context, stopping))),
+        Action::Metrics => Box::pin(metrics::metrics(gateway, uri, headers)),
+        Action::MetricsText => Box::pin(metrics::text(gateway)),
+        Action::Document => Box::pin(docs::json()),
+        Action::Page => Box::pin(docs::page()),
+        Action::Approvals => Box::pin(approvals::list(gateway)),
+        Action::Approve => Box::pin(approvals::decide(gateway, name(), body)),
+        Action::Registry => Box::pin(registry::list(gateway)),
+        Action::RegisterTool => Box::pin(registry::register(gateway, name(), body)),
+        Action::UnregisterTool => Box::pin(registry::unregister(gateway, name())),
     }
 }

@@ -1,7 +1,6 @@
 //! `GET /providers`: the dialects, their rules and limits.
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -9,7 +8,7 @@ use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 
 /// All dialects, briefly.
-pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
+pub(crate) async fn list(gateway: Gateway) -> Response {
     let dialects = gateway.dialects();
     let rows: Vec<Value> = dialects
         .names()
@@ -26,7 +25,7 @@ pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
 }
 
 /// One dialect with all its rules.
-pub(crate) async fn one(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
+pub(crate) async fn one(gateway: Gateway, name: String) -> Response {
     match gateway.dialects().get(&name) {
         Ok(dialect) => json_response(StatusCode::OK, json!(dialect).to_string()),
         Err(error) => ApiError::from(gateway.lists().unknown_dialect(&error)).into_response(),

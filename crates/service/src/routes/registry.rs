@@ -1,7 +1,6 @@
 //! `/registry`: tools that are not a server's.
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_dialects::arguments::{OmissionKind, Validator};
 use gateway_upstream::{Handler, RegisterError, RegisteredTool};
@@ -12,18 +11,14 @@ use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
 
 /// `GET /registry`.
-pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
+pub(crate) async fn list(gateway: Gateway) -> Response {
     let registry = gateway.registry();
     let tools: Vec<Value> = registry.get_all().values().map(|tool| describe(tool)).collect();
     json_response(StatusCode::OK, json!({"server": registry.server_name(), "tools": tools}).to_string())
 }
 
 /// `PUT /registry/{name}`.
-pub(crate) async fn register(
-    State(gateway): State<Gateway>,
-    Path(name): Path<String>,
-    body: Bytes,
-) -> Response {
+pub(crate) async fn register(gateway: Gateway, name: String, body: Bytes) -> Response {
     let outcome = match serde_json::from_slice::<Map<String, Value>>(&body).map(checked) {
         Ok(Err(error)) => Err(error),
         Ok(Ok(body)) => {
@@ -56,7 +51,7 @@ fn checked(body: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
 }
 
 /// `DELETE /registry/{name}`.
-pub(crate) async fn unregister(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
+pub(crate) async fn unregister(gateway: Gateway, name: String) -> Response {
     match gateway.registry().unregister_remote(&name) {
         Ok(true) => {
             tracing::info!(tool = name, "Tool unregistered.");

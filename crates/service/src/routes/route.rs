@@ -1,12 +1,12 @@
 //! `POST /route`: tool use in any format, answered in the same.
 
-use axum::response::Response;
+use axum_core::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
 use super::tool_request::{ToolRequest, Work};
 use crate::errors::{ApiError, NotRun, json_response};
-use crate::runtime::route::RouteOptions;
+use gateway_runtime::route::RouteOptions;
 
 /// Runs tool use and answers in its format.
 pub(super) async fn route(request: ToolRequest) -> Response {
@@ -18,12 +18,10 @@ async fn run(work: Work) -> Result<Response, ApiError> {
     let text = std::str::from_utf8(body).map_err(|_| ApiError::bad_request("the body must be UTF-8"))?;
     // What parses as JSON is JSON, however it is declared; all else is text.
     let request = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-    let options = RouteOptions {
-        format: query.get("format").map(str::to_owned),
-        server: query.get("server").map(str::to_owned),
-        timeout: query.number("timeoutMs", 1..=3_600_000)?.map(std::time::Duration::from_millis),
-        ..RouteOptions::default()
-    };
+    let mut options = RouteOptions::default();
+    options.format = query.get("format").map(str::to_owned);
+    options.server = query.get("server").map(str::to_owned);
+    options.timeout = query.number("timeoutMs", 1..=3_600_000)?.map(std::time::Duration::from_millis);
     let routed = gateway.routed(&request, &options, context).await;
     let mut response = match routed.answer {
         Value::String(xml) => {

@@ -1,7 +1,6 @@
 //! `/servers`: the MCP servers behind the gateway.
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_upstream::{AcceptError, CallError, CatalogueTool, UpstreamHealth, UpstreamId, UpstreamState};
 use http::StatusCode;
@@ -10,23 +9,23 @@ use serde_json::{Map, Value, json};
 
 use crate::errors::{ApiError, call_status, code, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::failure::call_code;
+use gateway_runtime::failure::call_code;
 
 /// `GET /servers`.
-pub(crate) async fn list(State(gateway): State<Gateway>) -> Response {
+pub(crate) async fn list(gateway: Gateway) -> Response {
     let servers: Vec<Value> =
         gateway.fleet().health().iter().map(|health| reviewed(&gateway, health)).collect();
     json_response(StatusCode::OK, json!({"servers": servers}).to_string())
 }
 
 /// `POST /servers/{name}/connect`.
-pub(crate) async fn connect(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
+pub(crate) async fn connect(gateway: Gateway, name: String) -> Response {
     let outcome = gateway.fleet().connect(&name).await;
     answer(&gateway, &name, outcome)
 }
 
 /// `POST /servers/{name}/restart`.
-pub(crate) async fn restart(State(gateway): State<Gateway>, Path(name): Path<String>) -> Response {
+pub(crate) async fn restart(gateway: Gateway, name: String) -> Response {
     let outcome = gateway.fleet().restart(&name).await;
     if outcome.is_ok() {
         tracing::info!(server = name, "Server restarted on request.");
@@ -42,11 +41,7 @@ struct Acceptance {
 }
 
 /// `POST /servers/{name}/accept`.
-pub(crate) async fn accept(
-    State(gateway): State<Gateway>,
-    Path(name): Path<String>,
-    body: Bytes,
-) -> Response {
+pub(crate) async fn accept(gateway: Gateway, name: String, body: Bytes) -> Response {
     let fleet = gateway.fleet();
     let Some(health) = fleet.health_of(&name) else { return not_found(&gateway, &name).into_response() };
     let Acceptance { fingerprint } = match serde_json::from_slice(&body) {

@@ -1,30 +1,16 @@
 //! `POST /convert`, `POST /transform` and `POST /check`: tools in the body, nothing remembered.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gateway_dialects::check::{Limits, check_within};
 use gateway_dialects::dialect::ToolShape;
 use gateway_dialects::{Changes, TooMuchWork, Translator, Work};
 use http::{StatusCode, Uri};
 use serde_json::{Map, Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::errors::{ApiError, code, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::parameters::{Parameters, compat, translation_options};
-
-/// Requests at once that translate what they bring; each has a thread of its own.
-const AT_ONCE: u32 = 2;
-
-/// A longer body has all threads to itself: what the work on it holds grows with it, to over 100 MB.
-const LONG: usize = 128 << 10;
-
-/// Requests that wait for their turn, with their bodies.
-const WAITING: usize = 64;
+use gateway_runtime::parameters::{Parameters, compat, translation_options};
 
 /// Work that one request may take, and what it may take for each byte of its body.
 const WORK: usize = 32 << 20;
@@ -32,49 +18,6 @@ const WORK_PER_BYTE: usize = 64;
 
 /// Roughly the most bytes of changes that an answer lists, and as many of findings.
 const LISTED: usize = 4 << 20;
-
-/// Whose turn it is.
-#[derive(Debug)]
-pub(crate) struct Turns {
-    room: Arc<Semaphore>,
-    waiting: AtomicUsize,
-}
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self { room: Arc::new(Semaphore::new(AT_ONCE as usize)), waiting: AtomicUsize::new(0) }
-    }
-}
-
-impl Turns {
-    /// Waits for a turn for a body of so many bytes, unless too many wait already.
-    async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ApiError> {
-        let busy = || {
-            let message = "too many requests that translate tools wait already";
-            ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
-        };
-        let _waiting = Waiting::enter(&self.waiting).ok_or_else(busy)?;
-        let threads = if bytes > LONG { AT_ONCE } else { 1 };
-        Arc::clone(&self.room).acquire_many_owned(threads).await.map_err(|_| busy())
-    }
-}
-
-/// A request that waits for its turn.
-struct Waiting<'t>(&'t AtomicUsize);
-
-impl<'t> Waiting<'t> {
-    fn enter(count: &'t AtomicUsize) -> Option<Self> {
-        let before = count.fetch_add(1, Ordering::Relaxed);
-        let entered = Self(count);
-        (before < WAITING).then_some(entered)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// Does work that takes long on a thread of its own, when it is its turn.
 async fn heavy(
@@ -152,7 +95,7 @@ impl Listed {
 }
 
 /// Translates the tools of the body: `{"to" or "provider" or "model", "tools": […], options…}`.
-pub(crate) async fn convert(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
+pub(crate) async fn convert(gateway: Gateway, uri: Uri, body: Bytes) -> Response {
     heavy(gateway, body.len(), move |gateway| converted(gateway, uri.query(), &body)).await
 }
 
@@ -213,7 +156,7 @@ fn warn(gateway: &Gateway, parameters: &Parameters, answer: &mut Value) {
 }
 
 /// Transforms the schema of the body: `{"schema": {…}, "to" or "provider" or "model", options…}`.
-pub(crate) async fn transform(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
+pub(crate) async fn transform(gateway: Gateway, uri: Uri, body: Bytes) -> Response {
     heavy(gateway, body.len(), move |gateway| transformed(gateway, uri.query(), &body)).await
 }
 
@@ -253,7 +196,7 @@ fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<V
 }
 
 /// Lints the tools of the body for the dialects in `to`, all of them where none is named.
-pub(crate) async fn check(State(gateway): State<Gateway>, uri: Uri, body: Bytes) -> Response {
+pub(crate) async fn check(gateway: Gateway, uri: Uri, body: Bytes) -> Response {
     heavy(gateway, body.len(), move |gateway| checked(gateway, uri.query(), &body)).await
 }
 
@@ -302,26 +245,4 @@ fn read(body: &Bytes) -> Result<(Map<String, Value>, Vec<Value>), ApiError> {
 
 fn broken() -> ApiError {
     ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code::UNKNOWN, "the translation broke off")
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::FutureExt as _;
-
-    use super::{LONG, Turns};
-
-    #[tokio::test]
-    async fn a_long_body_has_all_threads_to_itself() {
-        let turns = Turns::default();
-        let short = turns.take(LONG).await.unwrap();
-        let second = turns.take(1).now_or_never().expect("two short bodies at once").unwrap();
-        assert!(turns.take(1).now_or_never().is_none());
-        drop(second);
-        assert!(turns.take(LONG + 1).now_or_never().is_none(), "beside a short one");
-        drop(short);
-        let long = turns.take(LONG + 1).now_or_never().expect("nothing else is at work").unwrap();
-        assert!(turns.take(1).now_or_never().is_none(), "beside a long one");
-        drop(long);
-        assert!(turns.take(1).now_or_never().is_some());
-    }
 }

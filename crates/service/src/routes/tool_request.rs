@@ -1,18 +1,15 @@
 //! What all routes that run tools begin with.
 
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::{FromRequest, State};
-use axum::response::Response;
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use http::{HeaderMap, Request, Uri};
+use http::{HeaderMap, Uri};
 
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
-use crate::idempotency::answered;
-use crate::runtime::context::RequestContext;
-use crate::runtime::failure::ErrorStyle;
-use crate::runtime::parameters::Parameters;
+use crate::idempotency::IdempotencyKey;
+use gateway_runtime::context::RequestContext;
+use gateway_runtime::failure::ErrorStyle;
+use gateway_runtime::parameters::Parameters;
 
 /// A request that runs tools, at most once under an `Idempotency-Key`.
 #[derive(Debug)]
@@ -35,6 +32,8 @@ pub(super) struct Work {
 
 impl ToolRequest {
     /// Answers with what `run` gives, or with what it gave before under the same key.
+    ///
+    /// The work is begun where it is awaited: its future is large, and moving it costs more than much of what it does.
     pub(super) async fn answered<F>(self, run: impl FnOnce(Work) -> F) -> Response
     where
         F: Future<Output = Result<Response, ApiError>> + Send + 'static,
@@ -44,18 +43,24 @@ impl ToolRequest {
         if query.get("errors") == Some("precise") {
             context.held.set_style(ErrorStyle::Precise);
         }
-        let work = Work { gateway: gateway.clone(), context: context.clone(), query, body: body.clone() };
-        answered(&gateway, &headers, &context, &uri, &body, || run(work)).await
-    }
-}
-
-impl FromRequest<Gateway> for ToolRequest {
-    type Rejection = Response;
-
-    async fn from_request(request: Request<Body>, gateway: &Gateway) -> Result<Self, Response> {
-        let (uri, headers) = (request.uri().clone(), request.headers().clone());
-        let (State(gateway), Extension(context), body) =
-            <(State<Gateway>, Extension<RequestContext>, Bytes)>::from_request(request, gateway).await?;
-        Ok(Self { gateway, context, uri, headers, body })
+        let caller = context.caller.clone();
+        let key = match IdempotencyKey::of(&headers, caller, uri.path(), uri.query(), &body) {
+            Ok(key) => key,
+            Err(error) => return error.into_response(),
+        };
+        let Some(key) = key else {
+            let work = run(Work { gateway, context, query, body });
+            return work.await.unwrap_or_else(ApiError::into_response);
+        };
+        let (attached, detached) = gateway.metrics().detached();
+        let work = Box::pin(run(Work { gateway: gateway.clone(), context, query, body }));
+        let work = async move {
+            let response = work.await.unwrap_or_else(ApiError::into_response);
+            drop(detached);
+            response
+        };
+        let answer = gateway.idempotency().run(key, work).await;
+        drop(attached);
+        answer.unwrap_or_else(ApiError::into_response)
     }
 }

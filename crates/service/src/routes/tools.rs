@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use gateway_dialects::context::{Detail, group_by, render_groups, render_resources};
 use gateway_protocol::{ListKind, printable_lines};
 use gateway_upstream::{Catalogue, CatalogueTool};
@@ -13,11 +12,10 @@ use serde_json::{Value, json};
 use super::call_tool::error_style;
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
-use crate::runtime::failure::{ErrorStyle, Failure, call_code};
-use crate::runtime::lists::{ListForm, ListRequest, Rendered};
-use crate::runtime::lookup::{Missing, names};
-use crate::runtime::parameters::Parameters;
-use crate::runtime::scope::Scope;
+use gateway_runtime::failure::{ErrorStyle, Failure, call_code};
+use gateway_runtime::lists::{ListForm, ListRequest, Rendered};
+use gateway_runtime::lookup::{Missing, names};
+use gateway_runtime::parameters::Parameters;
 
 /// Estimated tokens of what is answered.
 const TOKENS: HeaderName = HeaderName::from_static("x-tool-tokens");
@@ -34,7 +32,7 @@ const MISSING: HeaderName = HeaderName::from_static("x-servers-missing");
 const UNKNOWN_MODEL: HeaderName = HeaderName::from_static("x-model-unknown");
 
 /// `GET /tools`: the tools as MCP has them.
-pub(crate) async fn list(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) -> Response {
+pub(crate) async fn list(gateway: Gateway, uri: Uri, headers: HeaderMap) -> Response {
     let work = async {
         let parameters = Parameters::of_query(uri.query());
         let mut request = list_request(&gateway, None, &parameters)?;
@@ -44,16 +42,11 @@ pub(crate) async fn list(State(gateway): State<Gateway>, uri: Uri, headers: Head
         let missing = missing(&gateway, &request, style)?;
         Ok::<_, ApiError>(named(cached(&headers, &rendered, rendered.body.clone()), &missing))
     };
-    work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
+    work.await.unwrap_or_else(axum_core::response::IntoResponse::into_response)
 }
 
 /// `GET /tools/{provider}`: the tools in a provider's format.
-pub(crate) async fn render(
-    State(gateway): State<Gateway>,
-    Path(provider): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Response {
+pub(crate) async fn render(gateway: Gateway, provider: String, uri: Uri, headers: HeaderMap) -> Response {
     let work = async {
         let parameters = Parameters::of_query(uri.query());
         parameters.word("mode", &[("full", ()), ("search", ())])?;
@@ -97,15 +90,11 @@ pub(crate) async fn render(
         }
         Ok::<_, ApiError>(named(response, &missing))
     };
-    work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
+    work.await.unwrap_or_else(axum_core::response::IntoResponse::into_response)
 }
 
 /// `GET /tools/{provider}/context`: the tools as text for a prompt.
-pub(crate) async fn context(
-    State(gateway): State<Gateway>,
-    Path(provider): Path<String>,
-    uri: Uri,
-) -> Response {
+pub(crate) async fn context(gateway: Gateway, provider: String, uri: Uri) -> Response {
     let work = async {
         let parameters = Parameters::of_query(uri.query());
         let request = list_request(&gateway, Some(&provider), &parameters)?;
@@ -143,13 +132,13 @@ pub(crate) async fn context(
         // Names and descriptions come from servers, and the text is read by people and on terminals.
         let text = printable_lines(&text).into_owned();
         let tokens = text.len().div_ceil(4);
-        let mut response = Response::new(axum::body::Body::from(text));
+        let mut response = Response::new(axum_core::body::Body::from(text));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         headers.insert(TOKENS, HeaderValue::from(tokens));
         Ok::<_, ApiError>(named(response, &missing))
     };
-    work.await.unwrap_or_else(axum::response::IntoResponse::into_response)
+    work.await.unwrap_or_else(axum_core::response::IntoResponse::into_response)
 }
 
 /// The list that the parameters of a request ask for.
@@ -158,7 +147,7 @@ fn list_request(
     provider: Option<&str>,
     parameters: &Parameters,
 ) -> Result<ListRequest, Failure> {
-    let scope = Scope::parse(gateway.fleet(), gateway.default_server(), parameters.get("server"))?;
+    let scope = gateway.scope(parameters.get("server"))?;
     ListRequest::parse(gateway.lists(), scope, provider, parameters)
 }
 

@@ -193,7 +193,7 @@ async fn a_system_is_started_once_and_again_after_its_end() {
         system.register_tool(says("a", "meanwhile")).unwrap();
         system.initialize().await
     });
-    let log = |runtime: &gateway_service::Runtime| std::ptr::from_ref(runtime.log());
+    let log = |gateway: &gateway_service::Runtime| std::ptr::from_ref(gateway.log());
     let (one, other, third) = (one.unwrap(), other.unwrap(), third.unwrap());
     assert!(log(&one) == log(&other) && log(&one) == log(&third), "they share one start");
     let run = async || system.execute(&call("a"), &RouteOptions::default()).await;

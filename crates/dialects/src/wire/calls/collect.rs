@@ -13,7 +13,7 @@ use crate::wire::{Object, format, formats};
 /// Containers inside containers; no provider nests half as deep.
 const MAX_DEPTH: u32 = 12;
 /// Tool uses that stay text and are reported.
-const MAX_SKIPPED: usize = 16;
+pub(crate) const MAX_SKIPPED: usize = 16;
 
 /// What a whole response holds.
 pub(crate) enum Envelope<'a> {

@@ -49,6 +49,12 @@ pub enum CallError {
         /// What is wrong with it.
         cause: String,
     },
+    /// A streamed reply that cannot be assembled.
+    #[error("the stream cannot be read: {cause}")]
+    Stream {
+        /// What is wrong with it.
+        cause: String,
+    },
     /// Containers inside containers without end.
     #[error("the reply is nested deeper than any provider's")]
     TooDeep,

@@ -1,7 +1,7 @@
 //! Tool calls as models send them.
 //!
-//! [`parse_reply`] takes a single call, a list of calls, a message or a whole response, as JSON, as JSON text or
-//! as plain text with tool use in it, of any provider, and gives the calls in one form. Calls are taken out of text only where
+//! [`parse_reply`] takes a single call, a list of calls, a message, a whole response or the chunks of a streamed one, as JSON, as
+//! text, or as plain text with tool use in it, of any provider, and gives the calls in one form. Calls are taken out of text only where
 //! [`ReadOptions::text`] asks for it.
 
 mod collect;
@@ -20,10 +20,11 @@ use serde_json::{Map, Value};
 
 use crate::arguments::{BadArguments, Parsed, parse_arguments};
 use crate::dialect::Protocol;
+use crate::wire::stream::{protocol_of, read_chunks, recognised_chunks};
 
 pub use text::TextScan;
 
-pub(crate) use collect::{Envelope, Said};
+pub(crate) use collect::{Envelope, MAX_SKIPPED, Said};
 pub(crate) use ids::Ids;
 pub(crate) use shape::{
     ARGS, ARGUMENTS, INPUT, Layout, Malformed, RawCall, carried_signature, inner, part_signature, read_call,
@@ -105,7 +106,26 @@ pub struct ReadOptions<'a> {
 /// # Ok::<(), gateway_dialects::calls::CallError>(())
 /// ```
 pub fn parse_reply(value: &Value, options: &ReadOptions<'_>) -> Result<Reply, CallError> {
+    if let Some(reply) = streamed_reply(value, options) {
+        return reply;
+    }
     let mut collector = Collector::new(options);
     collector.read(value)?;
     collector.finish()
+}
+
+/// The reply that was streamed as the chunks of a list, or of a text; `None` if `value` is no stream.
+fn streamed_reply(value: &Value, options: &ReadOptions<'_>) -> Option<Result<Reply, CallError>> {
+    let read = |chunks: &[Value]| {
+        let detected = protocol_of(chunks)?;
+        Some(read_chunks(chunks, detected, options))
+    };
+    match value {
+        Value::Array(chunks) => read(chunks),
+        Value::String(text) => match recognised_chunks(text)? {
+            Ok(chunks) => read(&chunks),
+            Err(error) => Some(Err(error)),
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
 }

@@ -47,6 +47,14 @@ impl WireFormat for Chat {
         }))
     }
 
+    fn is_chunk(&self, chunk: &Object) -> bool {
+        let choices = chunk.get("choices").and_then(Value::as_array);
+        choices.is_some_and(|choices| {
+            chunk.get("object").is_some_and(|kind| kind == "chat.completion.chunk")
+                || choices.iter().any(|choice| choice.get("delta").is_some())
+        })
+    }
+
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
         push(state, chunk, out);
     }

@@ -22,6 +22,11 @@ impl WireFormat for Cohere {
         message.contains_key("tool_plan")
     }
 
+    fn is_chunk(&self, chunk: &Object) -> bool {
+        let kinds = ["message-start", "content-start", "content-delta", "tool-plan-delta", "tool-call-start"];
+        chunk.get("type").and_then(Value::as_str).is_some_and(|kind| kinds.contains(&kind))
+    }
+
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
         stream::push(state, chunk, out);
     }

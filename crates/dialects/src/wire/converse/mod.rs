@@ -47,6 +47,11 @@ impl WireFormat for Converse {
         (&["toolUseId", "name", "input"], INPUT)
     }
 
+    fn is_chunk(&self, chunk: &Object) -> bool {
+        let kinds = ["messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop"];
+        kinds.iter().any(|kind| chunk.get(*kind).is_some_and(Value::is_object))
+    }
+
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
         stream::push(state, chunk, out);
     }

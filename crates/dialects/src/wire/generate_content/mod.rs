@@ -50,6 +50,11 @@ impl WireFormat for GenerateContent {
         (&["id", "name", "args", "thoughtSignature", "thought_signature"], ARGS)
     }
 
+    /// Each chunk is a whole response.
+    fn is_chunk(&self, chunk: &Object) -> bool {
+        chunk.get("candidates").is_some_and(Value::is_array)
+    }
+
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
         stream::push(state, chunk, out);
     }

@@ -8,17 +8,19 @@ mod codec;
 mod format;
 mod neutral;
 mod read;
+mod transfer;
 mod turns;
 mod write;
 
 pub use crate::wire::text::{ToolTurns, to_text};
-pub use codec::{ArgumentCodec, SameArguments};
+pub use codec::{ArgumentCodec, SameArguments, TranslatedTools};
 pub use format::format_schema;
 pub use neutral::{
     Block, Content, MediaBlock, Message, OpaqueBlock, ResourceBlock, Role, Source, TextBlock, ThinkingBlock,
     ToolResultBlock, ToolUseBlock,
 };
 pub use read::from_dialect;
+pub use transfer::{TransferMode, transfer};
 pub use write::to_dialect;
 
 pub(crate) use read::{Reader, bytes, image, list, result, result_blocks, text};

@@ -50,6 +50,11 @@ impl WireFormat for Messages {
         (&["id", "name", "input"], INPUT)
     }
 
+    fn is_chunk(&self, chunk: &Object) -> bool {
+        let kinds = ["message_start", "content_block_start", "content_block_delta", "content_block_stop"];
+        chunk.get("type").and_then(Value::as_str).is_some_and(|kind| kinds.contains(&kind))
+    }
+
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
         stream::push(state, chunk, out);
     }

@@ -51,6 +51,10 @@ impl WireFormat for Responses {
         }))
     }
 
+    fn is_chunk(&self, chunk: &Object) -> bool {
+        chunk.get("type").and_then(Value::as_str).is_some_and(|kind| kind.starts_with("response."))
+    }
+
     fn push_chunk(&self, state: &mut State, chunk: &Value, out: &mut Vec<StreamEvent>) {
         stream::push(state, chunk, out);
     }

@@ -7,13 +7,16 @@
 mod buffer;
 mod open;
 mod partial;
+mod read;
 mod thought;
 mod waiting;
 
 pub use crate::wire::text::TextStream;
+pub use read::parse_chunks;
 
 pub(crate) use open::{Key, OpenCall};
 pub(crate) use partial::Partial;
+pub(crate) use read::{protocol_of, read_chunks, recognised_chunks};
 pub(crate) use waiting::TextReader;
 
 use serde::Serialize;

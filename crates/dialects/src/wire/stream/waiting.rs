@@ -12,7 +12,7 @@ pub(crate) struct TextReader {
 impl TextReader {
     pub(crate) fn new(options: &StreamOptions) -> Self {
         let scanner = Scanner::new(Wanted::in_prose(&options.text));
-        Self { scanner: scanner.with_limit(options.argument_limit) }
+        Self { scanner: scanner.with_limit_below(options.argument_limit) }
     }
 
     pub(crate) fn push(&mut self, text: &str) -> Vec<Found> {

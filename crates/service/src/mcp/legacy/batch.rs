@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 
 use super::session::Session;
 use super::{answer, notified};
-use crate::gateway::Gateway;
+use crate::mcp::Endpoint;
 use crate::mcp::events::{id_of, message, unreadable};
-use crate::runtime::context::RequestContext;
+use gateway_runtime::context::RequestContext;
 
 /// More messages than any client sends at once.
 const MESSAGES: usize = 100;
@@ -37,7 +37,7 @@ impl Batch {
     /// of answers, if there is any.
     pub(in crate::mcp) fn answer(
         self,
-        gateway: &Gateway,
+        endpoint: &Endpoint,
         session: &Arc<Session>,
         context: &RequestContext,
     ) -> Result<impl Future<Output = Option<Bytes>> + Send + use<>, RpcError> {
@@ -48,7 +48,7 @@ impl Batch {
         if self.0.len() > MESSAGES {
             return refuse(&format!("more than {MESSAGES} messages in one batch"));
         }
-        let (owned, holding) = (gateway.clone(), context.clone());
+        let (owned, holding) = (endpoint.clone(), context.clone());
         let mut work = Vec::new();
         for text in self.0 {
             let noted = match parse_strict_message(text) {
@@ -73,14 +73,14 @@ impl Batch {
                     Err(Answer::refusal(id, unreadable(&error)))
                 }
             };
-            let (gateway, session, context) = (gateway.clone(), Arc::clone(session), context.clone());
+            let (endpoint, session, context) = (endpoint.clone(), Arc::clone(session), context.clone());
             work.push(async move {
                 let (request, running) = match noted {
                     Ok(noted) => noted,
                     Err(refused) => return Some(refused),
                 };
                 let (id, sink) = (request.id.clone(), session.sink.clone());
-                let outcome = answer(&gateway, &session, context, request, sink, running).await?;
+                let outcome = answer(&endpoint, &session, context, request, sink, running).await?;
                 let text = message(&id, &outcome);
                 Some(Answer { id, text })
             });

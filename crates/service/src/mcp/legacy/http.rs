@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::response::{IntoResponse as _, Response};
+use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{
@@ -16,12 +16,12 @@ use super::session::Session;
 use super::stream::{Reader, Stream, event_id, parse_event_id};
 use super::{answer, notified, shake};
 use crate::errors::json_response;
-use crate::gateway::Gateway;
+use crate::mcp::Endpoint;
 use crate::mcp::events::{counted_message, counted_response, event_pieces, message, refusal, streamed};
 use crate::mcp::face::Face;
 use crate::mcp::out::Sink;
 use crate::mcp::takes_events;
-use crate::runtime::context::RequestContext;
+use gateway_runtime::context::RequestContext;
 
 /// What the SDKs say where the specification names no code.
 const BAD_REQUEST: i64 = -32_000;
@@ -32,7 +32,7 @@ const SOON: Duration = Duration::from_millis(500);
 
 /// Takes one message.
 pub(in crate::mcp) async fn post(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: RequestContext,
     (name, face): (Option<&str>, Face),
     headers: &HeaderMap,
@@ -40,7 +40,7 @@ pub(in crate::mcp) async fn post(
 ) -> Response {
     let incoming = match incoming {
         Incoming::Request(request) if request.method == method::INITIALIZE => {
-            return open(gateway, &context, (name, &face), request).await;
+            return open(endpoint, &context, (name, &face), request).await;
         }
         other => other,
     };
@@ -55,15 +55,15 @@ pub(in crate::mcp) async fn post(
     {
         return json_response(StatusCode::OK, message(&request.id, &Ok(RawJson::empty_object())));
     }
-    let session = match session_of(gateway, &context, name, headers) {
+    let session = match session_of(endpoint, &context, name, headers) {
         Ok(session) => session,
         Err((status, error)) => return refusal(status, id.as_ref(), error),
     };
     match incoming {
         Incoming::Request(request) if takes_events(headers) => {
-            request_of(gateway, context, session, request).await
+            request_of(endpoint, context, session, request).await
         }
-        Incoming::Request(request) => plain_request_of(gateway, context, session, request).await,
+        Incoming::Request(request) => plain_request_of(endpoint, context, session, request).await,
         Incoming::Notification(notification) => {
             notified(&session, &notification);
             StatusCode::ACCEPTED.into_response()
@@ -76,16 +76,16 @@ pub(in crate::mcp) async fn post(
 }
 
 async fn open(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: &RequestContext,
     (name, face): (Option<&str>, &Face),
     request: Request,
 ) -> Response {
-    let (shaken, result) = match shake(gateway, face, request.params.as_ref()).await {
+    let (shaken, result) = match shake(endpoint, face, request.params.as_ref()).await {
         Ok(shaken) => shaken,
         Err(error) => return json_response(StatusCode::OK, message(&request.id, &Err(error))),
     };
-    let sessions = &gateway.mcp().sessions;
+    let sessions = &endpoint.mcp().sessions;
     let Some(session) = sessions.open(context.caller.clone(), name.map(Arc::from), Some(shaken), None) else {
         let error = RpcError::new(code::INTERNAL_ERROR, "the system gives no random numbers for a session");
         return refusal(StatusCode::SERVICE_UNAVAILABLE, Some(&request.id), error);
@@ -99,7 +99,7 @@ async fn open(
 
 /// The session that a request names: it must be this caller's, at this endpoint.
 fn session_of(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: &RequestContext,
     name: Option<&str>,
     headers: &HeaderMap,
@@ -112,7 +112,7 @@ fn session_of(
     }
     let id = headers.get(header::SESSION).and_then(|id| id.to_str().ok());
     let id = id.ok_or_else(|| bad("Bad Request: Mcp-Session-Id header is required"))?;
-    gateway
+    endpoint
         .mcp()
         .sessions
         .get(id, context.caller.as_ref())
@@ -122,13 +122,13 @@ fn session_of(
 
 /// Answers a request. It goes on if the caller's connection breaks: in this era only a notification cancels.
 async fn request_of(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: RequestContext,
     session: Arc<Session>,
     request: Request,
 ) -> Response {
     let stream = session.new_stream();
-    let (owned, asked, sink) = (gateway.clone(), Arc::clone(&session), Arc::clone(&stream));
+    let (owned, asked, sink) = (endpoint.clone(), Arc::clone(&session), Arc::clone(&stream));
     // Noted before anything else: a cancellation may be close behind.
     let running = match session.running(&request.id) {
         Ok(running) => running,
@@ -137,8 +137,8 @@ async fn request_of(
     // Before the work begins: an answer that nobody reads may be forgotten.
     let mut reader = Arc::clone(&stream).reader(0);
     // The call goes on if the caller leaves, and it counts as long.
-    let (_attached, detached) = gateway.metrics().detached();
-    gateway.mcp().tasks.spawn(async move {
+    let (_attached, detached) = endpoint.metrics().detached();
+    endpoint.mcp().tasks.spawn(async move {
         let _counted = detached;
         let (id, holding) = (request.id.clone(), context.clone());
         match answer(&owned, &asked, context, request, Sink::Stream(Arc::clone(&sink)), running).await {
@@ -159,13 +159,13 @@ async fn request_of(
     let is_primed = session.shaken.get().is_some_and(|shaken| primes_streams(shaken.version));
     let priming = is_primed.then(|| priming(&event_id(stream.number(), 0)));
     let opening = stream::iter(priming.into_iter().chain(first.into_iter().flatten()));
-    streamed(opening.chain(rest(reader)), gateway.config().heartbeat)
+    streamed(opening.chain(rest(reader)), endpoint.config().heartbeat)
 }
 
 /// Answers a request of a caller who takes no stream with its answer alone. What belongs to it otherwise goes where everything
 /// goes that was not asked for.
 async fn plain_request_of(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: RequestContext,
     session: Arc<Session>,
     request: Request,
@@ -175,15 +175,15 @@ async fn plain_request_of(
         Err(error) => return refusal(StatusCode::BAD_REQUEST, Some(&request.id), error),
     };
     let (owned, id, sink, holding) =
-        (gateway.clone(), request.id.clone(), session.sink.clone(), context.clone());
-    let (_attached, detached) = gateway.metrics().detached();
+        (endpoint.clone(), request.id.clone(), session.sink.clone(), context.clone());
+    let (_attached, detached) = endpoint.metrics().detached();
     let work = async move {
         let _counted = detached;
         answer(&owned, &session, context, request, sink, running).await
     };
-    match gateway.mcp().tasks.spawn(work).await {
+    match endpoint.mcp().tasks.spawn(work).await {
         Ok(Some(outcome)) => {
-            counted_response(StatusCode::OK, counted_message(gateway, &holding, &id, &outcome).await)
+            counted_response(StatusCode::OK, counted_message(endpoint, &holding, &id, &outcome).await)
         }
         Ok(None) | Err(_) => StatusCode::ACCEPTED.into_response(),
     }
@@ -191,7 +191,7 @@ async fn plain_request_of(
 
 /// Takes several messages at once, and answers with the answers to all of them.
 pub(in crate::mcp) async fn post_batch(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: &RequestContext,
     name: Option<&str>,
     headers: &HeaderMap,
@@ -202,20 +202,20 @@ pub(in crate::mcp) async fn post_batch(
             RpcError::new(code::INVALID_REQUEST, "a list of messages needs a session: send one at a time");
         return refusal(StatusCode::BAD_REQUEST, None, error);
     }
-    let session = match session_of(gateway, context, name, headers) {
+    let session = match session_of(endpoint, context, name, headers) {
         Ok(session) => session,
         Err((status, error)) => return refusal(status, None, error),
     };
-    let work = match batch.answer(gateway, &session, context) {
+    let work = match batch.answer(endpoint, &session, context) {
         Ok(work) => work,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, None, error),
     };
-    let (_attached, detached) = gateway.metrics().detached();
+    let (_attached, detached) = endpoint.metrics().detached();
     let work = async move {
         let _counted = detached;
         work.await
     };
-    match gateway.mcp().tasks.spawn(work).await {
+    match endpoint.mcp().tasks.spawn(work).await {
         Ok(Some(answers)) => counted_response(StatusCode::OK, answers),
         Ok(None) | Err(_) => StatusCode::ACCEPTED.into_response(),
     }
@@ -237,12 +237,12 @@ fn rest(reader: Reader) -> impl futures_util::Stream<Item = Bytes> + Send {
 
 /// The stream for what was not asked for, or one that broke.
 pub(in crate::mcp) fn get(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: &RequestContext,
     name: Option<&str>,
     headers: &HeaderMap,
 ) -> Response {
-    let session = match session_of(gateway, context, name, headers) {
+    let session = match session_of(endpoint, context, name, headers) {
         Ok(session) => session,
         Err((status, error)) => return refusal(status, None, error),
     };
@@ -259,7 +259,7 @@ pub(in crate::mcp) fn get(
         let error = RpcError::new(BAD_REQUEST, "Bad Request: this stream is not known any more");
         return refusal(StatusCode::BAD_REQUEST, None, error);
     };
-    let stopping = gateway.mcp().stopping.clone();
+    let stopping = endpoint.mcp().stopping.clone();
     let Some(attending) = session.attend() else {
         let error =
             RpcError::new(BAD_REQUEST, "too many streams of this session are open; close one of them");
@@ -269,19 +269,19 @@ pub(in crate::mcp) fn get(
     let events = events.inspect(move |_| {
         let _in_use = &attending;
     });
-    streamed(events, gateway.config().heartbeat)
+    streamed(events, endpoint.config().heartbeat)
 }
 
 /// The end of a session.
 pub(in crate::mcp) fn delete(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     context: &RequestContext,
     name: Option<&str>,
     headers: &HeaderMap,
 ) -> Response {
-    match session_of(gateway, context, name, headers) {
+    match session_of(endpoint, context, name, headers) {
         Ok(session) => {
-            gateway.mcp().sessions.close(&session);
+            endpoint.mcp().sessions.close(&session);
             StatusCode::NO_CONTENT.into_response()
         }
         Err((status, error)) => refusal(status, None, error),

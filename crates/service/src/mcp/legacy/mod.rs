@@ -27,13 +27,13 @@ use super::face::Face;
 use super::level::Level;
 use super::listen::Subscribed;
 use super::out::{Out, Sink};
-use crate::gateway::Gateway;
-use crate::runtime::capabilities::Capabilities;
-use crate::runtime::context::RequestContext;
+use crate::mcp::Endpoint;
+use gateway_runtime::capabilities::Capabilities;
+use gateway_runtime::context::RequestContext;
 
 /// Reads `initialize` and answers it.
 pub(in crate::mcp) async fn shake(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     face: &Face,
     params: Option<&RawJson>,
 ) -> Result<(Shaken, RawJson), RpcError> {
@@ -49,7 +49,7 @@ pub(in crate::mcp) async fn shake(
     let params: Params =
         params.read().map_err(|error| invalid(format!("reading the params of initialize: {error}")))?;
     let version = negotiate_legacy(&params.protocol_version);
-    let answer = super::about::initialize(gateway, face, version).await;
+    let answer = super::about::initialize(endpoint, face, version).await;
     let answer =
         RawJson::of(&answer).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))?;
     Ok((Shaken { version, can: Capabilities::of(params.capabilities) }, answer))
@@ -58,7 +58,7 @@ pub(in crate::mcp) async fn shake(
 /// Takes a message on a connection whose answers share one channel: standard output, or the events of old clients. It is
 /// noted at once, in the order in which messages come; what it needs to be answered is left to the future.
 pub(in crate::mcp) fn take(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     session: &Arc<Session>,
     context: RequestContext,
     incoming: Incoming,
@@ -78,7 +78,7 @@ pub(in crate::mcp) fn take(
             None
         }
     };
-    let (gateway, session, sink) = (gateway.clone(), Arc::clone(session), Sink::Channel(channel.clone()));
+    let (endpoint, session, sink) = (endpoint.clone(), Arc::clone(session), Sink::Channel(channel.clone()));
     async move {
         let Some((request, running)) = noted else { return };
         let id = request.id.clone();
@@ -87,8 +87,8 @@ pub(in crate::mcp) fn take(
             Err(error) => return sink.send(message(&id, &Err(error))).await,
         };
         if request.method == method::INITIALIZE {
-            let outcome = match face_of(&gateway, &session) {
-                Ok(face) => shake(&gateway, &face, request.params.as_ref()).await,
+            let outcome = match face_of(&endpoint, &session) {
+                Ok(face) => shake(&endpoint, &face, request.params.as_ref()).await,
                 Err(error) => Err(error),
             };
             let outcome = outcome.map(|(shaken, answer)| {
@@ -98,14 +98,14 @@ pub(in crate::mcp) fn take(
             return sink.send(message(&id, &outcome)).await;
         }
         let holding = context.clone();
-        if let Some(outcome) = answer(&gateway, &session, context, request, sink.clone(), running).await {
-            sink.send(counted_message(&gateway, &holding, &id, &outcome).await).await;
+        if let Some(outcome) = answer(&endpoint, &session, context, request, sink.clone(), running).await {
+            sink.send(counted_message(&endpoint, &holding, &id, &outcome).await).await;
         }
     }
 }
 
-fn face_of(gateway: &Gateway, session: &Session) -> Result<Face, RpcError> {
-    Face::named(gateway, session.face.as_deref())
+fn face_of(endpoint: &Endpoint, session: &Session) -> Result<Face, RpcError> {
+    Face::named(endpoint, session.face.as_deref())
         .ok_or_else(|| RpcError::new(code::INVALID_REQUEST, "this group is not configured any more"))
 }
 
@@ -126,7 +126,7 @@ pub(in crate::mcp) fn notified(session: &Session, notification: &Notification) {
 
 /// Answers a request of a session; a request that was cancelled has no answer.
 pub(in crate::mcp) async fn answer(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     session: &Arc<Session>,
     context: RequestContext,
     request: Request,
@@ -134,7 +134,7 @@ pub(in crate::mcp) async fn answer(
     running: Running,
 ) -> Option<Result<RawJson, RpcError>> {
     // Boxed, because it is long and would be moved many times on its way into a task.
-    let answered = Box::pin(answered(gateway, session, context, &request, sink));
+    let answered = Box::pin(answered(endpoint, session, context, &request, sink));
     let answered = running.token.run_until_cancelled(answered).await;
     if answered.is_none() && session.over.is_cancelled() {
         let message =
@@ -145,7 +145,7 @@ pub(in crate::mcp) async fn answer(
 }
 
 async fn answered(
-    gateway: &Gateway,
+    endpoint: &Endpoint,
     session: &Arc<Session>,
     context: RequestContext,
     request: &Request,
@@ -172,7 +172,7 @@ async fn answered(
     let caller = Caller {
         context,
         owner: Arc::clone(&session.id),
-        face: face_of(gateway, session)?,
+        face: face_of(endpoint, session)?,
         can: shaken.can.clone(),
         reach: Reach::Asked(Arc::clone(&session.peer)),
         transport: "mcp",
@@ -181,14 +181,14 @@ async fn answered(
         method::SET_LEVEL => {
             let level = Level::read(params).ok_or_else(|| invalid("`level` is missing or not known"))?;
             session.set_level(level);
-            super::news::spread_level(gateway, &caller.face).await;
+            super::news::spread_level(endpoint, &caller.face).await;
             Ok(RawJson::empty_object())
         }
         method::SUBSCRIBE => {
             let uri = uri_of(params)?;
             session.check_room(&uri)?;
-            let (server, own) = resource(gateway, &caller, &uri).await?;
-            let upstream = gateway.fleet().subscribe(server.as_str(), &own).await.map_err(rpc_error)?;
+            let (server, own) = resource(endpoint, &caller, &uri).await?;
+            let upstream = endpoint.fleet().subscribe(server.as_str(), &own).await.map_err(rpc_error)?;
             // Others may have come meanwhile.
             session.check_room(&uri)?;
             session.subscribe(Subscribed { server, own, public: uri, _upstream: upstream });
@@ -202,7 +202,7 @@ async fn answered(
             let meta = params.and_then(|params| params.read::<Params>().ok()).and_then(|found| found.meta);
             let token = meta.and_then(|meta| meta.read::<Token>().ok()).and_then(|found| found.token);
             let out = Out { sink, token, level: session.level() };
-            core::answer(gateway, &caller, &out, asked, params).await
+            core::answer(endpoint, &caller, &out, asked, params).await
         }
     }
 }

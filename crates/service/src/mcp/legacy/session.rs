@@ -14,9 +14,9 @@ use super::stream::{Budget, Stream};
 use crate::mcp::level::Level;
 use crate::mcp::listen::Subscribed;
 use crate::mcp::out::{Peer, Sink};
-use crate::runtime::capabilities::Capabilities;
-use crate::runtime::owner::Owner;
-use crate::runtime::seal::secret_id;
+use gateway_runtime::capabilities::Capabilities;
+use gateway_runtime::owner::Owner;
+use gateway_runtime::seal::secret_id;
 
 /// How long an ended stream is kept for a caller who comes back.
 const STREAM_LIFE: Duration = Duration::from_mins(1);

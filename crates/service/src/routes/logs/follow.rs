@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::response::Response;
+use axum_core::body::Body;
+use axum_core::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use gateway_store::jsonl::{self, Tail};

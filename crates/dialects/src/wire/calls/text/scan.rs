@@ -123,9 +123,9 @@ impl Scanner {
         Self { wanted, limit: LIMIT, held: String::new(), given: 0, state: State::Text, retries: 0 }
     }
 
-    /// Holds back at most `limit` bytes.
-    pub(crate) fn with_limit(self, limit: usize) -> Self {
-        Self { limit, ..self }
+    /// Holds back at most `limit` bytes, and no more than it does without one.
+    pub(crate) fn with_limit_below(self, limit: usize) -> Self {
+        Self { limit: limit.min(LIMIT), ..self }
     }
 
     pub(crate) fn push(&mut self, text: &str) -> Vec<Found> {

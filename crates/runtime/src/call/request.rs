@@ -1,0 +1,52 @@
+//! Requests that are no calls of tools: reading a resource, taking a prompt. They are in the log too.
+
+use gateway_protocol::RawJson;
+use gateway_store::Outcome;
+use gateway_upstream::{CallError, UpstreamId};
+
+use super::entry::{Entry, Subject, begun};
+use super::{CallResult, Origin};
+use crate::Runtime;
+use crate::context::RequestContext;
+use crate::failure::{Failure, code};
+
+impl Runtime {
+    /// Sends a request that is no call of a tool, such as reading a resource, and writes it to the log, however it ends. Its
+    /// entry has the method in the place of a tool's name.
+    pub async fn run_request(
+        &self,
+        (server, method): (&UpstreamId, &'static str),
+        input: &RawJson,
+        context: &RequestContext,
+        origin: &Origin,
+        answering: impl Future<Output = Result<RawJson, CallError>>,
+    ) -> Result<CallResult, Failure> {
+        let permit = self.reserve().await?;
+        let record = begun(server.to_shared(), method.into(), input, context, origin);
+        let mut entry = Entry::begin(self, record, Subject::Request, permit);
+        match answering.await {
+            Ok(result) => self.handed_over(CallResult::fresh(result), context, server, &mut entry).await,
+            Err(error) => {
+                let failure = Failure::Call(error);
+                entry.fail(&failure);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Writes a request to the log that leads to no server. It must not go unrecorded either.
+    pub async fn record_missing(
+        &self,
+        method: &'static str,
+        input: &RawJson,
+        context: &RequestContext,
+        origin: &Origin,
+        message: &str,
+    ) -> Result<(), Failure> {
+        let permit = self.reserve().await?;
+        let mut record = begun("".into(), method.into(), input, context, origin);
+        record.outcome = Outcome::error(message, code::NOT_FOUND);
+        permit.record(record);
+        Ok(())
+    }
+}

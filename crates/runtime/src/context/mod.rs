@@ -1,0 +1,129 @@
+//! What is known about one request: who asks, and under which ids.
+
+mod held;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gateway_protocol::{RawJson, meta};
+use gateway_upstream::CallOptions;
+
+use crate::owner::Owner;
+use crate::progress::ProgressSink;
+
+pub use held::{Dropped, Held, holder, keeping};
+
+/// The member of `_meta` under which servers get the correlation id.
+const CORRELATION_META: &str = "mcp-tool-gateway/correlationId";
+
+/// One request's context.
+#[derive(Clone, Debug)]
+pub struct RequestContext {
+    /// The id that ties together what belongs together.
+    pub correlation: Arc<str>,
+    /// The W3C trace context that goes on to servers and back to the caller.
+    pub traceparent: Option<Arc<str>>,
+    /// The state that goes with it.
+    pub tracestate: Option<Arc<str>>,
+    /// The owner of the key that the caller showed.
+    pub caller: Option<Owner>,
+    /// Whether the caller takes no results of earlier calls.
+    pub wants_fresh: bool,
+    /// Takes what servers report about calls of this request while they run.
+    pub progress: Option<Arc<dyn ProgressSink>>,
+    /// What the request holds of the budget for results.
+    pub held: Held,
+}
+
+impl RequestContext {
+    /// The context of a request that brings no ids.
+    pub fn new(caller: Option<Owner>) -> Self {
+        Self {
+            correlation: random_uuid().into(),
+            traceparent: None,
+            tracestate: None,
+            caller,
+            wants_fresh: false,
+            progress: None,
+            held: Held::default(),
+        }
+    }
+
+    /// The same for a call of a caller who cannot be asked anything.
+    pub fn own_call_options(&self) -> CallOptions {
+        let mut options = self.call_options();
+        options.capabilities = Some(RawJson::empty_object());
+        options
+    }
+
+    /// The ids as members of a call's `_meta`.
+    pub fn call_options(&self) -> CallOptions {
+        let mut options = CallOptions::default();
+        let entries = [
+            (CORRELATION_META, Some(&self.correlation)),
+            (meta::TRACEPARENT, self.traceparent.as_ref()),
+            (meta::TRACESTATE, self.tracestate.as_ref()),
+        ];
+        for (key, value) in entries {
+            if let Some(value) = value.and_then(|value| RawJson::of(value.as_ref()).ok()) {
+                options = options.with_meta(key, value);
+            }
+        }
+        options
+    }
+}
+
+/// A random id in the form of a UUID, version 4.
+pub fn random_uuid() -> String {
+    let high = random() & !0xf000 | 0x4000;
+    let low = random() >> 2 | 1 << 63;
+    let mut text = String::with_capacity(36);
+    // Digit by digit: every request has one, and the machinery of `format!` takes ten times as long.
+    for (half, dashes) in [(high, [8, 12]), (low, [0, 4])] {
+        for place in 0..16 {
+            if dashes.contains(&place) {
+                text.push('-');
+            }
+            let digit = half.rotate_left(4 * (place + 1)) & 0xf;
+            text.extend(u32::try_from(digit).ok().and_then(|digit| char::from_digit(digit, 16)));
+        }
+    }
+    text
+}
+
+/// Ids need to be unique, not secret: one draw of real chance, then a counter that is mixed well (splitmix64).
+pub fn random() -> u64 {
+    static STATE: AtomicU64 = AtomicU64::new(0);
+    static SEED: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| {
+        let mut bytes = [0_u8; 8];
+        match getrandom::fill(&mut bytes) {
+            Ok(()) => u64::from_ne_bytes(bytes),
+            Err(_) => u64::from(std::process::id()),
+        }
+    });
+    let step = STATE.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+    let mut mixed = SEED.wrapping_add(step.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_ids_differ() {
+        let ids: std::collections::HashSet<String> = (0..1_000).map(|_| random_uuid()).collect();
+        assert_eq!(ids.len(), 1_000);
+        for id in &ids {
+            let parts: Vec<usize> = id.split('-').map(str::len).collect();
+            assert_eq!(parts, [8, 4, 4, 4, 12], "{id}");
+            assert!(
+                id.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+            );
+            let (version, variant) = (id.as_bytes().get(14), id.as_bytes().get(19));
+            assert!(version == Some(&b'4') && variant.is_some_and(|digit| b"89ab".contains(digit)), "{id}");
+        }
+    }
+}

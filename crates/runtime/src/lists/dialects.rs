@@ -1,0 +1,146 @@
+//! Dialects that are ready to use: building one from its data costs more than a whole call.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use gateway_dialects::dialect::{Compat, ToolShape};
+use gateway_dialects::{Dialect, DialectError, Dialects, Protocol};
+
+use crate::least_recently_used::LeastRecentlyUsed;
+
+/// How many choices of callers are kept. Models are free text, so there is no end to them.
+const CHOICES: usize = 256;
+
+/// All dialects, and what was built of them.
+#[derive(Debug)]
+pub struct ReadyDialects {
+    all: Dialects,
+    built: OnceLock<Built>,
+    /// By the digest of a choice.
+    choices: Mutex<LeastRecentlyUsed<u64, (Choice, Arc<Dialect>)>>,
+}
+
+#[derive(Debug, Default)]
+struct Built {
+    /// The plainest dialect of each protocol.
+    plain: HashMap<Protocol, Arc<Dialect>>,
+    /// The dialect that leaves MCP as it is.
+    untouched: Option<Arc<Dialect>>,
+}
+
+/// A provider, a model and a layer, as callers name them.
+#[derive(Debug)]
+struct Choice {
+    name: Option<Box<str>>,
+    model: Option<Box<str>>,
+    compat: Compat,
+}
+
+impl ReadyDialects {
+    /// From the dialects that are known.
+    pub fn new(all: Dialects) -> Self {
+        let choices = Mutex::new(LeastRecentlyUsed::new(CHOICES, usize::MAX));
+        Self { all, built: OnceLock::new(), choices }
+    }
+
+    /// The dialects as data.
+    pub fn all(&self) -> &Dialects {
+        &self.all
+    }
+
+    /// The dialect for calls of a protocol that was recognised. Calls that were found in a text could be anybody's, and are
+    /// answered in the protocol that most endpoints speak.
+    pub fn detected(&self, protocol: Option<Protocol>) -> Option<&Arc<Dialect>> {
+        self.built().plain.get(&protocol.unwrap_or(Protocol::Chat))
+    }
+
+    /// The dialect that leaves MCP as it is.
+    pub fn untouched(&self) -> Option<&Dialect> {
+        self.built().untouched.as_deref()
+    }
+
+    /// The dialect that a caller asks for by name, by model, or by both.
+    pub fn choose(
+        &self,
+        name: Option<&str>,
+        model: Option<&str>,
+        compat: &Compat,
+    ) -> Result<Arc<Dialect>, DialectError> {
+        let mut digest = DefaultHasher::new();
+        (name, model, compat).hash(&mut digest);
+        let digest = digest.finish();
+        if let Some((choice, dialect)) = self.choices().get(&digest)
+            && choice.name.as_deref() == name
+            && choice.model.as_deref() == model
+            && choice.compat == *compat
+        {
+            return Ok(Arc::clone(dialect));
+        }
+        let dialect = Arc::new(self.all.choose(name, model, compat)?);
+        let choice =
+            Choice { name: name.map(Box::from), model: model.map(Box::from), compat: compat.clone() };
+        self.choices().insert(digest, (choice, Arc::clone(&dialect)), 0);
+        Ok(dialect)
+    }
+
+    fn choices(&self) -> std::sync::MutexGuard<'_, LeastRecentlyUsed<u64, (Choice, Arc<Dialect>)>> {
+        self.choices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn built(&self) -> &Built {
+        // Not at the start, which has no time for it.
+        self.built.get_or_init(|| Built::of(&self.all))
+    }
+}
+
+impl Built {
+    fn of(dialects: &Dialects) -> Self {
+        let mut all: Vec<Dialect> = dialects
+            .names()
+            .filter_map(|name| dialects.get(name).ok())
+            .filter(|dialect| !dialect.layer)
+            .collect();
+        // The dialect that others of the same protocol extend is the plainest one.
+        all.sort_by_key(|dialect| (dialect.extends.is_some(), dialect.name.len()));
+        let mut built = Self::default();
+        for dialect in all {
+            let dialect = Arc::new(dialect);
+            built.plain.entry(dialect.messages.protocol).or_insert_with(|| Arc::clone(&dialect));
+            if dialect.tool.shape == ToolShape::Mcp && built.untouched.is_none() {
+                built.untouched = Some(dialect);
+            }
+        }
+        built
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_protocol_has_its_plainest_dialect() {
+        let ready = ReadyDialects::new(Dialects::builtin());
+        let name = |protocol| ready.detected(protocol).map(|dialect| dialect.name.as_str());
+        assert_eq!(name(Some(Protocol::Chat)), Some("openai-chat"));
+        assert_eq!(name(None), Some("openai-chat"));
+        assert_eq!(name(Some(Protocol::Messages)), Some("anthropic"));
+        assert_eq!(name(Some(Protocol::GenerateContent)), Some("gemini"));
+        assert_eq!(name(Some(Protocol::Converse)), Some("bedrock"));
+        assert_eq!(ready.untouched().map(|dialect| dialect.name.as_str()), Some("mcp"));
+    }
+
+    #[test]
+    fn a_choice_is_built_once_and_choices_are_bounded() {
+        let ready = ReadyDialects::new(Dialects::builtin());
+        let choose = |model: &str| ready.choose(Some("gemini"), Some(model), &Compat::Auto);
+        let first = choose("gemini-3-pro").unwrap();
+        assert!(Arc::ptr_eq(&first, &choose("gemini-3-pro").unwrap()));
+        for number in 0..1_000 {
+            choose(&format!("model-{number}")).unwrap();
+        }
+        assert!(ready.choices().len() <= CHOICES);
+        assert!(ready.choose(Some("nobody"), None, &Compat::Auto).is_err());
+    }
+}

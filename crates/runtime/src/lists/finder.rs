@@ -1,0 +1,214 @@
+//! Search instead of a list: three tools that stand for all others.
+//!
+//! A finder belongs to one list of tools at one version of the catalogue. It finds and describes nothing but these, so
+//! that a caller learns of no tool that its own list does not show.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use gateway_dialects::arguments::unknown_tool_text;
+use gateway_notation::spelling::nearest_names;
+use gateway_protocol::{RawJson, RawObject};
+use gateway_search::{
+    FoundTool, MetaTool, MetaTools, SearchArguments, TokenCost, ToolEntry, ToolIndex, describe_result,
+    search_result,
+};
+use gateway_upstream::{Catalogue, CatalogueTool, UpstreamId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use crate::failure::error_result;
+
+/// A member of `_meta` of the answer: how many tools there are, and what they would have cost.
+const SEARCH_META: &str = "mcp-tool-gateway/search";
+
+/// The tools of one list, and the three that stand for them.
+#[derive(Debug)]
+pub struct Finder {
+    tools: Vec<Listed>,
+    by_name: HashMap<Box<str>, usize>,
+    meta: MetaTools,
+    definitions: [Value; 3],
+    shown: Arc<[RawJson]>,
+    cost: TokenCost,
+    /// Built when somebody searches for the first time.
+    index: OnceCell<Arc<ToolIndex>>,
+}
+
+/// A tool of the list.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its name in the list.
+    pub name: Box<str>,
+    /// Whose it is.
+    pub server: UpstreamId,
+    /// Its name at the server.
+    pub own: Box<str>,
+    definition: RawJson,
+}
+
+impl Finder {
+    /// A finder over tools, each with its name in the list.
+    pub fn new<'c>(tools: impl Iterator<Item = (&'c str, &'c CatalogueTool)>) -> Self {
+        let tools: Vec<Listed> = tools
+            .map(|(name, tool)| Listed {
+                name: name.into(),
+                server: tool.server.clone(),
+                own: tool.name.as_str().into(),
+                definition: tool.without_hidden().clone(),
+            })
+            .collect();
+        let by_name: HashMap<Box<str>, usize> =
+            tools.iter().enumerate().map(|(place, tool)| (tool.name.clone(), place)).collect();
+        // A bare name may lead to a tool that is listed under another one.
+        let meta = MetaTools::beside(|name| {
+            by_name.contains_key(name) || tools.iter().any(|tool| &*tool.own == name)
+        });
+        let servers: BTreeSet<&str> = tools.iter().map(|tool| tool.server.as_str()).collect();
+        let servers: Vec<&str> = servers.into_iter().collect();
+        let definitions = meta.definitions(tools.len(), &servers);
+        let shown: Arc<[RawJson]> =
+            definitions.iter().filter_map(|definition| RawJson::of(definition).ok()).collect();
+        let cost = TokenCost::of(tools.iter().map(|tool| &tool.definition), shown.iter());
+        Self { tools, by_name, meta, definitions, shown, cost, index: OnceCell::new() }
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// The tool of search that has this name.
+    pub fn meta_tool(&self, name: &str) -> Option<MetaTool> {
+        self.meta.named(name)
+    }
+
+    /// The three definitions, for a list.
+    pub fn shown(&self) -> &Arc<[RawJson]> {
+        &self.shown
+    }
+
+    /// The three definitions, for a translation.
+    pub fn definitions(&self) -> &[Value; 3] {
+        &self.definitions
+    }
+
+    /// What the list costs, and the three.
+    pub fn cost(&self) -> TokenCost {
+        self.cost
+    }
+
+    /// The tool of the list that is meant: by its name there, else by any other that leads to it.
+    pub fn find(&self, catalogue: &Catalogue, server: Option<&str>, name: &str) -> Option<&Listed> {
+        if let Some(place) = self.by_name.get(name) {
+            return self.tools.get(*place);
+        }
+        let tool = catalogue.resolve(server, name).ok()?;
+        self.tools.iter().find(|listed| listed.server == tool.server && *listed.own == *tool.name)
+    }
+
+    /// What is told about a name that leads to no tool of the list.
+    pub fn unknown(&self, name: &str) -> String {
+        let nearest = nearest_names(name, self.tools.iter().map(|tool| &*tool.name));
+        format!(
+            "{}. {} finds tools by what they do.",
+            unknown_tool_text(name, &nearest),
+            self.meta.name(MetaTool::Search)
+        )
+    }
+
+    /// The result of a search.
+    pub async fn search(self: &Arc<Self>, arguments: &Value) -> RawJson {
+        let read: SearchArguments = match SearchArguments::deserialize(arguments) {
+            Ok(read) => read,
+            Err(error) => return error_result(&format!("The arguments do not fit: {error}")),
+        };
+        let index = self
+            .index
+            .get_or_init(|| async {
+                let finder = Arc::clone(self);
+                // Thousands of definitions take a while, and other requests must not wait for it.
+                tokio::task::spawn_blocking(move || Arc::new(finder.indexed())).await.unwrap_or_default()
+            })
+            .await;
+        let hits = index.search(&read.query, read.limit());
+        let found: Vec<FoundTool<'_>> = hits
+            .iter()
+            .filter_map(|hit| self.tools.get(hit.place))
+            .map(|tool| FoundTool {
+                name: &tool.name,
+                server: tool.server.as_str(),
+                definition: &tool.definition,
+            })
+            .collect();
+        RawJson::of(&search_result(&read.query, &found))
+            .unwrap_or_else(|error| error_result(&error.to_string()))
+    }
+
+    fn indexed(&self) -> ToolIndex {
+        let entries: Vec<ToolEntry<'_>> = self
+            .tools
+            .iter()
+            .map(|tool| ToolEntry {
+                name: &tool.name,
+                server: tool.server.as_str(),
+                definition: &tool.definition,
+            })
+            .collect();
+        ToolIndex::build(&entries)
+    }
+
+    /// What the answer to `tools/list` says beside the three.
+    pub fn note(&self) -> Value {
+        let tokens = json!({"all": self.cost.all, "listed": self.cost.listed, "saved": self.cost.saved()});
+        json!({SEARCH_META: {"tools": self.tools.len(), "tokens": tokens}})
+    }
+}
+
+impl Listed {
+    /// Its definition, under its name in the list.
+    pub fn described(&self) -> RawJson {
+        let definition = if self.name == self.own {
+            Some(self.definition.clone())
+        } else {
+            renamed(&self.definition, "name", &self.name)
+        };
+        let result = definition.and_then(|definition| describe_result(&definition));
+        result.unwrap_or_else(|| error_result("the definition of this tool cannot be read"))
+    }
+}
+
+/// Which tool is to be described or called, and with what.
+#[derive(Debug, Deserialize)]
+pub struct Named {
+    /// The name of the tool.
+    pub name: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Option<RawJson>,
+}
+
+impl Named {
+    /// The arguments as they came: reading and writing would change big numbers.
+    pub fn arguments(&self) -> Result<RawJson, serde_json::Error> {
+        match &self.arguments {
+            // Some models write JSON into a text where an object is asked for.
+            Some(raw) if raw.as_str().starts_with('"') => RawJson::parse(raw.read::<String>()?),
+            Some(raw) if raw.as_str() != "null" => Ok(raw.clone()),
+            Some(_) | None => Ok(RawJson::empty_object()),
+        }
+    }
+}
+
+/// Whether a name may be one of the three, with whatever suffix.
+pub fn may_be_meant(name: &str) -> bool {
+    ["search_tools", "describe_tool", "call_tool"].iter().any(|base| name.starts_with(base))
+}
+
+/// A definition in which one member that names it is another.
+pub fn renamed(definition: &RawJson, member: &str, name: &str) -> Option<RawJson> {
+    let mut members = RawObject::parse(definition).ok()?;
+    members.set(member, &RawJson::of(name).ok()?).ok()?;
+    members.to_raw().ok()
+}

@@ -1,0 +1,178 @@
+//! Lists of tools: from one snapshot of the catalogue to the bytes that a caller gets, with the plans and the report that
+//! belong to them. A list is rendered once, and kept until the catalogue changes or room is needed.
+
+mod dialects;
+mod finder;
+mod log;
+mod render;
+mod rendered;
+mod request;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use gateway_dialects::{DialectError, Dialects, Translator};
+use gateway_upstream::{Catalogue, Fleet};
+use tokio::sync::OnceCell;
+
+use crate::failure::Failure;
+use crate::least_recently_used::LeastRecentlyUsed;
+
+pub use dialects::ReadyDialects;
+pub use finder::{Finder, Named, may_be_meant, renamed};
+pub use rendered::Rendered;
+pub use request::{ListForm, ListMode, ListRequest};
+
+use log::ListLog;
+
+/// How many lists are kept, and how many bytes of them.
+const LISTS: usize = 64;
+const LIST_BYTES: usize = 64 << 20;
+
+/// All lists that callers may ask for.
+#[derive(Debug)]
+pub struct Lists {
+    fleet: Fleet,
+    dialects: ReadyDialects,
+    /// How long a list waits for servers whose tools are not known yet.
+    wait: Duration,
+    kept: Mutex<Kept>,
+    log: ListLog,
+}
+
+/// The lists of one version of the catalogue: those of an older one are never asked for again.
+#[derive(Debug)]
+struct Kept {
+    version: u64,
+    lists: LeastRecentlyUsed<ListRequest, Slot>,
+}
+
+/// A list that is rendered once, however many ask for it.
+type Slot = Arc<OnceCell<Arc<Rendered>>>;
+
+impl Lists {
+    /// Lists of the tools of a fleet.
+    pub fn new(fleet: Fleet, dialects: Dialects, wait: Duration) -> Self {
+        let kept = Kept { version: 0, lists: LeastRecentlyUsed::new(LISTS, LIST_BYTES) };
+        Self {
+            fleet,
+            dialects: ReadyDialects::new(dialects),
+            wait,
+            kept: Mutex::new(kept),
+            log: ListLog::default(),
+        }
+    }
+
+    /// The dialects that lists can be rendered in.
+    pub fn dialects(&self) -> &ReadyDialects {
+        &self.dialects
+    }
+
+    /// The list that a request asks for, once its servers have listed their tools.
+    pub async fn get(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
+        self.listed(request).await;
+        self.get_now(request).await
+    }
+
+    /// The list that a request asks for, as far as it is known.
+    pub async fn get_now(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
+        let catalogue = self.fleet.catalogue();
+        let slot = self.slot(request, catalogue.version());
+        let list = slot.get_or_try_init(|| self.render(request, catalogue)).await?;
+        Ok(Arc::clone(list))
+    }
+
+    /// The tools of a request, each with its definition, for texts about them.
+    pub async fn definitions(
+        &self,
+        request: &ListRequest,
+    ) -> (Arc<Catalogue>, Vec<(usize, serde_json::Value)>) {
+        self.listed(request).await;
+        let catalogue = self.fleet.catalogue();
+        let chosen = request.chosen(&catalogue);
+        let definitions =
+            chosen.map(|(index, tool)| (index, request.definition(tool).into_owned())).collect();
+        (catalogue, definitions)
+    }
+
+    /// The names of groups that are configured, sorted.
+    fn groups(&self) -> Vec<String> {
+        self.fleet.catalogue().groups().map(str::to_owned).collect()
+    }
+
+    async fn listed(&self, request: &ListRequest) {
+        self.fleet.listed(request.scope.ids(), self.wait).await;
+    }
+
+    fn slot(&self, request: &ListRequest, version: u64) -> Slot {
+        let mut kept = self.kept();
+        if kept.version < version {
+            kept.version = version;
+            kept.lists.retain(|_, _| false);
+        }
+        if kept.version > version {
+            // The catalogue changed meanwhile, and nobody will ask for this list again.
+            return Slot::default();
+        }
+        if let Some(slot) = kept.lists.get(request) {
+            return Arc::clone(slot);
+        }
+        let slot = Slot::default();
+        kept.lists.insert(request.clone(), Arc::clone(&slot), 0);
+        slot
+    }
+
+    async fn render(
+        &self,
+        request: &ListRequest,
+        catalogue: Arc<Catalogue>,
+    ) -> Result<Arc<Rendered>, Failure> {
+        let version = catalogue.version();
+        let own = request.clone();
+        let work: Box<dyn FnOnce() -> _ + Send> = match request.form {
+            ListForm::Mcp => Box::new(move || render::render_raw(&own, catalogue)),
+            ListForm::Dialect => {
+                let dialect = request.dialect(self)?;
+                let translator = Translator::with(self.dialects.all(), dialect, request.options.clone())
+                    .map_err(|error| self.unknown_dialect(&error))?;
+                Box::new(move || render::render(&own, &translator, catalogue))
+            }
+        };
+        // Thousands of definitions take a while, and other requests must not wait for it.
+        let list = match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(list)) => Arc::new(list),
+            Ok(Err(error)) => return Err(Failure::Internal(format!("writing the list of tools: {error}"))),
+            Err(_) => return Err(Failure::Internal("rendering the list of tools broke off".to_owned())),
+        };
+        self.log.rendered(&list);
+        let mut kept = self.kept();
+        if kept.version == version {
+            kept.lists.resize(request, list.size());
+        }
+        Ok(list)
+    }
+
+    /// What to say of a model that no rule knows: it gets the dialect without the layer of a family.
+    pub fn unknown_model(&self, model: &str) -> Option<String> {
+        let is_unknown = self.dialects.all().for_model(model).is_err();
+        is_unknown.then(|| format!("no rule knows the model `{model}`: nothing is adapted to its family"))
+    }
+
+    /// The error for a dialect that is not known.
+    pub fn unknown_dialect(&self, error: &DialectError) -> Failure {
+        let dialects = self.dialects.all();
+        let aliases =
+            dialects.names().filter_map(|name| dialects.get(name).ok()).flat_map(|dialect| dialect.aliases);
+        let mut known: Vec<String> = dialects.names().map(str::to_owned).chain(aliases).collect();
+        known.sort_unstable();
+        let message = match error {
+            DialectError::Unknown { name, .. } => format!("Unknown provider: {name}"),
+            other => other.to_string(),
+        };
+        Failure::UnknownProvider { message, known }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,162 @@
+//! What a list is asked for.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use gateway_dialects::dialect::Compat;
+use gateway_dialects::{Dialect, Options};
+use gateway_upstream::{Catalogue, CatalogueTool, ToolFilter};
+use serde_json::Value;
+
+use super::{Finder, Lists};
+use crate::failure::Failure;
+use crate::parameters::{Parameters, compat, translation_options};
+use crate::scope::Scope;
+
+/// What is asked for: which tools, in which form. The same request gives the same list while the catalogue is the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ListRequest {
+    /// Which servers.
+    pub scope: Scope,
+    filter: ToolFilter,
+    /// The provider, the model and the options, as given.
+    provider: Option<String>,
+    model: Option<String>,
+    compat: Compat,
+    pub(super) options: Options,
+    pub(super) with_server: bool,
+    /// Whether the list comes with a report of what happened to every tool.
+    pub with_report: bool,
+    /// All tools, or those of search.
+    pub mode: ListMode,
+    /// In which form.
+    pub form: ListForm,
+}
+
+/// What a list shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ListMode {
+    /// All tools.
+    #[default]
+    Full,
+    /// The three tools that find, describe and call all others.
+    Search,
+}
+
+/// The format of the definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ListForm {
+    /// As their servers gave them.
+    Mcp,
+    /// As a provider takes them.
+    Dialect,
+}
+
+impl ListRequest {
+    /// Reads the parameters of a list.
+    pub fn parse(
+        lists: &Lists,
+        scope: Scope,
+        provider: Option<&str>,
+        parameters: &Parameters,
+    ) -> Result<Self, Failure> {
+        let importance = parameters.get("importance").map(|word| {
+            gateway_upstream::Importance::parse(word).ok_or_else(|| {
+                Failure::Request(format!("importance={word}: expected one of low, normal, high"))
+            })
+        });
+        let filter = ToolFilter {
+            names: parameters.all("name"),
+            categories: parameters.all("category"),
+            importance: importance.transpose()?,
+            tags: parameters.all("tag"),
+            groups: parameters.all("group"),
+            ..ToolFilter::default()
+        };
+        check_groups(lists, &filter.groups)?;
+        Ok(Self {
+            scope,
+            filter,
+            provider: parameters.get("profile").or(provider).map(str::to_owned),
+            model: parameters.get("model").map(str::to_owned),
+            compat: compat(parameters),
+            options: translation_options(parameters)?,
+            with_server: parameters.flag("meta")?,
+            with_report: false,
+            mode: if parameters.get("mode") == Some("search") { ListMode::Search } else { ListMode::Full },
+            form: ListForm::Dialect,
+        })
+    }
+
+    /// What to say of the model that is named.
+    pub fn model_warning(&self, lists: &Lists) -> Option<String> {
+        lists.unknown_model(self.model.as_deref()?)
+    }
+
+    /// Whether the list names the servers of its tools.
+    pub fn wants_meta(&self) -> bool {
+        self.with_server
+    }
+
+    /// The same tools, through search.
+    pub fn searched(&self) -> Self {
+        Self { mode: ListMode::Search, ..self.clone() }
+    }
+
+    /// The dialect that is meant.
+    pub fn dialect(&self, lists: &Lists) -> Result<Arc<Dialect>, Failure> {
+        let chosen = lists.dialects().choose(self.provider.as_deref(), self.model.as_deref(), &self.compat);
+        chosen.map_err(|error| lists.unknown_dialect(&error))
+    }
+
+    /// The tools that are meant, with their indexes in the catalogue.
+    pub(super) fn chosen<'c>(
+        &'c self,
+        catalogue: &'c Catalogue,
+    ) -> impl Iterator<Item = (usize, &'c CatalogueTool)> {
+        let mut filter = self.filter.clone();
+        if let Scope::Server(id) = &self.scope {
+            filter.servers = vec![id.as_str().to_owned()];
+        }
+        let is_meant = move |tool: &CatalogueTool| match &self.scope {
+            // A server's name may itself look like a pattern.
+            Scope::Server(id) => tool.server == *id && catalogue.is_wanted(&filter, tool),
+            Scope::All => catalogue.is_wanted(&filter, tool),
+        };
+        catalogue.tools().iter().enumerate().filter(move |(_, tool)| is_meant(tool))
+    }
+
+    /// One definition, under its name in this list.
+    pub(super) fn definition<'t>(&self, tool: &'t CatalogueTool) -> Cow<'t, Value> {
+        let mut definition = tool.value();
+        let name = self.scope.name_of(tool);
+        if name != tool.name
+            && definition.is_object()
+            && let Some(members) = definition.to_mut().as_object_mut()
+        {
+            members.insert("name".to_owned(), name.into());
+        }
+        definition
+    }
+
+    /// What finds, describes and calls the tools that are meant.
+    pub(super) fn finder(&self, catalogue: &Catalogue) -> Arc<Finder> {
+        let tools = self.chosen(catalogue);
+        Arc::new(Finder::new(tools.map(|(_, tool)| (self.scope.name_of(tool), tool))))
+    }
+}
+
+/// A group that is not configured holds nothing, which nobody means who names one.
+fn check_groups(lists: &Lists, named: &[String]) -> Result<(), Failure> {
+    if named.is_empty() {
+        return Ok(());
+    }
+    let known = lists.groups();
+    let Some(unknown) = named.iter().find(|name| !known.contains(name)) else { return Ok(()) };
+    let message = if known.is_empty() {
+        format!("group={unknown}: no groups are configured")
+    } else {
+        format!("group={unknown}: expected one of {}", known.join(", "))
+    };
+    Err(Failure::UnknownGroup { message, known })
+}

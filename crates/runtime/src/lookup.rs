@@ -1,0 +1,134 @@
+//! Names that lead to no tool: what is told about them, in one place for all ways that a call can come.
+
+use std::sync::Arc;
+
+use gateway_upstream::{CallError, Catalogue, CatalogueTool, LookupError, UpstreamId};
+
+use crate::Runtime;
+use crate::failure::Failure;
+use crate::scope::{Scope, unknown_server};
+
+/// What a caller named, and found nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Sought<'a> {
+    /// The server, where one was named.
+    pub server: Option<&'a str>,
+    /// The name of the tool.
+    pub name: &'a str,
+    /// The server that is meant where the name tells of none.
+    pub implied: Option<&'a str>,
+}
+
+/// A server that never told its tools, and why.
+pub type Missing = (UpstreamId, CallError);
+
+/// The names of servers, for people.
+pub fn names(missing: &[Missing]) -> String {
+    missing.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+impl Runtime {
+    /// Why a name leads to no tool, in the words of `text`. Where the server that is meant never told its tools, the fault is
+    /// the server's: nobody knows that it has no such tool.
+    pub fn not_found(&self, sought: Sought<'_>, error: &LookupError, text: String) -> Failure {
+        if let LookupError::Ambiguous { candidates, .. } = error {
+            return Failure::Ambiguous { message: text, candidates: candidates.clone() };
+        }
+        let Sought { server, name, implied } = sought;
+        match self.fleet().unlisted_for(server, name, implied) {
+            Some(error) => Failure::Call(error),
+            None => Failure::UnknownTool(text),
+        }
+    }
+
+    /// The servers of a scope that never told their tools, with what is the matter. Where only one is asked for and there is
+    /// nothing to list, that is an error: an empty list would say that it has no tools.
+    pub fn missing(&self, scope: &Scope) -> Result<Vec<Missing>, CallError> {
+        let fleet = self.fleet();
+        let is_on = |id: &UpstreamId| fleet.spec(id.as_str()).is_some_and(|spec| !spec.disabled);
+        let ids: Vec<UpstreamId> = match scope {
+            Scope::Server(id) => vec![id.clone()],
+            Scope::All => fleet.ids().into_iter().filter(is_on).collect(),
+        };
+        let unlisted = |id: &UpstreamId| Some((id.clone(), fleet.unlisted(id.as_str())?));
+        let mut missing: Vec<Missing> = ids.iter().filter_map(unlisted).collect();
+        if let ([id], [_]) = (ids.as_slice(), missing.as_slice())
+            && fleet.catalogue().tools_of(id.as_str()).next().is_none()
+            && let Some((_, error)) = missing.pop()
+        {
+            return Err(error);
+        }
+        Ok(missing)
+    }
+
+    /// A text about a tool that no server has, with the servers of which nobody knows what they have.
+    pub fn unknown_among_all(&self, text: &str) -> String {
+        match self.missing(&Scope::All) {
+            Ok(missing) if !missing.is_empty() => {
+                format!("{text}; the tools of these servers are not known: {}", names(&missing))
+            }
+            Ok(_) | Err(_) => text.to_owned(),
+        }
+    }
+
+    /// The tools; a server that is still starting is waited for only where the tool is not known yet.
+    pub async fn catalogue_for(&self, server: Option<&str>, name: &str) -> Result<Arc<Catalogue>, Failure> {
+        let fleet = self.fleet();
+        let catalogue = fleet.catalogue();
+        if let Some(server) = server
+            && fleet.spec(server).is_none()
+        {
+            return Err(unknown_server(fleet, server));
+        }
+        if catalogue.resolve(server, name).is_ok() {
+            return Ok(catalogue);
+        }
+        let ids: Vec<UpstreamId> = if let Some(server) = server {
+            vec![UpstreamId::new(server)]
+        } else {
+            let is_server = |server: &str| fleet.spec(server).is_some();
+            gateway_upstream::canonical_splits(name, is_server)
+                .map(|(server, _)| UpstreamId::new(server))
+                .collect()
+        };
+        if ids.is_empty() && name.starts_with("mcp__") {
+            return Ok(catalogue);
+        }
+        fleet.listed(&ids, self.config().list_wait).await;
+        Ok(fleet.catalogue())
+    }
+
+    /// The tool that a caller means who saw no list, or why there is none.
+    pub fn find<'c>(
+        &self,
+        catalogue: &'c Catalogue,
+        server: Option<&str>,
+        name: &str,
+    ) -> Result<&'c CatalogueTool, Failure> {
+        let is_plain = server.is_none() && !name.starts_with("mcp__");
+        let default = self.default_server();
+        let is_default =
+            is_plain && catalogue.get(default, name).is_some_and(|tool| tool.reserved_for.is_none());
+        let error = match catalogue.resolve(server.or(is_default.then_some(default)), name) {
+            Ok(tool) => return Ok(tool),
+            Err(error) => error,
+        };
+        let text = match &error {
+            LookupError::UnknownTool { server: None, .. } | LookupError::Ambiguous { .. } if is_plain => {
+                format!("server is required when tool is not canonical: {error}")
+            }
+            _ => error.to_string(),
+        };
+        let text = match &error {
+            LookupError::UnknownTool { server: None, .. } => self.unknown_among_all(&text),
+            _ => text,
+        };
+        let implied = Some(default).filter(|server| self.fleet().spec(server).is_some());
+        Err(self.not_found(Sought { server, name, implied }, &error, text))
+    }
+
+    /// The scope that a request names.
+    pub fn scope(&self, server: Option<&str>) -> Result<Scope, Failure> {
+        Scope::parse(self.fleet(), self.default_server(), server)
+    }
+}

@@ -1,0 +1,204 @@
+//! Counters by labels that somebody else chooses: bounded.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::histogram::Histogram;
+
+/// What is beyond the bound.
+pub(super) const OTHER: &str = "other";
+
+/// Counters by one label.
+#[derive(Debug)]
+pub struct Labels<T> {
+    limit: usize,
+    known: RwLock<Known<T>>,
+    other: Arc<T>,
+}
+
+#[derive(Debug)]
+struct Known<T> {
+    places: HashMap<Box<str>, u16>,
+    entries: Vec<(Box<str>, Arc<T>)>,
+}
+
+impl<T: Default> Labels<T> {
+    /// Counters for so many labels.
+    pub fn new(limit: usize) -> Self {
+        let known = Known { places: HashMap::new(), entries: Vec::new() };
+        Self { limit, known: RwLock::new(known), other: Arc::default() }
+    }
+
+    /// Gives `label` to `count`, with its place.
+    pub fn with<R>(&self, label: &str, count: impl FnOnce(u16, &T) -> R) -> R {
+        {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(place) = known.places.get(label)
+                && let Some((_, entry)) = known.entries.get(usize::from(*place))
+            {
+                return count(*place, entry);
+            }
+            if known.entries.len() >= self.limit {
+                return count(u16::MAX, &self.other);
+            }
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let place = known.places.get(label).copied();
+        let place = place.or_else(|| u16::try_from(known.entries.len()).ok()).unwrap_or(u16::MAX);
+        if usize::from(place) == known.entries.len() {
+            known.places.insert(label.into(), place);
+            known.entries.push((label.into(), Arc::default()));
+        }
+        let entry = known
+            .entries
+            .get(usize::from(place))
+            .map_or_else(|| Arc::clone(&self.other), |(_, entry)| Arc::clone(entry));
+        drop(known);
+        count(place, &entry)
+    }
+
+    /// All labels with their counters, those beyond the bound last.
+    pub fn all(&self) -> Vec<(String, Arc<T>)> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<(String, Arc<T>)> =
+            known.entries.iter().map(|(label, entry)| (label.to_string(), Arc::clone(entry))).collect();
+        if known.entries.len() >= self.limit {
+            all.push((OTHER.to_owned(), Arc::clone(&self.other)));
+        }
+        all
+    }
+
+    /// The label at a place.
+    pub fn name(&self, place: u16) -> String {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.entries.get(usize::from(place)).map_or_else(|| OTHER.to_owned(), |(label, _)| label.to_string())
+    }
+}
+
+/// Most pairs of server and tool that are told apart.
+const SERIES: usize = 500;
+
+/// The outcomes that are told apart: none, or the word for the failure.
+pub const OUTCOMES: [&str; 12] = [
+    "OK",
+    "TOOL_ERROR",
+    "VALIDATION_ERROR",
+    "TOOL_NOT_FOUND",
+    "CONNECTION_ERROR",
+    "SERVER_ERROR",
+    "TIMEOUT",
+    "OVERLOADED",
+    "RESULT_DROPPED",
+    "CANCELLED",
+    "INPUT_REQUIRED",
+    "UNKNOWN",
+];
+
+type ByTool = HashMap<Box<str>, Arc<CallCounters>>;
+
+/// Counters of calls, by server and tool.
+#[derive(Debug, Default)]
+pub(super) struct CallSeries {
+    by_server: RwLock<HashMap<Box<str>, ByTool>>,
+    other: Arc<CallCounters>,
+    count: AtomicU64,
+}
+
+/// Counters of one tool.
+#[derive(Debug, Default)]
+pub struct CallCounters {
+    /// How calls ended.
+    pub outcomes: [AtomicU64; OUTCOMES.len()],
+    /// How long they took.
+    pub durations: Histogram,
+}
+
+impl CallCounters {
+    fn observe(&self, outcome: Option<&str>, duration: Duration) {
+        let word = outcome.unwrap_or("OK");
+        let place = OUTCOMES.iter().position(|known| *known == word).unwrap_or(OUTCOMES.len() - 1);
+        if let Some(count) = self.outcomes.get(place) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        self.durations.observe(duration);
+    }
+}
+
+impl CallSeries {
+    /// Counts a call.
+    pub(super) fn observe(&self, server: &str, tool: &str, outcome: Option<&str>, duration: Duration) {
+        {
+            let known = self.by_server.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(counters) = known.get(server).and_then(|tools| tools.get(tool)) {
+                return counters.observe(outcome, duration);
+            }
+        }
+        let limit = u64::try_from(SERIES).unwrap_or(u64::MAX);
+        if self.count.load(Ordering::Relaxed) >= limit {
+            return self.other.observe(outcome, duration);
+        }
+        let mut known = self.by_server.write().unwrap_or_else(PoisonError::into_inner);
+        let counters = known.entry(server.into()).or_default().entry(tool.into()).or_insert_with(|| {
+            self.count.fetch_add(1, Ordering::Relaxed);
+            Arc::default()
+        });
+        counters.observe(outcome, duration);
+    }
+
+    /// All series, sorted by server and tool; those beyond the bound last.
+    pub(super) fn all(&self) -> Vec<(String, String, Arc<CallCounters>)> {
+        let known = self.by_server.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all = Vec::new();
+        for (server, tools) in known.iter() {
+            all.extend(
+                tools
+                    .iter()
+                    .map(|(tool, counters)| (server.to_string(), tool.to_string(), Arc::clone(counters))),
+            );
+        }
+        drop(known);
+        all.sort_by(|left, right| (&left.0, &left.1).cmp(&(&right.0, &right.1)));
+        if self.count.load(Ordering::Relaxed) >= u64::try_from(SERIES).unwrap_or(u64::MAX) {
+            all.push((OTHER.to_owned(), OTHER.to_owned(), Arc::clone(&self.other)));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_bounded() {
+        let labels: Labels<AtomicU64> = Labels::new(2);
+        let places: Vec<u16> = ["a", "b", "a", "c", "d"]
+            .iter()
+            .map(|label| {
+                labels.with(label, |place, count| {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    place
+                })
+            })
+            .collect();
+        assert_eq!(places, [0, 1, 0, u16::MAX, u16::MAX]);
+        let all: Vec<(String, u64)> =
+            labels.all().into_iter().map(|(label, count)| (label, count.load(Ordering::Relaxed))).collect();
+        assert_eq!(all, [("a".to_owned(), 2), ("b".to_owned(), 1), ("other".to_owned(), 2)]);
+        assert_eq!((labels.name(1).as_str(), labels.name(9).as_str()), ("b", "other"));
+    }
+
+    #[test]
+    fn series_are_bounded() {
+        let series = CallSeries::default();
+        for number in 0..SERIES + 50 {
+            series.observe("s", &number.to_string(), None, Duration::ZERO);
+        }
+        let all = series.all();
+        assert_eq!(all.len(), SERIES + 1);
+        let other = all.last().map(|(_, _, counters)| counters.outcomes[0].load(Ordering::Relaxed));
+        assert_eq!(other, Some(50));
+    }
+}

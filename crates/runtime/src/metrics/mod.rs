@@ -1,0 +1,76 @@
+//! What is counted of calls and conversions.
+//!
+//! Counting is cheap: atomics. Labels that callers or servers choose (server, tool, provider) are bounded: what comes after
+//! the bound is counted as `other`.
+
+mod histogram;
+mod labels;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use histogram::{BOUNDS, Histogram};
+use labels::CallSeries;
+pub use labels::{CallCounters, Labels, OUTCOMES};
+
+/// Most providers that are told apart.
+pub const PROVIDERS: usize = 64;
+
+/// Counters of calls and conversions.
+#[derive(Debug)]
+pub struct CallMetrics {
+    calls: CallSeries,
+    by_provider: Labels<AtomicU64>,
+    converted: AtomicU64,
+    quarantined: AtomicU64,
+}
+
+impl Default for CallMetrics {
+    fn default() -> Self {
+        Self {
+            calls: CallSeries::default(),
+            by_provider: Labels::new(PROVIDERS),
+            converted: AtomicU64::new(0),
+            quarantined: AtomicU64::new(0),
+        }
+    }
+}
+
+impl CallMetrics {
+    /// Counts a call; `outcome` is the word for its failure.
+    pub fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        provider: Option<&str>,
+        outcome: Option<&'static str>,
+        duration: Duration,
+    ) {
+        self.calls.observe(server, tool, outcome, duration);
+        if let Some(provider) = provider {
+            self.by_provider.with(provider, |_, count| count.fetch_add(1, Ordering::Relaxed));
+        }
+    }
+
+    /// Counts tools that were converted for a provider, and those of them that could not be.
+    pub fn conversions(&self, tools: usize, quarantined: usize) {
+        self.converted.fetch_add(u64::try_from(tools).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.quarantined.fetch_add(u64::try_from(quarantined).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Calls by server and tool, sorted.
+    pub fn calls(&self) -> Vec<(String, String, std::sync::Arc<CallCounters>)> {
+        self.calls.all()
+    }
+
+    /// How many calls came in a provider's format.
+    pub fn calls_of_providers(&self) -> Vec<(String, u64)> {
+        let all = self.by_provider.all().into_iter();
+        all.map(|(name, count)| (name, count.load(Ordering::Relaxed))).collect()
+    }
+
+    /// Tools that were converted, and those of them that could not be.
+    pub fn converted(&self) -> (u64, u64) {
+        (self.converted.load(Ordering::Relaxed), self.quarantined.load(Ordering::Relaxed))
+    }
+}

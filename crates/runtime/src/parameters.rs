@@ -1,0 +1,177 @@
+//! The parameters of listing routes.
+
+use gateway_dialects::dialect::Compat;
+use gateway_dialects::{Defaults, EmptyRequired, Open, Options, Strict};
+
+use crate::failure::Failure;
+
+/// Pairs of a query or of a body's options, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Reads the query of a request.
+    pub fn of_query(query: Option<&str>) -> Self {
+        let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+        Self(
+            pairs
+                .map(|pair| {
+                    let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+                    (decoded(key), decoded(value))
+                })
+                .collect(),
+        )
+    }
+
+    /// Reads the options of a body: texts, numbers and flags by name; lists as repeated parameters.
+    pub fn of_object(object: &serde_json::Map<String, serde_json::Value>) -> Self {
+        use serde_json::Value;
+        let mut pairs = Vec::new();
+        for (key, value) in object {
+            let mut add = |value: &Value| match value {
+                Value::String(text) => pairs.push((key.clone(), text.clone())),
+                Value::Bool(_) | Value::Number(_) => pairs.push((key.clone(), value.to_string())),
+                Value::Null | Value::Array(_) | Value::Object(_) => {}
+            };
+            match value {
+                Value::Array(items) => items.iter().for_each(&mut add),
+                single => add(single),
+            }
+        }
+        Self(pairs)
+    }
+
+    /// Adds what another set has; it stands above what is there.
+    pub fn extend(&mut self, others: &Self) {
+        self.0.extend(others.0.iter().cloned());
+    }
+
+    /// The last value under `key`; an empty one counts as absent.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// All values under `key`, also those that commas separate.
+    pub fn all(&self, key: &str) -> Vec<String> {
+        let values = self.0.iter().filter(|(name, _)| name == key);
+        values
+            .flat_map(|(_, value)| value.split(','))
+            .filter(|value| !value.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// A switch: `true`, `1`, `yes`, or the bare name.
+    pub fn flag(&self, key: &str) -> Result<bool, Failure> {
+        let Some((_, value)) = self.0.iter().rev().find(|(name, _)| name == key) else { return Ok(false) };
+        match value.as_str() {
+            "" | "true" | "1" | "yes" | "on" => Ok(true),
+            "false" | "0" | "no" | "off" => Ok(false),
+            other => Err(Failure::request(format!("{key}={other}: expected true or false"))),
+        }
+    }
+
+    /// One of several words.
+    pub fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>, Failure> {
+        let Some(given) = self.get(key) else { return Ok(None) };
+        if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == given) {
+            return Ok(Some(*meaning));
+        }
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        Err(Failure::request(format!("{key}={given}: expected one of {}", known.join(", "))))
+    }
+
+    /// A number within bounds.
+    pub fn number(&self, key: &str, bounds: std::ops::RangeInclusive<u64>) -> Result<Option<u64>, Failure> {
+        let Some(given) = self.get(key) else { return Ok(None) };
+        given.parse().ok().filter(|number| bounds.contains(number)).map(Some).ok_or_else(|| {
+            let (least, most) = (bounds.start(), bounds.end());
+            Failure::request(format!("{key}={given}: expected a number from {least} to {most}"))
+        })
+    }
+}
+
+/// The options of a translation.
+pub fn translation_options(parameters: &Parameters) -> Result<Options, Failure> {
+    let mut options = Options::default();
+    let words = [("keep", Defaults::Keep), ("strip", Defaults::Strip), ("describe", Defaults::Describe)];
+    options.defaults = parameters.word("defaults", &words)?;
+    let words = [("declared", Open::Declared), ("all", Open::All)];
+    options.open = parameters.word("open", &words)?.unwrap_or_default();
+    let words = [("auto", Strict::Auto), ("as-named", Strict::AsNamed)];
+    options.strict = parameters.word("strict", &words)?.unwrap_or_default();
+    let words = [("keep", EmptyRequired::Keep), ("omit", EmptyRequired::Omit), ("add", EmptyRequired::Add)];
+    options.empty_required = parameters.word("emptyRequired", &words)?;
+    options.hidden = parameters.all("hide");
+    options.description_fallback = parameters.get("descriptionFallback").map(str::to_owned);
+    Ok(options)
+}
+
+/// Whether the layer of the model's family applies.
+pub fn compat(parameters: &Parameters) -> Compat {
+    match parameters.get("compat") {
+        None | Some("auto") => Compat::Auto,
+        Some("off") => Compat::Off,
+        Some(name) => Compat::Named(name.to_owned()),
+    }
+}
+
+/// Percent-decoding, with `+` for a blank.
+pub fn decoded(text: &str) -> String {
+    if !text.contains(['%', '+']) {
+        return text.to_owned();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        let escaped = || {
+            let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
+            u8::from_str_radix(digits, 16).ok()
+        };
+        match first {
+            b'+' => bytes.push(b' '),
+            b'%' => match escaped() {
+                Some(byte) => {
+                    bytes.push(byte);
+                    rest = tail.get(2..).unwrap_or_default();
+                }
+                None => bytes.push(b'%'),
+            },
+            other => bytes.push(*other),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_decoded() {
+        let parameters = Parameters::of_query(Some("server=a%20b&name=x+y&tag=p,q&tag=r&report&bad=%zz&e="));
+        assert_eq!(parameters.get("server"), Some("a b"));
+        assert_eq!(parameters.get("name"), Some("x y"));
+        assert_eq!(parameters.all("tag"), ["p", "q", "r"]);
+        assert!(parameters.flag("report").is_ok_and(|flag| flag));
+        assert_eq!(parameters.get("bad"), Some("%zz"));
+        assert_eq!(parameters.get("e"), None);
+    }
+
+    #[test]
+    fn wrong_words_and_numbers_are_refused() {
+        let parameters = Parameters::of_query(Some("defaults=maybe&limit=0&report=perhaps"));
+        assert!(
+            translation_options(&parameters)
+                .is_err_and(|error| error.message().contains("keep, strip, describe"))
+        );
+        assert!(parameters.number("limit", 1..=10).is_err());
+        assert!(parameters.flag("report").is_err());
+    }
+}

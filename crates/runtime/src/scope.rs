@@ -1,0 +1,56 @@
+//! Which servers a request is about.
+
+use gateway_upstream::{CatalogueTool, Fleet, UpstreamId};
+
+use crate::failure::Failure;
+
+/// Which servers a request is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// One server; its tools have the names that it gave them.
+    Server(UpstreamId),
+    /// All servers; tools have the names of the catalogue.
+    All,
+}
+
+impl Scope {
+    /// The scope that a request names: a server, `*` for all, or nothing, which means the default server if there is one.
+    pub fn parse(fleet: &Fleet, default: &str, server: Option<&str>) -> Result<Self, Failure> {
+        match server {
+            Some("*") => Ok(Self::All),
+            Some(name) => {
+                let known = fleet.spec(name).ok_or_else(|| unknown_server(fleet, name))?;
+                Ok(Self::Server(known.id.clone()))
+            }
+            None => Ok(fleet.spec(default).map_or(Self::All, |spec| Self::Server(spec.id.clone()))),
+        }
+    }
+
+    /// The servers whose tools have to be known.
+    pub fn ids(&self) -> &[UpstreamId] {
+        match self {
+            Self::Server(id) => std::slice::from_ref(id),
+            Self::All => &[],
+        }
+    }
+
+    /// What a tool is called in it.
+    pub fn name_of<'t>(&self, tool: &'t CatalogueTool) -> &'t str {
+        match self {
+            Self::Server(_) => &tool.name,
+            Self::All => &tool.public_name,
+        }
+    }
+}
+
+/// The answer for a server that is not configured.
+pub fn unknown_server(fleet: &Fleet, name: &str) -> Failure {
+    let ids = fleet.ids();
+    let known = if ids.is_empty() {
+        "none".to_owned()
+    } else {
+        ids.iter().map(UpstreamId::as_str).collect::<Vec<_>>().join(", ")
+    };
+    let message = format!("Unknown server: {name}. Available servers: {known}");
+    Failure::UnknownServer(message)
+}

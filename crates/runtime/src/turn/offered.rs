@@ -1,0 +1,64 @@
+//! The list that a model was given, as the measure of calls that it wrote as text.
+
+use std::sync::Arc;
+
+use gateway_dialects::Plan;
+use gateway_dialects::arguments::{Validator, render_issues};
+use gateway_dialects::calls::text::OfferedTools;
+use gateway_dialects::input_schema;
+use gateway_notation::pointer;
+use serde_json::{Map, Value};
+
+use crate::Runtime;
+use crate::lists::Rendered;
+
+/// The tools of a list. Only names in the list count: text is not searched for other names that lead to a tool.
+#[derive(Debug)]
+pub(super) struct OfferedList {
+    pub(super) runtime: Runtime,
+    pub(super) rendered: Arc<Rendered>,
+    pub(super) coerce: bool,
+}
+
+impl OfferedList {
+    /// The input schema of a tool of search, where these stand for the list.
+    fn search_schema(&self, name: &str) -> Option<(Value, &Plan)> {
+        let (tool, finder, plan) = self.rendered.meta_tool(name)?;
+        let index = gateway_search::MetaTool::ALL.iter().position(|one| *one == tool)?;
+        Some((input_schema(finder.definitions().get(index)?), plan))
+    }
+}
+
+impl OfferedTools for OfferedList {
+    fn is_offered(&self, name: &str) -> bool {
+        self.rendered.tool(name).is_some() || self.rendered.meta_tool(name).is_some()
+    }
+
+    fn schema(&self, name: &str) -> Value {
+        match self.rendered.tool(name) {
+            Some((tool, _)) => tool.value().get("inputSchema").cloned().unwrap_or_default(),
+            None => self.search_schema(name).map(|(schema, _)| schema).unwrap_or_default(),
+        }
+    }
+
+    fn check(&self, name: &str, arguments: &Map<String, Value>) -> Result<(), String> {
+        let sent = Value::Object(arguments.clone());
+        let decoded = |plan: &Plan| {
+            plan.decode(&sent).map_err(|error| format!("The arguments cannot be read: {error}"))
+        };
+        let Some((tool, plan)) = self.rendered.tool(name) else {
+            let (schema, plan) =
+                self.search_schema(name).ok_or_else(|| "no tool of this name was offered".to_owned())?;
+            let (validator, value) = (Validator::new(&schema), decoded(plan)?);
+            if validator.is_valid(&value) {
+                return Ok(());
+            }
+            return Err(render_issues(&validator.validate(&value), &pointer::dotted));
+        };
+        let rename = |pointer: &str| pointer::dotted(&plan.wire_pointer(pointer));
+        self.runtime
+            .validate_arguments(&self.rendered.catalogue, tool, &decoded(plan)?, self.coerce, &rename)
+            .map(drop)
+            .map_err(|failure| failure.message())
+    }
+}
