@@ -25,7 +25,10 @@ impl ListLog {
         let profile = dialect.name.as_str();
         let (count, withheld) = (rendered.wire_names().count(), rendered.quarantined.len());
         let servers = rendered.servers().join(",");
-        tracing::info!(count, servers, profile, withheld, "Converted {count} tools.");
+        // The same list with its report is kept beside the one without.
+        if self.is_new(&(rendered.catalogue.version(), profile, &rendered.etag)) {
+            tracing::info!(count, servers, profile, withheld, "Converted {count} tools.");
+        }
         for (index, reason) in rendered.quarantined.iter().filter(|_| rendered.finder.is_none()) {
             let Some(tool) = rendered.catalogue.tools().get(*index) else { continue };
             let (server, name) = (tool.server.as_str(), tool.name.as_str());

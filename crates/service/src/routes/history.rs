@@ -25,9 +25,8 @@ fn transferred(gateway: &Gateway, body: &Bytes) -> Result<Vec<u8>, ApiError> {
         Ok(_) => return Err(ApiError::bad_request("the body must be an object with \"messages\"")),
         Err(error) => return Err(ApiError::unreadable_body(body, &error)),
     };
-    let messages = match body.remove("messages") {
-        Some(Value::Array(messages)) => messages,
-        _ => return Err(ApiError::bad_request("Missing or invalid \"messages\" field: it must be a list")),
+    let Some(Value::Array(messages)) = body.remove("messages") else {
+        return Err(ApiError::bad_request("Missing or invalid \"messages\" field: it must be a list"));
     };
     let tools = match body.remove("tools") {
         None | Some(Value::Null) => Vec::new(),
