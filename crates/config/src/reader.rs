@@ -1,4 +1,4 @@
-//! Reading typed fields; what is wrong is noted and reading goes on, so that all errors are told at once.
+//! Reading typed fields; what is wrong is noted and reading goes on, so that all errors are reported at once.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -24,7 +24,7 @@ pub(crate) fn read_server(
 ) -> Option<UpstreamSpec> {
     warn_of_unknown(reader, fields::SERVER, fields::IGNORED);
     let endpoint = endpoint(name, reader, environment);
-    // Everything else is read also where the endpoint is wrong, so that all errors are told.
+    // Everything else is read also where the endpoint is wrong, so that all errors are reported.
     let path = |text: String| environment.path(&text);
     let mut spec = UpstreamSpec::new(name, Endpoint::Demo);
     let protocols = [

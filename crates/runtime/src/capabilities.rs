@@ -20,7 +20,7 @@ impl Capabilities {
         Self { raw, elicitation, sampling, roots }
     }
 
-    /// The capabilities as an upstream of the modern era is told.
+    /// The capabilities as they are sent to an upstream of the modern era.
     pub fn raw(&self) -> &RawJson {
         &self.raw
     }

@@ -63,7 +63,7 @@ pub mod code {
 /// How exactly the caller wants failures to be reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorStyle {
-    /// The caller's faults and a server's are told apart, no more.
+    /// The caller's faults and a server's are distinguished, no more.
     #[default]
     Plain,
     /// Each failure for itself.

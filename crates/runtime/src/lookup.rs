@@ -1,4 +1,4 @@
-//! Names that lead to no tool: what is told about them, in one place for all ways that a call can come.
+//! Names that lead to no tool: what is reported about them, in one place for all ways that a call can come.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct Sought<'a> {
     pub implied: Option<&'a str>,
 }
 
-/// A server that never told its tools, and why.
+/// A server that never listed its tools, and why.
 pub type Missing = (UpstreamId, CallError);
 
 /// The names of servers, for people.
@@ -28,7 +28,7 @@ pub fn names(missing: &[Missing]) -> String {
 }
 
 impl Runtime {
-    /// Why a name leads to no tool, in the words of `text`. Where the server that is meant never told its tools, the fault is
+    /// Why a name leads to no tool, in the words of `text`. Where the server that is meant never listed its tools, the fault is
     /// the server's: nobody knows that it has no such tool.
     pub fn not_found(&self, sought: Sought<'_>, error: &LookupError, text: String) -> Failure {
         if let LookupError::Ambiguous { candidates, .. } = error {
@@ -41,7 +41,7 @@ impl Runtime {
         }
     }
 
-    /// The servers of a scope that never told their tools, with what is the matter. Where only one is asked for and there is
+    /// The servers of a scope that never listed their tools, with what is the matter. Where only one is asked for and there is
     /// nothing to list, that is an error: an empty list would say that it has no tools.
     pub fn missing(&self, scope: &Scope) -> Result<Vec<Missing>, CallError> {
         let fleet = self.fleet();

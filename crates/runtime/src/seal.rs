@@ -42,7 +42,7 @@ pub struct Claims {
     expires: Option<i64>,
 }
 
-/// Why a state is not taken. Callers are told no more than these words.
+/// Why a state is not taken. Callers see no more than these words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadState {
     /// Not ours, or changed.

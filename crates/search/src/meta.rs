@@ -159,7 +159,7 @@ impl SearchArguments {
     }
 }
 
-/// What is told of a tool that was found.
+/// What is shown of a tool that was found.
 #[derive(Clone, Debug)]
 pub struct FoundTool<'a> {
     /// The name under which it is called.

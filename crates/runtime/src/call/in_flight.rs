@@ -291,7 +291,7 @@ impl InFlight {
                             // What cannot be read cannot be shown to anybody either.
                             let Ok(params) = question_params(server(), &question) else { return question.refuse() };
                             let method = question.method.clone();
-                            // Whom the server asks no more is told so: dropping the request takes it back.
+                            // Whom the server asks no more is notified: dropping the request takes it back.
                             tokio::select! {
                                 answer = peer.ask(&method, params.as_ref()) => question.answer(answer),
                                 () = question.withdrawn() => {}

@@ -34,7 +34,7 @@ const LOG_PATIENCE: Duration = Duration::from_secs(2);
 /// What a server may report about a call before it is passed on.
 const REPORTED: usize = 16;
 
-/// What callers are told who cannot be asked.
+/// The answer to callers who cannot be asked.
 const NEEDS_INPUT: &str = "the server needs input for this call, and the request does not say that the caller can give it; \
      say so with \"input\"";
 

@@ -47,7 +47,7 @@ impl Held {
 pub struct Dropped {
     bytes: usize,
     limit: usize,
-    /// How the caller wants to be told.
+    /// How failures are reported to the caller.
     pub style: ErrorStyle,
 }
 

@@ -108,7 +108,7 @@ impl Finder {
         self.tools.iter().find(|listed| listed.server == tool.server && *listed.own == *tool.name)
     }
 
-    /// What is told about a name that leads to no tool of the list.
+    /// What is reported about a name that leads to no tool of the list.
     pub fn unknown(&self, name: &str) -> String {
         let nearest = nearest_names(name, self.tools.iter().map(|tool| &*tool.name));
         format!(

@@ -144,7 +144,7 @@ impl Lists {
             Ok(Err(error)) => return Err(Failure::Internal(format!("writing the list of tools: {error}"))),
             Err(_) => return Err(Failure::Internal("rendering the list of tools broke off".to_owned())),
         };
-        self.log.rendered(&list);
+        self.log.rendered(request, &list);
         let mut kept = self.kept();
         if kept.version == version {
             kept.lists.resize(request, list.size());

@@ -77,10 +77,10 @@ impl<T: Default> Labels<T> {
     }
 }
 
-/// Most pairs of server and tool that are told apart.
+/// Most pairs of server and tool that are distinguished.
 const SERIES: usize = 500;
 
-/// The outcomes that are told apart: none, or the word for the failure.
+/// The outcomes that are distinguished: none, or the word for the failure.
 pub const OUTCOMES: [&str; 12] = [
     "OK",
     "TOOL_ERROR",

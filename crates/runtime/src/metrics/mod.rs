@@ -13,7 +13,7 @@ pub use histogram::{BOUNDS, Histogram};
 use labels::CallSeries;
 pub use labels::{CallCounters, Labels, OUTCOMES};
 
-/// Most providers that are told apart.
+/// Most providers that are distinguished.
 pub const PROVIDERS: usize = 64;
 
 /// Counters of calls and conversions.

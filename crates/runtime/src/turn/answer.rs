@@ -1,4 +1,4 @@
-//! What a caller is told about a turn.
+//! What a turn is answered with.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl Turn {
         Ok(TurnAnswer { body, provider: self.origin.provider.clone(), not_run })
     }
 
-    /// What is told of a turn, behind `inputRequired`, while servers wait for answers of the caller. There are no messages
+    /// What is reported of a turn, behind `inputRequired`, while servers wait for answers of the caller. There are no messages
     /// yet, as the turn is not over.
     pub(super) fn so_far(&self, steps: &[CallState]) -> Vec<u8> {
         let mut body = Vec::with_capacity(512);
