@@ -75,28 +75,45 @@ impl Fleet {
         options: &CallOptions,
         is_refused: impl Fn(&UpstreamId) -> bool + Send + Sync,
     ) -> Answered {
-        let (upstream, arguments) = match self.prepared(tool, arguments) {
+        let (mut upstream, arguments) = match self.prepared(tool, arguments) {
             Ok(prepared) => prepared,
             Err(error) => return Answered { outcome: Err(error), ran_on: None },
         };
-        let mut outcome = call_with_care(&upstream, tool, arguments.as_ref(), options).await;
-        // A reload replaced the upstream while the call waited for it; nothing was sent yet.
-        if matches!(outcome, Err(CallError::Unreachable { .. })) {
-            match self.upstream(tool.server.as_str()) {
-                Ok(current) if Arc::ptr_eq(&current, &upstream) => {}
-                Ok(current) => outcome = call_with_care(&current, tool, arguments.as_ref(), options).await,
-                Err(error) => outcome = Err(error),
+        let mut is_repeated = false;
+        let error = loop {
+            let error = match attempt(&upstream, tool, arguments.as_ref(), options).await {
+                Ok(result) => return Answered { outcome: Ok(result), ran_on: None },
+                Err(error) => error,
+            };
+            let may_repeat = match &error {
+                // Nothing was sent yet. A reload may have replaced the upstream while the call waited for it.
+                CallError::Unreachable { .. } => match self.upstream(tool.server.as_str()) {
+                    Ok(current) if Arc::ptr_eq(&current, &upstream) => {
+                        upstream.live().is_none() && upstream.was_live()
+                    }
+                    Ok(current) => {
+                        (upstream, is_repeated) = (current, false);
+                        continue;
+                    }
+                    Err(error) => break error,
+                },
+                CallError::Lost { .. } => tool.idempotent,
+                _ => false,
+            };
+            if is_repeated || !may_repeat {
+                break error;
             }
-        }
-        let Err(error) = &outcome else { return Answered { outcome, ran_on: None } };
-        let Some(fallback) = self.fallback_for(&upstream, tool, error, is_refused).await else {
-            return Answered { outcome, ran_on: None };
+            is_repeated = true;
+        };
+        let Some(fallback) = self.fallback_for(&upstream, tool, &error, is_refused).await else {
+            return Answered { outcome: Err(error), ran_on: None };
         };
         tracing::warn!(upstream = %tool.server, fallback = %fallback.spec.id, %error, "Call falls back.");
         if let Some(asker) = &options.asker {
             asker.falls_back(&fallback.spec.id);
         }
-        let outcome = attempt(&fallback, tool, arguments.as_ref(), options).await;
+        // Boxed: few calls fall back, and all would carry the future along.
+        let outcome = Box::pin(attempt(&fallback, tool, arguments.as_ref(), options)).await;
         Answered { outcome, ran_on: Some(fallback.spec.id.clone()) }
     }
 
@@ -187,23 +204,7 @@ impl Fleet {
     }
 }
 
-/// Sends a call, and sends it once more where that is safe.
-async fn call_with_care(
-    upstream: &Upstream,
-    tool: &CatalogueTool,
-    arguments: Option<&RawJson>,
-    options: &CallOptions,
-) -> Result<RawJson, CallError> {
-    let outcome = attempt(upstream, tool, arguments, options).await;
-    match &outcome {
-        Err(CallError::Unreachable { .. }) if upstream.live().is_none() && upstream.was_live() => {
-            attempt(upstream, tool, arguments, options).await
-        }
-        Err(CallError::Lost { .. }) if tool.idempotent => attempt(upstream, tool, arguments, options).await,
-        _ => outcome,
-    }
-}
-
+/// Sends a call once.
 async fn attempt(
     upstream: &Upstream,
     tool: &CatalogueTool,
