@@ -26,8 +26,8 @@ mod validate;
 
 pub use coerce::{Coercion, CoercionRule, coerce};
 pub use issues::{Issue, render_issues, unknown_tool_text};
-pub(crate) use parse::string_end;
 pub use parse::{ArgumentError, Arguments, BadArguments, Parsed, Repair, check_numbers, parse_arguments};
+pub(crate) use parse::{has_doubles, string_end};
 pub use validate::{Omission, OmissionKind, Validator};
 
 pub(crate) use kinds::{Kinds, accepted_kinds, resolve};

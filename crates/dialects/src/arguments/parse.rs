@@ -137,16 +137,20 @@ fn parse_text(text: &str, bad: BadArguments) -> Result<Parsed, ArgumentError> {
     if text.trim().is_empty() {
         return Ok(Parsed::default());
     }
-    if bad != BadArguments::Raw {
-        check_numbers(text)?;
-    }
-    let problem = match from_str(text) {
-        Ok(Value::Object(_)) if check_numbers(text).is_err() => return Ok(raw(text.to_owned())),
-        Ok(Value::Object(object)) => return Ok(Parsed { object, ..Parsed::default() }),
-        Ok(Value::Null) => return Ok(Parsed::default()),
-        Ok(other) => ArgumentError::NotObject { got: kind_name(&other) },
-        Err(cause) if cause.is_data() => ArgumentError::Repeated { cause: cause.to_string() },
-        Err(cause) => ArgumentError::NotJson { cause: cause.to_string() },
+    let read = from_str(text);
+    let numbers = match &read {
+        // A whole number that does not fit is read as a double.
+        Ok(value) if !has_doubles(value) => Ok(()),
+        Ok(_) | Err(_) => check_numbers(text),
+    };
+    let problem = match (read, numbers) {
+        (_, Err(imprecise)) if bad != BadArguments::Raw => return Err(imprecise),
+        (Ok(Value::Object(_)), Err(_)) => return Ok(raw(text.to_owned())),
+        (Ok(Value::Object(object)), Ok(())) => return Ok(Parsed { object, ..Parsed::default() }),
+        (Ok(Value::Null), _) => return Ok(Parsed::default()),
+        (Ok(other), _) => ArgumentError::NotObject { got: kind_name(&other) },
+        (Err(cause), _) if cause.is_data() => ArgumentError::Repeated { cause: cause.to_string() },
+        (Err(cause), _) => ArgumentError::NotJson { cause: cause.to_string() },
     };
     match (bad, &problem) {
         (BadArguments::Raw, _) => Ok(raw(text.to_owned())),
@@ -192,6 +196,16 @@ pub fn check_numbers(json: &str) -> Result<(), ArgumentError> {
         rest = rest.get(end..).unwrap_or_default();
     }
     Ok(())
+}
+
+/// Whether any number in `value` was read as a double.
+pub(crate) fn has_doubles(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_doubles),
+        Value::Object(members) => members.values().any(has_doubles),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
 }
 
 /// Where the string that `json` starts with ends.

@@ -6,7 +6,7 @@ use super::calls::{ARGUMENTS, Layout, Malformed, inner};
 use super::history::{Conversation, Message, Reader, Writer};
 use super::results::{Media, Prepared, media};
 use super::stream::{State, StreamEvent};
-use super::{Object, WireFormat, messages};
+use super::{Members as _, Object, WireFormat, messages};
 use crate::dialect::{MessageRules, Protocol};
 
 pub(crate) struct Mcp;
@@ -17,7 +17,7 @@ impl WireFormat for Mcp {
     }
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
-        if map.get("method").and_then(Value::as_str) != Some("tools/call") {
+        if map.member("method").and_then(Value::as_str) != Some("tools/call") {
             return Ok(None);
         }
         Ok(Some(Layout {

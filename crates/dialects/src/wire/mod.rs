@@ -25,6 +25,7 @@ mod text;
 use serde_json::{Map, Value, json};
 
 use crate::dialect::{ErrorStyle, MessageRules, Protocol};
+pub(crate) use crate::schema::Members;
 use calls::{Envelope, Layout, Malformed, Said};
 use history::{Block, Conversation, Message, Reader, Writer, Written};
 use results::{Media, Part, Prepared, note};

@@ -7,7 +7,7 @@ use super::chat;
 use super::history::{Block, Call, Conversation, Message, Reader, Writer, Written};
 use super::results::{Media, Prepared, media};
 use super::stream::{State, StreamEvent};
-use super::{Object, WireFormat};
+use super::{Members as _, Object, WireFormat};
 use crate::dialect::MessageRules;
 
 pub(crate) struct Ollama;
@@ -18,8 +18,8 @@ impl WireFormat for Ollama {
     }
 
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
-        response.get("done")?;
-        let message = response.get("message")?.as_object()?;
+        response.member("done")?;
+        let message = response.member("message")?.as_object()?;
         Some(Envelope::Message { message, stop: "done_reason" })
     }
 

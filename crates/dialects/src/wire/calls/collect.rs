@@ -8,7 +8,7 @@ use super::{
     text::{Found, Notation, Scanner, SkippedCall, Wanted, calls_only},
 };
 use crate::dialect::Protocol;
-use crate::wire::{Object, format, formats};
+use crate::wire::{Members as _, Object, format, formats};
 
 /// Containers inside containers; no provider nests half as deep.
 const MAX_DEPTH: u32 = 12;
@@ -95,7 +95,9 @@ impl<'a> Collector<'a> {
         }
         let protocol = self.protocol()?;
         let mut ids = Ids::after(self.options.ids_after);
-        self.calls.iter().filter_map(|call| call.id.as_deref()).for_each(|id| ids.note(id));
+        if self.calls.iter().any(|call| call.id.is_none()) {
+            self.calls.iter().filter_map(|call| call.id.as_deref()).for_each(|id| ids.note(id));
+        }
         Ok(Reply {
             calls: self.calls.into_iter().map(|call| call.into_call(&mut ids)).collect(),
             text: self.said.text,
@@ -134,26 +136,26 @@ impl<'a> Collector<'a> {
                 return self.envelope_at(map, &envelope);
             }
         }
-        match map.get("response") {
-            Some(Value::Object(inner)) if !map.contains_key("name") => return self.object(inner),
-            Some(Value::String(text)) if !map.contains_key("name") => {
+        match map.member("response") {
+            Some(Value::Object(inner)) if !map.has("name") => return self.object(inner),
+            Some(Value::String(text)) if !map.has("name") => {
                 self.said.text.push_str(text);
                 return Ok(());
             }
             _ => {}
         }
-        if let Some(Value::Object(message)) = map.get("message") {
+        if let Some(Value::Object(message)) = map.member("message") {
             self.stops_at(map);
             return self.object(message);
         }
-        match map.get("content") {
-            Some(Value::Object(content)) if content.contains_key("parts") => {
+        match map.member("content") {
+            Some(Value::Object(content)) if content.has("parts") => {
                 self.stops_at(map);
                 return self.object(content);
             }
             _ => {}
         }
-        if let Some(Value::Array(parts)) = map.get("parts") {
+        if let Some(Value::Array(parts)) = map.member("parts") {
             self.stops_at(map);
             return self.items(parts);
         }
@@ -212,21 +214,20 @@ impl<'a> Collector<'a> {
     }
 
     fn stop_at(&mut self, map: &Object, key: &str) {
-        if let Some(reason) = map.get(key).and_then(Value::as_str) {
+        if let Some(reason) = map.member(key).and_then(Value::as_str) {
             self.stop = Some(reason.to_owned());
         }
     }
 
     /// Reads `map` as a message; says whether it is one.
     fn message(&mut self, map: &Object) -> Result<bool, CallError> {
-        let calls = map.get("tool_calls").filter(|calls| !calls.is_null());
-        let legacy =
-            map.get("function_call").filter(|_| map.contains_key("role") || map.contains_key("content"));
-        let is_call = map.contains_key("name") && calls.is_none() && !map.contains_key("role");
+        let calls = map.member("tool_calls").filter(|calls| !calls.is_null());
+        let legacy = map.member("function_call").filter(|_| map.has("role") || map.has("content"));
+        let is_call = map.has("name") && calls.is_none() && !map.has("role");
         let is_message = calls.is_some()
             || legacy.is_some_and(Value::is_object)
-            || ["role", "content", "tool_plan"].iter().any(|key| map.contains_key(*key));
-        let kind = map.get("type").and_then(Value::as_str);
+            || ["role", "content", "tool_plan"].iter().any(|key| map.has(*key));
+        let kind = map.member("type").and_then(Value::as_str);
         if is_call || !is_message || kind.is_some_and(|kind| kind != "message" && kind != "assistant") {
             return Ok(false);
         }
@@ -235,7 +236,7 @@ impl<'a> Collector<'a> {
                 Protocol::ALL.iter().copied().find(|protocol| format(*protocol).owns_message(map));
         }
         self.reasoning_of(map);
-        match map.get("content") {
+        match map.member("content") {
             Some(Value::String(text)) => self.said.text.push_str(text),
             Some(Value::Array(blocks)) => {
                 for block in blocks {
@@ -256,7 +257,7 @@ impl<'a> Collector<'a> {
         if let Some(legacy @ Value::Object(_)) = legacy {
             let mut only = Map::new();
             only.insert("function_call".to_owned(), legacy.clone());
-            only.extend(map.get("role").map(|role| ("role".to_owned(), role.clone())));
+            only.extend(map.member("role").map(|role| ("role".to_owned(), role.clone())));
             self.block_call(&only)?;
         }
         Ok(true)
@@ -264,7 +265,7 @@ impl<'a> Collector<'a> {
 
     fn reasoning_of(&mut self, map: &Object) {
         for key in ["reasoning_content", "reasoning", "thinking", "tool_plan"] {
-            if let Some(text) = map.get(key).and_then(Value::as_str) {
+            if let Some(text) = map.member(key).and_then(Value::as_str) {
                 self.said.reasoning.push_str(text);
                 return;
             }
@@ -294,8 +295,8 @@ impl<'a> Collector<'a> {
 
     /// A block that is a call, or something that is not ours to understand, such as an image.
     fn block_call(&mut self, block: &Object) -> Result<(), CallError> {
-        let kind = block.get("type").and_then(Value::as_str);
-        let wrapped = ["functionCall", "function_call", "toolUse"].iter().any(|key| block.contains_key(*key));
+        let kind = block.member("type").and_then(Value::as_str);
+        let wrapped = ["functionCall", "function_call", "toolUse"].iter().any(|key| block.has(*key));
         if wrapped || matches!(kind, Some("tool_use" | "function_call" | "function")) {
             self.calls.extend(read_call(block, self.options.protocol, self.options.label)?);
         }
@@ -304,9 +305,9 @@ impl<'a> Collector<'a> {
 
     /// Reads a block of text or reasoning; says whether `map` was one.
     fn block(&mut self, map: &Object) -> bool {
-        let kind = map.get("type").and_then(Value::as_str);
+        let kind = map.member("type").and_then(Value::as_str);
         if let Some("text" | "output_text" | "input_text") = kind {
-            self.said.text.push_str(map.get("text").and_then(Value::as_str).unwrap_or_default());
+            self.said.text.push_str(map.member("text").and_then(Value::as_str).unwrap_or_default());
             return true;
         }
         formats().any(|format| format.read_block(kind, map, &mut self.said))

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Arguments, CallError, CallId, Ids, ToolCall, text::Notation};
 use crate::dialect::Protocol;
-use crate::wire::{Object, format, formats};
+use crate::wire::{Members as _, Object, format, formats};
 
 /// A call that may still lack an id, and the protocols that send this shape.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ pub(crate) enum Malformed {
 
 /// The object under `key`; `None` if it is absent or null.
 pub(crate) fn inner<'a>(map: &'a Object, key: &str) -> Result<Option<&'a Object>, Malformed> {
-    match map.get(key) {
+    match map.member(key) {
         Some(Value::Object(inner)) => Ok(Some(inner)),
         Some(Value::Null) | None => Ok(None),
         Some(_) => Err(Malformed::NotAnObject),
@@ -87,16 +87,17 @@ pub(crate) fn read_call(
     })?;
     let Some(layout) = layout else { return Ok(None) };
     let inner = layout.inner;
-    let name = inner.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
+    let name = inner.member("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
     let name = name.ok_or_else(no_name)?;
-    let id = layout.id.iter().find_map(|key| id_text(map.get(*key)).or_else(|| id_text(inner.get(*key))));
-    let arguments = layout.arguments.iter().find_map(|key| inner.get(*key));
+    let id =
+        layout.id.iter().find_map(|key| id_text(map.member(*key)).or_else(|| id_text(inner.member(*key))));
+    let arguments = layout.arguments.iter().find_map(|key| inner.member(*key));
     let extra = map.iter().filter(|(key, _)| !layout.read.contains(&key.as_str()));
     Ok(Some(RawCall {
         id,
         name: name.to_owned(),
         arguments: arguments.map_or(Arguments::Missing, as_received),
-        item_id: layout.item_id.and_then(|key| id_text(map.get(key))),
+        item_id: layout.item_id.and_then(|key| id_text(map.member(key))),
         signature: part_signature(map).or_else(|| carried_signature(map)),
         extra: extra.map(|(key, value)| (key.clone(), value.clone())).collect(),
         candidates: layout.candidates,
@@ -124,13 +125,13 @@ fn id_text(value: Option<&Value>) -> Option<String> {
 pub(crate) fn part_signature(map: &Object) -> Option<String> {
     ["thoughtSignature", "thought_signature"]
         .iter()
-        .find_map(|key| map.get(*key)?.as_str())
+        .find_map(|key| map.member(*key)?.as_str())
         .map(str::to_owned)
 }
 
 /// The signature that compatible endpoints carry as `extra_content.<vendor>.thought_signature`.
 pub(crate) fn carried_signature(map: &Object) -> Option<String> {
-    let vendors = map.get("extra_content")?.as_object()?;
+    let vendors = map.member("extra_content")?.as_object()?;
     vendors.values().find_map(|vendor| vendor.get("thought_signature")?.as_str()).map(str::to_owned)
 }
 
@@ -140,24 +141,24 @@ fn layout_of(map: &Object, given: Option<Protocol>) -> Result<Option<Layout<'_>>
             return Ok(Some(layout));
         }
     }
-    Ok(map.contains_key("name").then(|| bare(map, given)))
+    Ok(map.has("name").then(|| bare(map, given)))
 }
 
 /// A call without any wrapper: its members say who could have sent it.
 fn bare(map: &Object, given: Option<Protocol>) -> Layout<'_> {
     let mut candidates = Vec::new();
-    if map.contains_key("toolUseId") {
+    if map.has("toolUseId") {
         candidates.push(Protocol::Converse);
     } else {
-        if map.contains_key("args") {
+        if map.has("args") {
             candidates.push(Protocol::GenerateContent);
         }
-        match map.get("arguments") {
+        match map.member("arguments") {
             None => {}
             Some(Value::String(_)) => candidates.push(Protocol::Chat),
             Some(_) => candidates.extend([Protocol::Chat, Protocol::OllamaChat, Protocol::Mcp]),
         }
-        if map.contains_key("input") {
+        if map.has("input") {
             candidates.push(Protocol::Messages);
         }
         if candidates.is_empty() {

@@ -14,7 +14,7 @@ use super::calls::{ARGUMENTS, Envelope, Layout, Malformed, inner};
 use super::history::{Conversation, Message, Reader, Writer};
 use super::results::{Media, MediaKind, Prepared, media, text_or_list};
 use super::stream::{State, StreamEvent};
-use super::{Object, WireFormat};
+use super::{Members as _, Object, WireFormat};
 use crate::dialect::{MessageRules, Protocol};
 
 pub(crate) struct Chat;
@@ -25,7 +25,7 @@ impl WireFormat for Chat {
     }
 
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
-        Some(Envelope::Alternatives(response.get("choices")?.as_array()?))
+        Some(Envelope::Alternatives(response.member("choices")?.as_array()?))
     }
 
     fn older_calls(&self) -> Option<Protocol> {
@@ -35,8 +35,8 @@ impl WireFormat for Chat {
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
         let Some(inner) = inner(map, "function")? else { return Ok(None) };
         // Object arguments are one server's own; where the call says its type, it is a chat call with an object.
-        let is_bare = inner.get("arguments").is_some_and(Value::is_object)
-            && map.get("type").and_then(Value::as_str).is_none();
+        let is_bare = inner.member("arguments").is_some_and(Value::is_object)
+            && map.member("type").and_then(Value::as_str).is_none();
         Ok(Some(Layout {
             inner,
             read: &["id", "type", "function", "index"],
@@ -115,7 +115,7 @@ pub(crate) fn user_message(text: &str, media: &[&Media<'_>]) -> Value {
 
 /// The message of a result.
 pub(crate) fn tool_message(format: &dyn WireFormat, rules: &MessageRules, result: &Prepared<'_>) -> Value {
-    let mut message = Map::new();
+    let mut message = Map::with_capacity(4);
     message.insert("role".into(), "tool".into());
     if rules.call_ids && (result.outcome.call_id.is_some() || format.replaces_absent_ids(rules)) {
         message.insert("tool_call_id".into(), result.id().into());

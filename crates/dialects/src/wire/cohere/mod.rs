@@ -8,7 +8,7 @@ use super::chat;
 use super::history::{Conversation, Message, Reader, Writer};
 use super::results::{Media, Part, Prepared};
 use super::stream::{State, StreamEvent};
-use super::{Object, WireFormat};
+use super::{Members as _, Object, WireFormat};
 use crate::dialect::MessageRules;
 
 pub(crate) struct Cohere;
@@ -19,7 +19,7 @@ impl WireFormat for Cohere {
     }
 
     fn owns_message(&self, message: &Object) -> bool {
-        message.contains_key("tool_plan")
+        message.has("tool_plan")
     }
 
     fn is_chunk(&self, chunk: &Object) -> bool {

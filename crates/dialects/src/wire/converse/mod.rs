@@ -9,7 +9,7 @@ use super::history::{Block, Conversation, Message, PartList, Reader, Writer, byt
 use super::messages::{self, Own};
 use super::results::{Media, MediaKind, Part, Prepared, content_list, media, note};
 use super::stream::{State, StreamEvent};
-use super::{Object, WireFormat};
+use super::{Members as _, Object, WireFormat};
 use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 
 pub(crate) struct Converse;
@@ -20,12 +20,12 @@ impl WireFormat for Converse {
     }
 
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
-        let message = response.get("output")?.as_object()?;
-        message.contains_key("message").then_some(Envelope::Message { message, stop: "stopReason" })
+        let message = response.member("output")?.as_object()?;
+        message.has("message").then_some(Envelope::Message { message, stop: "stopReason" })
     }
 
     fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
-        let Some(thought) = block.get("reasoningContent").filter(|_| kind.is_none()) else { return false };
+        let Some(thought) = block.member("reasoningContent").filter(|_| kind.is_none()) else { return false };
         let text = thought.pointer("/reasoningText/text").and_then(Value::as_str);
         said.reasoning.push_str(text.unwrap_or_default());
         said.keep(block);

@@ -10,7 +10,7 @@ use super::functions::part;
 use super::history::{Conversation, Message, PartList, Reader, Writer};
 use super::results::{Media, Part, Prepared, Source};
 use super::stream::{State, StreamEvent};
-use super::{Object, WireFormat};
+use super::{Members as _, Object, WireFormat};
 use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 
 pub(crate) struct GenerateContent;
@@ -21,21 +21,21 @@ impl WireFormat for GenerateContent {
     }
 
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
-        Some(Envelope::Alternatives(response.get("candidates")?.as_array()?))
+        Some(Envelope::Alternatives(response.member("candidates")?.as_array()?))
     }
 
     /// Parts are told apart by their members.
     fn read_block(&self, kind: Option<&str>, part: &Object, said: &mut Said) -> bool {
         let others = ["functionCall", "function_call", "toolUse", "reasoningContent", "name"];
-        if kind.is_some() || others.iter().any(|key| part.contains_key(*key)) {
+        if kind.is_some() || others.iter().any(|key| part.has(*key)) {
             return false;
         }
         let signature = part_signature(part);
-        let text = part.get("text").and_then(Value::as_str);
+        let text = part.member("text").and_then(Value::as_str);
         if text.is_none() && signature.is_none() {
             return false;
         }
-        let is_thought = part.get("thought") == Some(&Value::Bool(true));
+        let is_thought = part.member("thought") == Some(&Value::Bool(true));
         let whole = if is_thought { &mut said.reasoning } else { &mut said.text };
         whole.push_str(text.unwrap_or_default());
         said.signature = signature.or(said.signature.take());

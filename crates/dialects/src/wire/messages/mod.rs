@@ -11,7 +11,7 @@ use super::calls::{INPUT, Layout, Malformed, Said};
 use super::history::{Conversation, Message, PartList, Reader, Writer};
 use super::results::{Media, MediaKind, Part, Prepared, Source, content_list, note};
 use super::stream::{State, StreamEvent};
-use super::{Object, WireFormat};
+use super::{Members as _, Object, WireFormat};
 use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 
 pub(crate) struct Messages;
@@ -24,7 +24,7 @@ impl WireFormat for Messages {
     fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
         match kind {
             Some("thinking") => {
-                let text = ["thinking", "content"].iter().find_map(|key| block.get(*key)?.as_str());
+                let text = ["thinking", "content"].iter().find_map(|key| block.member(*key)?.as_str());
                 said.reasoning.push_str(text.unwrap_or_default());
             }
             Some("redacted_thinking") => {}
@@ -35,7 +35,7 @@ impl WireFormat for Messages {
     }
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
-        let is_block = map.get("type").and_then(Value::as_str) == Some("tool_use");
+        let is_block = map.member("type").and_then(Value::as_str) == Some("tool_use");
         Ok(is_block.then(|| Layout {
             inner: map,
             read: &["id", "type", "name", "input"],

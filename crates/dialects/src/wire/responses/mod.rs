@@ -9,7 +9,7 @@ use super::calls::{ARGUMENTS, Envelope, Layout, Malformed, Said};
 use super::history::{Conversation, Message, Reader, Writer};
 use super::results::{Media, MediaKind, Prepared, media, text_or_list};
 use super::stream::{State, StreamEvent};
-use super::{Object, WireFormat};
+use super::{Members as _, Object, WireFormat};
 use crate::dialect::{MessageRules, Protocol};
 
 pub(crate) struct Responses;
@@ -20,7 +20,7 @@ impl WireFormat for Responses {
     }
 
     fn envelope<'a>(&self, response: &'a Object) -> Option<Envelope<'a>> {
-        Some(Envelope::Items { items: response.get("output")?.as_array()?, stop: "status" })
+        Some(Envelope::Items { items: response.member("output")?.as_array()?, stop: "status" })
     }
 
     fn read_block(&self, kind: Option<&str>, block: &Object, said: &mut Said) -> bool {
@@ -28,7 +28,7 @@ impl WireFormat for Responses {
             return false;
         }
         for list in ["summary", "content"] {
-            let parts = block.get(list).and_then(Value::as_array).into_iter().flatten();
+            let parts = block.member(list).and_then(Value::as_array).into_iter().flatten();
             parts
                 .filter_map(|part| part.get("text")?.as_str())
                 .for_each(|text| said.reasoning.push_str(text));
@@ -38,13 +38,13 @@ impl WireFormat for Responses {
     }
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
-        let kind = map.get("type").and_then(Value::as_str);
-        let is_bare = || map.contains_key("call_id") && map.contains_key("name");
+        let kind = map.member("type").and_then(Value::as_str);
+        let is_bare = || map.has("call_id") && map.has("name");
         let is_item = kind == Some("function_call") || (kind != Some("tool_use") && is_bare());
         Ok(is_item.then(|| Layout {
             inner: map,
             read: &["type", "id", "call_id", "name", "arguments"],
-            id: if map.get("call_id").is_some_and(Value::is_string) { &["call_id"] } else { &["id"] },
+            id: if map.member("call_id").is_some_and(Value::is_string) { &["call_id"] } else { &["id"] },
             item_id: Some("id"),
             arguments: ARGUMENTS,
             candidates: vec![Protocol::Responses],

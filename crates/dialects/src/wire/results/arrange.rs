@@ -59,16 +59,16 @@ pub(crate) fn arrange<'a>(
     let data = structured_part(rules, answer, options);
     let mut data_placed = false;
     for (index, piece) in &answer.pieces {
-        let path = format!("/content/{index}");
+        let path = || format!("/content/{index}");
         match piece {
             Piece::Text(_) if answer.repeated == Some(*index) && data.is_some() => {
-                report(path, ResultFate::Dropped, "repeats structuredContent".to_owned());
+                report(path(), ResultFate::Dropped, "repeats structuredContent".to_owned());
                 arranged.parts.extend(data.clone());
                 data_placed = true;
             }
             Piece::Text(text) => arranged.parts.push(Part::Text(text.to_string())),
             Piece::Note(line) => {
-                report(path, ResultFate::Described, "a block of a kind that cannot be sent".to_owned());
+                report(path(), ResultFate::Described, "a block of a kind that cannot be sent".to_owned());
                 arranged.parts.push(Part::Text(line.clone()));
             }
             Piece::Document { uri, text } => arranged.parts.push(match rules.resources {
@@ -79,7 +79,7 @@ pub(crate) fn arrange<'a>(
                 Ok(Placement::Result) => arranged.parts.push(Part::Media(media.clone())),
                 Ok(Placement::UserMessage) => {
                     report(
-                        path,
+                        path(),
                         ResultFate::Moved,
                         "results take no media; they follow in user content".to_owned(),
                     );
@@ -87,11 +87,11 @@ pub(crate) fn arrange<'a>(
                     arranged.after.push(media.clone());
                 }
                 Ok(Placement::Note) => {
-                    report(path, ResultFate::Described, format!("no place for {}", media.kind.name()));
+                    report(path(), ResultFate::Described, format!("no place for {}", media.kind.name()));
                     arranged.parts.push(Part::Text(note::media(media, kept)));
                 }
                 Err(reason) => {
-                    report(path, ResultFate::Described, reason);
+                    report(path(), ResultFate::Described, reason);
                     arranged.parts.push(Part::Text(note::media(media, kept)));
                 }
             },

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::note;
+use crate::wire::Members as _;
 
 /// Where the bytes of a medium are.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,14 +87,14 @@ impl<'a> Answer<'a> {
             let pieces = if result.is_null() { Vec::new() } else { vec![(0, Piece::Text(text))] };
             return Self { pieces, ..Self::default() };
         };
-        let structured = object.get("structuredContent").filter(|value| !value.is_null());
-        let failed = object.get("isError").and_then(Value::as_bool).unwrap_or(false);
-        let pieces = match object.get("content") {
+        let structured = object.member("structuredContent").filter(|value| !value.is_null());
+        let failed = object.member("isError").and_then(Value::as_bool).unwrap_or(false);
+        let pieces = match object.member("content") {
             Some(Value::Array(blocks)) => {
                 blocks.iter().enumerate().map(|(index, block)| (index, read_block(block))).collect()
             }
             Some(Value::String(text)) => vec![(0, Piece::Text(text.into()))],
-            Some(Value::Null) | None if structured.is_some() || object.contains_key("isError") => Vec::new(),
+            Some(Value::Null) | None if structured.is_some() || object.has("isError") => Vec::new(),
             Some(Value::Null) | None if object.is_empty() => Vec::new(),
             Some(Value::Null) | None => vec![(0, Piece::Text(note::json_text(result).into()))],
             Some(other) => vec![(0, Piece::Text(note::json_text(other).into()))],
@@ -135,7 +136,7 @@ fn repetition(pieces: &[(usize, Piece<'_>)], structured: &Value) -> Option<usize
 
 /// Reads a content block of MCP or of the neutral format.
 pub(crate) fn read_block(block: &Value) -> Piece<'_> {
-    let text = |key: &str| block.get(key).and_then(Value::as_str);
+    let text = |key: &str| block.member(key)?.as_str();
     if let Value::String(text) = block {
         return Piece::Text(text.into());
     }

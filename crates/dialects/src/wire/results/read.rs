@@ -6,7 +6,7 @@
 use gateway_notation::pointer;
 use serde_json::{Map, Number, Value};
 
-use crate::arguments::string_end;
+use crate::arguments::{has_doubles, string_end};
 
 /// Values deeper than this are told as their JSON text.
 const DEEPEST: usize = 100;
@@ -43,8 +43,9 @@ pub struct Retold {
 /// assert_eq!(read.retold[1].path, "/structuredContent/huge");
 /// ```
 pub fn read_result(text: &str) -> ReadResult {
-    if has_only_exact_numbers(text)
-        && let Ok(value) = serde_json::from_str(text)
+    // Doubles alone may say other digits than came; few results have any.
+    if let Ok(value) = serde_json::from_str(text)
+        && (!has_doubles(&value) || has_only_exact_numbers(text))
     {
         return ReadResult { value, retold: Vec::new() };
     }
