@@ -2,8 +2,9 @@
 
 use gateway_dialects::dialect::Compat;
 use gateway_dialects::{Defaults, EmptyRequired, Open, Options, Strict};
+use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::failure::{ErrorStyle, Failure};
 
 /// Pairs of a query or of a body's options, in order.
 #[derive(Clone, Debug, Default)]
@@ -24,26 +25,31 @@ impl Parameters {
     }
 
     /// Reads the options of a body: texts, numbers and flags by name; lists as repeated parameters.
-    pub fn of_object(object: &serde_json::Map<String, serde_json::Value>) -> Self {
-        use serde_json::Value;
-        let mut pairs = Vec::new();
-        for (key, value) in object {
-            let mut add = |value: &Value| match value {
-                Value::String(text) => pairs.push((key.clone(), text.clone())),
-                Value::Bool(_) | Value::Number(_) => pairs.push((key.clone(), value.to_string())),
-                Value::Null | Value::Array(_) | Value::Object(_) => {}
-            };
-            match value {
-                Value::Array(items) => items.iter().for_each(&mut add),
-                single => add(single),
-            }
+    pub fn of_object(object: Map<String, Value>) -> Self {
+        let mut parameters = Self::default();
+        for (name, value) in object {
+            parameters.add(name, value);
         }
-        Self(pairs)
+        parameters
+    }
+
+    /// Adds one option of a body, which stands above what is there.
+    pub fn add(&mut self, name: String, value: Value) {
+        match value {
+            Value::String(text) => self.0.push((name, text)),
+            Value::Bool(_) | Value::Number(_) => self.0.push((name, value.to_string())),
+            Value::Array(items) => {
+                for item in items.into_iter().filter(|item| !item.is_array()) {
+                    self.add(name.clone(), item);
+                }
+            }
+            Value::Null | Value::Object(_) => {}
+        }
     }
 
     /// Adds what another set has; it stands above what is there.
-    pub fn extend(&mut self, others: &Self) {
-        self.0.extend(others.0.iter().cloned());
+    pub fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
     }
 
     /// The last value under `key`; an empty one counts as absent.
@@ -84,6 +90,12 @@ impl Parameters {
         }
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         Err(Failure::request(format!("{key}={given}: expected one of {}", known.join(", "))))
+    }
+
+    /// How the caller wants failures to be reported.
+    pub fn error_style(&self) -> Result<ErrorStyle, Failure> {
+        let words = [("precise", ErrorStyle::Precise), ("plain", ErrorStyle::Plain)];
+        Ok(self.word("errors", &words)?.unwrap_or_default())
     }
 
     /// A number within bounds.

@@ -15,7 +15,7 @@ use gateway_dialects::calls::{
 use gateway_dialects::dialect::Protocol;
 use gateway_dialects::results::{neutral_result, read_result};
 use gateway_protocol::RawJson;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::Runtime;
@@ -23,8 +23,7 @@ use crate::call::CallOutcome;
 use crate::context::RequestContext;
 use crate::failure::{Failure, error_result};
 use crate::owner::Owner;
-use crate::parameters::Parameters;
-use crate::turn::{Turn, TurnRun};
+use crate::turn::{Turn, TurnRequest, TurnRun};
 
 /// What stands for an output that is empty.
 const NOTHING: &str = "(No response)";
@@ -117,28 +116,27 @@ impl Runtime {
         options: &RouteOptions,
         context: &RequestContext,
     ) -> Result<Routed, Fault> {
-        let mut body = Map::new();
-        body.insert("call".to_owned(), request.clone());
+        let mut turn = TurnRequest { call: request.clone(), ..TurnRequest::default() };
         // Whoever routes a text asks for the calls in it.
-        body.insert("text".to_owned(), "auto".into());
+        turn.options.add("text".to_owned(), "auto".into());
         if let Some(server) = &options.server {
-            body.insert("server".to_owned(), server.as_str().into());
+            turn.options.add("server".to_owned(), server.as_str().into());
         }
-        if let (Shape::Provider, Some(provider)) = (shape, &options.format) {
-            body.insert("provider".to_owned(), provider.as_str().into());
+        match shape {
+            Shape::Provider => turn.provider.clone_from(&options.format),
+            Shape::Route(format) => {
+                let asked = TextScan::Offered(TextCalls::Auto, Arc::new(ToolSchemas::default()));
+                parse_route(request, format, asked).map_err(|error| error.to_string())?;
+                match format {
+                    // All values are texts there.
+                    RouteFormat::Xml => turn.options.add("coerceArguments".to_owned(), true.into()),
+                    // Several providers could have sent it.
+                    RouteFormat::Json => turn.provider = Some("anthropic".to_owned()),
+                    RouteFormat::OpenAi | RouteFormat::Neutral => {}
+                }
+            }
         }
-        if let Shape::Route(format) = shape {
-            let asked = TextScan::Offered(TextCalls::Auto, Arc::new(ToolSchemas::default()));
-            parse_route(request, format, asked).map_err(|error| error.to_string())?;
-            match format {
-                // All values are texts there.
-                RouteFormat::Xml => body.insert("coerceArguments".to_owned(), true.into()),
-                // Several providers could have sent it.
-                RouteFormat::Json => body.insert("provider".to_owned(), "anthropic".into()),
-                RouteFormat::OpenAi | RouteFormat::Neutral => None,
-            };
-        }
-        let turn = Turn::parse(self, &body, &Parameters::default()).await.map_err(|error| error.message())?;
+        let turn = Turn::parse(self, turn).await.map_err(|error| error.message())?;
         if turn.reply.calls.is_empty() && matches!(shape, Shape::Route(_)) {
             return Err(no_tool_use(&turn.reply.skipped).into());
         }
@@ -162,14 +160,14 @@ impl Runtime {
         let (results, not_run): (Vec<Value>, bool) = match outcome {
             Ok(over) => {
                 over.map_err(|error| error.message())?;
-                let mut ran = turn.take_outcomes();
                 if shape == Shape::Provider {
-                    ran.iter_mut().for_each(say_something);
-                    let answer = turn.turn().answer(&ran)?;
+                    turn.outcomes_mut().for_each(say_something);
+                    let answer = turn.answer(self, context)?;
                     return Ok(Routed { answer: messages(&answer.body)?, not_run: answer.not_run });
                 }
+                let ran = turn.outcomes();
                 let results = ran.iter().map(|ran| read_result(ran.result.as_str()).value).collect();
-                (results, ran.iter().all(CallOutcome::did_not_run))
+                (results, ran.iter().all(|ran| ran.did_not_run()))
             }
             Err(why) => {
                 let calls = turn.turn().reply.calls.iter();

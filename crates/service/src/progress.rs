@@ -1,8 +1,8 @@
-//! Calls whose caller wants to hear how they go: `Accept: text/event-stream`.
+//! Calls whose caller wants to see how they go: `Accept: text/event-stream`.
 //!
-//! The stream has `progress` and `log` events as the server tells them, and ends with one `result` event, whose data is the
+//! The stream has `progress` and `log` events as the server sends them, and ends with one `result` event, whose data is the
 //! answer that the same request without a stream gets; or with one `error` event, whose data is the error and its status.
-//! Where the answer is an error before anything was told, it is a plain one with its own status.
+//! Where the answer is an error before anything was reported, it is a plain one with its own status.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use gateway_runtime::progress::ProgressSink;
 /// An answer on its way. Boxed, because what is on top of it is moved for every request.
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 
-/// Events that wait for a slow caller. More are dropped: progress is told again soon.
+/// Events that wait for a slow caller. More are dropped: progress is reported again soon.
 const WAITING: usize = 64;
 
 /// A comment: it keeps the connection alive and means nothing.
@@ -49,20 +49,20 @@ impl ProgressSink for EventSink {
     }
 }
 
-/// The event for what a server tells: its own words, and who it is about.
+/// The event for what a server reports: its own words, and who it is about.
 fn event_of((server, tool): (&str, &str), notification: &Notification) -> Option<Bytes> {
     let name = match notification.method.as_str() {
         "notifications/progress" => "progress",
         "notifications/message" => "log",
         _ => return None,
     };
-    let told = notification.params.clone().unwrap_or_else(RawJson::empty_object);
-    let mut told = RawObject::parse(&told).ok()?;
-    told.retain(|key| !matches!(key, "progressToken" | "server" | "tool"));
+    let params = notification.params.clone().unwrap_or_else(RawJson::empty_object);
+    let mut reported = RawObject::parse(&params).ok()?;
+    reported.retain(|key| !matches!(key, "progressToken" | "server" | "tool"));
     let mut members = RawObject::default();
     members.set("server", &RawJson::of(server).ok()?).ok()?;
     members.set("tool", &RawJson::of(tool).ok()?).ok()?;
-    members.append(told);
+    members.append(reported);
     let text = event(name, members.to_raw().ok()?.as_bytes());
     Some(match &notification.params {
         Some(source) => keeping(text, source),
@@ -70,7 +70,7 @@ fn event_of((server, tool): (&str, &str), notification: &Notification) -> Option
     })
 }
 
-/// One event. Line ends in the data are told as SSE has it, so that they arrive as line ends.
+/// One event. Line ends in the data are written as SSE has it, so that they arrive as line ends.
 fn event(name: &str, data: &[u8]) -> Bytes {
     let mut text = Vec::with_capacity(data.len() + name.len() + 24);
     text.extend_from_slice(b"event: ");
@@ -92,49 +92,16 @@ pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
         == Some("text/event-stream")
 }
 
-/// Answers a request as a stream. The request is at work until the stream ends, and `entered` says so.
-pub(crate) async fn stream_of(
-    gateway: Gateway,
-    mut context: RequestContext,
-    entered: Option<Entered>,
-    ask: impl FnOnce(RequestContext) -> Answering,
-) -> Response {
-    let (events, told) = mpsc::channel(WAITING);
-    let counting = (gateway.fleet().results().clone(), context.clone());
-    context.progress = Some(Arc::new(EventSink(events)));
-    let mut telling = Telling {
-        work: Some(ask(context)),
-        told,
-        heartbeat: gateway.config().heartbeat,
-        silent_since: Instant::now(),
-        counting,
-        _entered: entered,
-    };
-    // What comes first decides the status.
-    let first = match telling.next().await {
-        Some(Piece::Answer(response)) if !response.status().is_success() => return response,
-        Some(piece) => telling.written(piece).await,
-        None => Bytes::new(),
-    };
-    let rest = stream::unfold(telling, |mut telling| async move {
-        let piece = telling.next().await?;
-        Some((telling.written(piece).await, telling))
-    });
-    let pieces = stream::iter([first]).chain(rest).map(Ok::<_, std::convert::Infallible>);
-    let mut response = Response::new(Body::from_stream(pieces));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies must not wait for the end.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+enum Piece {
+    Event(Bytes),
+    Answer(Response),
 }
 
-/// A request that is being answered. Dropping it, as when the caller goes away, cancels its calls.
-struct Telling {
-    /// Gone once it has given the answer.
+/// A request that is answered as a stream. Dropping it, as when the caller goes away, cancels its calls.
+pub(crate) struct EventStream {
+    /// `None` once it has given the answer, and before it began.
     work: Option<Answering>,
-    told: mpsc::Receiver<Bytes>,
+    reported: mpsc::Receiver<Bytes>,
     heartbeat: Duration,
     silent_since: Instant,
     /// Where its answer is counted until it is written.
@@ -143,30 +110,63 @@ struct Telling {
     _entered: Option<Entered>,
 }
 
-enum Piece {
-    Told(Bytes),
-    Answer(Response),
-}
+impl EventStream {
+    /// Takes what servers report about the calls of `context` from now on.
+    pub(crate) fn new(gateway: &Gateway, context: &mut RequestContext, entered: Option<Entered>) -> Self {
+        let (events, reported) = mpsc::channel(WAITING);
+        let counting = (gateway.fleet().results().clone(), context.clone());
+        context.progress = Some(Arc::new(EventSink(events)));
+        Self {
+            work: None,
+            reported,
+            heartbeat: gateway.config().heartbeat,
+            silent_since: Instant::now(),
+            counting,
+            _entered: entered,
+        }
+    }
 
-impl Telling {
-    /// What comes next; nothing after the answer.
+    /// The events until `work` has given its answer, and that answer.
+    pub(crate) async fn response(mut self, work: Answering) -> Response {
+        self.work = Some(work);
+        // What comes first decides the status.
+        let first = match self.next().await {
+            Some(Piece::Answer(response)) if !response.status().is_success() => return response,
+            Some(piece) => self.written(piece).await,
+            None => Bytes::new(),
+        };
+        let rest = stream::unfold(self, |mut events| async move {
+            let piece = events.next().await?;
+            Some((events.written(piece).await, events))
+        });
+        let pieces = stream::iter([first]).chain(rest).map(Ok::<_, std::convert::Infallible>);
+        let mut response = Response::new(Body::from_stream(pieces));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // Proxies must not wait for the end.
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        response
+    }
+
+    /// What comes next; `None` after the answer.
     async fn next(&mut self) -> Option<Piece> {
         let work = self.work.as_mut()?;
         let piece = tokio::select! {
-            // What was told before the answer stands before it.
+            // What was reported before the answer comes before it.
             biased;
-            Some(event) = self.told.recv() => Piece::Told(event),
+            Some(event) = self.reported.recv() => Piece::Event(event),
             response = work => {
-                // The work may have told something in the moment that it ended.
-                if let Ok(event) = self.told.try_recv() {
+                // The work may have reported something in the moment that it ended.
+                if let Ok(event) = self.reported.try_recv() {
                     self.work = Some(Box::pin(std::future::ready(response)));
-                    Piece::Told(event)
+                    Piece::Event(event)
                 } else {
                     self.work = None;
                     Piece::Answer(response)
                 }
             }
-            () = tokio::time::sleep_until(self.silent_since + self.heartbeat) => Piece::Told(Bytes::from_static(HEARTBEAT)),
+            () = tokio::time::sleep_until(self.silent_since + self.heartbeat) => Piece::Event(Bytes::from_static(HEARTBEAT)),
         };
         self.silent_since = Instant::now();
         Some(piece)
@@ -175,7 +175,7 @@ impl Telling {
     /// A piece as it is written. A long answer is counted until the last of its bytes was.
     async fn written(&mut self, piece: Piece) -> Bytes {
         let response = match piece {
-            Piece::Told(bytes) => return bytes,
+            Piece::Event(bytes) => return bytes,
             Piece::Answer(response) => response,
         };
         let status = response.status();

@@ -1,6 +1,8 @@
 //! Whether a call may run: the policy is asked, and whoever has to decide.
 
 use gateway_config::{ApprovalConfig, Approver};
+use gateway_dialects::arguments::render_issues;
+use gateway_notation::pointer;
 use gateway_protocol::{RawJson, method};
 use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
 use serde_json::{Value, json};
@@ -17,7 +19,8 @@ const BY_POLICY: &str = "the gateway's policy denies it";
 
 impl Runtime {
     /// Whether a call may run; waits until somebody has decided, where somebody has to.
-    pub async fn approved(&self, call: Call<'_>, options: &CallOptions) -> Result<(), Failure> {
+    pub(super) async fn approved(&self, call: Call<'_>, options: &CallOptions) -> Result<(), Failure> {
+        self.check_parameters(call)?;
         let Call { tool, arguments, context, origin, .. } = call;
         let config = &*self.approval();
         match policy(config, tool) {
@@ -49,6 +52,36 @@ impl Runtime {
         }
     }
 
+    /// Whether the arguments fit where no server looks: hidden parameters, and tools of the registry.
+    fn check_parameters(&self, call: Call<'_>) -> Result<(), Failure> {
+        let Call { tool, arguments, .. } = call;
+        if let Some(name) = tool.hidden_parameter(arguments) {
+            return Err(Failure::Arguments(format!(
+                "the tool `{}` has no parameter \"{name}\"; leave it out",
+                tool.name
+            )));
+        }
+        if tool.registered
+            && let Some(validator) = self.validators().get(&self.fleet().catalogue(), tool).get()
+        {
+            if let Some(fault) = validator.unchecked() {
+                let message = format!(
+                    "The tool `{}` cannot be called: its inputSchema cannot be checked at `{}`: {}",
+                    tool.name, fault.path, fault.reason
+                );
+                return Err(Failure::Refused { code: code::TOOL_DENIED, message, approval: None });
+            }
+            if !call.is_checked {
+                let value: Value = arguments.read().map_err(|error| Failure::Request(error.to_string()))?;
+                if !validator.is_valid(&value) {
+                    let issues = render_issues(&validator.validate(&value), &pointer::dotted);
+                    return Err(Failure::Arguments(issues));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether only people can let a call through.
     pub fn needs_approval(&self, tool: &CatalogueTool) -> bool {
         policy(&self.approval(), tool) == Approval::Ask
@@ -61,7 +94,7 @@ impl Runtime {
         there.is_some_and(|there| policy(&self.approval(), there) == Approval::Allow)
     }
 
-    /// Asks whoever calls; nothing, where it cannot be asked.
+    /// Asks whoever calls; `None` if it cannot be asked.
     async fn ask_caller(
         &self,
         asker: &Asker,
@@ -112,7 +145,7 @@ impl Runtime {
         let until = Instant::now() + config.wait;
         loop {
             let (id, mut verdict) = match self.approvals().enter(tool, arguments, context, config) {
-                Ok(place) => place,
+                Ok(entered) => entered,
                 Err(Full::All) => return Err(required(tool, "too many calls wait for it already", None)),
                 Err(Full::Share(share)) => return Err(too_many(tool, share)),
             };

@@ -25,7 +25,7 @@ use self::input::{Answerer, PausedCall};
 pub use self::outcome::{CallOutcome, CallState};
 use crate::Runtime;
 use crate::context::RequestContext;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::progress::Watcher;
 
 /// How long a call waits for room in the log.
@@ -168,10 +168,17 @@ impl Runtime {
         arguments: CallArguments<'_>,
         notes: &mut Vec<Value>,
     ) -> Result<RawJson, Box<(RawJson, Failure)>> {
+        let check = |value: &Value, coerce: bool, rename: &dyn Fn(&str) -> String| {
+            // What nobody accepted is refused whatever the configuration says.
+            if self.config().validate || tool.withheld.is_some() {
+                self.validate_arguments(catalogue, tool, value, coerce, rename)
+            } else {
+                Ok(None)
+            }
+        };
         let (call, label, bad, coerce) = match arguments {
             CallArguments::Read { text, value } => {
-                let checked = self.check_arguments(catalogue, tool, value, false, &pointer::dotted);
-                return match checked {
+                return match check(value, false, &pointer::dotted) {
                     Ok(_) => Ok(text.clone()),
                     Err(failure) => Err(Box::new((text.clone(), failure))),
                 };
@@ -195,7 +202,7 @@ impl Runtime {
             Some(plan) => pointer::dotted(&plan.wire_pointer(path)),
             None => pointer::dotted(path),
         };
-        match self.check_arguments(catalogue, tool, &value, coerce, &rename) {
+        match check(&value, coerce, &rename) {
             Ok(None) => Ok(written(&value)),
             Ok(Some((coerced, coercions))) => {
                 let coercions = coercions.iter();
@@ -207,22 +214,8 @@ impl Runtime {
     }
 
     /// Room in the log for one call. Without it the call is not made: no call goes unrecorded.
-    ///
-    /// A burst fills the queue for the time of one commit, so a caller waits a moment before it is sent away.
     pub async fn reserve(&self) -> Result<Permit, Failure> {
-        if let Some(permit) = self.log().try_reserve() {
-            return Ok(permit);
-        }
-        let waiting = async {
-            loop {
-                let written = self.written().notified();
-                if let Some(permit) = self.log().try_reserve() {
-                    return permit;
-                }
-                written.await;
-            }
-        };
-        tokio::time::timeout(LOG_PATIENCE, waiting).await.map_err(|_| {
+        self.once_written(|| self.log().try_reserve()).await.ok_or_else(|| {
             Failure::NoRoom("the call log is full and takes no entries at the moment".to_owned())
         })
     }
@@ -230,42 +223,34 @@ impl Runtime {
     /// Waits until the server's entries leave room for those of others in the log. One server's traffic must not make
     /// the calls of others fail.
     async fn await_share(&self, server: &UpstreamId) -> Result<(), Failure> {
-        if self.log().has_share(server.as_str()) {
-            return Ok(());
-        }
-        let waiting = async {
-            loop {
-                let written = self.written().notified();
-                if self.log().has_share(server.as_str()) {
-                    return;
-                }
-                written.await;
-            }
-        };
-        tokio::time::timeout(LOG_PATIENCE, waiting).await.map_err(|_| {
+        self.once_written(|| self.log().has_share(server.as_str()).then_some(())).await.ok_or_else(|| {
             Failure::NoRoom(format!(
                 "the call log has too many entries of server `{server}` to write; try again later"
             ))
         })
     }
 
-    /// Checks arguments that are a JSON value already. `rename` gives the names that the caller knows.
-    pub fn check_arguments(
-        &self,
-        catalogue: &Catalogue,
-        tool: &CatalogueTool,
-        arguments: &Value,
-        coerce: bool,
-        rename: &dyn Fn(&str) -> String,
-    ) -> Result<Option<(Value, Vec<Coercion>)>, Failure> {
-        if !self.config().validate && tool.withheld.is_none() {
-            return Ok(None);
+    /// What `attempt` gives, tried again whenever the log was written. A burst fills the queue for the time of one commit, so
+    /// a caller waits a moment before it is sent away.
+    async fn once_written<T>(&self, attempt: impl Fn() -> Option<T>) -> Option<T> {
+        if let Some(found) = attempt() {
+            return Some(found);
         }
-        self.validate_arguments(catalogue, tool, arguments, coerce, rename)
+        let waiting = async {
+            loop {
+                let written = self.written().notified();
+                if let Some(found) = attempt() {
+                    return found;
+                }
+                written.await;
+            }
+        };
+        // Boxed: few calls wait, and all would carry the future along.
+        tokio::time::timeout(LOG_PATIENCE, Box::pin(waiting)).await.ok()
     }
 
-    /// Checks arguments against the tool's schema, whatever the configuration says.
-    pub fn validate_arguments(
+    /// Checks arguments against the tool's schema. `rename` gives the names that the caller knows.
+    pub(crate) fn validate_arguments(
         &self,
         catalogue: &Catalogue,
         tool: &CatalogueTool,
@@ -284,9 +269,9 @@ impl Runtime {
             return Ok(None);
         }
         if coerce {
-            let (mended, coercions) = validator.coerce(arguments);
-            if validator.is_valid(&mended) {
-                return Ok(Some((mended, coercions)));
+            let (coerced, coercions) = validator.coerce(arguments);
+            if validator.is_valid(&coerced) {
+                return Ok(Some((coerced, coercions)));
             }
         }
         Err(Failure::Arguments(render_issues(&validator.validate(arguments), rename)))
@@ -302,7 +287,7 @@ impl Runtime {
     ) -> Result<CallResult, Failure> {
         let Call { tool, arguments, context, .. } = call;
         self.await_share(&tool.server).await?;
-        if let Err(failure) = self.permitted(call, &options).await {
+        if let Err(failure) = self.approved(call, &options).await {
             self.record_refusal(call, permit, &failure);
             return Err(failure);
         }
@@ -381,36 +366,6 @@ impl Runtime {
         }
         entry.finish_with(&done);
         Ok(done)
-    }
-
-    /// Whether a call may be made: its arguments fit where nobody else looks, and the policy or somebody says yes.
-    async fn permitted(&self, call: Call<'_>, options: &CallOptions) -> Result<(), Failure> {
-        let Call { tool, arguments, .. } = call;
-        if let Some(name) = tool.hidden_parameter(arguments) {
-            return Err(Failure::Arguments(format!(
-                "the tool `{}` has no parameter \"{name}\"; leave it out",
-                tool.name
-            )));
-        }
-        if tool.registered
-            && let Some(validator) = self.validators().get(&self.fleet().catalogue(), tool).get()
-        {
-            if let Some(fault) = validator.unchecked() {
-                let message = format!(
-                    "The tool `{}` cannot be called: its inputSchema cannot be checked at `{}`: {}",
-                    tool.name, fault.path, fault.reason
-                );
-                return Err(Failure::Refused { code: code::TOOL_DENIED, message, approval: None });
-            }
-            if !call.is_checked {
-                let value: Value = arguments.read().map_err(|error| Failure::Request(error.to_string()))?;
-                if !validator.is_valid(&value) {
-                    let issues = render_issues(&validator.validate(&value), &pointer::dotted);
-                    return Err(Failure::Arguments(issues));
-                }
-            }
-        }
-        self.approved(call, options).await
     }
 
     /// Writes a call to the log of a tool that nobody has, or whose server cannot be asked what it has.

@@ -12,9 +12,11 @@ use gateway_protocol::RawJson;
 use gateway_upstream::UpstreamId;
 use serde_json::{Value, json};
 
-use super::Turn;
 use super::run::turn_key;
+use super::{Turn, TurnRun};
+use crate::Runtime;
 use crate::call::{CallOutcome, CallState};
+use crate::context::RequestContext;
 use crate::failure::{ErrorStyle, Failure};
 
 /// The answer to a turn.
@@ -27,60 +29,64 @@ pub struct TurnAnswer {
     pub not_run: bool,
 }
 
-impl Turn {
-    /// The answer: one call's result or several calls' results, and the messages to append.
-    pub fn answer(&self, ran: &[CallOutcome]) -> Result<TurnAnswer, Failure> {
-        if let [single] = ran
-            && let Some(error) = self.single_failure(single)
+impl TurnRun {
+    /// The answer, once no call can go on: one call's result or several calls' results, and the messages to append; or what
+    /// has to be known before there can be more.
+    pub fn answer(self, runtime: &Runtime, context: &RequestContext) -> Result<TurnAnswer, Failure> {
+        let (turn, ran) = (&self.turn, self.outcomes());
+        if ran.len() < self.calls.len() {
+            return self.set_aside(runtime, context);
+        }
+        if let [single] = ran.as_slice()
+            && let Some(error) = turn.single_failure(single)
         {
             return Err(error);
         }
         let read: Vec<ReadResult> = ran.iter().map(|ran| read_result(ran.result.as_str())).collect();
         let outcomes: Vec<Outcome<'_>> =
-            self.reply.calls.iter().zip(&read).map(|(call, read)| outcome_of(call, &read.value)).collect();
-        let rendered = self.messages_of(&self.reply.calls, &outcomes);
+            turn.reply.calls.iter().zip(&read).map(|(call, read)| outcome_of(call, &read.value)).collect();
+        let rendered = turn.messages_of(&turn.reply.calls, &outcomes);
         let mut body = Vec::with_capacity(ran.iter().map(|ran| ran.result.len()).sum::<usize>() * 2 + 256);
         body.push(b'{');
-        if let ([single], [outcome], [call]) = (ran, outcomes.as_slice(), self.reply.calls.as_slice()) {
+        if let ([single], [outcome], [call]) =
+            (ran.as_slice(), outcomes.as_slice(), turn.reply.calls.as_slice())
+        {
             body.extend_from_slice(b"\"result\":");
-            body.extend_from_slice(self.shown(single, call, outcome).as_bytes());
+            body.extend_from_slice(turn.shown(single, call, outcome).as_bytes());
             single.write_facts(&mut body);
         } else {
             body.extend_from_slice(b"\"results\":[");
-            let calls = self.reply.calls.iter();
+            let calls = turn.reply.calls.iter();
             for (index, ((one, outcome), call)) in ran.iter().zip(&outcomes).zip(calls).enumerate() {
                 body.extend_from_slice(if index > 0 { b",{" } else { b"{" });
-                self.write_entry(&mut body, one, call, outcome);
+                turn.write_entry(&mut body, one, call, outcome);
                 body.push(b'}');
             }
             body.push(b']');
         }
-        body.extend_from_slice(b",\"messages\":");
-        write_json(&mut body, &rendered.messages);
-        body.extend_from_slice(b",\"provider\":");
-        write_json(&mut body, &self.dialect.name);
-        if !self.reply.text.is_empty() {
-            body.extend_from_slice(b",\"text\":");
-            write_json(&mut body, &self.reply.text);
+        write_member(&mut body, ",\"messages\":", &rendered.messages);
+        write_member(&mut body, ",\"provider\":", &turn.dialect.name);
+        if !turn.reply.text.is_empty() {
+            write_member(&mut body, ",\"text\":", &turn.reply.text);
         }
         let changes = changes(&read, &rendered.changes);
         if !changes.is_empty() {
-            body.extend_from_slice(b",\"changes\":");
-            write_json(&mut body, &changes);
+            write_member(&mut body, ",\"changes\":", &changes);
         }
-        if !self.reply.skipped.is_empty() {
+        if !turn.reply.skipped.is_empty() {
             let skipped =
-                self.reply.skipped.iter().map(
+                turn.reply.skipped.iter().map(
                     |one| json!({"name": one.name, "notation": one.notation.name(), "reason": one.reason}),
                 );
-            body.extend_from_slice(b",\"skipped\":");
-            write_json(&mut body, &skipped.collect::<Vec<_>>());
+            write_member(&mut body, ",\"skipped\":", &skipped.collect::<Vec<_>>());
         }
         body.push(b'}');
-        let not_run = ran.iter().all(CallOutcome::did_not_run);
-        Ok(TurnAnswer { body, provider: self.origin.provider.clone(), not_run })
+        let not_run = ran.iter().all(|ran| ran.did_not_run());
+        Ok(TurnAnswer { body, provider: turn.origin.provider.clone(), not_run })
     }
+}
 
+impl Turn {
     /// What is reported of a turn, behind `inputRequired`, while servers wait for answers of the caller. There are no messages
     /// yet, as the turn is not over.
     pub(super) fn so_far(&self, steps: &[CallState]) -> Vec<u8> {
@@ -104,9 +110,8 @@ impl Turn {
                     CallState::Ahead | CallState::Waiting(_) => {
                         write_name(&mut body, &outcome_of(call, &Value::Null));
                         if let CallState::Waiting(paused) = step {
-                            body.extend_from_slice(b",\"inputRequired\":");
                             let keys = paused.requests.iter().map(|(key, _)| turn_key(index, key));
-                            write_json(&mut body, &keys.collect::<Vec<_>>());
+                            write_member(&mut body, ",\"inputRequired\":", &keys.collect::<Vec<_>>());
                         }
                         begun(step, &mut body);
                     }
@@ -115,8 +120,7 @@ impl Turn {
             }
             body.push(b']');
         }
-        body.extend_from_slice(b",\"provider\":");
-        write_json(&mut body, &self.dialect.name);
+        write_member(&mut body, ",\"provider\":", &self.dialect.name);
         body
     }
 
@@ -130,28 +134,28 @@ impl Turn {
     /// The messages to append. What answers calls in the text is text: no provider takes a result without its call.
     fn messages_of(&self, calls: &[ToolCall], outcomes: &[Outcome<'_>]) -> RenderedResults {
         let Some(first) = self.reply.written else {
-            return render_results(&self.dialect, outcomes, &self.results);
+            return render_results(&self.dialect, outcomes, &self.options.results);
         };
         let notations = calls.iter().map(|call| call.written.unwrap_or(first));
         let written: Vec<(Notation, Outcome<'_>)> = notations.zip(outcomes.iter().copied()).collect();
-        render_written_results(&self.dialect, &written, &self.results)
+        render_written_results(&self.dialect, &written, &self.options.results)
     }
 
     /// A result in the form that the caller wants.
     fn shown(&self, ran: &CallOutcome, call: &ToolCall, outcome: &Outcome<'_>) -> RawJson {
-        if self.mode == ResultMode::Raw {
+        if self.options.mode == ResultMode::Raw {
             return ran.result.clone();
         }
         let (server, tool) =
             (ran.server.as_ref().map_or("", UpstreamId::as_str), ran.tool.as_deref().unwrap_or_default());
         let origin = format!("{server}/{tool}");
-        if self.mode == ResultMode::Provider && self.reply.written.is_some() {
+        if self.options.mode == ResultMode::Provider && self.reply.written.is_some() {
             let (call, outcome) = (std::slice::from_ref(call), std::slice::from_ref(outcome));
             let mut messages = self.messages_of(call, outcome).messages;
             let message = if messages.len() == 1 { messages.swap_remove(0) } else { messages.into() };
             return RawJson::of(&message).unwrap_or_else(|_| RawJson::null());
         }
-        RawJson::of(&render_mode(self.mode, &self.dialect, outcome, &origin, &self.results))
+        RawJson::of(&render_mode(self.options.mode, &self.dialect, outcome, &origin, &self.options.results))
             .unwrap_or_else(|_| RawJson::null())
     }
 
@@ -159,36 +163,30 @@ impl Turn {
     /// precision.
     fn single_failure(&self, ran: &CallOutcome) -> Option<Failure> {
         let failure = ran.failure.as_ref()?;
-        let is_whole = matches!(failure, Failure::Request(_)) || self.style == ErrorStyle::Precise;
+        let is_whole = matches!(failure, Failure::Request(_)) || self.options.style == ErrorStyle::Precise;
         is_whole.then(|| failure.clone())
     }
 }
 
 impl CallOutcome {
     fn write_facts(&self, body: &mut Vec<u8>) {
-        let mut fact = |key: &str, value: Value| {
-            body.push(b',');
-            write_json(body, key);
-            body.push(b':');
-            write_json(body, &value);
-        };
         if let Some(server) = &self.server {
-            fact("server", server.as_str().into());
+            write_member(body, ",\"server\":", server.as_str());
         }
         if let Some(tool) = &self.tool {
-            fact("tool", tool.as_str().into());
+            write_member(body, ",\"tool\":", tool);
         }
         if let Some(code) = self.code {
-            fact("code", code.into());
+            write_member(body, ",\"code\":", code);
         }
         if let Some(Failure::Ambiguous { candidates, .. }) = &self.failure {
-            fact("candidates", candidates.clone().into());
+            write_member(body, ",\"candidates\":", candidates);
         }
         if self.age.is_some() {
-            fact("cached", true.into());
+            body.extend_from_slice(b",\"cached\":true");
         }
         if !self.notes.is_empty() {
-            fact("notes", self.notes.clone().into());
+            write_member(body, ",\"notes\":", &self.notes);
         }
     }
 }
@@ -214,18 +212,18 @@ fn outcome_of<'a>(call: &'a ToolCall, result: &'a Value) -> Outcome<'a> {
 }
 
 fn write_name(body: &mut Vec<u8>, outcome: &Outcome<'_>) {
-    body.extend_from_slice(b"\"name\":");
-    write_json(body, outcome.wire_name);
+    write_member(body, "\"name\":", outcome.wire_name);
     if let Some(id) = outcome.call_id {
-        body.extend_from_slice(b",\"id\":");
-        write_json(body, id);
+        write_member(body, ",\"id\":", id);
     }
 }
 
-pub(super) fn write_json<T: serde::Serialize + ?Sized>(body: &mut Vec<u8>, value: &T) {
-    let before = body.len();
+/// Writes a value behind `before`, which is JSON already.
+pub(super) fn write_member<T: serde::Serialize + ?Sized>(body: &mut Vec<u8>, before: &str, value: &T) {
+    body.extend_from_slice(before.as_bytes());
+    let start = body.len();
     if serde_json::to_writer(&mut *body, value).is_err() {
-        body.truncate(before);
+        body.truncate(start);
         body.extend_from_slice(b"null");
     }
 }

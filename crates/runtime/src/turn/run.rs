@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use gateway_store::Permit;
-use gateway_upstream::UpstreamId;
+use gateway_upstream::{LookupError, UpstreamId};
 
 use super::Turn;
-use super::answer::{TurnAnswer, write_json};
+use super::answer::{TurnAnswer, write_member};
 use crate::Runtime;
 use crate::call::input::{Continued, PausedCall, Requests, Suspension, park};
 use crate::call::{CallOutcome, CallState};
@@ -21,8 +21,8 @@ use crate::parked::Suspended;
 /// A turn that is not over.
 #[derive(Debug)]
 pub struct TurnRun {
-    turn: Turn,
-    calls: Vec<CallState>,
+    pub(super) turn: Turn,
+    pub(super) calls: Vec<CallState>,
 }
 
 /// A call of a turn: its index, where it stands, and its room in the log unless it has begun.
@@ -38,21 +38,6 @@ impl TurnRun {
     /// What the model said.
     pub fn turn(&self) -> &Turn {
         &self.turn
-    }
-
-    /// Runs the calls, several at a time, until all are over or wait, and answers.
-    pub async fn run(
-        mut self,
-        runtime: &Runtime,
-        context: &RequestContext,
-        continued: Option<&Continued>,
-    ) -> Result<TurnAnswer, Failure> {
-        self.advance(runtime, context, continued).await?;
-        if self.calls.iter().all(|call| matches!(call, CallState::Done(_))) {
-            let outcomes = self.take_outcomes();
-            return self.turn.answer(&outcomes);
-        }
-        self.set_aside(runtime, context)
     }
 
     /// Runs the calls, several at a time, until all are over or wait.
@@ -71,10 +56,10 @@ impl TurnRun {
         let turn = &self.turn;
         // Most turns are one call, which needs no lanes.
         if steps.len() == 1
-            && let Some((_, call, permit)) = steps.pop()
+            && let Some(step) = steps.pop()
         {
             let answered = |key: &str| continued?.response(key);
-            self.calls.push(turn.step(runtime, context, (0, call, permit), answered).await);
+            self.calls.push(turn.call(runtime, context, step, answered).await);
             return Ok(());
         }
         let at_once = runtime.config().concurrent_calls_per_turn.max(1);
@@ -84,7 +69,7 @@ impl TurnRun {
             for (index, call, permit) in lane {
                 let answered = |key: &str| continued?.response(&turn_key(index, key));
                 let call = if is_open || matches!(call, CallState::Waiting(_)) {
-                    turn.step(runtime, context, (index, call, permit), answered).await
+                    turn.call(runtime, context, (index, call, permit), answered).await
                 } else {
                     call
                 };
@@ -100,18 +85,29 @@ impl TurnRun {
         Ok(())
     }
 
-    /// What came of all calls that are over.
-    pub fn take_outcomes(&mut self) -> Vec<CallOutcome> {
-        let calls = std::mem::take(&mut self.calls).into_iter();
-        let over = calls.filter_map(|call| match call {
+    /// What came of the calls that are over.
+    pub fn outcomes(&self) -> Vec<&CallOutcome> {
+        let over = |call| match call {
+            &CallState::Done(ref outcome) => Some(outcome),
+            CallState::Ahead | CallState::Waiting(_) => None,
+        };
+        self.calls.iter().filter_map(over).collect()
+    }
+
+    /// The same, to change them.
+    pub fn outcomes_mut(&mut self) -> impl Iterator<Item = &mut CallOutcome> {
+        self.calls.iter_mut().filter_map(|call| match call {
             CallState::Done(outcome) => Some(outcome),
             CallState::Ahead | CallState::Waiting(_) => None,
-        });
-        over.collect()
+        })
     }
 
     /// What has to be known before there can be an answer.
-    fn set_aside(self, runtime: &Runtime, context: &RequestContext) -> Result<TurnAnswer, Failure> {
+    pub(super) fn set_aside(
+        self,
+        runtime: &Runtime,
+        context: &RequestContext,
+    ) -> Result<TurnAnswer, Failure> {
         let waiting: Vec<(usize, &PausedCall)> = self
             .calls
             .iter()
@@ -137,8 +133,7 @@ impl TurnRun {
         let waiting: (Box<dyn Suspended>, _) = (Box::new(self), patience);
         let input = park(runtime, context, Suspension::Turn, waiting, (count, &requests))?;
         let mut body = Vec::with_capacity(rest.len() + 512);
-        body.extend_from_slice(b"{\"inputRequired\":");
-        write_json(&mut body, &input);
+        write_member(&mut body, "{\"inputRequired\":", &input);
         body.extend_from_slice(&rest);
         body.push(b'}');
         Ok(TurnAnswer { body, provider, not_run: false })
@@ -146,25 +141,38 @@ impl TurnRun {
 }
 
 impl Turn {
-    /// Goes on with one call: with the answers that it waits for, or from its begin.
-    async fn step(
+    /// Runs one call: from its begin, or from where it waits for answers.
+    async fn call(
         &self,
         runtime: &Runtime,
         context: &RequestContext,
-        (index, call, permit): Step,
+        (index, state, permit): Step,
         answered: impl Fn(&str) -> Option<gateway_protocol::RawJson>,
     ) -> CallState {
-        match (call, permit, self.reply.calls.get(index)) {
+        let (call, permit) = match (state, permit, self.reply.calls.get(index)) {
             // Boxed: few calls wait, and all would carry the future along.
-            (CallState::Waiting(paused), ..) => Box::pin(paused.resume(context, answered)).await,
-            (CallState::Ahead, Some(permit), Some(call)) => self.call(runtime, context, call, permit).await,
-            (call, ..) => call,
+            (CallState::Waiting(paused), ..) => return Box::pin(paused.resume(context, answered)).await,
+            (CallState::Ahead, Some(permit), Some(call)) => (call, permit),
+            (state, ..) => return state,
+        };
+        let search = self.search.as_ref().and_then(|list| list.meta_tool(&call.name));
+        if let Some(found) = search.filter(|_| self.rendered.tool(&call.name).is_none()) {
+            // Boxed: few lists are searched, and all calls would carry the future along.
+            return Box::pin(self.call_search(runtime, context, call, found, permit)).await;
         }
+        let tool = self.find(&call.name).map_err(|error| {
+            let text = match &error {
+                LookupError::Ambiguous { .. } => error.to_string(),
+                _ => self.unknown(runtime, &call.name),
+            };
+            runtime.not_found(self.sought(&call.name), &error, text)
+        });
+        runtime.call(self.request(context, call, tool), permit).await
     }
 
     /// Which calls run one after another; lanes run at the same time.
     fn lanes(&self, steps: Vec<Step>) -> Vec<Vec<Step>> {
-        if self.answerer.is_none() {
+        if self.options.answerer.is_none() {
             return steps.into_iter().map(|step| vec![step]).collect();
         }
         let mut lanes: Vec<(Option<&UpstreamId>, Vec<Step>)> = Vec::new();

@@ -30,7 +30,7 @@ impl Turn {
         let own = |result| CallState::Done(CallOutcome::own(call.name.clone(), result));
         let failed =
             |failure| CallState::Done(CallOutcome::own(call.name.clone(), RawJson::null()).failed(failure));
-        let parsed = match call.arguments_object(&self.dialect.label, self.bad_arguments) {
+        let parsed = match call.arguments_object(&self.dialect.label, self.options.bad_arguments) {
             Ok(parsed) => parsed,
             Err(error) => return failed(Failure::Request(error.to_string())),
         };
@@ -46,7 +46,7 @@ impl Turn {
             Ok(named) => named,
             Err(error) => return failed(Failure::Arguments(format!("The arguments do not fit: {error}"))),
         };
-        let (catalogue, server) = (&self.rendered.catalogue, self.named_server());
+        let (catalogue, server) = (&self.rendered.catalogue, self.options.named_server());
         let listed = finder.find(catalogue, server, &named.name);
         if let (MetaTool::Describe, Some(listed)) = (meta, listed) {
             return own(listed.described());

@@ -268,7 +268,7 @@ impl Guard {
         };
         let context = passing.context.clone();
         let asked = (&self.gateway, &self.stopping);
-        let answer = routes::ask(asked, route, context, parts, bytes, &mut entered);
+        let answer = routes::answer(asked, route, context, parts, bytes, &mut entered);
         let outcome = AssertUnwindSafe(answer).catch_unwind().await;
         let response = outcome.unwrap_or_else(|_| {
             let message = "the gateway made a mistake; its log says more";
@@ -376,12 +376,10 @@ fn set_allow(response: &mut Response, allow: &str) {
 
 /// Bodies are JSON and say so: a page elsewhere cannot send that type without asking first.
 fn check_content_type(headers: &HeaderMap, route: &Route, bytes: &Bytes) -> Result<(), ApiError> {
-    let given = headers.get(header::CONTENT_TYPE);
-    if given.is_none() && route.body.is_none() && bytes.is_empty() {
+    if !headers.contains_key(header::CONTENT_TYPE) && route.body.is_none() && bytes.is_empty() {
         return Ok(());
     }
-    let media = given.and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let media = media.split(';').next().unwrap_or_default().trim();
+    let media = routes::media_type(headers);
     let subtype =
         media.get(..12).filter(|start| start.eq_ignore_ascii_case("application/")).and(media.get(12..));
     let is_json = subtype.is_some_and(|subtype| {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::tool_request::{ToolRequest, Work};
+use super::tool_request::ToolRequest;
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 use gateway_runtime::call::input::{Answerer, Continued, InputRequired, PausedCall, Suspension, park};
@@ -92,14 +92,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Body<'a> {
 }
 
 /// Runs one tool and gives its result as it came.
-pub(super) async fn call_tool(request: ToolRequest) -> Response {
-    request.answered(run).await
-}
-
-async fn run(work: Work) -> Result<Response, ApiError> {
-    let Work { gateway, context, query: parameters, body: text } = work;
-    let (gateway, context, parameters) = (&gateway, &context, &parameters);
-    let style = error_style(parameters)?;
+pub(super) async fn call_tool(request: ToolRequest, query: Parameters) -> Result<Response, ApiError> {
+    let ToolRequest { gateway, context, body: text, .. } = request;
+    let (gateway, context, parameters) = (&gateway, &context, &query);
+    let style = parameters.error_style()?;
     let mode = result_mode(parameters)?;
     let body: Body<'_> =
         serde_json::from_slice(&text).map_err(|error| ApiError::unreadable_body(&text, &error))?;
@@ -238,12 +234,6 @@ fn answerer(parameters: &Parameters, input: Option<&RawValue>) -> Result<Option<
 
 /// Says that the result is that of an earlier call.
 const CACHE: HeaderName = HeaderName::from_static("x-cache");
-
-/// How the caller wants failures to be told.
-pub(super) fn error_style(parameters: &Parameters) -> Result<ErrorStyle, ApiError> {
-    let words = [("precise", ErrorStyle::Precise), ("plain", ErrorStyle::Plain)];
-    Ok(parameters.word("errors", &words)?.unwrap_or_default())
-}
 
 fn text_field(value: Option<&RawValue>, name: &str) -> Result<Option<String>, ApiError> {
     let Some(value) = value.filter(|value| value.get() != "null") else { return Ok(None) };

@@ -34,9 +34,9 @@ fn transferred(gateway: &Gateway, body: &Bytes) -> Result<Vec<u8>, ApiError> {
         Some(_) => return Err(ApiError::bad_request("\"tools\" must be a list of MCP tools")),
     };
     let system = body.remove("system").filter(|system| !system.is_null());
-    let parameters = Parameters::of_object(&body);
-    let mode = parameters.word("mode", &TransferMode::WORDS)?.unwrap_or_default();
     let (from, to) = (side(gateway, &body, "from")?, side(gateway, &body, "to")?);
+    let parameters = Parameters::of_object(body);
+    let mode = parameters.word("mode", &TransferMode::WORDS)?.unwrap_or_default();
     let mut codec = |dialect: &Dialect| codec(gateway, dialect, &tools, &mut work);
     let (from_tools, to_tools) = (codec(&from)?, codec(&to)?);
     let mut options = HistoryOptions::default();

@@ -13,7 +13,6 @@ mod registry;
 mod route;
 mod servers;
 mod stateless;
-mod stream_body;
 mod tool_request;
 mod tools;
 
@@ -31,79 +30,55 @@ use crate::gateway::Gateway;
 use crate::mcp;
 use crate::metrics::Entered;
 use crate::openapi::{Action, Route, path_parameter};
-use crate::progress::{Answering, stream_of, wants_events};
+use crate::progress::{Answering, EventStream, wants_events};
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::parameters::decoded;
 
-pub(crate) use self::stream_body::is_stream;
+pub(crate) use self::execute::is_stream;
+pub(crate) use self::tool_request::media_type;
 
 /// Asks the handler of a route. The guard has found the route and read the body. An answer that is a stream of a call takes
 /// `entered` along.
-pub(crate) fn ask(
+pub(crate) fn answer(
     (gateway, stopping): (&Gateway, &CancellationToken),
     route: &'static Route,
-    context: RequestContext,
+    mut context: RequestContext,
     parts: Parts,
     body: Bytes,
     entered: &mut Option<Entered>,
 ) -> Answering {
-    let own = gateway.clone();
+    let now = |response: Response| -> Answering { Box::pin(std::future::ready(response)) };
     let is_call = matches!(route.action, Action::CallTool | Action::Execute);
-    if is_call && wants_events(&parts.headers) {
-        let stopping = stopping.clone();
-        let call = move |context| handle(own, &stopping, route, context, parts, body);
-        return Box::pin(stream_of(gateway.clone(), context, entered.take(), call));
-    }
     // Calls and messages of MCP look for repeated members where they read the body; all others have them sought here.
     let is_mcp = matches!(route.action, Action::McpPost | Action::McpApi);
     if !is_call
         && !is_mcp
         && let Some(repeated) = gateway_protocol::find_repeated(&body)
     {
-        let refusal = ApiError::repeated(&repeated).into_response();
-        return Box::pin(std::future::ready(refusal));
+        return now(ApiError::repeated(&repeated).into_response());
     }
-    if parts.method == Method::HEAD {
-        let answer = handle(own, stopping, route, context, parts, body);
-        return Box::pin(async move { without_body(answer.await) });
-    }
-    handle(own, stopping, route, context, parts, body)
-}
-
-/// An answer to `HEAD`: its length says what `GET` would give.
-fn without_body(response: Response) -> Response {
-    let (mut parts, body) = response.into_parts();
-    if let Some(length) = body.size_hint().exact() {
-        parts.headers.entry(header::CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
-    }
-    Response::from_parts(parts, Body::empty())
-}
-
-/// What answers.
-fn handle(
-    gateway: Gateway,
-    stopping: &CancellationToken,
-    route: &'static Route,
-    context: RequestContext,
-    parts: Parts,
-    body: Bytes,
-) -> Answering {
+    let events = (is_call && wants_events(&parts.headers))
+        .then(|| EventStream::new(gateway, &mut context, entered.take()));
     // `+` means a blank only in a query.
     let decode = |given: &str| decoded(&given.replace('+', "%2B"));
     let named = path_parameter(route, parts.uri.path()).map(decode);
     let name = || named.clone().unwrap_or_default();
+    let gateway = gateway.clone();
     let endpoint = || gateway.mcp().clone();
-    let now = |response: Response| -> Answering { Box::pin(std::future::ready(response)) };
-    let Parts { uri, headers, .. } = parts;
-    match route.action {
+    let Parts { uri, headers, method, .. } = parts;
+    let answer: Answering = match route.action {
         Action::Tools => Box::pin(tools::list(gateway, uri, headers)),
         Action::Render => Box::pin(tools::render(gateway, name(), uri, headers)),
         Action::Context => Box::pin(tools::context(gateway, name(), uri)),
-        Action::Execute => Box::pin(execute::execute(ToolRequest { gateway, context, uri, headers, body })),
-        Action::CallTool => {
-            Box::pin(call_tool::call_tool(ToolRequest { gateway, context, uri, headers, body }))
+        Action::Execute => {
+            Box::pin(ToolRequest { gateway, context, uri, headers, body }.answered(execute::execute))
         }
-        Action::Route => Box::pin(route::route(ToolRequest { gateway, context, uri, headers, body })),
+        Action::CallTool => {
+            Box::pin(ToolRequest { gateway, context, uri, headers, body }.answered(call_tool::call_tool))
+        }
+        Action::Route => {
+            Box::pin(ToolRequest { gateway, context, uri, headers, body }.answered(route::route))
+        }
         Action::McpPost => Box::pin(mcp::post(endpoint(), context, named, headers, body)),
         Action::McpGet => now(mcp::get(gateway.mcp(), &context, named.as_deref(), &headers)),
         Action::McpDelete => now(mcp::delete(gateway.mcp(), &context, named.as_deref(), &headers)),
@@ -132,5 +107,19 @@ fn handle(
         Action::Registry => now(registry::list(&gateway)),
         Action::RegisterTool => Box::pin(registry::register(gateway, name(), body)),
         Action::UnregisterTool => now(registry::unregister(&gateway, &name())),
+    };
+    match events {
+        Some(events) => Box::pin(events.response(answer)),
+        None if method == Method::HEAD => Box::pin(async move { without_body(answer.await) }),
+        None => answer,
     }
+}
+
+/// An answer to `HEAD`: its length says what `GET` would give.
+fn without_body(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    if let Some(length) = body.size_hint().exact() {
+        parts.headers.entry(header::CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
+    }
+    Response::from_parts(parts, Body::empty())
 }

@@ -4,17 +4,14 @@ use axum_core::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
-use super::tool_request::{ToolRequest, Work};
+use super::tool_request::ToolRequest;
 use crate::errors::{ApiError, NotRun, json_response};
+use gateway_runtime::parameters::Parameters;
 use gateway_runtime::route::RouteOptions;
 
 /// Runs tool use and answers in its format.
-pub(super) async fn route(request: ToolRequest) -> Response {
-    request.answered(run).await
-}
-
-async fn run(work: Work) -> Result<Response, ApiError> {
-    let Work { gateway, context, query, body } = &work;
+pub(super) async fn route(request: ToolRequest, query: Parameters) -> Result<Response, ApiError> {
+    let ToolRequest { gateway, context, body, .. } = &request;
     let text = std::str::from_utf8(body).map_err(|_| ApiError::bad_request("the body must be UTF-8"))?;
     // What parses as JSON is JSON, however it is declared; all else is text.
     let request = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));

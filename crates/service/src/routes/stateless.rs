@@ -102,8 +102,8 @@ pub(crate) async fn convert(gateway: Gateway, uri: Uri, body: Bytes) -> Response
 fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let mut work = work_for(body);
     let (body, tools) = read(body)?;
-    let mut parameters = Parameters::of_object(&body);
-    parameters.extend(&Parameters::of_query(query));
+    let mut parameters = Parameters::of_object(body);
+    parameters.extend(Parameters::of_query(query));
     let translator = translator(gateway, &parameters)?;
     let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
     let mut listed = Listed::new();
@@ -172,8 +172,8 @@ fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<V
         Some(_) => return Err(ApiError::bad_request("\"schema\" must be an object: a JSON Schema")),
         None => return Err(ApiError::bad_request("\"schema\" is missing: a JSON Schema, as an object")),
     };
-    let mut parameters = Parameters::of_object(&body);
-    parameters.extend(&Parameters::of_query(query));
+    let mut parameters = Parameters::of_object(body);
+    parameters.extend(Parameters::of_query(query));
     let translator = translator(gateway, &parameters)?;
     let tools = [json!({"name": "schema", "inputSchema": schema})];
     let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
@@ -203,8 +203,8 @@ pub(crate) async fn check(gateway: Gateway, uri: Uri, body: Bytes) -> Response {
 fn checked(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let work = work_for(body);
     let (body, tools) = read(body)?;
-    let mut parameters = Parameters::of_object(&body);
-    parameters.extend(&Parameters::of_query(query));
+    let mut parameters = Parameters::of_object(body);
+    parameters.extend(Parameters::of_query(query));
     let options = translation_options(&parameters)?;
     let wanted = parameters.all("to");
     let dialects = gateway.dialects();

@@ -2,7 +2,7 @@
 
 use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Uri, header};
 
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
@@ -21,39 +21,29 @@ pub(super) struct ToolRequest {
     pub(super) body: Bytes,
 }
 
-/// What a route works on.
-#[derive(Debug)]
-pub(super) struct Work {
-    pub(super) gateway: Gateway,
-    pub(super) context: RequestContext,
-    pub(super) query: Parameters,
-    pub(super) body: Bytes,
-}
-
 impl ToolRequest {
     /// Answers with what `run` gives, or with what it gave before under the same key.
     ///
     /// The work is begun where it is awaited: its future is large, and moving it costs more than much of what it does.
-    pub(super) async fn answered<F>(self, run: impl FnOnce(Work) -> F) -> Response
+    pub(super) async fn answered<F>(self, run: impl FnOnce(Self, Parameters) -> F) -> Response
     where
         F: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
-        let Self { gateway, context, uri, headers, body } = self;
+        let Self { context, uri, headers, body, .. } = &self;
         let query = Parameters::of_query(uri.query());
         if query.get("errors") == Some("precise") {
             context.held.set_style(ErrorStyle::Precise);
         }
-        let caller = context.caller.clone();
-        let key = match IdempotencyKey::of(&headers, caller, uri.path(), uri.query(), &body) {
+        let key = match IdempotencyKey::of(headers, context.caller.clone(), uri.path(), uri.query(), body) {
             Ok(key) => key,
             Err(error) => return error.into_response(),
         };
         let Some(key) = key else {
-            let work = run(Work { gateway, context, query, body });
-            return work.await.unwrap_or_else(ApiError::into_response);
+            return run(self, query).await.unwrap_or_else(ApiError::into_response);
         };
+        let gateway = self.gateway.clone();
         let (attached, detached) = gateway.metrics().detached();
-        let work = Box::pin(run(Work { gateway: gateway.clone(), context, query, body }));
+        let work = Box::pin(run(self, query));
         let work = async move {
             let response = work.await.unwrap_or_else(ApiError::into_response);
             drop(detached);
@@ -63,4 +53,10 @@ impl ToolRequest {
         drop(attached);
         answer.unwrap_or_else(ApiError::into_response)
     }
+}
+
+/// The type of a body, without its parameters.
+pub(crate) fn media_type(headers: &HeaderMap) -> &str {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
+    given.split(';').next().unwrap_or_default().trim()
 }

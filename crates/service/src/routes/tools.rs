@@ -9,7 +9,6 @@ use gateway_upstream::{Catalogue, CatalogueTool};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use serde_json::{Value, json};
 
-use super::call_tool::error_style;
 use crate::errors::{ApiError, json_response};
 use crate::gateway::Gateway;
 use gateway_runtime::failure::{ErrorStyle, Failure, call_code};
@@ -37,7 +36,7 @@ pub(crate) async fn list(gateway: Gateway, uri: Uri, headers: HeaderMap) -> Resp
         let parameters = Parameters::of_query(uri.query());
         let mut request = list_request(&gateway, None, &parameters)?;
         request.form = ListForm::Mcp;
-        let style = error_style(&parameters)?;
+        let style = parameters.error_style()?;
         let rendered = gateway.lists().get(&request).await?;
         let missing = missing(&gateway, &request, style)?;
         Ok::<_, ApiError>(named(cached(&headers, &rendered, rendered.body.clone()), &missing))
@@ -52,7 +51,7 @@ pub(crate) async fn render(gateway: Gateway, provider: String, uri: Uri, headers
         parameters.word("mode", &[("full", ()), ("search", ())])?;
         let mut request = list_request(&gateway, Some(&provider), &parameters)?;
         request.with_report = parameters.flag("report")?;
-        let style = error_style(&parameters)?;
+        let style = parameters.error_style()?;
         let is_list = parameters.flag("list")?;
         if is_list && request.wants_meta() {
             let message = "meta=1 beside list=1: a bare list has no room for it; leave one of them out";
@@ -103,7 +102,7 @@ pub(crate) async fn context(gateway: Gateway, provider: String, uri: Uri) -> Res
         let words =
             [("concise", Detail::Concise), ("standard", Detail::Standard), ("detailed", Detail::Detailed)];
         let detail = parameters.word("mode", &words)?.unwrap_or_default();
-        let style = error_style(&parameters)?;
+        let style = parameters.error_style()?;
         let (catalogue, mut tools) = gateway.lists().definitions(&request).await;
         let missing = missing(&gateway, &request, style)?;
         for (index, definition) in &mut tools {
