@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use uuid::Uuid;
 
-use gateway_runtime::context::Held;
-use gateway_runtime::context::{RequestContext, random, random_uuid};
+use gateway_runtime::context::{Held, RequestContext, random_uuid};
 use gateway_runtime::owner::Owner;
 
 /// The header that carries the correlation id.
@@ -20,7 +20,7 @@ pub(crate) fn context_of(headers: &HeaderMap, caller: Option<Owner>) -> RequestC
         .get(CORRELATION)
         .and_then(|value| value.to_str().ok())
         .filter(|text| is_plain(text))
-        .map_or_else(|| random_uuid().into(), Arc::from);
+        .map_or_else(random_uuid, Arc::from);
     let traceparent =
         headers.get(TRACEPARENT).and_then(|value| value.to_str().ok()).and_then(child_of).map(Arc::from);
     let tracestate = headers
@@ -61,7 +61,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.len() <= 128 && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The same trace with a parent of ours; nothing where `text` is no W3C trace context.
+/// The same trace with a parent of ours; `None` if `text` is no W3C trace context.
 fn child_of(text: &str) -> Option<String> {
     let parts: Vec<&str> = text.split('-').collect();
     let [version, trace, parent, flags] = parts.as_slice() else { return None };
@@ -76,13 +76,13 @@ fn child_of(text: &str) -> Option<String> {
         || zero(trace)
         || !hex(parent, 16)
         || zero(parent)
+        || !hex(flags, 2)
     {
         return None;
     }
-    if !hex(flags, 2) {
-        return None;
-    }
-    Some(format!("00-{trace}-{:016x}-{flags}", random().max(1)))
+    // Never zero, which would be no id: the second half has the bits of the variant.
+    let (_, span) = Uuid::new_v4().as_u64_pair();
+    Some(format!("00-{trace}-{span:016x}-{flags}"))
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 mod held;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use gateway_protocol::{RawJson, meta};
 use gateway_upstream::CallOptions;
+use uuid::Uuid;
 
 use crate::owner::Owner;
 use crate::progress::ProgressSink;
@@ -39,7 +39,7 @@ impl RequestContext {
     /// The context of a request that brings no ids.
     pub fn new(caller: Option<Owner>) -> Self {
         Self {
-            correlation: random_uuid().into(),
+            correlation: random_uuid(),
             traceparent: None,
             tracestate: None,
             caller,
@@ -74,38 +74,9 @@ impl RequestContext {
 }
 
 /// A random id in the form of a UUID, version 4.
-pub fn random_uuid() -> String {
-    let high = random() & !0xf000 | 0x4000;
-    let low = random() >> 2 | 1 << 63;
-    let mut text = String::with_capacity(36);
-    // Digit by digit: every request has one, and the machinery of `format!` takes ten times as long.
-    for (half, dashes) in [(high, [8, 12]), (low, [0, 4])] {
-        for place in 0..16 {
-            if dashes.contains(&place) {
-                text.push('-');
-            }
-            let digit = half.rotate_left(4 * (place + 1)) & 0xf;
-            text.extend(u32::try_from(digit).ok().and_then(|digit| char::from_digit(digit, 16)));
-        }
-    }
-    text
-}
-
-/// Ids need to be unique, not secret: one draw of real chance, then a counter that is mixed well (splitmix64).
-pub fn random() -> u64 {
-    static STATE: AtomicU64 = AtomicU64::new(0);
-    static SEED: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| {
-        let mut bytes = [0_u8; 8];
-        match getrandom::fill(&mut bytes) {
-            Ok(()) => u64::from_ne_bytes(bytes),
-            Err(_) => u64::from(std::process::id()),
-        }
-    });
-    let step = STATE.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-    let mut mixed = SEED.wrapping_add(step.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
+pub fn random_uuid() -> Arc<str> {
+    let mut text = Uuid::encode_buffer();
+    Arc::from(&*Uuid::new_v4().hyphenated().encode_lower(&mut text))
 }
 
 #[cfg(test)]
@@ -114,7 +85,7 @@ mod tests {
 
     #[test]
     fn made_ids_differ() {
-        let ids: std::collections::HashSet<String> = (0..1_000).map(|_| random_uuid()).collect();
+        let ids: std::collections::HashSet<Arc<str>> = (0..1_000).map(|_| random_uuid()).collect();
         assert_eq!(ids.len(), 1_000);
         for id in &ids {
             let parts: Vec<usize> = id.split('-').map(str::len).collect();
