@@ -1,10 +1,10 @@
-//! What the caller is told when something is wrong.
+//! How answers are written, above all those that say what is wrong.
 
 use axum_core::body::Body;
 use axum_core::response::{IntoResponse, Response};
 use bytes::Bytes;
 use gateway_upstream::CallError;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
 
@@ -94,6 +94,29 @@ pub(crate) fn json_response(status: StatusCode, body: impl Into<Bytes>) -> Respo
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// An answer of server-sent events.
+pub(crate) fn event_stream(events: Body) -> Response {
+    let mut response = Response::new(events);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies must not wait for the end.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// The type of a body, without its parameters.
+pub(crate) fn media_type(headers: &HeaderMap) -> &str {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
+    given.split(';').next().unwrap_or_default().trim()
+}
+
+/// The types that a caller accepts, without their parameters, in its order.
+pub(crate) fn accepted(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let given = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    given.flat_map(|value| value.split(',')).filter_map(|part| part.split(';').next()).map(str::trim)
 }
 
 impl From<Failure> for ApiError {

@@ -14,12 +14,12 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{Notification, RawJson, RawObject};
 use gateway_upstream::{ResultBudget, UpstreamId, send_lossy};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::counted::dropped_response;
-use crate::errors::collected;
+use crate::errors::{accepted, collected, event_stream};
 use crate::gateway::Gateway;
 use crate::metrics::Entered;
 use gateway_runtime::context::RequestContext;
@@ -85,10 +85,7 @@ fn event(name: &str, data: &[u8]) -> Bytes {
 
 /// Whether the caller names a stream of events, and no JSON before it.
 pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut media =
-        accepted.flat_map(|value| value.split(',')).filter_map(|part| part.split(';').next()).map(str::trim);
-    media.find(|media| matches!(*media, "text/event-stream" | "application/json"))
+    accepted(headers).find(|media| matches!(*media, "text/event-stream" | "application/json"))
         == Some("text/event-stream")
 }
 
@@ -140,13 +137,7 @@ impl EventStream {
             Some((events.written(piece).await, events))
         });
         let pieces = stream::iter([first]).chain(rest).map(Ok::<_, std::convert::Infallible>);
-        let mut response = Response::new(Body::from_stream(pieces));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        // Proxies must not wait for the end.
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        response
+        event_stream(Body::from_stream(pieces))
     }
 
     /// What comes next; `None` after the answer.
@@ -205,6 +196,8 @@ fn error_event(status: StatusCode, body: &[u8]) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use http::{HeaderValue, header};
+
     use super::*;
 
     #[test]

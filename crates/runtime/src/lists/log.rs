@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use gateway_upstream::{Catalogue, LeftOut, LeftOutReason};
 
-use super::{ListRequest, Rendered};
+use super::Rendered;
 
 /// Most tools that are remembered as logged; after that, all are logged once more.
 const REMEMBERED: usize = 16_384;
@@ -20,15 +20,13 @@ pub(super) struct ListLog(Mutex<HashSet<u64>>);
 
 impl ListLog {
     /// A list that was rendered.
-    pub(super) fn rendered(&self, request: &ListRequest, rendered: &Rendered) {
+    pub(super) fn rendered(&self, rendered: &Rendered) {
         let Some(dialect) = &rendered.dialect else { return self.left_out(&rendered.catalogue) };
         let profile = dialect.name.as_str();
         let (count, withheld) = (rendered.wire_names().count(), rendered.quarantined.len());
         let servers = rendered.servers().join(",");
         // The same list with its report is kept beside the one without.
-        let mut list = request.clone();
-        list.with_report = false;
-        if self.is_new(&(rendered.catalogue.version(), list)) {
+        if self.is_new(&(rendered.catalogue.version(), profile, &rendered.etag)) {
             tracing::info!(count, servers, profile, withheld, "Converted {count} tools.");
         }
         for (index, reason) in rendered.quarantined.iter().filter(|_| rendered.finder.is_none()) {

@@ -11,7 +11,7 @@ mod request;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gateway_dialects::{DialectError, Dialects, Translator};
+use gateway_dialects::{Dialect, DialectError, Dialects, Options, Translator};
 use gateway_upstream::{Catalogue, Fleet};
 use tokio::sync::OnceCell;
 
@@ -68,18 +68,54 @@ impl Lists {
         &self.dialects
     }
 
-    /// The list that a request asks for, once its servers have listed their tools.
-    pub async fn get(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
-        self.listed(request).await;
-        self.get_now(request).await
+    /// Waits for the servers of a request whose tools are not known yet, but not for long.
+    pub async fn listed(&self, request: &ListRequest) {
+        self.fleet.listed(request.scope.ids(), self.wait).await;
     }
 
-    /// The list that a request asks for, as far as it is known.
-    pub async fn get_now(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
+    /// The list that a request asks for, as far as it is known: the one that is kept, or a new one.
+    pub async fn get(&self, request: &ListRequest) -> Result<Arc<Rendered>, Failure> {
         let catalogue = self.fleet.catalogue();
-        let slot = self.slot(request, catalogue.version());
-        let list = slot.get_or_try_init(|| self.render(request, catalogue)).await?;
-        Ok(Arc::clone(list))
+        let version = catalogue.version();
+        let slot = self.slot(request, version);
+        if let Some(list) = slot.get() {
+            return Ok(Arc::clone(list));
+        }
+        let render = async || {
+            let own = request.clone();
+            let work: Box<dyn FnOnce() -> _ + Send> = match request.form {
+                ListForm::Mcp => Box::new(move || render::render_raw(&own, catalogue)),
+                ListForm::Dialect => {
+                    let translator = self.translator(request.dialect(self)?, request.options.clone())?;
+                    Box::new(move || render::render(&own, &translator, catalogue))
+                }
+            };
+            // Thousands of definitions take a while, and other requests must not wait for it.
+            let list = match tokio::task::spawn_blocking(work).await {
+                Ok(Ok(list)) => Arc::new(list),
+                Ok(Err(error)) => {
+                    return Err(Failure::Internal(format!("writing the list of tools: {error}")));
+                }
+                Err(_) => return Err(Failure::Internal("rendering the list of tools broke off".to_owned())),
+            };
+            self.log.rendered(&list);
+            let mut kept = self.kept();
+            if kept.version == version {
+                kept.lists.resize(request, list.size());
+            }
+            Ok(list)
+        };
+        // Boxed: most lists are kept, and all requests would carry the future along.
+        Box::pin(slot.get_or_try_init(render)).await.map(Arc::clone)
+    }
+
+    /// What translates tools for a dialect.
+    pub fn translator(
+        &self,
+        dialect: impl Into<Arc<Dialect>>,
+        options: Options,
+    ) -> Result<Translator, Failure> {
+        Translator::with(self.dialects.all(), dialect, options).map_err(|error| self.unknown_dialect(&error))
     }
 
     /// The tools of a request, each with its definition, for texts about them.
@@ -100,10 +136,6 @@ impl Lists {
         self.fleet.catalogue().groups().map(str::to_owned).collect()
     }
 
-    async fn listed(&self, request: &ListRequest) {
-        self.fleet.listed(request.scope.ids(), self.wait).await;
-    }
-
     fn slot(&self, request: &ListRequest, version: u64) -> Slot {
         let mut kept = self.kept();
         if kept.version < version {
@@ -120,36 +152,6 @@ impl Lists {
         let slot = Slot::default();
         kept.lists.insert(request.clone(), Arc::clone(&slot), 0);
         slot
-    }
-
-    async fn render(
-        &self,
-        request: &ListRequest,
-        catalogue: Arc<Catalogue>,
-    ) -> Result<Arc<Rendered>, Failure> {
-        let version = catalogue.version();
-        let own = request.clone();
-        let work: Box<dyn FnOnce() -> _ + Send> = match request.form {
-            ListForm::Mcp => Box::new(move || render::render_raw(&own, catalogue)),
-            ListForm::Dialect => {
-                let dialect = request.dialect(self)?;
-                let translator = Translator::with(self.dialects.all(), dialect, request.options.clone())
-                    .map_err(|error| self.unknown_dialect(&error))?;
-                Box::new(move || render::render(&own, &translator, catalogue))
-            }
-        };
-        // Thousands of definitions take a while, and other requests must not wait for it.
-        let list = match tokio::task::spawn_blocking(work).await {
-            Ok(Ok(list)) => Arc::new(list),
-            Ok(Err(error)) => return Err(Failure::Internal(format!("writing the list of tools: {error}"))),
-            Err(_) => return Err(Failure::Internal("rendering the list of tools broke off".to_owned())),
-        };
-        self.log.rendered(request, &list);
-        let mut kept = self.kept();
-        if kept.version == version {
-            kept.lists.resize(request, list.size());
-        }
-        Ok(list)
     }
 
     /// What to say of a model that no rule knows: it gets the dialect without the layer of a family.

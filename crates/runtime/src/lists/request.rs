@@ -1,6 +1,7 @@
 //! What a list is asked for.
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use gateway_dialects::dialect::Compat;
@@ -14,7 +15,7 @@ use crate::parameters::{Parameters, compat, translation_options};
 use crate::scope::Scope;
 
 /// What is asked for: which tools, in which form. The same request gives the same list while the catalogue is the same.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListRequest {
     /// Which servers.
     pub scope: Scope,
@@ -31,6 +32,13 @@ pub struct ListRequest {
     pub mode: ListMode,
     /// In which form.
     pub form: ListForm,
+}
+
+/// Only what most requests differ in: every call looks up its list, and hashing all of it would cost more than the rest.
+impl Hash for ListRequest {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.scope, self.provider.as_deref(), self.model.as_deref()).hash(state);
+    }
 }
 
 /// What a list shows.

@@ -91,9 +91,10 @@ impl Turn {
         let reads_text = text_calls != TextCalls::Off;
         // Servers that are still starting are waited for only where a name is not known yet, or where a text is searched
         // for names: which ones are tools is known when all servers are. Boxed, as few turns wait.
-        let mut rendered = Box::pin(lists.get_now(&request)).await?;
+        let mut rendered = lists.get(&request).await?;
         if reads_text || !reply.calls.iter().all(|call| rendered.tool(&call.name).is_some()) {
-            rendered = Box::pin(lists.get(&request)).await?;
+            Box::pin(lists.listed(&request)).await;
+            rendered = lists.get(&request).await?;
         }
         let reply = if reads_text || reply.written == Some(Notation::Xml) {
             let (runtime, rendered, coerce) = (runtime.clone(), Arc::clone(&rendered), options.coerce);
@@ -189,7 +190,7 @@ async fn search_list(
     }
     let mut calls = reply.calls.iter();
     if calls.any(|call| rendered.tool(&call.name).is_none() && may_be_meant(&call.name)) {
-        return Box::pin(runtime.lists().get_now(&request.searched())).await.map(Some);
+        return Box::pin(runtime.lists().get(&request.searched())).await.map(Some);
     }
     Ok(None)
 }

@@ -29,7 +29,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::connections::Link;
 use crate::counted::count_body;
-use crate::errors::{ApiError, code, collected};
+use crate::errors::{ApiError, code, collected, media_type};
 use crate::gateway::Gateway;
 use crate::metrics::{Provider, RouteIndex};
 use crate::openapi::{Access, Action, Found, Load, Route, Verb, find};
@@ -379,7 +379,7 @@ fn check_content_type(headers: &HeaderMap, route: &Route, bytes: &Bytes) -> Resu
     if !headers.contains_key(header::CONTENT_TYPE) && route.body.is_none() && bytes.is_empty() {
         return Ok(());
     }
-    let media = routes::media_type(headers);
+    let media = media_type(headers);
     let subtype =
         media.get(..12).filter(|start| start.eq_ignore_ascii_case("application/")).and(media.get(12..));
     let is_json = subtype.is_some_and(|subtype| {

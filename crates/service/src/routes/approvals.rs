@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use axum_core::response::{IntoResponse as _, Response};
+use axum_core::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -35,17 +35,17 @@ fn ascii(text: &str) -> String {
 }
 
 /// `POST /approvals/{id}`.
-pub(crate) fn decide(gateway: &Gateway, id: &str, body: &Bytes) -> Response {
+pub(crate) fn decide(gateway: &Gateway, id: &str, body: &Bytes) -> Result<Response, ApiError> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let (word, verdict) = match body.get("decision").and_then(Value::as_str) {
         Some("approve") => ("approve", Verdict::Approved),
         Some("deny") => ("deny", Verdict::Denied),
-        _ => return ApiError::bad_request("\"decision\" must be \"approve\" or \"deny\"").into_response(),
+        _ => return Err(ApiError::bad_request("\"decision\" must be \"approve\" or \"deny\"")),
     };
     if gateway.approvals().decide(id, verdict, &gateway.approval()) {
         tracing::info!(decision = word, "Call decided.");
-        return json_response(StatusCode::OK, json!({"id": id, "decision": word}).to_string());
+        return Ok(json_response(StatusCode::OK, json!({"id": id, "decision": word}).to_string()));
     }
     let message = "no call with this id waits; it may have run, been denied or expired";
-    ApiError::new(StatusCode::NOT_FOUND, code::NOT_FOUND, message).into_response()
+    Err(ApiError::new(StatusCode::NOT_FOUND, code::NOT_FOUND, message))
 }

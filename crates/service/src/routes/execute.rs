@@ -7,8 +7,8 @@ use gateway_protocol::RawJson;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::tool_request::{ToolRequest, media_type};
-use crate::errors::{ApiError, NotRun, json_response};
+use super::tool_request::ToolRequest;
+use crate::errors::{ApiError, NotRun, json_response, media_type};
 use crate::metrics::Provider;
 use gateway_runtime::call::input::{Continued, Suspension};
 use gateway_runtime::parameters::Parameters;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use axum_core::response::{IntoResponse as _, Response};
+use axum_core::response::Response;
 use futures_util::future::join_all;
 use gateway_upstream::{RefusedTool, UpstreamHealth, UpstreamState};
 use http::{StatusCode, Uri};
@@ -21,14 +21,6 @@ const PROBE: Duration = Duration::from_secs(5);
 /// `GET /livez`: the process answers.
 pub(crate) fn live() -> Response {
     json_response(StatusCode::OK, r#"{"ok":true}"#)
-}
-
-/// `GET /health`: how the gateway and its servers are.
-pub(crate) async fn health(gateway: Gateway, context: RequestContext, uri: Uri) -> Response {
-    match report(&gateway, &context, uri.query()).await {
-        Ok(report) => json_response(StatusCode::OK, report.to_string()),
-        Err(error) => error.into_response(),
-    }
 }
 
 /// `GET /ready`: whether to send calls here.
@@ -55,10 +47,15 @@ fn may_see_details(gateway: &Gateway, context: &RequestContext) -> bool {
     gateway.config().keys.is_empty() || context.caller.is_some()
 }
 
-async fn report(gateway: &Gateway, context: &RequestContext, query: Option<&str>) -> Result<Value, ApiError> {
-    let wants_probe = Parameters::of_query(query).flag("probe")?;
-    let has_details = may_see_details(gateway, context);
-    let probes = if wants_probe && has_details { probe(gateway).await } else { Vec::new() };
+/// `GET /health`: how the gateway and its servers are.
+pub(crate) async fn health(
+    gateway: Gateway,
+    context: RequestContext,
+    uri: Uri,
+) -> Result<Response, ApiError> {
+    let wants_probe = Parameters::of_query(uri.query()).flag("probe")?;
+    let has_details = may_see_details(&gateway, &context);
+    let probes = if wants_probe && has_details { probe(&gateway).await } else { Vec::new() };
     let servers = gateway.fleet().health();
     let ok = reasons_not_ready(&servers).is_empty();
     let refused = gateway.fleet().registry().refused();
@@ -71,7 +68,8 @@ async fn report(gateway: &Gateway, context: &RequestContext, query: Option<&str>
     };
     let version = env!("CARGO_PKG_VERSION");
     if !has_details {
-        return Ok(json!({"ok": ok, "status": status, "version": version}));
+        let brief = json!({"ok": ok, "status": status, "version": version});
+        return Ok(json_response(StatusCode::OK, brief.to_string()));
     }
     let described: Vec<Value> = servers
         .iter()
@@ -117,7 +115,7 @@ async fn report(gateway: &Gateway, context: &RequestContext, query: Option<&str>
     if !renamed.is_empty() {
         report["renamedTools"] = renamed.into();
     }
-    Ok(report)
+    Ok(json_response(StatusCode::OK, report.to_string()))
 }
 
 /// Why a call would not work: a required server is not there, or, without required ones, none is. A gateway without any

@@ -1,24 +1,19 @@
 //! `POST /history`: a conversation of one dialect, written as one of another.
 
-use axum_core::response::Response;
 use bytes::Bytes;
 use gateway_dialects::history::{
     ArgumentCodec, Conversation, HistoryOptions, SameArguments, TransferMode, TranslatedTools, transfer,
 };
-use gateway_dialects::{Dialect, Options, Translator, Work};
+use gateway_dialects::{Dialect, Options, Work};
 use serde_json::{Map, Value, json};
 
-use super::stateless::{heavy, too_much, work_for, written};
+use super::stateless::{too_much, work_for, written};
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
 use gateway_runtime::parameters::Parameters;
 
 /// Answers `{"from", "to", "messages", "system"?, "tools"?, "mode"?}` with `{"messages", "system"?, "warnings"}`.
-pub(crate) async fn history(gateway: Gateway, body: Bytes) -> Response {
-    heavy(gateway, body.len(), move |gateway| transferred(gateway, &body)).await
-}
-
-fn transferred(gateway: &Gateway, body: &Bytes) -> Result<Vec<u8>, ApiError> {
+pub(super) fn history(gateway: &Gateway, _: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let mut work = work_for(body);
     let mut body: Map<String, Value> = match serde_json::from_slice(body) {
         Ok(Value::Object(body)) => body,
@@ -77,8 +72,7 @@ fn codec(
     if tools.is_empty() {
         return Ok(Box::new(SameArguments));
     }
-    let translator = Translator::with(gateway.dialects(), dialect.clone(), Options::default())
-        .map_err(|error| gateway.lists().unknown_dialect(&error))?;
+    let translator = gateway.lists().translator(dialect.clone(), Options::default())?;
     let translation = translator.translate_within(tools, work).map_err(too_much)?;
     Ok(Box::new(TranslatedTools::new(&translation)))
 }

@@ -55,28 +55,25 @@ pub(crate) async fn logs(
     uri: Uri,
     headers: HeaderMap,
     stopping: CancellationToken,
-) -> Response {
-    let work = async {
-        let parameters = Parameters::of_query(uri.query());
-        let request = LogRequest::parse(&gateway, &parameters, &headers, context.caller.as_ref())?;
-        if request.follows {
-            return follow::stream(&gateway, request.source, stopping);
+) -> Result<Response, ApiError> {
+    let parameters = Parameters::of_query(uri.query());
+    let request = LogRequest::parse(&gateway, &parameters, &headers, context.caller.as_ref())?;
+    if request.follows {
+        return follow::stream(&gateway, request.source, stopping);
+    }
+    match request.source {
+        Source::Gateway(filter) => {
+            flush(&gateway).await?;
+            page(&gateway, filter, &uri).await
         }
-        match request.source {
-            Source::Gateway(filter) => {
-                flush(&gateway).await?;
-                page(&gateway, filter, &uri).await
-            }
-            Source::Server(None, _) => Ok(json_response(StatusCode::OK, "[]")),
-            Source::Server(Some(path), tail) => {
-                let lines = blocking(move || jsonl::read_tail(&path, &tail))
-                    .await?
-                    .map_err(|error| unreadable(&error))?;
-                Ok(json_response(StatusCode::OK, array(&lines)))
-            }
+        Source::Server(None, _) => Ok(json_response(StatusCode::OK, "[]")),
+        Source::Server(Some(path), tail) => {
+            let lines = blocking(move || jsonl::read_tail(&path, &tail))
+                .await?
+                .map_err(|error| unreadable(&error))?;
+            Ok(json_response(StatusCode::OK, array(&lines)))
         }
-    };
-    work.await.unwrap_or_else(axum_core::response::IntoResponse::into_response)
+    }
 }
 
 impl LogRequest {
@@ -197,7 +194,7 @@ async fn read(gateway: &Gateway, filter: &Filter) -> Result<Page, ApiError> {
 }
 
 /// Waits for entries that are on their way: whoever has the answer to a call must find the call in the log. A log that
-/// cannot write now still tells what it has.
+/// cannot write now still shows what it has.
 async fn flush(gateway: &Gateway) -> Result<(), ApiError> {
     let gateway = gateway.clone();
     if let Err(error) = blocking(move || gateway.log().flush(FLUSH)).await? {
@@ -251,8 +248,8 @@ fn next_link(page: &Page, filter: &Filter, uri: &Uri) -> Option<HeaderValue> {
 
 fn array(lines: &Lines) -> Vec<u8> {
     let mut body = vec![b'['];
-    for (place, entry) in lines.entries.iter().enumerate() {
-        if place > 0 {
+    for (index, entry) in lines.entries.iter().enumerate() {
+        if index > 0 {
             body.push(b',');
         }
         body.extend_from_slice(entry);

@@ -1,10 +1,10 @@
 //! `GET /metrics`: what was counted.
 
 use axum_core::body::Body;
-use axum_core::response::{IntoResponse as _, Response};
+use axum_core::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
-use crate::errors::{ApiError, json_response};
+use crate::errors::{ApiError, accepted, json_response};
 use crate::gateway::Gateway;
 use crate::metrics::{Gauges, ServerGauge};
 use gateway_runtime::parameters::Parameters;
@@ -12,14 +12,12 @@ use gateway_runtime::parameters::Parameters;
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 /// Prometheus text, or JSON where the caller asks for it.
-pub(crate) fn metrics(gateway: &Gateway, uri: &Uri, headers: &HeaderMap) -> Response {
+pub(crate) fn metrics(gateway: &Gateway, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
     if !wants_json(headers) {
-        return text(gateway);
+        return Ok(text(gateway));
     }
-    match summary(gateway, uri.query()) {
-        Ok(body) => json_response(StatusCode::OK, body),
-        Err(error) => error.into_response(),
-    }
+    let since = Parameters::of_query(uri.query()).number("since", 0..=u64::MAX)?;
+    Ok(json_response(StatusCode::OK, gateway.metrics().summary(since).to_string()))
 }
 
 /// Prometheus text.
@@ -30,17 +28,9 @@ pub(crate) fn text(gateway: &Gateway) -> Response {
     response
 }
 
-fn summary(gateway: &Gateway, query: Option<&str>) -> Result<String, ApiError> {
-    let since = Parameters::of_query(query).number("since", 0..=u64::MAX)?;
-    Ok(gateway.metrics().summary(since).to_string())
-}
-
 /// Whether JSON is named before any kind of text. Scrapers name text; a caller who names neither gets text.
 fn wants_json(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut media =
-        accepted.flat_map(|value| value.split(',')).filter_map(|part| part.split(';').next()).map(str::trim);
-    media.find(|media| media.starts_with("text/") || media.starts_with("application/"))
+    accepted(headers).find(|media| media.starts_with("text/") || media.starts_with("application/"))
         == Some("application/json")
 }
 

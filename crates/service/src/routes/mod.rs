@@ -19,11 +19,13 @@ mod tools;
 use axum_core::body::Body;
 use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::request::Parts;
 use http::{HeaderValue, Method, header};
 use hyper::body::Body as _;
 use tokio_util::sync::CancellationToken;
 
+use self::stateless::heavy;
 use self::tool_request::ToolRequest;
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
@@ -35,7 +37,6 @@ use gateway_runtime::context::RequestContext;
 use gateway_runtime::parameters::decoded;
 
 pub(crate) use self::execute::is_stream;
-pub(crate) use self::tool_request::media_type;
 
 /// Asks the handler of a route. The guard has found the route and read the body. An answer that is a stream of a call takes
 /// `entered` along.
@@ -47,7 +48,6 @@ pub(crate) fn answer(
     body: Bytes,
     entered: &mut Option<Entered>,
 ) -> Answering {
-    let now = |response: Response| -> Answering { Box::pin(std::future::ready(response)) };
     let is_call = matches!(route.action, Action::CallTool | Action::Execute);
     // Calls and messages of MCP look for repeated members where they read the body; all others have them sought here.
     let is_mcp = matches!(route.action, Action::McpPost | Action::McpApi);
@@ -55,7 +55,7 @@ pub(crate) fn answer(
         && !is_mcp
         && let Some(repeated) = gateway_protocol::find_repeated(&body)
     {
-        return now(ApiError::repeated(&repeated).into_response());
+        return now(Err(ApiError::repeated(&repeated)));
     }
     let events = (is_call && wants_events(&parts.headers))
         .then(|| EventStream::new(gateway, &mut context, entered.take()));
@@ -67,45 +67,43 @@ pub(crate) fn answer(
     let endpoint = || gateway.mcp().clone();
     let Parts { uri, headers, method, .. } = parts;
     let answer: Answering = match route.action {
-        Action::Tools => Box::pin(tools::list(gateway, uri, headers)),
-        Action::Render => Box::pin(tools::render(gateway, name(), uri, headers)),
-        Action::Context => Box::pin(tools::context(gateway, name(), uri)),
+        Action::Tools => later(tools::list(gateway, uri, headers)),
+        Action::Render => later(tools::render(gateway, name(), uri, headers)),
+        Action::Context => later(tools::context(gateway, name(), uri)),
         Action::Execute => {
-            Box::pin(ToolRequest { gateway, context, uri, headers, body }.answered(execute::execute))
+            later(ToolRequest { gateway, context, uri, headers, body }.answered(execute::execute))
         }
         Action::CallTool => {
-            Box::pin(ToolRequest { gateway, context, uri, headers, body }.answered(call_tool::call_tool))
+            later(ToolRequest { gateway, context, uri, headers, body }.answered(call_tool::call_tool))
         }
-        Action::Route => {
-            Box::pin(ToolRequest { gateway, context, uri, headers, body }.answered(route::route))
-        }
+        Action::Route => later(ToolRequest { gateway, context, uri, headers, body }.answered(route::route)),
         Action::McpPost => Box::pin(mcp::post(endpoint(), context, named, headers, body)),
-        Action::McpGet => now(mcp::get(gateway.mcp(), &context, named.as_deref(), &headers)),
-        Action::McpDelete => now(mcp::delete(gateway.mcp(), &context, named.as_deref(), &headers)),
-        Action::McpEvents => now(mcp::events(gateway.mcp(), &context, named.as_deref(), &uri)),
-        Action::McpApi => now(mcp::api(gateway.mcp(), context, named.as_deref(), &uri, body)),
-        Action::Convert => Box::pin(stateless::convert(gateway, uri, body)),
-        Action::Transform => Box::pin(stateless::transform(gateway, uri, body)),
-        Action::History => Box::pin(history::history(gateway, body)),
-        Action::Check => Box::pin(stateless::check(gateway, uri, body)),
-        Action::Providers => now(providers::list(&gateway)),
+        Action::McpGet => now(Ok(mcp::get(gateway.mcp(), &context, named.as_deref(), &headers))),
+        Action::McpDelete => now(Ok(mcp::delete(gateway.mcp(), &context, named.as_deref(), &headers))),
+        Action::McpEvents => now(Ok(mcp::events(gateway.mcp(), &context, named.as_deref(), &uri))),
+        Action::McpApi => now(Ok(mcp::api(gateway.mcp(), context, named.as_deref(), &uri, body))),
+        Action::Convert => later(heavy(gateway, uri, body, stateless::convert)),
+        Action::Transform => later(heavy(gateway, uri, body, stateless::transform)),
+        Action::History => later(heavy(gateway, uri, body, history::history)),
+        Action::Check => later(heavy(gateway, uri, body, stateless::check)),
+        Action::Providers => now(Ok(providers::list(&gateway))),
         Action::Provider => now(providers::one(&gateway, &name())),
-        Action::Logs => Box::pin(logs::logs(gateway, context, uri, headers, stopping.clone())),
-        Action::Servers => now(servers::list(&gateway)),
-        Action::ConnectServer => Box::pin(servers::connect(gateway, name())),
-        Action::RestartServer => Box::pin(servers::restart(gateway, name())),
-        Action::AcceptServer => Box::pin(servers::accept(gateway, name(), body)),
-        Action::Health => Box::pin(health::health(gateway, context, uri)),
-        Action::Live => now(health::live()),
-        Action::Ready => now(health::ready(&gateway, &context, stopping)),
+        Action::Logs => later(logs::logs(gateway, context, uri, headers, stopping.clone())),
+        Action::Servers => now(Ok(servers::list(&gateway))),
+        Action::ConnectServer => later(servers::connect(gateway, name())),
+        Action::RestartServer => later(servers::restart(gateway, name())),
+        Action::AcceptServer => later(servers::accept(gateway, name(), body)),
+        Action::Health => later(health::health(gateway, context, uri)),
+        Action::Live => now(Ok(health::live())),
+        Action::Ready => now(Ok(health::ready(&gateway, &context, stopping))),
         Action::Metrics => now(metrics::metrics(&gateway, &uri, &headers)),
-        Action::MetricsText => now(metrics::text(&gateway)),
-        Action::Document => now(docs::json()),
-        Action::Page => now(docs::page()),
-        Action::Approvals => now(approvals::list(&gateway)),
+        Action::MetricsText => now(Ok(metrics::text(&gateway))),
+        Action::Document => now(Ok(docs::json())),
+        Action::Page => now(Ok(docs::page())),
+        Action::Approvals => now(Ok(approvals::list(&gateway))),
         Action::Approve => now(approvals::decide(&gateway, &name(), &body)),
-        Action::Registry => now(registry::list(&gateway)),
-        Action::RegisterTool => Box::pin(registry::register(gateway, name(), body)),
+        Action::Registry => now(Ok(registry::list(&gateway))),
+        Action::RegisterTool => later(registry::register(gateway, name(), body)),
         Action::UnregisterTool => now(registry::unregister(&gateway, &name())),
     };
     match events {
@@ -113,6 +111,17 @@ pub(crate) fn answer(
         None if method == Method::HEAD => Box::pin(async move { without_body(answer.await) }),
         None => answer,
     }
+}
+
+/// An answer that is there already.
+fn now(outcome: Result<Response, ApiError>) -> Answering {
+    Box::pin(std::future::ready(outcome.unwrap_or_else(ApiError::into_response)))
+}
+
+/// An answer that is worked on.
+fn later(work: impl Future<Output = Result<Response, ApiError>> + Send + 'static) -> Answering {
+    // Mapped, not awaited in another block: that would hold the future twice, and move it.
+    Box::pin(work.map(|outcome| outcome.unwrap_or_else(ApiError::into_response)))
 }
 
 /// An answer to `HEAD`: its length says what `GET` would give.

@@ -1,6 +1,6 @@
 //! `GET /providers`: the dialects, their rules and limits.
 
-use axum_core::response::{IntoResponse as _, Response};
+use axum_core::response::Response;
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -25,9 +25,7 @@ pub(crate) fn list(gateway: &Gateway) -> Response {
 }
 
 /// One dialect with all its rules.
-pub(crate) fn one(gateway: &Gateway, name: &str) -> Response {
-    match gateway.dialects().get(name) {
-        Ok(dialect) => json_response(StatusCode::OK, json!(dialect).to_string()),
-        Err(error) => ApiError::from(gateway.lists().unknown_dialect(&error)).into_response(),
-    }
+pub(crate) fn one(gateway: &Gateway, name: &str) -> Result<Response, ApiError> {
+    let dialect = gateway.dialects().get(name).map_err(|error| gateway.lists().unknown_dialect(&error))?;
+    Ok(json_response(StatusCode::OK, json!(dialect).to_string()))
 }

@@ -18,26 +18,18 @@ pub(crate) fn list(gateway: &Gateway) -> Response {
 }
 
 /// `PUT /registry/{name}`.
-pub(crate) async fn register(gateway: Gateway, name: String, body: Bytes) -> Response {
-    let outcome = match serde_json::from_slice::<Map<String, Value>>(&body).map(checked) {
-        Ok(Err(error)) => Err(error),
-        Ok(Ok(body)) => {
-            gateway.registry().register_remote(&name, &body).await.map_err(|error| refusal(&error))
-        }
-        Err(error) => Err(ApiError::bad_request(format!("reading the body as a JSON object: {error}"))),
-    };
-    match outcome {
-        Ok(replaced) => {
-            tracing::info!(tool = name, replaced, "Tool registered.");
-            let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
-            json_response(status, json!({"name": name, "replaced": replaced}).to_string())
-        }
-        Err(error) => error.into_response(),
-    }
+pub(crate) async fn register(gateway: Gateway, name: String, body: Bytes) -> Result<Response, ApiError> {
+    let body: Map<String, Value> = serde_json::from_slice(&body)
+        .map_err(|error| ApiError::bad_request(format!("reading the body as a JSON object: {error}")))?;
+    check_schema(&body)?;
+    let replaced = gateway.registry().register_remote(&name, &body).await.map_err(|error| refusal(&error))?;
+    tracing::info!(tool = name, replaced, "Tool registered.");
+    let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
+    Ok(json_response(status, json!({"name": name, "replaced": replaced}).to_string()))
 }
 
 /// A schema that cannot be checked in part would let arguments through that it seems to forbid.
-fn checked(body: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
+fn check_schema(body: &Map<String, Value>) -> Result<(), ApiError> {
     let validator = body.get("inputSchema").map(Validator::new);
     match validator.as_ref().and_then(Validator::unchecked) {
         Some(fault) => {
@@ -46,26 +38,21 @@ fn checked(body: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
             let (path, reason) = (&fault.path, &fault.reason);
             Err(ApiError::bad_request(format!("`inputSchema` {how} at `{path}`: {reason}")))
         }
-        None => Ok(body),
+        None => Ok(()),
     }
 }
 
 /// `DELETE /registry/{name}`.
-pub(crate) fn unregister(gateway: &Gateway, name: &str) -> Response {
-    match gateway.registry().unregister_remote(name) {
-        Ok(true) => {
-            tracing::info!(tool = name, "Tool unregistered.");
-            StatusCode::NO_CONTENT.into_response()
-        }
-        Ok(false) => {
-            let message = format!("Tool '{name}' not found");
-            ApiError::new(StatusCode::NOT_FOUND, code::TOOL_NOT_FOUND, message).into_response()
-        }
-        Err(error) => refusal(&error).into_response(),
+pub(crate) fn unregister(gateway: &Gateway, name: &str) -> Result<Response, ApiError> {
+    if !gateway.registry().unregister_remote(name).map_err(|error| refusal(&error))? {
+        let message = format!("Tool '{name}' not found");
+        return Err(ApiError::new(StatusCode::NOT_FOUND, code::TOOL_NOT_FOUND, message));
     }
+    tracing::info!(tool = name, "Tool unregistered.");
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// What is told about a tool. Headers may be secrets, so nothing of them is.
+/// What is shown of a tool. Headers may be secrets, so nothing of them is.
 fn describe(tool: &RegisteredTool) -> Value {
     let mut handler = json!({"kind": tool.handler().kind()});
     if let (Handler::Endpoint(endpoint), Some(members)) = (tool.handler(), handler.as_object_mut()) {

@@ -1,6 +1,6 @@
 //! `/servers`: the MCP servers behind the gateway.
 
-use axum_core::response::{IntoResponse as _, Response};
+use axum_core::response::Response;
 use bytes::Bytes;
 use gateway_upstream::{AcceptError, CallError, CatalogueTool, UpstreamHealth, UpstreamId, UpstreamState};
 use http::StatusCode;
@@ -19,13 +19,13 @@ pub(crate) fn list(gateway: &Gateway) -> Response {
 }
 
 /// `POST /servers/{name}/connect`.
-pub(crate) async fn connect(gateway: Gateway, name: String) -> Response {
+pub(crate) async fn connect(gateway: Gateway, name: String) -> Result<Response, ApiError> {
     let outcome = gateway.fleet().connect(&name).await;
     answer(&gateway, &name, outcome)
 }
 
 /// `POST /servers/{name}/restart`.
-pub(crate) async fn restart(gateway: Gateway, name: String) -> Response {
+pub(crate) async fn restart(gateway: Gateway, name: String) -> Result<Response, ApiError> {
     let outcome = gateway.fleet().restart(&name).await;
     if outcome.is_ok() {
         tracing::info!(server = name, "Server restarted on request.");
@@ -41,30 +41,25 @@ struct Acceptance {
 }
 
 /// `POST /servers/{name}/accept`.
-pub(crate) async fn accept(gateway: Gateway, name: String, body: Bytes) -> Response {
+pub(crate) async fn accept(gateway: Gateway, name: String, body: Bytes) -> Result<Response, ApiError> {
     let fleet = gateway.fleet();
-    let Some(health) = fleet.health_of(&name) else { return not_found(&gateway, &name).into_response() };
-    let Acceptance { fingerprint } = match serde_json::from_slice(&body) {
-        Ok(read) => read,
-        Err(error) => {
-            let message = format!(
-                "reading the body as {{\"fingerprint\": \"…\"}}: {error}; `changedDefinitions` of the server shows the fingerprints"
-            );
-            return ApiError::bad_request(message).into_response();
-        }
-    };
+    let health = fleet.health_of(&name).ok_or_else(|| not_found(&gateway, &name))?;
+    let Acceptance { fingerprint } = serde_json::from_slice(&body).map_err(|error| {
+        ApiError::bad_request(format!(
+            "reading the body as {{\"fingerprint\": \"…\"}}: {error}; `changedDefinitions` of the server shows the fingerprints"
+        ))
+    })?;
+    let refused = |message| ApiError::new(StatusCode::CONFLICT, code::DEFINITION_CHANGED, message);
     match fleet.accept_definitions(&name, &fingerprint).await {
         Ok(()) => {
             tracing::info!(server = name, fingerprint, "Changed definitions accepted.");
             answer(&gateway, &name, Ok(()))
         }
         Err(AcceptError::Stale { .. }) if health.changed_definitions.is_empty() => {
-            let message = format!("no definition of server `{name}` waits for somebody to accept it");
-            ApiError::new(StatusCode::CONFLICT, code::DEFINITION_CHANGED, message).into_response()
+            Err(refused(format!("no definition of server `{name}` waits for somebody to accept it")))
         }
-        Err(error) => ApiError::new(StatusCode::CONFLICT, code::DEFINITION_CHANGED, error.to_string())
-            .with("server", reviewed(&gateway, &fleet.health_of(&name).unwrap_or(health)))
-            .into_response(),
+        Err(error) => Err(refused(error.to_string())
+            .with("server", reviewed(&gateway, &fleet.health_of(&name).unwrap_or(health)))),
     }
 }
 
@@ -85,21 +80,19 @@ fn reviewed(gateway: &Gateway, health: &UpstreamHealth) -> Value {
     value
 }
 
-fn answer(gateway: &Gateway, name: &str, outcome: Result<(), CallError>) -> Response {
+fn answer(gateway: &Gateway, name: &str, outcome: Result<(), CallError>) -> Result<Response, ApiError> {
     let health = gateway.fleet().health_of(name);
     match (outcome, health) {
         (Ok(()), Some(health)) => {
-            json_response(StatusCode::OK, json!({"server": describe(&health)}).to_string())
+            Ok(json_response(StatusCode::OK, json!({"server": describe(&health)}).to_string()))
         }
-        (Err(CallError::UnknownUpstream { .. }), _) | (Ok(()), None) => {
-            not_found(gateway, name).into_response()
-        }
+        (Err(CallError::UnknownUpstream { .. }), _) | (Ok(()), None) => Err(not_found(gateway, name)),
         (Err(error), health) => {
-            let mut answer = ApiError::new(call_status(&error), call_code(&error), error.to_string());
-            if let Some(health) = health {
-                answer = answer.with("server", describe(&health));
-            }
-            answer.into_response()
+            let answer = ApiError::new(call_status(&error), call_code(&error), error.to_string());
+            Err(match health {
+                Some(health) => answer.with("server", describe(&health)),
+                None => answer,
+            })
         }
     }
 }

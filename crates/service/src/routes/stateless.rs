@@ -1,6 +1,6 @@
 //! `POST /convert`, `POST /transform` and `POST /check`: tools in the body, nothing remembered.
 
-use axum_core::response::{IntoResponse as _, Response};
+use axum_core::response::Response;
 use bytes::Bytes;
 use gateway_dialects::check::{Limits, check_within};
 use gateway_dialects::dialect::ToolShape;
@@ -22,25 +22,18 @@ const LISTED: usize = 4 << 20;
 /// Does work that takes long on a thread of its own, when it is its turn.
 pub(super) async fn heavy(
     gateway: Gateway,
-    bytes: usize,
-    work: impl FnOnce(&Gateway) -> Result<Vec<u8>, ApiError> + Send + 'static,
-) -> Response {
-    let own = gateway.clone();
-    let turn = match gateway.turns().take(bytes).await {
-        Ok(turn) => turn,
-        Err(error) => return error.into_response(),
-    };
+    uri: Uri,
+    body: Bytes,
+    work: fn(&Gateway, Option<&str>, &Bytes) -> Result<Vec<u8>, ApiError>,
+) -> Result<Response, ApiError> {
+    let turn = gateway.turns().take(body.len()).await?;
     // The work cannot be broken off, so that it keeps its turn if its caller leaves.
+    let own = gateway.clone();
     let outcome = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        work(&own)
+        work(&own, uri.query(), &body)
     });
-    let outcome = outcome.await;
-    match outcome {
-        Ok(Ok(body)) => json_response(StatusCode::OK, body),
-        Ok(Err(error)) => error.into_response(),
-        Err(_) => broken().into_response(),
-    }
+    Ok(json_response(StatusCode::OK, outcome.await.map_err(|_| broken())??))
 }
 
 /// The work that a body of so many bytes may take.
@@ -95,15 +88,10 @@ impl Listed {
 }
 
 /// Translates the tools of the body: `{"to" or "provider" or "model", "tools": […], options…}`.
-pub(crate) async fn convert(gateway: Gateway, uri: Uri, body: Bytes) -> Response {
-    heavy(gateway, body.len(), move |gateway| converted(gateway, uri.query(), &body)).await
-}
-
-fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
+pub(super) fn convert(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let mut work = work_for(body);
     let (body, tools) = read(body)?;
-    let mut parameters = Parameters::of_object(body);
-    parameters.extend(Parameters::of_query(query));
+    let parameters = parameters(body, query);
     let translator = translator(gateway, &parameters)?;
     let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
     let mut listed = Listed::new();
@@ -133,6 +121,13 @@ fn converted(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec
     written(&answer)
 }
 
+/// What a body and a query say; the query stands above the body.
+fn parameters(body: Map<String, Value>, query: Option<&str>) -> Parameters {
+    let mut parameters = Parameters::of_object(body);
+    parameters.extend(Parameters::of_query(query));
+    parameters
+}
+
 /// The translator that a body asks for.
 fn translator(gateway: &Gateway, parameters: &Parameters) -> Result<Translator, ApiError> {
     let name = ["to", "provider", "profile"].iter().find_map(|key| parameters.get(key));
@@ -144,8 +139,7 @@ fn translator(gateway: &Gateway, parameters: &Parameters) -> Result<Translator, 
         .ready_dialects()
         .choose(name, model, &compat(parameters))
         .map_err(|error| gateway.lists().unknown_dialect(&error))?;
-    Ok(Translator::with(gateway.dialects(), dialect, translation_options(parameters)?)
-        .map_err(|error| gateway.lists().unknown_dialect(&error))?)
+    Ok(gateway.lists().translator(dialect, translation_options(parameters)?)?)
 }
 
 /// Says so where no rule knows the model.
@@ -156,11 +150,7 @@ fn warn(gateway: &Gateway, parameters: &Parameters, answer: &mut Value) {
 }
 
 /// Transforms the schema of the body: `{"schema": {…}, "to" or "provider" or "model", options…}`.
-pub(crate) async fn transform(gateway: Gateway, uri: Uri, body: Bytes) -> Response {
-    heavy(gateway, body.len(), move |gateway| transformed(gateway, uri.query(), &body)).await
-}
-
-fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
+pub(super) fn transform(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let mut work = work_for(body);
     let body: Value = serde_json::from_slice(body)
         .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
@@ -172,8 +162,7 @@ fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<V
         Some(_) => return Err(ApiError::bad_request("\"schema\" must be an object: a JSON Schema")),
         None => return Err(ApiError::bad_request("\"schema\" is missing: a JSON Schema, as an object")),
     };
-    let mut parameters = Parameters::of_object(body);
-    parameters.extend(Parameters::of_query(query));
+    let parameters = parameters(body, query);
     let translator = translator(gateway, &parameters)?;
     let tools = [json!({"name": "schema", "inputSchema": schema})];
     let translation = translator.translate_within(&tools, &mut work).map_err(too_much)?;
@@ -196,15 +185,10 @@ fn transformed(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<V
 }
 
 /// Lints the tools of the body for the dialects in `to`, all of them where none is named.
-pub(crate) async fn check(gateway: Gateway, uri: Uri, body: Bytes) -> Response {
-    heavy(gateway, body.len(), move |gateway| checked(gateway, uri.query(), &body)).await
-}
-
-fn checked(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
+pub(super) fn check(gateway: &Gateway, query: Option<&str>, body: &Bytes) -> Result<Vec<u8>, ApiError> {
     let work = work_for(body);
     let (body, tools) = read(body)?;
-    let mut parameters = Parameters::of_object(body);
-    parameters.extend(Parameters::of_query(query));
+    let parameters = parameters(body, query);
     let options = translation_options(&parameters)?;
     let wanted = parameters.all("to");
     let dialects = gateway.dialects();

@@ -2,7 +2,7 @@
 
 use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use http::{HeaderMap, Uri, header};
+use http::{HeaderMap, Uri};
 
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
@@ -25,7 +25,10 @@ impl ToolRequest {
     /// Answers with what `run` gives, or with what it gave before under the same key.
     ///
     /// The work is begun where it is awaited: its future is large, and moving it costs more than much of what it does.
-    pub(super) async fn answered<F>(self, run: impl FnOnce(Self, Parameters) -> F) -> Response
+    pub(super) async fn answered<F>(
+        self,
+        run: impl FnOnce(Self, Parameters) -> F,
+    ) -> Result<Response, ApiError>
     where
         F: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
@@ -34,13 +37,8 @@ impl ToolRequest {
         if query.get("errors") == Some("precise") {
             context.held.set_style(ErrorStyle::Precise);
         }
-        let key = match IdempotencyKey::of(headers, context.caller.clone(), uri.path(), uri.query(), body) {
-            Ok(key) => key,
-            Err(error) => return error.into_response(),
-        };
-        let Some(key) = key else {
-            return run(self, query).await.unwrap_or_else(ApiError::into_response);
-        };
+        let key = IdempotencyKey::of(headers, context.caller.clone(), uri.path(), uri.query(), body)?;
+        let Some(key) = key else { return run(self, query).await };
         let gateway = self.gateway.clone();
         let (attached, detached) = gateway.metrics().detached();
         let work = Box::pin(run(self, query));
@@ -51,12 +49,6 @@ impl ToolRequest {
         };
         let answer = gateway.idempotency().run(key, work).await;
         drop(attached);
-        answer.unwrap_or_else(ApiError::into_response)
+        answer
     }
-}
-
-/// The type of a body, without its parameters.
-pub(crate) fn media_type(headers: &HeaderMap) -> &str {
-    let given = headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
-    given.split(';').next().unwrap_or_default().trim()
 }

@@ -31,113 +31,109 @@ const MISSING: HeaderName = HeaderName::from_static("x-servers-missing");
 const UNKNOWN_MODEL: HeaderName = HeaderName::from_static("x-model-unknown");
 
 /// `GET /tools`: the tools as MCP has them.
-pub(crate) async fn list(gateway: Gateway, uri: Uri, headers: HeaderMap) -> Response {
-    let work = async {
-        let parameters = Parameters::of_query(uri.query());
-        let mut request = list_request(&gateway, None, &parameters)?;
-        request.form = ListForm::Mcp;
-        let style = parameters.error_style()?;
-        let rendered = gateway.lists().get(&request).await?;
-        let missing = missing(&gateway, &request, style)?;
-        Ok::<_, ApiError>(named(cached(&headers, &rendered, rendered.body.clone()), &missing))
-    };
-    work.await.unwrap_or_else(axum_core::response::IntoResponse::into_response)
+pub(crate) async fn list(gateway: Gateway, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
+    let parameters = Parameters::of_query(uri.query());
+    let mut request = list_request(&gateway, None, &parameters)?;
+    request.form = ListForm::Mcp;
+    let style = parameters.error_style()?;
+    gateway.lists().listed(&request).await;
+    let rendered = gateway.lists().get(&request).await?;
+    let missing = missing(&gateway, &request, style)?;
+    Ok(named(cached(&headers, &rendered, rendered.body.clone()), &missing))
 }
 
 /// `GET /tools/{provider}`: the tools in a provider's format.
-pub(crate) async fn render(gateway: Gateway, provider: String, uri: Uri, headers: HeaderMap) -> Response {
-    let work = async {
-        let parameters = Parameters::of_query(uri.query());
-        parameters.word("mode", &[("full", ()), ("search", ())])?;
-        let mut request = list_request(&gateway, Some(&provider), &parameters)?;
-        request.with_report = parameters.flag("report")?;
-        let style = parameters.error_style()?;
-        let is_list = parameters.flag("list")?;
-        if is_list && request.wants_meta() {
-            let message = "meta=1 beside list=1: a bare list has no room for it; leave one of them out";
-            return Err(ApiError::bad_request(message));
+pub(crate) async fn render(
+    gateway: Gateway,
+    provider: String,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let parameters = Parameters::of_query(uri.query());
+    parameters.word("mode", &[("full", ()), ("search", ())])?;
+    let mut request = list_request(&gateway, Some(&provider), &parameters)?;
+    request.with_report = parameters.flag("report")?;
+    let style = parameters.error_style()?;
+    let is_list = parameters.flag("list")?;
+    if is_list && request.wants_meta() {
+        let message = "meta=1 beside list=1: a bare list has no room for it; leave one of them out";
+        return Err(ApiError::bad_request(message));
+    }
+    gateway.lists().listed(&request).await;
+    let rendered = gateway.lists().get(&request).await?;
+    let missing = missing(&gateway, &request, style)?;
+    gateway.call_metrics().conversions(rendered.wire_names().count(), rendered.quarantined.len());
+    let warning = request.model_warning(gateway.lists());
+    let mut response = if request.with_report || request.wants_meta() {
+        let mut body = rendered.body.strip_suffix(b"}").unwrap_or_default().to_vec();
+        if request.wants_meta() {
+            add_member(&mut body, "meta", rendered.origins().to_string().as_bytes());
         }
-        let rendered = gateway.lists().get(&request).await?;
-        let missing = missing(&gateway, &request, style)?;
-        gateway.call_metrics().conversions(rendered.wire_names().count(), rendered.quarantined.len());
-        let warning = request.model_warning(gateway.lists());
-        let mut response = if request.with_report || request.wants_meta() {
-            let mut body = rendered.body.strip_suffix(b"}").unwrap_or_default().to_vec();
-            if request.wants_meta() {
-                add_member(&mut body, "meta", rendered.origins().to_string().as_bytes());
+        if let Some(report) = &rendered.report {
+            add_member(&mut body, "report", report);
+            let lists = [
+                ("withheld", withheld(&rendered.catalogue, &request)),
+                ("renamed", renamed(&rendered.catalogue, &request)),
+                ("missing", missing.iter().map(describe_missing).collect()),
+                ("warnings", warning.iter().map(|text| text.as_str().into()).collect()),
+            ];
+            for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+                add_member(&mut body, name, Value::Array(list).to_string().as_bytes());
             }
-            if let Some(report) = &rendered.report {
-                add_member(&mut body, "report", report);
-                let lists = [
-                    ("withheld", withheld(&rendered.catalogue, &request)),
-                    ("renamed", renamed(&rendered.catalogue, &request)),
-                    ("missing", missing.iter().map(describe_missing).collect()),
-                    ("warnings", warning.iter().map(|text| text.as_str().into()).collect()),
-                ];
-                for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-                    add_member(&mut body, name, Value::Array(list).to_string().as_bytes());
-                }
-            }
-            body.push(b'}');
-            json_response(StatusCode::OK, body)
-        } else {
-            let body = if is_list { rendered.list() } else { rendered.body.clone() };
-            cached(&headers, &rendered, body)
-        };
-        if warning.is_some() {
-            response.headers_mut().insert(UNKNOWN_MODEL, HeaderValue::from_static("true"));
         }
-        Ok::<_, ApiError>(named(response, &missing))
+        body.push(b'}');
+        json_response(StatusCode::OK, body)
+    } else {
+        let body = if is_list { rendered.list() } else { rendered.body.clone() };
+        cached(&headers, &rendered, body)
     };
-    work.await.unwrap_or_else(axum_core::response::IntoResponse::into_response)
+    if warning.is_some() {
+        response.headers_mut().insert(UNKNOWN_MODEL, HeaderValue::from_static("true"));
+    }
+    Ok(named(response, &missing))
 }
 
 /// `GET /tools/{provider}/context`: the tools as text for a prompt.
-pub(crate) async fn context(gateway: Gateway, provider: String, uri: Uri) -> Response {
-    let work = async {
-        let parameters = Parameters::of_query(uri.query());
-        let request = list_request(&gateway, Some(&provider), &parameters)?;
-        // The provider must exist even though every provider reads the same text.
-        request.dialect(gateway.lists())?;
-        let words =
-            [("concise", Detail::Concise), ("standard", Detail::Standard), ("detailed", Detail::Detailed)];
-        let detail = parameters.word("mode", &words)?.unwrap_or_default();
-        let style = parameters.error_style()?;
-        let (catalogue, mut tools) = gateway.lists().definitions(&request).await;
-        let missing = missing(&gateway, &request, style)?;
-        for (index, definition) in &mut tools {
-            label(definition, catalogue.tools().get(*index));
+pub(crate) async fn context(gateway: Gateway, provider: String, uri: Uri) -> Result<Response, ApiError> {
+    let parameters = Parameters::of_query(uri.query());
+    let request = list_request(&gateway, Some(&provider), &parameters)?;
+    // The provider must exist even though every provider reads the same text.
+    request.dialect(gateway.lists())?;
+    let words =
+        [("concise", Detail::Concise), ("standard", Detail::Standard), ("detailed", Detail::Detailed)];
+    let detail = parameters.word("mode", &words)?.unwrap_or_default();
+    let style = parameters.error_style()?;
+    let (catalogue, mut tools) = gateway.lists().definitions(&request).await;
+    let missing = missing(&gateway, &request, style)?;
+    for (index, definition) in &mut tools {
+        label(definition, catalogue.tools().get(*index));
+    }
+    let values: Vec<&Value> = tools.iter().map(|(_, value)| value).collect();
+    let groups = match parameters.get("group_by").or_else(|| parameters.get("groupBy")) {
+        None => vec![(String::new(), values)],
+        Some(key @ ("server" | "category")) => group_by(&values, key),
+        Some(other) => {
+            return Err(ApiError::bad_request(format!("group_by={other}: expected one of server, category")));
         }
-        let values: Vec<&Value> = tools.iter().map(|(_, value)| value).collect();
-        let groups = match parameters.get("group_by").or_else(|| parameters.get("groupBy")) {
-            None => vec![(String::new(), values)],
-            Some(key @ ("server" | "category")) => group_by(&values, key),
-            Some(other) => {
-                return Err(ApiError::bad_request(format!(
-                    "group_by={other}: expected one of server, category"
-                )));
-            }
-        };
-        let mut text = render_groups(&groups, detail);
-        if parameters.flag("resources")? {
-            text = format!("{text}\n\n{}", resources(&gateway, &request).await);
-        }
-        if !missing.is_empty() {
-            text.push_str("\n\nTools of these servers are not available at the moment:");
-            for (server, error) in &missing {
-                let _ = write!(text, "\n- {server}: {error}");
-            }
-        }
-        // Names and descriptions come from servers, and the text is read by people and on terminals.
-        let text = printable_lines(&text).into_owned();
-        let tokens = text.len().div_ceil(4);
-        let mut response = Response::new(axum_core::body::Body::from(text));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-        headers.insert(TOKENS, HeaderValue::from(tokens));
-        Ok::<_, ApiError>(named(response, &missing))
     };
-    work.await.unwrap_or_else(axum_core::response::IntoResponse::into_response)
+    let mut text = render_groups(&groups, detail);
+    if parameters.flag("resources")? {
+        text = format!("{text}\n\n{}", resources(&gateway, &request).await);
+    }
+    if !missing.is_empty() {
+        text.push_str("\n\nTools of these servers are not available at the moment:");
+        for (server, error) in &missing {
+            let _ = write!(text, "\n- {server}: {error}");
+        }
+    }
+    // Names and descriptions come from servers, and the text is read by people and on terminals.
+    let text = printable_lines(&text).into_owned();
+    let tokens = text.len().div_ceil(4);
+    let mut response = Response::new(axum_core::body::Body::from(text));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(TOKENS, HeaderValue::from(tokens));
+    Ok(named(response, &missing))
 }
 
 /// The list that the parameters of a request ask for.

@@ -13,13 +13,13 @@ use bytes::Bytes;
 use futures_util::stream;
 use gateway_store::jsonl::{self, Tail};
 use gateway_store::{Filter, Subscription};
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Source, blocking, read};
-use crate::errors::ApiError;
+use crate::errors::{ApiError, event_stream};
 use crate::gateway::Gateway;
 use crate::metrics::Entered;
 
@@ -42,7 +42,7 @@ pub(super) fn stream(
     stopping: CancellationToken,
 ) -> Result<Response, ApiError> {
     let limit = gateway.config().log_streams;
-    let Some(place) = gateway.metrics().open_stream(limit) else {
+    let Some(entered) = gateway.metrics().open_stream(limit) else {
         let message = format!("{limit} streams of the log are open already");
         return Err(ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 5));
     };
@@ -58,19 +58,13 @@ pub(super) fn stream(
         stopping,
         greeted: false,
         ended: false,
-        _place: place,
+        _entered: entered,
     };
     let events = stream::unfold(follower, |mut follower| async move {
         let piece = follower.next().await?;
         Some((Ok::<_, std::convert::Infallible>(piece), follower))
     });
-    let mut response = Response::new(Body::from_stream(events));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies must not wait for the end.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
+    Ok(event_stream(Body::from_stream(events)))
 }
 
 struct Follower {
@@ -81,7 +75,7 @@ struct Follower {
     silent_since: Instant,
     greeted: bool,
     ended: bool,
-    _place: Entered,
+    _entered: Entered,
 }
 
 enum Position {
@@ -93,13 +87,13 @@ enum Position {
 type Next = Result<Bytes, String>;
 
 impl Follower {
-    /// The next bytes; nothing where the stream ends.
+    /// The next bytes; `None` if the stream ends.
     async fn next(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;
         }
         if !self.greeted {
-            // The first bytes tell the caller at once that it is heard.
+            // The first bytes show the caller at once that it is heard.
             self.greeted = true;
             return Some(Bytes::from_static(b": stream of the call log\nretry: 1000\n\n"));
         }
@@ -127,7 +121,7 @@ impl Follower {
 /// Where a stream of the gateway's log is.
 struct LogPosition {
     filter: Filter,
-    /// Whether what was there at the start is told.
+    /// Whether what was there at the start is sent.
     begun: bool,
     written: Arc<Notify>,
     _listening: Subscription,
@@ -173,7 +167,7 @@ struct FilePosition {
     path: Option<PathBuf>,
     /// What to give.
     tail: Tail,
-    /// Where to go on; nothing before the start.
+    /// Where to go on; `None` before the start.
     offset: Option<u64>,
 }
 
@@ -203,7 +197,7 @@ impl FilePosition {
     }
 }
 
-/// Tells the caller why the stream ends. It may come back with `Last-Event-ID`.
+/// The event that says why the stream ends. The caller may come back with `Last-Event-ID`.
 fn failure(message: &str) -> Bytes {
     let body = serde_json::json!({"error": message});
     format!("event: error\ndata: {body}\n\n").into()
