@@ -74,7 +74,7 @@ struct Waiting {
 }
 
 impl Approvals {
-    /// The place of a call in the list; a new one where the same call does not stand there.
+    /// The entry of a call in the list; a new one unless the same call waits already.
     pub fn enter(
         &self,
         tool: &CatalogueTool,
@@ -108,8 +108,8 @@ impl Approvals {
     /// Uses an approval up; whether it was still there.
     pub fn take(&self, id: &str) -> bool {
         let mut waiting = self.waiting();
-        let place = waiting.iter().position(|one| one.id == id && *one.verdict.borrow() == Verdict::Approved);
-        place.map(|place| waiting.swap_remove(place)).is_some()
+        let index = waiting.iter().position(|one| one.id == id && *one.verdict.borrow() == Verdict::Approved);
+        index.map(|index| waiting.swap_remove(index)).is_some()
     }
 
     /// Notes that the server of an approved call asks something; what brings the answer need not be approved again, once.
@@ -139,8 +139,8 @@ impl Approvals {
     ) -> bool {
         let digest = digest_of(tool, arguments, context);
         let mut asked = self.asked_back();
-        let place = asked.iter().position(|one| one.digest == digest && one.since.elapsed() < config.expiry);
-        place.map(|place| asked.swap_remove(place)).is_some()
+        let index = asked.iter().position(|one| one.digest == digest && one.since.elapsed() < config.expiry);
+        index.map(|index| asked.swap_remove(index)).is_some()
     }
 
     fn asked_back(&self) -> MutexGuard<'_, Vec<AskedBack>> {
@@ -150,11 +150,11 @@ impl Approvals {
     /// Decides about a call; whether there is one of that id.
     pub fn decide(&self, id: &str, verdict: Verdict, config: &ApprovalConfig) -> bool {
         let mut waiting = self.fresh(config);
-        let Some(place) = waiting.iter().position(|one| one.id == id) else { return false };
-        let Some(one) = waiting.get(place) else { return false };
+        let Some(index) = waiting.iter().position(|one| one.id == id) else { return false };
+        let Some(one) = waiting.get(index) else { return false };
         one.verdict.send_replace(verdict);
         if verdict == Verdict::Denied {
-            waiting.swap_remove(place);
+            waiting.swap_remove(index);
         }
         true
     }

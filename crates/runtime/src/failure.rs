@@ -221,7 +221,7 @@ pub fn call_code(error: &CallError) -> &'static str {
     }
 }
 
-/// A result that tells the model what went wrong.
+/// A result that says to the model what went wrong.
 pub fn error_result(message: &str) -> RawJson {
     RawJson::of(&json!({"content": [{"type": "text", "text": message}], "isError": true}))
         .unwrap_or_else(|_| RawJson::empty_object())

@@ -42,7 +42,7 @@ impl<K: Clone + Eq + Hash, V> LeastRecentlyUsed<K, V> {
         Some(&mut entry.value)
     }
 
-    /// Puts a value in the place of the one under its key, and evicts others for it. What is too large is not kept.
+    /// Puts a value under a key, instead of the one that was there, and evicts others for it. What is too large is not kept.
     pub fn insert(&mut self, key: K, value: V, bytes: usize) {
         self.remove(&key);
         if bytes > self.most_bytes {

@@ -1,4 +1,4 @@
-//! Names that lead to no tool: what is reported about them, in one place for all ways that a call can come.
+//! Names that lead to no tool: what is reported about them, for all ways that a call can come.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use crate::Runtime;
 use crate::failure::Failure;
 use crate::scope::{Scope, unknown_server};
 
-/// What a caller named, and found nothing.
+/// A name that led to no tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Sought<'a> {
     /// The server, where one was named.
     pub server: Option<&'a str>,
     /// The name of the tool.
     pub name: &'a str,
-    /// The server that is meant where the name tells of none.
+    /// The server that is meant where the name says none.
     pub implied: Option<&'a str>,
 }
 

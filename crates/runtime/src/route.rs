@@ -23,7 +23,7 @@ use crate::call::CallOutcome;
 use crate::context::RequestContext;
 use crate::failure::{Failure, error_result};
 use crate::owner::Owner;
-use crate::turn::{Turn, TurnRequest, TurnRun};
+use crate::turn::{ModelOutput, Turn, TurnRequest, TurnRun};
 
 /// What stands for an output that is empty.
 const NOTHING: &str = "(No response)";
@@ -34,7 +34,7 @@ const NOTHING: &str = "(No response)";
 pub struct RouteOptions {
     /// `xml`, `json`, `openai`, `neutral` or the name of a dialect; found out where absent.
     pub format: Option<String>,
-    /// The server that is meant, where names alone do not tell.
+    /// The server that is meant, where names alone do not say which.
     pub server: Option<String>,
     /// Who calls, for the log.
     pub caller: Option<String>,
@@ -116,7 +116,7 @@ impl Runtime {
         options: &RouteOptions,
         context: &RequestContext,
     ) -> Result<Routed, Fault> {
-        let mut turn = TurnRequest { call: request.clone(), ..TurnRequest::default() };
+        let mut turn = TurnRequest { call: ModelOutput::Json(request.clone()), ..TurnRequest::default() };
         // Whoever routes a text asks for the calls in it.
         turn.options.add("text".to_owned(), "auto".into());
         if let Some(server) = &options.server {

@@ -115,16 +115,16 @@ impl Seal {
     }
 }
 
-/// What tells one request from another: the same method, name and arguments give the same text, whatever their spacing
+/// What distinguishes one request from another: the same method, name and arguments give the same text, whatever their spacing
 /// and the order of their keys. Numbers are the same where they are written the same.
 pub fn request_mark(
-    face: &str,
+    endpoint: &str,
     method: &str,
     name: &str,
     arguments: Option<&str>,
 ) -> Result<String, serde_json::Error> {
     let mut hash = Sha256::new();
-    for part in [face, method, name] {
+    for part in [endpoint, method, name] {
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(part);
     }
@@ -138,7 +138,7 @@ pub fn unique_name() -> String {
     format!("request {}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// An id that cannot be guessed; nothing where the system gives no random numbers.
+/// An id that cannot be guessed; `None` if the system gives no random numbers.
 pub fn secret_id() -> Option<String> {
     random_bytes().map(|bytes| BASE64.encode(bytes))
 }
@@ -173,13 +173,13 @@ mod tests {
     fn no_byte_of_a_state_can_be_changed() {
         let seal = Seal::new(&[7; 32]);
         let state = seal.write(Behind::Parked("x".to_owned()), None, "r", LIFE);
-        for place in 0..state.len() {
+        for index in 0..state.len() {
             let mut bytes = state.clone().into_bytes();
-            bytes[place] = if bytes[place] == b'A' { b'B' } else { b'A' };
+            bytes[index] = if bytes[index] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(bytes).unwrap();
             // The last letter of a base64 text has bits that mean nothing.
             if changed != state {
-                assert!(seal.read(&changed, None, "r").is_err(), "place {place}");
+                assert!(seal.read(&changed, None, "r").is_err(), "byte {index}");
             }
         }
         for text in ["", ".", "a.b", &state[1..], &format!("{state}A")] {

@@ -126,14 +126,14 @@ impl PausedCall {
             capabilities: answerer.can.raw().clone(),
             is_watched: context.progress.is_some(),
         };
-        let flight = Arc::new(request).start(Input::default(), Some(permit));
-        go(flight, outcome, answerer.clone(), context).await
+        let in_flight = Arc::new(request).start(Input::default(), Some(permit));
+        go(in_flight, outcome, answerer.clone(), context).await
     }
 
     /// How long it can be set aside.
     pub fn patience(&self) -> Duration {
         match &self.rest {
-            Rest::InFlight(flight) => flight.patience(),
+            Rest::InFlight(in_flight) => in_flight.patience(),
             Rest::Again(request, _) => request.runtime.config().mcp.input_expiry,
         }
     }
@@ -145,10 +145,10 @@ impl PausedCall {
         answered: impl Fn(&str) -> Option<RawJson>,
     ) -> CallState {
         let Self { outcome, rest, requests, answerer } = self;
-        let flight = match rest {
-            Rest::InFlight(mut flight) => {
-                flight.answer(answered);
-                *flight
+        let in_flight = match rest {
+            Rest::InFlight(mut in_flight) => {
+                in_flight.answer(answered);
+                *in_flight
             }
             Rest::Again(request, state) => {
                 let mut responses = RawObject::default();
@@ -164,7 +164,7 @@ impl PausedCall {
                 Arc::new(request).start(Input { responses, state }, None)
             }
         };
-        go(flight, outcome, answerer, context).await
+        go(in_flight, outcome, answerer, context).await
     }
 }
 
@@ -175,25 +175,25 @@ fn quiet(context: &RequestContext) -> RequestContext {
 
 /// Goes on until the call is over or has to be set aside.
 async fn go(
-    mut flight: InFlight,
+    mut in_flight: InFlight,
     outcome: CallOutcome,
     answerer: Answerer,
     context: &RequestContext,
 ) -> CallState {
-    let watcher = match (&context.progress, &flight.request.target) {
+    let watcher = match (&context.progress, &in_flight.request.target) {
         (Some(sink), Target::Tool { server, name, .. }) => {
             Some(Watcher { sink: Arc::clone(sink), server: server.clone(), tool: name.clone() })
         }
         _ => None,
     };
-    let reached = match flight.advance(&answerer.can, &Returning(watcher)).await {
+    let reached = match in_flight.advance(&answerer.can, &Returning(watcher)).await {
         Ok(Reached::Result(result)) if result.view.result_type != ResultType::InputRequired => {
             return CallState::Done(outcome.ended(Ok(result)));
         }
         Ok(reached) => reached,
         Err(failure) => return CallState::Done(outcome.failed(failure)),
     };
-    match set_aside(flight, reached, &answerer) {
+    match set_aside(in_flight, reached, &answerer) {
         Ok((rest, requests)) => {
             CallState::Waiting(Box::new(PausedCall { outcome, rest, requests, answerer }))
         }
@@ -202,24 +202,28 @@ async fn go(
 }
 
 /// What is left of a call whose server wants to know something.
-fn set_aside(flight: InFlight, reached: Reached, answerer: &Answerer) -> Result<(Rest, Requests), Failure> {
+fn set_aside(
+    in_flight: InFlight,
+    reached: Reached,
+    answerer: &Answerer,
+) -> Result<(Rest, Requests), Failure> {
     let malformed = |error: serde_json::Error| {
         Failure::NeedsInput(format!("what the server asks cannot be read: {error}"))
     };
     match reached {
         Reached::Question => {
-            let requests = named(flight.server(), &flight.input_requests().map_err(malformed)?);
-            Ok((Rest::InFlight(Box::new(flight)), requests))
+            let requests = named(in_flight.server(), &in_flight.input_requests().map_err(malformed)?);
+            Ok((Rest::InFlight(Box::new(in_flight)), requests))
         }
         Reached::Result(result) => {
-            let (requests, state) = asked(flight.server(), &result.result).map_err(malformed)?;
+            let (requests, state) = asked(in_flight.server(), &result.result).map_err(malformed)?;
             let mut requested = requests.iter();
             if let Some(other) = requested.find_map(|(_, request)| unanswerable(&answerer.can, request)) {
                 let message =
                     format!("the server asks for `{other}`, which the caller did not offer to answer");
                 return Err(Failure::NeedsInput(message));
             }
-            Ok((Rest::Again(flight.request, state), requests))
+            Ok((Rest::Again(in_flight.request, state), requests))
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::failure::{Failure, code};
 
 impl Runtime {
     /// Sends a request that is no call of a tool, such as reading a resource, and writes it to the log, however it ends. Its
-    /// entry has the method in the place of a tool's name.
+    /// entry has the method instead of a tool's name.
     pub async fn run_request(
         &self,
         (server, method): (&UpstreamId, &'static str),

@@ -99,7 +99,7 @@ impl RequestContext {
         Ok(reservation.attach(text))
     }
 
-    /// The same for a message of MCP, in whose place an error goes where there is no room.
+    /// The same for a message of MCP; an error goes instead of it where there is no room.
     pub async fn count_message(
         &self,
         budget: &ResultBudget,

@@ -60,7 +60,7 @@ impl Finder {
             })
             .collect();
         let by_name: HashMap<Box<str>, usize> =
-            tools.iter().enumerate().map(|(place, tool)| (tool.name.clone(), place)).collect();
+            tools.iter().enumerate().map(|(index, tool)| (tool.name.clone(), index)).collect();
         // A bare name may lead to a tool that is listed under another one.
         let meta = MetaTools::beside(|name| {
             by_name.contains_key(name) || tools.iter().any(|tool| &*tool.own == name)
@@ -101,8 +101,8 @@ impl Finder {
 
     /// The tool of the list that is meant: by its name there, else by any other that leads to it.
     pub fn find(&self, catalogue: &Catalogue, server: Option<&str>, name: &str) -> Option<&Listed> {
-        if let Some(place) = self.by_name.get(name) {
-            return self.tools.get(*place);
+        if let Some(index) = self.by_name.get(name) {
+            return self.tools.get(*index);
         }
         let tool = catalogue.resolve(server, name).ok()?;
         self.tools.iter().find(|listed| listed.server == tool.server && *listed.own == *tool.name)

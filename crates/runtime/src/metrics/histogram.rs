@@ -20,8 +20,8 @@ impl Histogram {
     /// Counts a duration.
     pub fn observe(&self, duration: Duration) {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-        let place = BOUNDS.partition_point(|bound| *bound < micros);
-        if let Some(bucket) = self.buckets.get(place) {
+        let index = BOUNDS.partition_point(|bound| *bound < micros);
+        if let Some(bucket) = self.buckets.get(index) {
             bucket.fetch_add(1, Ordering::Relaxed);
         }
         self.micros.fetch_add(micros, Ordering::Relaxed);

@@ -20,43 +20,43 @@ pub struct Labels<T> {
 
 #[derive(Debug)]
 struct Known<T> {
-    places: HashMap<Box<str>, u16>,
+    indexes: HashMap<Box<str>, u16>,
     entries: Vec<(Box<str>, Arc<T>)>,
 }
 
 impl<T: Default> Labels<T> {
     /// Counters for so many labels.
     pub fn new(limit: usize) -> Self {
-        let known = Known { places: HashMap::new(), entries: Vec::new() };
+        let known = Known { indexes: HashMap::new(), entries: Vec::new() };
         Self { limit, known: RwLock::new(known), other: Arc::default() }
     }
 
-    /// Gives `label` to `count`, with its place.
+    /// Gives `label` to `count`, with its index.
     pub fn with<R>(&self, label: &str, count: impl FnOnce(u16, &T) -> R) -> R {
         {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(place) = known.places.get(label)
-                && let Some((_, entry)) = known.entries.get(usize::from(*place))
+            if let Some(index) = known.indexes.get(label)
+                && let Some((_, entry)) = known.entries.get(usize::from(*index))
             {
-                return count(*place, entry);
+                return count(*index, entry);
             }
             if known.entries.len() >= self.limit {
                 return count(u16::MAX, &self.other);
             }
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let place = known.places.get(label).copied();
-        let place = place.or_else(|| u16::try_from(known.entries.len()).ok()).unwrap_or(u16::MAX);
-        if usize::from(place) == known.entries.len() {
-            known.places.insert(label.into(), place);
+        let index = known.indexes.get(label).copied();
+        let index = index.or_else(|| u16::try_from(known.entries.len()).ok()).unwrap_or(u16::MAX);
+        if usize::from(index) == known.entries.len() {
+            known.indexes.insert(label.into(), index);
             known.entries.push((label.into(), Arc::default()));
         }
         let entry = known
             .entries
-            .get(usize::from(place))
+            .get(usize::from(index))
             .map_or_else(|| Arc::clone(&self.other), |(_, entry)| Arc::clone(entry));
         drop(known);
-        count(place, &entry)
+        count(index, &entry)
     }
 
     /// All labels with their counters, those beyond the bound last.
@@ -70,10 +70,10 @@ impl<T: Default> Labels<T> {
         all
     }
 
-    /// The label at a place.
-    pub fn name(&self, place: u16) -> String {
+    /// The label at a index.
+    pub fn name(&self, index: u16) -> String {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.entries.get(usize::from(place)).map_or_else(|| OTHER.to_owned(), |(label, _)| label.to_string())
+        known.entries.get(usize::from(index)).map_or_else(|| OTHER.to_owned(), |(label, _)| label.to_string())
     }
 }
 
@@ -118,8 +118,8 @@ pub struct CallCounters {
 impl CallCounters {
     fn observe(&self, outcome: Option<&str>, duration: Duration) {
         let word = outcome.unwrap_or("OK");
-        let place = OUTCOMES.iter().position(|known| *known == word).unwrap_or(OUTCOMES.len() - 1);
-        if let Some(count) = self.outcomes.get(place) {
+        let index = OUTCOMES.iter().position(|known| *known == word).unwrap_or(OUTCOMES.len() - 1);
+        if let Some(count) = self.outcomes.get(index) {
             count.fetch_add(1, Ordering::Relaxed);
         }
         self.durations.observe(duration);
@@ -174,16 +174,16 @@ mod tests {
     #[test]
     fn labels_are_bounded() {
         let labels: Labels<AtomicU64> = Labels::new(2);
-        let places: Vec<u16> = ["a", "b", "a", "c", "d"]
+        let indexes: Vec<u16> = ["a", "b", "a", "c", "d"]
             .iter()
             .map(|label| {
-                labels.with(label, |place, count| {
+                labels.with(label, |index, count| {
                     count.fetch_add(1, Ordering::Relaxed);
-                    place
+                    index
                 })
             })
             .collect();
-        assert_eq!(places, [0, 1, 0, u16::MAX, u16::MAX]);
+        assert_eq!(indexes, [0, 1, 0, u16::MAX, u16::MAX]);
         let all: Vec<(String, u64)> =
             labels.all().into_iter().map(|(label, count)| (label, count.load(Ordering::Relaxed))).collect();
         assert_eq!(all, [("a".to_owned(), 2), ("b".to_owned(), 1), ("other".to_owned(), 2)]);

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use gateway_dialects::Protocol;
 use gateway_dialects::calls::ToolCall;
 use gateway_dialects::calls::text::Notation;
 use gateway_dialects::results::{
-    Outcome, ReadResult, RenderedResults, ResultChange, ResultFate, ResultMode, read_result, render_mode,
-    render_results, render_written_results,
+    Outcome, PlainResult, ReadResult, RenderedResults, ResultChange, ResultFate, ResultMode, read_result,
+    render_mode, render_plain_results, render_results, render_written_results,
 };
 use gateway_protocol::RawJson;
 use gateway_upstream::UpstreamId;
@@ -18,6 +19,9 @@ use crate::Runtime;
 use crate::call::{CallOutcome, CallState};
 use crate::context::RequestContext;
 use crate::failure::{ErrorStyle, Failure};
+
+/// Stands for a result that nobody has to read.
+static UNREAD: Value = Value::Null;
 
 /// The answer to a turn.
 pub struct TurnAnswer {
@@ -42,10 +46,26 @@ impl TurnRun {
         {
             return Err(error);
         }
-        let read: Vec<ReadResult> = ran.iter().map(|ran| read_result(ran.result.as_str())).collect();
-        let outcomes: Vec<Outcome<'_>> =
-            turn.reply.calls.iter().zip(&read).map(|(call, read)| outcome_of(call, &read.value)).collect();
-        let rendered = turn.messages_of(&turn.reply.calls, &outcomes);
+        let calls = turn.reply.calls.iter();
+        let plain: Option<Vec<PlainResult<'_>>> = if turn.may_answer_plainly() {
+            ran.iter().map(|ran| PlainResult::read(ran.result.as_str())).collect()
+        } else {
+            None
+        };
+        let read: Vec<ReadResult> = match &plain {
+            Some(_) => Vec::new(),
+            None => ran.iter().map(|ran| read_result(ran.result.as_str())).collect(),
+        };
+        let (outcomes, rendered) = if let Some(plain) = plain {
+            let outcomes: Vec<Outcome<'_>> = calls.map(|call| outcome_of(call, &UNREAD)).collect();
+            let rendered = render_plain_results(&turn.dialect, &outcomes, &plain, &turn.options.results);
+            (outcomes, rendered)
+        } else {
+            let outcomes: Vec<Outcome<'_>> =
+                calls.zip(&read).map(|(call, read)| outcome_of(call, &read.value)).collect();
+            let rendered = turn.messages_of(&turn.reply.calls, &outcomes);
+            (outcomes, rendered)
+        };
         let mut body = Vec::with_capacity(ran.iter().map(|ran| ran.result.len()).sum::<usize>() * 2 + 256);
         body.push(b'{');
         if let ([single], [outcome], [call]) =
@@ -129,6 +149,13 @@ impl Turn {
         body.extend_from_slice(b",\"result\":");
         body.extend_from_slice(self.shown(ran, call, outcome).as_bytes());
         ran.write_facts(body);
+    }
+
+    /// Whether results that are plain text need not be read further: they are shown as they came, and answer native calls of a
+    /// dialect that has results of its own.
+    fn may_answer_plainly(&self) -> bool {
+        let has_own_results = self.dialect.messages.protocol != Protocol::Mcp;
+        self.options.mode == ResultMode::Raw && self.reply.written.is_none() && has_own_results
     }
 
     /// The messages to append. What answers calls in the text is text: no provider takes a result without its call.

@@ -7,7 +7,7 @@ mod run;
 mod search;
 
 use self::offered::OfferedList;
-pub use self::request::TurnRequest;
+pub use self::request::{ModelOutput, TurnRequest};
 pub use self::run::TurnRun;
 
 use std::sync::Arc;
@@ -64,10 +64,9 @@ impl Turn {
         let read = ReadOptions {
             protocol: named.as_ref().map(|dialect| dialect.messages.protocol),
             label: named.as_ref().map_or("", |dialect| &dialect.label),
-            text: if call.is_string() {
-                TextScan::Whole(Arc::new(ToolSchemas::default()))
-            } else {
-                TextScan::Off
+            text: match &call {
+                ModelOutput::Json(Value::String(_)) => TextScan::Whole(Arc::new(ToolSchemas::default())),
+                ModelOutput::Json(_) | ModelOutput::Call(_) => TextScan::Off,
             },
             ids_after: 0,
         };
@@ -75,7 +74,10 @@ impl Turn {
             let usual = || dialect.map_or(TextCalls::Off, |dialect| dialect.messages.text_calls);
             options.text.unwrap_or_else(usual)
         };
-        let reply = first_reading(&call, &read, text_calls(named.as_ref()))?;
+        let (reply, call) = match call {
+            ModelOutput::Call(call) => (call.into_reply(read.protocol), Value::Null),
+            ModelOutput::Json(call) => (first_reading(&call, &read, text_calls(named.as_ref()))?, call),
+        };
         let detected = || dialects.detected(reply.protocol);
         let text_calls = if reply.calls.is_empty() && !reply.text.is_empty() {
             text_calls(named.as_ref().or_else(detected))

@@ -1,8 +1,10 @@
 //! What a caller wants of a turn.
 
 use gateway_dialects::arguments::BadArguments;
+use gateway_dialects::calls::PlainCall;
 use gateway_dialects::calls::text::TextCalls;
 use gateway_dialects::results::{ResultMode, ResultOptions};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::result_mode;
@@ -13,15 +15,45 @@ use crate::parameters::Parameters;
 /// What a model said, and how it is to be read, run and answered.
 #[derive(Clone, Debug, Default)]
 pub struct TurnRequest {
-    /// A call, a message, a response, the chunks of a stream, or a text.
-    pub call: Value,
+    /// What it said.
+    pub call: ModelOutput,
     /// The dialect that is named; found out where absent.
     pub provider: Option<String>,
     /// Everything else.
     pub options: Parameters,
 }
 
+/// What a model said.
+#[derive(Clone, Debug)]
+pub enum ModelOutput {
+    /// One call with nothing unusual about it.
+    Call(PlainCall),
+    /// A call, a message, a response, the chunks of a stream, or a text.
+    Json(Value),
+}
+
+impl Default for ModelOutput {
+    fn default() -> Self {
+        Self::Json(Value::Null)
+    }
+}
+
 impl TurnRequest {
+    /// Reads a body of `/execute` that has one plain call and no options; most have. `None` says nothing about a body.
+    pub fn of_plain_body(body: &[u8], query: &Parameters) -> Option<Self> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct PlainBody {
+            provider: Option<String>,
+            call: PlainCall,
+        }
+        let PlainBody { provider, call } = serde_json::from_slice(body).ok()?;
+        if !call.is_whole() || provider.as_ref().is_some_and(String::is_empty) {
+            return None;
+        }
+        Some(Self { call: ModelOutput::Call(call), provider, options: query.clone() })
+    }
+
     /// Reads a body of `/execute`. What it says stands above the query.
     pub fn of_body(body: Map<String, Value>, query: Parameters) -> Result<Self, Failure> {
         let invalid = |name: &str| Failure::request(format!("Missing or invalid \"{name}\" field"));
@@ -48,7 +80,7 @@ impl TurnRequest {
         if !is_server_valid {
             return Err(invalid("server"));
         }
-        Ok(Self { call, provider, options })
+        Ok(Self { call: ModelOutput::Json(call), provider, options })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use gateway_upstream::{FREE_BYTES, Reservation, ResultBudget, needed};
 use http::{HeaderMap, StatusCode, header};
 use hyper::body::Body as HttpBody;
@@ -42,7 +42,39 @@ where
     {
         return Err(too_large(limit));
     }
-    let Ok(outcome) = tokio::time::timeout(deadline, collect(body, limits)).await else {
+    let collecting = async {
+        let broken = |_| ApiError::bad_request("the body broke off");
+        // Most bodies come in one piece, which is then not copied.
+        let Some(first) = body.next_piece().await.transpose().map_err(broken)? else {
+            return Ok(Bytes::new());
+        };
+        if first.len() > limit {
+            return Err(too_large(limit));
+        }
+        // Taken only for long ones, and given back when they are there.
+        let mut room = None;
+        if first.len() > FREE_BYTES && !body.has_ended() {
+            reserve(&mut room, limits, first.len()).await?;
+        }
+        let Some(mut piece) = body.next_piece().await.transpose().map_err(broken)? else { return Ok(first) };
+        let expected = usize::try_from(body.expected()).unwrap_or(limit).min(limit);
+        let mut whole = BytesMut::with_capacity(first.len() + piece.len() + expected);
+        whole.extend_from_slice(&first);
+        loop {
+            if whole.len() + piece.len() > limit {
+                return Err(too_large(limit));
+            }
+            whole.extend_from_slice(&piece);
+            if whole.len() > FREE_BYTES && !body.has_ended() {
+                reserve(&mut room, limits, whole.len()).await?;
+            }
+            match body.next_piece().await.transpose().map_err(broken)? {
+                Some(next) => piece = next,
+                None => return Ok(whole.freeze()),
+            }
+        }
+    };
+    let Ok(outcome) = tokio::time::timeout(deadline, collecting).await else {
         // Whoever was too slow is not waited for again.
         body.give_up();
         let message = format!("the body did not arrive within {} s", deadline.as_secs_f32());
@@ -55,45 +87,6 @@ where
 fn too_large(limit: usize) -> ApiError {
     let message = format!("the body has more than {limit} bytes");
     ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, code::BODY_TOO_LARGE, message).with("limit", limit)
-}
-
-async fn collect<B: HttpBody<Data = Bytes> + Unpin>(
-    body: &mut Arriving<B>,
-    limits: BodyLimits<'_>,
-) -> Result<Bytes, ApiError> {
-    let limit = limits.bytes;
-    let broken = |_| ApiError::bad_request("the body broke off");
-    // Most bodies come in one piece, which is then not copied.
-    let Some(first) = body.next_piece().await.transpose().map_err(broken)? else {
-        return Ok(Bytes::new());
-    };
-    if first.len() > limit {
-        return Err(too_large(limit));
-    }
-    // Taken only for long ones, and given back when they are there.
-    let mut room = None;
-    if first.len() > FREE_BYTES && !body.has_ended() {
-        reserve(&mut room, limits, first.len()).await?;
-    }
-    let Some(second) = body.next_piece().await.transpose().map_err(broken)? else { return Ok(first) };
-    let expected = body.expected().min(u64::try_from(limit).unwrap_or(u64::MAX));
-    let mut whole =
-        BytesMut::with_capacity(first.len() + second.len() + usize::try_from(expected).unwrap_or_default());
-    whole.extend_from_slice(&first);
-    let mut piece = second;
-    loop {
-        if whole.len() + piece.remaining() > limit {
-            return Err(too_large(limit));
-        }
-        whole.extend_from_slice(&piece);
-        if whole.len() > FREE_BYTES && !body.has_ended() {
-            reserve(&mut room, limits, whole.len()).await?;
-        }
-        match body.next_piece().await.transpose().map_err(broken)? {
-            Some(next) => piece = next,
-            None => return Ok(whole.freeze()),
-        }
-    }
 }
 
 /// Reserves room for a long body before it is read on.

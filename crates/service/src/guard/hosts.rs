@@ -41,7 +41,7 @@ impl Hosts {
 
 /// What an origin is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum OriginKind {
     /// A page of ours.
     Same,
     /// Another page of this machine: it may ask for what changes nothing, but it may not read the answers.
@@ -71,21 +71,21 @@ impl Origins {
         self.listed.is_empty()
     }
 
-    /// How `origin` stands; `host` is the host that the request names.
-    pub(crate) fn standing(&self, origin: &str, host: &str) -> Standing {
+    /// What `origin` is to us; `host` is the host that the request names.
+    pub(crate) fn kind_of(&self, origin: &str, host: &str) -> OriginKind {
         if self.any || self.listed.iter().any(|listed| listed.eq_ignore_ascii_case(origin)) {
-            return Standing::Listed;
+            return OriginKind::Listed;
         }
         let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        let Some(authority) = authority else { return Standing::Foreign };
+        let Some(authority) = authority else { return OriginKind::Foreign };
         if authority.eq_ignore_ascii_case(host) {
-            return Standing::Same;
+            return OriginKind::Same;
         }
-        if host_of(authority).is_some_and(is_loopback) { Standing::Near } else { Standing::Foreign }
+        if host_of(authority).is_some_and(is_loopback) { OriginKind::Near } else { OriginKind::Foreign }
     }
 }
 
-/// The host of `host:port`; nothing where it is malformed.
+/// The host of `host:port`; `None` if it is malformed.
 fn host_of(authority: &str) -> Option<&str> {
     let end = match authority.strip_prefix('[') {
         Some(rest) => rest.find(']')? + 2,
@@ -189,22 +189,22 @@ mod tests {
     fn origins_are_same_near_listed_or_foreign() {
         let origins = Origins::new(&["https://App.example/".to_owned()]);
         let cases = [
-            ("https://app.example", Standing::Listed),
-            ("http://app.example", Standing::Foreign),
-            ("https://app.example.evil", Standing::Foreign),
-            ("http://localhost:3000", Standing::Near),
-            ("http://[::1]:3000", Standing::Near),
-            ("http://gateway:8787", Standing::Same),
-            ("http://gateway:8788", Standing::Foreign),
-            ("null", Standing::Foreign),
-            ("file://", Standing::Foreign),
-            ("chrome-extension://abc", Standing::Foreign),
-            ("http://localhost.evil.example", Standing::Foreign),
-            ("", Standing::Foreign),
+            ("https://app.example", OriginKind::Listed),
+            ("http://app.example", OriginKind::Foreign),
+            ("https://app.example.evil", OriginKind::Foreign),
+            ("http://localhost:3000", OriginKind::Near),
+            ("http://[::1]:3000", OriginKind::Near),
+            ("http://gateway:8787", OriginKind::Same),
+            ("http://gateway:8788", OriginKind::Foreign),
+            ("null", OriginKind::Foreign),
+            ("file://", OriginKind::Foreign),
+            ("chrome-extension://abc", OriginKind::Foreign),
+            ("http://localhost.evil.example", OriginKind::Foreign),
+            ("", OriginKind::Foreign),
         ];
         for (origin, expected) in cases {
-            assert_eq!(origins.standing(origin, "gateway:8787"), expected, "{origin}");
+            assert_eq!(origins.kind_of(origin, "gateway:8787"), expected, "{origin}");
         }
-        assert_eq!(Origins::new(&["*".to_owned()]).standing("null", "x"), Standing::Listed);
+        assert_eq!(Origins::new(&["*".to_owned()]).kind_of("null", "x"), OriginKind::Listed);
     }
 }

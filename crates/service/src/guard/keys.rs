@@ -42,12 +42,12 @@ impl Keys {
     pub(crate) fn owner(&self, headers: &HeaderMap) -> Result<Owner, NotKnown> {
         let shown = bearer(headers).or_else(|| headers.get(API_KEY).map(http::HeaderValue::as_bytes));
         let hash: [u8; 32] = Sha256::digest(shown.ok_or(NotKnown::Missing)?).into();
-        // Every key is compared, whichever fits, so that the time tells nothing.
-        let mut place = u64::MAX;
+        // Every key is compared, whichever fits, so that the time says nothing.
+        let mut found = u64::MAX;
         for (index, (_, known)) in (0_u64..).zip(&self.owners) {
-            place.conditional_assign(&index, known.ct_eq(&hash));
+            found.conditional_assign(&index, known.ct_eq(&hash));
         }
-        let owner = usize::try_from(place).ok().and_then(|place| self.owners.get(place));
+        let owner = usize::try_from(found).ok().and_then(|found| self.owners.get(found));
         owner.map(|(owner, _)| owner.clone()).ok_or(NotKnown::Wrong)
     }
 }

@@ -4,7 +4,7 @@
 //! size, time). Every answer gets its ids, and every error the same shape: `{error, code, correlationId}`.
 //!
 //! Where keys are configured, `/health`, `/livez`, `/ready`, `/readyz`, `/docs` and `/openapi.json` answer without one;
-//! the first tells no details then. These and `/metrics` also answer when the gateway is full.
+//! the first shows no details then. These and `/metrics` also answer when the gateway is full.
 
 mod body;
 mod cors;
@@ -38,7 +38,7 @@ use crate::routes;
 use body::BodyLimits;
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::owner::Owner;
-use hosts::{Hosts, Origins, Standing};
+use hosts::{Hosts, OriginKind, Origins};
 use keys::{Keys, NotKnown};
 use linger::{Arriving, Lingering};
 use rate::{Payer, Rates};
@@ -113,7 +113,7 @@ impl Guard {
             method: parts.method.clone(),
             uri: parts.uri.clone(),
             route: match found {
-                Found::Route(place, route) => Some((place, route)),
+                Found::Route(index, route) => Some((index, route)),
                 Found::OtherMethods(_) | Found::Nothing => None,
             },
             context: context_of(&parts.headers, caller.as_ref().ok().cloned()),
@@ -148,12 +148,12 @@ impl Guard {
     ) -> Result<Admitted, ApiError> {
         let host = self.named_host(parts)?;
         if let Some(origin) = parts.headers.get(header::ORIGIN) {
-            match self.origins.standing(origin.to_str().unwrap_or_default(), host) {
-                Standing::Listed => passing.cors = Some(origin.clone()),
-                Standing::Same => {}
+            match self.origins.kind_of(origin.to_str().unwrap_or_default(), host) {
+                OriginKind::Listed => passing.cors = Some(origin.clone()),
+                OriginKind::Same => {}
                 // Another port of this machine is another origin, and a page there can send some requests without asking.
-                Standing::Near if parts.method.is_safe() => {}
-                Standing::Near | Standing::Foreign => {
+                OriginKind::Near if parts.method.is_safe() => {}
+                OriginKind::Near | OriginKind::Foreign => {
                     let message =
                         "this Origin may not use the gateway; see `allowedOrigins` in the configuration";
                     return Err(ApiError::new(StatusCode::FORBIDDEN, code::FORBIDDEN, message));
@@ -283,7 +283,7 @@ impl Guard {
         Ok(response)
     }
 
-    /// Gives the answer its ids, and tells metrics and log about it.
+    /// Gives the answer its ids, counts it and logs it.
     async fn finish(&self, response: Response, mut passing: Passing) -> Response {
         let mut response = if response.status().as_u16() >= 400 {
             with_ids_in_body(response, &passing.context.correlation).await
@@ -307,7 +307,7 @@ impl Guard {
         let status = response.status();
         let provider = response.extensions_mut().remove::<Provider>();
         let named = provider.as_ref().map(|provider| &*provider.0).or_else(|| self.provider_in(&passing));
-        let index = passing.route.map_or(RouteIndex::UNKNOWN, |(place, _)| RouteIndex::new(place));
+        let index = passing.route.map_or(RouteIndex::UNKNOWN, |(index, _)| RouteIndex::new(index));
         self.gateway.metrics().request(index, status, took, named);
         log_access(&passing.method, passing.uri.path(), &passing.context, status, took, named);
         response

@@ -12,7 +12,7 @@ use crate::errors::{ApiError, NotRun, json_response, media_type};
 use crate::metrics::Provider;
 use gateway_runtime::call::input::{Continued, Suspension};
 use gateway_runtime::parameters::Parameters;
-use gateway_runtime::turn::{Turn, TurnRequest, TurnRun};
+use gateway_runtime::turn::{ModelOutput, Turn, TurnRequest, TurnRun};
 
 /// Types of bodies that are a model's stream.
 const STREAMS: [&str; 2] = ["text/event-stream", "application/x-ndjson"];
@@ -25,24 +25,22 @@ pub(crate) fn is_stream(media: &str) -> bool {
 /// Runs the calls of a model and answers in the provider's shape.
 pub(super) async fn execute(request: ToolRequest, query: Parameters) -> Result<Response, ApiError> {
     let ToolRequest { gateway, context, headers, body, .. } = &request;
-    let (mut turn, continued) = if is_stream(media_type(headers)) {
-        (TurnRun::new(Turn::parse(gateway, streamed(body, query)?).await?), None)
+    let asked = if is_stream(media_type(headers)) {
+        Asked::Turn(streamed(body, query)?)
+    } else if let Some(plain) = TurnRequest::of_plain_body(body, &query) {
+        Asked::Turn(plain)
     } else {
-        match gateway_dialects::from_slice(body) {
-            Ok(Value::Object(members)) if continues(&members) => {
-                let raw = RawJson::parse(body.clone())
-                    .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
-                let continued = Continued::read(&raw)?;
-                let turn: Box<TurnRun> = continued.take(gateway, context, Suspension::Turn)?;
-                (*turn, Some(continued))
-            }
-            Ok(Value::Object(members)) => {
-                let turn = Turn::parse(gateway, TurnRequest::of_body(members, query)?).await?;
-                context.held.set_style(turn.style());
-                (TurnRun::new(turn), None)
-            }
-            Ok(_) => return Err(ApiError::bad_request("the body must be a JSON object with \"call\"")),
-            Err(error) => return Err(ApiError::unreadable_body(body, &error)),
+        read(body, query)?
+    };
+    let (mut turn, continued) = match asked {
+        Asked::Turn(request) => {
+            let turn = Turn::parse(gateway, request).await?;
+            context.held.set_style(turn.style());
+            (TurnRun::new(turn), None)
+        }
+        Asked::Rest(continued) => {
+            let turn: Box<TurnRun> = continued.take(gateway, context, Suspension::Turn)?;
+            (*turn, Some(continued))
         }
     };
     let style = turn.turn().style();
@@ -59,9 +57,26 @@ pub(super) async fn execute(request: ToolRequest, query: Parameters) -> Result<R
     Ok(response)
 }
 
-/// Whether a body brings answers for a turn that waits for them.
-fn continues(body: &serde_json::Map<String, Value>) -> bool {
-    body.iter().any(|(name, state)| name == "continue" && !state.is_null())
+/// What a request asks for.
+enum Asked {
+    /// A turn.
+    Turn(TurnRequest),
+    /// The rest of a turn that waits for the answers that it brings.
+    Rest(Continued),
+}
+
+/// Reads any body that is JSON.
+fn read(body: &Bytes, query: Parameters) -> Result<Asked, ApiError> {
+    match gateway_dialects::from_slice(body) {
+        Ok(Value::Object(members)) if members.get("continue").is_some_and(|state| !state.is_null()) => {
+            let raw = RawJson::parse(body.clone())
+                .map_err(|error| ApiError::bad_request(format!("reading the body as JSON: {error}")))?;
+            Ok(Asked::Rest(Continued::read(&raw)?))
+        }
+        Ok(Value::Object(members)) => Ok(Asked::Turn(TurnRequest::of_body(members, query)?)),
+        Ok(_) => Err(ApiError::bad_request("the body must be a JSON object with \"call\"")),
+        Err(error) => Err(ApiError::unreadable_body(body, &error)),
+    }
 }
 
 /// A stream is the call, and the query says what else a body says.
@@ -70,5 +85,5 @@ fn streamed(body: &Bytes, options: Parameters) -> Result<TurnRequest, ApiError> 
         .map_err(|error| ApiError::bad_request(format!("reading the stream as UTF-8: {error}")))?;
     let chunks = parse_chunks(text).map_err(|error| ApiError::bad_request(error.to_string()))?;
     let provider = options.get("provider").map(str::to_owned);
-    Ok(TurnRequest { call: Value::Array(chunks), provider, options })
+    Ok(TurnRequest { call: ModelOutput::Json(Value::Array(chunks)), provider, options })
 }

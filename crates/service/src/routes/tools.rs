@@ -227,7 +227,7 @@ fn label(definition: &mut Value, tool: Option<&CatalogueTool>) {
     }
 }
 
-/// A list with its tag, or nothing where the caller has it already.
+/// A list with its tag, or 304 if the caller has it already.
 fn cached(headers: &HeaderMap, rendered: &Rendered, body: bytes::Bytes) -> Response {
     let mut response = if has_tag(headers, &rendered.etag) {
         StatusCode::NOT_MODIFIED.into_response()

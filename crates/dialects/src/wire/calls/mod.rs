@@ -12,6 +12,7 @@ mod shape;
 pub mod text;
 
 pub use crate::arguments::Arguments;
+pub use crate::wire::chat::PlainCall;
 pub use error::CallError;
 pub use ids::CallId;
 pub use route::{RouteFormat, parse_route, render_route_error, render_route_result, route_format};

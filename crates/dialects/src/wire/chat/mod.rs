@@ -1,9 +1,11 @@
 //! Chat Completions, and what compatible servers make of it.
 
+mod plain;
 mod read;
 mod stream;
 mod write;
 
+pub use plain::PlainCall;
 pub(crate) use read::read;
 pub(crate) use stream::{listed, push, push_speech};
 pub(crate) use write::{Said, assistant, function, tool_calls};

@@ -26,6 +26,7 @@ mod mode;
 mod neutral;
 pub(crate) mod note;
 pub(crate) mod piece;
+mod plain;
 mod read;
 mod write;
 
@@ -36,6 +37,7 @@ pub use mode::{ResultMode, UnknownMode, render_mode};
 pub(crate) use mode::{joined, piece_text};
 pub use neutral::neutral_result;
 pub(crate) use piece::{Media, MediaKind, Source, split_data_url};
+pub use plain::PlainResult;
 pub use read::{ReadResult, Retold, read_result};
 pub(crate) use write::{content_list, text_or_list};
 
@@ -136,15 +138,37 @@ pub fn render_results(
     outcomes: &[Outcome<'_>],
     options: &ResultOptions,
 ) -> RenderedResults {
+    let answers: Vec<Answer<'_>> = outcomes.iter().map(|outcome| Answer::read(outcome.result)).collect();
+    render_answers(dialect, outcomes, &answers, options)
+}
+
+/// The same for results that are plain text: `results` instead of those of the outcomes. A dialect that sends results as they
+/// came has no use for it.
+pub fn render_plain_results(
+    dialect: &Dialect,
+    outcomes: &[Outcome<'_>],
+    results: &[PlainResult<'_>],
+    options: &ResultOptions,
+) -> RenderedResults {
+    let answers: Vec<Answer<'_>> = results.iter().map(PlainResult::answer).collect();
+    render_answers(dialect, outcomes, &answers, options)
+}
+
+fn render_answers(
+    dialect: &Dialect,
+    outcomes: &[Outcome<'_>],
+    answers: &[Answer<'_>],
+    options: &ResultOptions,
+) -> RenderedResults {
     let mut changes = Vec::new();
     let prepared: Vec<Prepared<'_>> = outcomes
         .iter()
+        .zip(answers)
         .enumerate()
-        .map(|(index, outcome)| {
-            let answer = Answer::read(outcome.result);
+        .map(|(index, (outcome, answer))| {
             let arranged = arrange::arrange(
                 &dialect.messages,
-                &answer,
+                answer,
                 options,
                 |path, fate, reason| {
                     changes.push(ResultChange { result: index, path, fate, reason });
