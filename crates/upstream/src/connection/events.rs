@@ -16,10 +16,10 @@ use super::asking::Asker;
 use super::refusals::Refusals;
 use crate::results::ServerResults;
 
-/// The notifications that must not be lost, because nothing else would tell that a list is old.
+/// The notifications that must not be lost, because nothing else shows that a list is old.
 const CHANGES: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
 
-/// The mark behind those of the lists: the server has forgotten what we told it.
+/// The mark behind those of the lists: the server has forgotten our subscriptions and settings.
 const RENEWED: u8 = 1 << CHANGES.len();
 
 /// Hands on what the server sends. A listener that is too slow misses notifications, but never that a list changed:
@@ -142,12 +142,12 @@ impl EventSink {
         }
     }
 
-    /// Tells that every list may have changed, after a time in which the server could not tell.
+    /// Announces that every list may have changed, after a time in which the server could not.
     pub(super) fn everything_changed(&self) {
         self.mark((1 << CHANGES.len()) - 1);
     }
 
-    /// Tells that the server has forgotten what it was told: it began a new session.
+    /// Announces that the server has forgotten subscriptions and settings: it began a new session.
     pub(super) fn renewed(&self) {
         self.mark(RENEWED);
     }
@@ -213,7 +213,7 @@ impl EventSink {
 }
 
 fn change_bit(method: &str) -> Option<u8> {
-    CHANGES.iter().position(|change| *change == method).map(|place| 1 << place)
+    CHANGES.iter().position(|change| *change == method).map(|index| 1 << index)
 }
 
 #[cfg(test)]
