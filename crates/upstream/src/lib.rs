@@ -17,7 +17,7 @@ mod results;
 pub use catalogue::{
     Catalogue, CatalogueTool, Clash, ClashOutcome, DefinitionChange, DefinitionChangeKind, DefinitionPart,
     Fingerprint, LeftOut, LeftOutReason, ListedTool, LookupError, ToolFilter, UpstreamTools, canonical_name,
-    canonical_splits, changed_definitions,
+    canonical_splits,
 };
 pub use connection::{
     Asker, ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, ServerEvent,

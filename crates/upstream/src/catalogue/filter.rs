@@ -79,7 +79,7 @@ impl Catalogue {
         self.groups.get(group).is_some_and(|group| holds(group, tool))
     }
 
-    /// The upstreams whose tools all belong to a group, and whether it holds nothing else; nothing if no group has that
+    /// The upstreams whose tools all belong to a group, and whether it holds nothing else; `None` if no group has that
     /// name.
     pub fn group_servers(&self, name: &str) -> Option<(Vec<&UpstreamId>, bool)> {
         let group = self.groups.get(name)?;
@@ -87,7 +87,7 @@ impl Catalogue {
         Some((servers.collect(), group.tools.is_empty() && group.tags.is_empty()))
     }
 
-    /// The listed tools of a group; nothing if no group has that name.
+    /// The listed tools of a group; `None` if no group has that name.
     pub fn group(&self, name: &str) -> Option<Vec<&CatalogueTool>> {
         let group = self.groups.get(name)?;
         Some(self.listed().filter(|tool| holds(group, tool)).collect())

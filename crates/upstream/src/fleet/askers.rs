@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::connection::{Asker, Heirs, LINGER};
+use crate::connection::{Asker, LINGER, Successors};
 
 /// The owners of the calls in flight on one upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,11 +98,11 @@ impl Askers {
         let mut state = self.lock();
         let Some(asker) = asker else {
             state.silent += 1;
-            return Entered { askers: self, place: None, answered: Answered::No };
+            return Entered { askers: self, id: None, answered: Answered::No };
         };
-        let place = state.present.last().map_or(0, |(place, _)| place + 1);
-        state.present.push((place, asker.clone()));
-        Entered { askers: self, place: Some(place), answered: Answered::No }
+        let id = state.present.last().map_or(0, |(id, _)| id + 1);
+        state.present.push((id, asker.clone()));
+        Entered { askers: self, id: Some(id), answered: Answered::No }
     }
 
     /// Who answers: the latest call's asker, where all calls in flight are of one owner. A call that was given up counts
@@ -121,18 +121,19 @@ impl Askers {
     }
 }
 
-impl Heirs for Askers {
-    fn heir(&self, of: &Asker) -> Option<Asker> {
+impl Successors for Askers {
+    fn successor(&self, of: &Asker) -> Option<Asker> {
         let state = self.lock();
-        let heir = state.present.iter().rev().find(|(_, asker)| asker.owner() == of.owner() && !asker.is(of));
-        heir.map(|(_, asker)| asker.clone())
+        let successor =
+            state.present.iter().rev().find(|(_, asker)| asker.owner() == of.owner() && !asker.is(of));
+        successor.map(|(_, asker)| asker.clone())
     }
 }
 
 /// A call in flight.
 pub(super) struct Entered<'a> {
     askers: &'a Askers,
-    place: Option<u64>,
+    id: Option<u64>,
     answered: Answered,
 }
 
@@ -146,8 +147,8 @@ impl Entered<'_> {
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         let mut state = self.askers.lock();
-        let owner = if let Some(place) = self.place {
-            let found = state.present.iter().position(|(present, _)| *present == place);
+        let owner = if let Some(id) = self.id {
+            let found = state.present.iter().position(|(present, _)| *present == id);
             found.map(|found| Arc::clone(state.present.remove(found).1.owner()))
         } else {
             state.silent = state.silent.saturating_sub(1);
@@ -241,8 +242,9 @@ mod tests {
             method: "elicitation/create".to_owned(),
             params: None,
         };
-        let heirs: std::sync::Weak<dyn Heirs> = Arc::downgrade(&(Arc::clone(&askers) as Arc<dyn Heirs>));
-        askers.only().unwrap().ask(request, answer, Some(heirs));
+        let successors: std::sync::Weak<dyn Successors> =
+            Arc::downgrade(&(Arc::clone(&askers) as Arc<dyn Successors>));
+        askers.only().unwrap().ask(request, answer, Some(successors));
         let question = seconds.try_recv().unwrap();
         drop(over);
         let _stranger = askers.enter(Some(&other));

@@ -35,13 +35,13 @@ impl Shared {
         // Somebody may have accepted it while nobody looked.
         memory.reload().await;
         let now = current(listing);
-        let found = memory.compare(spec, |known| compare(known, &now, spec.tools.on_definition_change));
+        let found = memory.change(spec, |known| compare(known, &now, spec.tools.on_definition_change));
         let mut fresh = replace_notices(upstream, found);
         if !fresh.is_empty() {
             log(upstream, &fresh);
             let more = fresh.len().saturating_sub(EVENT_NOTICES);
             fresh.truncate(EVENT_NOTICES);
-            self.tell(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh, more });
+            self.notify(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh, more });
         }
     }
 }
@@ -125,7 +125,7 @@ fn waiting(key: &str, kind: &DefinitionChangeKind, now: &Current<'_>, room: &mut
 
 /// Makes these the notices of an upstream, beside those that only report, and gives those that are new.
 fn replace_notices(upstream: &Upstream, found: Vec<DefinitionNotice>) -> Vec<DefinitionNotice> {
-    let mut notices = upstream.notices();
+    let mut notices = upstream.facts().notices.clone();
     let before: HashMap<&str, &DefinitionNotice> =
         notices.iter().map(|notice| (notice.change.tool.as_str(), notice)).collect();
     let is_fresh = |notice: &&DefinitionNotice| before.get(notice.change.tool.as_str()) != Some(notice);
@@ -138,7 +138,7 @@ fn replace_notices(upstream: &Upstream, found: Vec<DefinitionNotice>) -> Vec<Def
         notices.clear();
     }
     notices.extend(found);
-    upstream.set_notices(notices);
+    upstream.facts().notices = notices;
     fresh
 }
 

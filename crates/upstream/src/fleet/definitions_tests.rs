@@ -55,6 +55,19 @@ fn what_is_withheld_stands_beside_its_definition() {
 }
 
 #[test]
+fn what_comes_and_goes_is_not_reported() {
+    let mut known = known(&tools(2, "one"));
+    assert_eq!(list(&mut known, &[tool(1, "one"), tool(2, "one")]), Vec::new());
+    let found = list(&mut known, &[tool(0, "two")]);
+    let changes: Vec<String> = found.iter().map(|notice| notice.change.to_string()).collect();
+    assert_eq!(
+        changes,
+        ["tool `t00000` changed its description"],
+        "what was gone is compared when it is back"
+    );
+}
+
+#[test]
 fn nothing_is_withheld_where_changes_are_only_reported() {
     let (mut known, entries) = (known(&tools(3, "one")), tools(3, "two"));
     let listing = listing(&entries);
@@ -107,13 +120,13 @@ fn long_names_without_end_are_bounded_in_bytes() {
     let path = folder.path().join("servers.json");
     let memory = Memory::open(Some(&path));
     let name = |number: usize| format!("n{number}{}", "x".repeat(1_500));
-    let rounds = memory.compare(&spec(), |known| (invent(known, 13_000, name), true));
+    let rounds = memory.change(&spec(), |known| (invent(known, 13_000, name), true));
     assert_eq!(rounds, [false, false, true]);
     memory.write();
     let size = std::fs::metadata(&path).unwrap().len();
     assert!(size < 5 << 20, "{size} bytes for 13,000 tools");
     // What is read from the file is what was written.
-    let read = Memory::open(Some(&path)).compare(&spec(), |known| (known.fingerprints.clone(), false));
+    let read = Memory::open(Some(&path)).change(&spec(), |known| (known.fingerprints.clone(), false));
     assert!(read.keys().all(|key| key.len() < 140), "{:?}", read.keys().next());
     assert_eq!(read.len(), 13_000);
 }
@@ -159,7 +172,7 @@ async fn others_run_while_a_big_listing_is_hashed() {
     let listing = tokio::spawn(async move {
         let entries = tools(2_000, &"x".repeat(8 << 10));
         let before = turns.load(Ordering::Relaxed);
-        let listing = upstream.read_listing(entries, 0);
+        let listing = ToolListing::read(&upstream.spec, entries, None, 0);
         shared.compare_definitions(&upstream, &listing).await;
         turns.load(Ordering::Relaxed) - before
     });
@@ -190,7 +203,7 @@ fn many_changes_are_one_line_of_the_log() {
     );
     assert_eq!(lines, [expected]);
     assert_eq!(logged(found), Vec::<String>::new(), "each change once");
-    assert_eq!(upstream.notices().len(), 3_000);
+    assert_eq!(upstream.facts().notices.len(), 3_000);
 }
 
 #[test]

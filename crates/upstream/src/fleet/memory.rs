@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use gateway_config::{Endpoint, UpstreamSpec};
 use gateway_protocol::{Era, RawJson, is_modern};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
@@ -35,13 +35,15 @@ const FILE_PATIENCE: Duration = Duration::from_secs(10);
 /// The memory; shared by all supervisors.
 #[derive(Debug)]
 pub(super) struct Memory {
-    path: Option<PathBuf>,
+    /// Where it is kept.
+    pub(super) path: Option<PathBuf>,
     state: Mutex<State>,
     /// Held while the file is written, so that a newer text never makes room for an older one; and while it is read. A disk
     /// that does not answer holds up one thread each, not one for each listing.
     writing: Arc<tokio::sync::Mutex<()>>,
     reading: Arc<tokio::sync::Mutex<()>>,
-    problem: Option<String>,
+    /// What became of a file that could not be read.
+    pub(super) problem: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -55,7 +57,7 @@ struct State {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
     /// Shared with who writes them, so that nobody copies them to write them.
-    #[serde(default, serialize_with = "write_shared", deserialize_with = "read_shared")]
+    #[serde(default)]
     upstreams: BTreeMap<String, Arc<OfUpstream>>,
 }
 
@@ -163,11 +165,11 @@ impl Memory {
         {
             warn!(path = %path.display(), %error, "Memory of upstreams cannot be kept from others.");
         }
-        let read = path.map_or(Ok(None), file::read);
-        let (kept, problem) = match (read, path) {
-            (Err(error), Some(path)) => (None, Some(file::set_aside(path, &error))),
-            (Ok(kept), _) => (kept, None),
-            (Err(_), None) => (None, None),
+        let read = |path| file::read(path).map_err(|error| file::set_aside(path, &error));
+        let (kept, problem) = match path.map(read) {
+            Some(Ok(kept)) => (kept, None),
+            Some(Err(problem)) => (None, Some(problem)),
+            None => (None, None),
         };
         let state = State { kept: kept.unwrap_or_default(), dirty: BTreeSet::new() };
         if let Some(problem) = &problem {
@@ -199,16 +201,6 @@ impl Memory {
         !self.lock().dirty.is_empty()
     }
 
-    /// Where it is kept.
-    pub(super) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
-    /// What became of a file that could not be read.
-    pub(super) fn problem(&self) -> Option<&str> {
-        self.problem.as_deref()
-    }
-
     pub(super) fn era(&self, spec: &UpstreamSpec) -> Option<Era> {
         let of_endpoint = |kept: &OfUpstream| kept.endpoint == endpoint_key(spec);
         let version = self.with(spec, |kept| kept.version.clone().filter(|_| of_endpoint(kept)))?;
@@ -222,15 +214,6 @@ impl Memory {
             kept.version = version;
             ((), is_new)
         });
-    }
-
-    /// Compares a listing with what is remembered, in place. `compare` also gives whether it changed anything.
-    pub(super) fn compare<T>(
-        &self,
-        spec: &UpstreamSpec,
-        compare: impl FnOnce(&mut OfUpstream) -> (T, bool),
-    ) -> T {
-        self.change(spec, compare)
     }
 
     /// Those of some tools whose definitions are remembered, by their keys.
@@ -328,7 +311,11 @@ impl Memory {
     }
 
     /// Changes what is remembered of an upstream. `change` also gives whether there is something to write.
-    fn change<T>(&self, spec: &UpstreamSpec, change: impl FnOnce(&mut OfUpstream) -> (T, bool)) -> T {
+    pub(super) fn change<T>(
+        &self,
+        spec: &UpstreamSpec,
+        change: impl FnOnce(&mut OfUpstream) -> (T, bool),
+    ) -> T {
         let mut state = self.lock();
         let (name, key) = (spec.id.as_str().to_owned(), endpoint_key(spec));
         // Copied only while it is being written.
@@ -359,20 +346,6 @@ fn adopt(state: &mut State, disk: &Kept) {
     }
 }
 
-fn write_shared<S: Serializer>(
-    upstreams: &BTreeMap<String, Arc<OfUpstream>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(upstreams.iter().map(|(name, entry)| (name, entry.as_ref())))
-}
-
-fn read_shared<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<String, Arc<OfUpstream>>, D::Error> {
-    let upstreams = BTreeMap::<String, OfUpstream>::deserialize(deserializer)?;
-    Ok(upstreams.into_iter().map(|(name, entry)| (name, Arc::new(entry))).collect())
-}
-
 /// The digest of a fingerprint: what people are shown, and what they send back.
 pub(crate) fn shown_fingerprint(fingerprint: &str) -> &str {
     fingerprint.split('.').next().unwrap_or_default()
@@ -388,11 +361,7 @@ pub(crate) fn fingerprint_of_all<'a>(tools: impl Iterator<Item = (Cow<'a, str>, 
         hash.update(text.len().to_le_bytes());
         hash.update(text);
     }
-    hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-        use std::fmt::Write as _;
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("{:x}", hash.finalize())
 }
 
 /// Those of some withheld tools, by their keys, that a fingerprint accepts: one of them, or all.
@@ -419,10 +388,9 @@ fn endpoint_key(spec: &UpstreamSpec) -> String {
         Endpoint::Demo | Endpoint::Registry => {}
         Endpoint::Workspace(workspace) => hash.update(workspace.root.as_os_str().as_encoded_bytes()),
     }
-    let digest: [u8; 32] = hash.finalize().into();
-    let (half, _) = digest.split_at(16);
-    let number = half.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
-    format!("{number:032x}")
+    let mut key = format!("{:x}", hash.finalize());
+    key.truncate(32);
+    key
 }
 
 #[cfg(test)]
@@ -436,7 +404,7 @@ mod tests {
         let path = folder.path().join("servers.json");
         let memory = Memory::open(Some(&path));
         // Otherwise there is nothing to look for in the file.
-        memory.compare(&UpstreamSpec::new("up", Endpoint::Demo), |kept| (kept.lose(), true));
+        memory.change(&UpstreamSpec::new("up", Endpoint::Demo), |kept| (kept.lose(), true));
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
         let (release, requests) = std::sync::mpsc::channel();

@@ -28,7 +28,7 @@ async fn listed(specs: [UpstreamSpec; 2], clash: ClashPolicy) -> (Vec<String>, S
     fleet.listed(&[UpstreamId::new("main")], PATIENCE).await;
     let catalogue = fleet.catalogue();
     let lent = catalogue.get("main", "tool_00000").unwrap();
-    assert_eq!(lent.lent_by, Some(UpstreamId::new("back")));
+    assert_eq!(lent.fallback_server, Some(UpstreamId::new("back")));
     assert_eq!(catalogue.resolve(None, "mcp__main__tool_00000").unwrap(), lent);
     let names = catalogue.listed().map(|tool| tool.public_name.clone()).collect();
     let whose = catalogue.resolve(None, "tool_00000").unwrap().server.to_string();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{Kept, Withheld, accepted_by};
+use super::{Kept, OfUpstream, Withheld, accepted_by};
 
 /// Only the user of the gateway reads and writes it.
 const FILE_MODE: u32 = 0o600;
@@ -72,9 +72,13 @@ pub enum AcceptFileError {
 
 /// The tools of a server that wait for somebody to accept them, as the file has them.
 pub fn withheld_in_file(path: &Path, server: &str) -> Result<BTreeMap<String, Withheld>, AcceptFileError> {
+    Ok(in_file(path, server)?.withheld)
+}
+
+/// What the file has of a server.
+fn in_file(path: &Path, server: &str) -> Result<OfUpstream, AcceptFileError> {
     let kept = read(path).map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?;
-    let entry = kept.unwrap_or_default().upstreams.remove(server);
-    Ok(entry.map(|entry| Arc::unwrap_or_clone(entry).withheld).unwrap_or_default())
+    Ok(kept.unwrap_or_default().upstreams.remove(server).map(Arc::unwrap_or_clone).unwrap_or_default())
 }
 
 /// Accepts withheld definitions in the file: the one with this fingerprint, or all where it stands for all. A gateway that
@@ -104,8 +108,7 @@ pub fn accept_in_file(path: &Path, server: &str, fingerprint: &str) -> Result<Ve
 /// Whether the file says that new tools of a server are taken as they are. They are not after a loss of what was remembered
 /// of it.
 pub fn are_new_tools_taken_in_file(path: &Path, server: &str) -> Result<bool, AcceptFileError> {
-    let kept = read(path).map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?;
-    Ok(kept.unwrap_or_default().upstreams.get(server).is_none_or(|entry| !entry.unverified))
+    Ok(!in_file(path, server)?.unverified)
 }
 
 /// Ends in the file that new tools of a server have to be accepted after a loss of what was remembered of it. Refused while
@@ -129,7 +132,7 @@ pub fn take_new_tools_in_file(path: &Path, server: &str) -> Result<bool, AcceptF
     .map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?
 }
 
-/// The content; nothing where there is no file.
+/// The content; `None` if there is no file.
 pub(super) fn read(path: &Path) -> io::Result<Option<Kept>> {
     match std::fs::read(path) {
         // As a list, too, the members would be read.
