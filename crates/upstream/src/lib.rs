@@ -20,7 +20,7 @@ pub use catalogue::{
     canonical_splits,
 };
 pub use connection::{
-    Asker, ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, ServerEvent,
+    ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, Responder, ServerEvent,
 };
 pub use error::{CallError, ConnectError, NoRoom};
 pub use fleet::{

@@ -2,7 +2,7 @@
 
 use gateway_config::{ApprovalConfig, Approver};
 use gateway_protocol::{RawJson, method};
-use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
+use gateway_upstream::{Approval, CallOptions, CatalogueTool, Responder, UpstreamId};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -32,8 +32,8 @@ impl Runtime {
             Approval::Ask => {
                 // A program that calls over plain HTTP would only ask itself.
                 let may_ask_caller = origin.transport != PLAIN && config.approver == Approver::Caller;
-                let answer = match &options.asker {
-                    Some(asker) if may_ask_caller => self.ask_caller(asker, tool, arguments).await,
+                let answer = match &options.responder {
+                    Some(responder) if may_ask_caller => self.ask_caller(responder, tool, arguments).await,
                     Some(_) | None => None,
                 };
                 match answer {
@@ -64,7 +64,7 @@ impl Runtime {
     /// Asks whoever calls; nothing, where it cannot be asked.
     async fn ask_caller(
         &self,
-        asker: &Asker,
+        responder: &Responder,
         tool: &CatalogueTool,
         arguments: &RawJson,
     ) -> Option<Result<(), Failure>> {
@@ -82,7 +82,7 @@ impl Runtime {
             },
         });
         let params = RawJson::of(&params).ok()?;
-        let asking = asker.put(method::ELICIT, params);
+        let asking = responder.put(method::ELICIT, params);
         let answer = match timeout(self.config().mcp.input_expiry, asking).await {
             Ok(Ok(answer)) => answer.read::<Value>().unwrap_or_default(),
             Ok(Err(_)) => return None,

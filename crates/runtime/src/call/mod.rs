@@ -337,7 +337,7 @@ impl Runtime {
                     self.approvals().note_question(tool, arguments, context, &self.approval());
                 }
                 // Whoever can be asked brings somebody who answers.
-                if options.asker.is_none() && done.view.result_type == ResultType::InputRequired {
+                if options.responder.is_none() && done.view.result_type == ResultType::InputRequired {
                     let failure = Failure::NeedsInput(NEEDS_INPUT.to_owned());
                     entry.finish_failed(&failure, &done);
                     return Err(failure);

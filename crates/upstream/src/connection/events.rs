@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::ServerEvent;
-use super::asking::Asker;
+use super::questions::Responder;
 use super::refusals::Refusals;
 use crate::results::ServerResults;
 
@@ -152,8 +152,8 @@ impl EventSink {
         self.mark(RENEWED);
     }
 
-    /// Takes a request of the server; for `asker`, where it is clear which call it belongs to.
-    pub(super) fn request(&self, request: Request, asker: Option<&Asker>) -> Reaction {
+    /// Takes a request of the server; for `responder`, where it is clear which call it belongs to.
+    pub(super) fn request(&self, request: Request, responder: Option<&Responder>) -> Reaction {
         let id = request.id.clone();
         if request.method == method::PING {
             let mut out = Vec::new();
@@ -167,8 +167,8 @@ impl EventSink {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.insert(id.as_str().into(), Arc::clone(&withdrawn));
         drop(open);
-        match asker {
-            Some(asker) => asker.ask(request, answer, None),
+        match responder {
+            Some(responder) => responder.ask(request, answer, None),
             // Where the channel is full or closed, the sender of the answer is dropped, and that refuses the request.
             None => drop(self.sender.try_send(ServerEvent::Request { request, answer })),
         }

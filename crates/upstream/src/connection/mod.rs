@@ -4,7 +4,6 @@
 //! stream and the requests in flight; over Streamable HTTP each request has its own exchange, which the caller's task
 //! runs; the built-in server is called directly.
 
-mod asking;
 mod call;
 mod channel;
 mod events;
@@ -12,6 +11,7 @@ mod handshake;
 mod http;
 mod local;
 mod owner;
+mod questions;
 mod refusals;
 mod router;
 mod sse;
@@ -35,14 +35,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-pub use self::asking::{Asker, Question, QuestionOrigin};
-pub(crate) use self::asking::{LINGER, Successors};
 use self::call::{AsksProgress, Call, CallKind, Deadline, Leaving, Slots};
 use self::channel::StreamChannel;
 use self::events::EventSink;
 use self::handshake::{Identity, Introduction, Opening};
 use self::http::Http;
 use self::local::LocalChannel;
+pub(crate) use self::questions::{LINGER, Successors};
+pub use self::questions::{Question, QuestionOrigin, Responder};
 use self::refusals::Refusals;
 use self::status::Status;
 use self::tasks::Tasks;
@@ -105,7 +105,7 @@ pub struct OutgoingRequest<'a> {
     /// is given, and for tool calls that progress can keep alive.
     pub progress: Option<mpsc::Sender<Notification>>,
     /// Who answers what the server asks meanwhile.
-    pub asker: Option<Asker>,
+    pub responder: Option<Responder>,
     /// What the caller of this request can do, for servers of the modern era.
     pub capabilities: Option<&'a RawJson>,
 }
@@ -122,7 +122,7 @@ impl<'a> OutgoingRequest<'a> {
             idle: wait,
             maximum: wait,
             progress: None,
-            asker: None,
+            responder: None,
             capabilities: None,
         }
     }
@@ -287,7 +287,7 @@ impl Connection {
             params: request.params,
             meta: &inner.all_meta(request.meta, request.capabilities),
             headers: request.headers,
-            deadline: Deadline::new(request.idle, request.maximum, asks).with_asker(request.asker),
+            deadline: Deadline::new(request.idle, request.maximum, asks).with_responder(request.responder),
             leaving: Leaving::Cancels,
             kind: CallKind::Plain,
         };

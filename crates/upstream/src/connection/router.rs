@@ -14,9 +14,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::asking::LINGER;
 use super::call::{CallKind, Progress, progress_token};
 use super::events::{EventSink, Reaction};
+use super::questions::LINGER;
 use super::status::Status;
 use crate::error::CallError;
 use crate::long_work;

@@ -1,7 +1,6 @@
 //! All upstreams together: who is there, what they offer, and how a call reaches the right one.
 
 mod accepted;
-mod askers;
 mod call;
 mod definitions;
 mod health;
@@ -13,6 +12,7 @@ mod pause;
 mod ping;
 mod registry;
 mod renamed;
+mod responders;
 mod subscriptions;
 mod supervisor;
 mod tool_key;
@@ -39,7 +39,6 @@ use crate::error::CallError;
 use crate::results::ResultBudget;
 
 pub use accepted::AcceptError;
-pub use askers::InFlight;
 pub use call::{Answered, CallOptions};
 pub use health::{DefinitionNotice, UpstreamHealth, UpstreamState};
 pub use memory::{
@@ -47,6 +46,7 @@ pub use memory::{
     withheld_fingerprint, withheld_in_file,
 };
 pub use offers::Capabilities;
+pub use responders::InFlight;
 pub use subscriptions::ResourceSubscription;
 pub use watch::{FileWatch, watch_files};
 

@@ -313,7 +313,8 @@ impl Supervisor {
             ServerEvent::Notification(notification) => {
                 let again = notification.method == method::TOOLS_CHANGED;
                 self.upstream.offers.note(&notification.method);
-                let (upstream, in_flight) = (self.upstream.spec.id.clone(), self.upstream.askers.in_flight());
+                let (upstream, in_flight) =
+                    (self.upstream.spec.id.clone(), self.upstream.responders.in_flight());
                 self.shared.notify(FleetEvent::Notification { upstream, notification, in_flight });
                 again
             }
@@ -330,9 +331,9 @@ impl Supervisor {
             }
             ServerEvent::Request { request, answer } => {
                 // Nobody can answer, or it is not clear who is meant: dropping the sender refuses the request.
-                if let Some(asker) = self.upstream.askers.only() {
-                    let askers = Arc::downgrade(&self.upstream.askers);
-                    asker.ask(request, answer, Some(askers));
+                if let Some(responder) = self.upstream.responders.only() {
+                    let responders = Arc::downgrade(&self.upstream.responders);
+                    responder.ask(request, answer, Some(responders));
                 }
                 false
             }

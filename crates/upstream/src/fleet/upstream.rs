@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::catalogue::ToolListing;
 use crate::connection::Connection;
 use crate::error::CallError;
-use crate::fleet::askers::Askers;
 use crate::fleet::health::{DefinitionNotice, UpstreamHealth, UpstreamState};
 use crate::fleet::offers::Offers;
+use crate::fleet::responders::Responders;
 use crate::fleet::subscriptions::Subscriptions;
 
 /// What the supervisor is asked to do.
@@ -52,7 +52,7 @@ pub(super) struct Upstream {
     /// Somebody waited for its tools in vain.
     late: AtomicBool,
     /// Who answers for the calls in flight.
-    pub(super) askers: Arc<Askers>,
+    pub(super) responders: Arc<Responders>,
     /// What it offers beside tools, as far as somebody asked.
     pub(super) offers: Offers,
     pub(super) subscriptions: Subscriptions,
@@ -107,7 +107,7 @@ impl Upstream {
             last_used: AtomicU64::new(0),
             born: Instant::now(),
             late: AtomicBool::new(false),
-            askers: Arc::default(),
+            responders: Arc::default(),
             offers: Offers::default(),
             subscriptions: Subscriptions::default(),
             refused: Arc::default(),

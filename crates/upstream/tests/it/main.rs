@@ -14,7 +14,7 @@ mod fallback;
 mod fault_table;
 mod faults;
 mod fleet;
-mod lent;
+mod fallback_listing;
 mod listings;
 mod names;
 mod offers;

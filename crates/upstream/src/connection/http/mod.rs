@@ -329,7 +329,7 @@ impl Http {
                 None
             }
             Ok(Incoming::Request(request)) => {
-                self.react(self.events.request(request, call.deadline.asker.as_ref()));
+                self.react(self.events.request(request, call.deadline.responder.as_ref()));
                 None
             }
             Err(_) => {

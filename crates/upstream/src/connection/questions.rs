@@ -21,7 +21,7 @@ pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// Somebody who answers what a server asks during a call. Clones are the same somebody.
 #[derive(Clone, Debug)]
-pub struct Asker(Arc<Inner>);
+pub struct Responder(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -38,7 +38,7 @@ struct Inner {
     fallback: OnceLock<UpstreamId>,
 }
 
-impl Asker {
+impl Responder {
     /// One for a call of `owner`. Calls of one owner may be taken for each other; those of two owners never are.
     pub fn new(owner: Arc<str>) -> (Self, mpsc::Receiver<Question>) {
         let (questions, receiver) = mpsc::channel(QUESTIONS);
@@ -80,7 +80,7 @@ impl Asker {
     ) {
         self.0.open.fetch_add(1, Ordering::AcqRel);
         let question =
-            Question { method, params, origin, answer: Some(answer), asker: self.clone(), successors };
+            Question { method, params, origin, answer: Some(answer), responder: self.clone(), successors };
         if let Err(error) = self.0.questions.try_send(question) {
             // Two of them without room would hand it to each other for ever.
             error.into_inner().successors = None;
@@ -150,7 +150,7 @@ impl Asker {
 /// Such a question may have been another call's of the same owner, which still waits for it.
 pub(crate) trait Successors: std::fmt::Debug + Send + Sync {
     /// Another call of the same owner.
-    fn successor(&self, of: &Asker) -> Option<Asker>;
+    fn successor(&self, of: &Responder) -> Option<Responder>;
 }
 
 /// Who asks the caller something.
@@ -172,7 +172,7 @@ pub struct Question {
     /// Who asks.
     pub origin: QuestionOrigin,
     answer: Option<oneshot::Sender<Result<RawJson, RpcError>>>,
-    asker: Asker,
+    responder: Responder,
     successors: Option<Weak<dyn Successors>>,
 }
 
@@ -202,7 +202,7 @@ impl Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        let inner = &self.asker.0;
+        let inner = &self.responder.0;
         let millis = u64::try_from(inner.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         inner.answered.store(millis, Ordering::Release);
         inner.open.fetch_sub(1, Ordering::AcqRel);
@@ -211,7 +211,7 @@ impl Drop for Question {
             .successors
             .as_ref()
             .and_then(Weak::upgrade)
-            .and_then(|successors| successors.successor(&self.asker));
+            .and_then(|successors| successors.successor(&self.responder));
         if let Some(successor) = successor {
             let request = (std::mem::take(&mut self.method), self.params.take());
             successor.take_over(request, self.origin, answer, self.successors.take());
