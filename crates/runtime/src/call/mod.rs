@@ -258,7 +258,7 @@ impl Runtime {
         coerce: bool,
         rename: &dyn Fn(&str) -> String,
     ) -> Result<Option<(Value, Vec<Coercion>)>, Failure> {
-        if !self.config().validate && tool.withheld.is_none() {
+        if !self.config().validate && tool.unaccepted.is_none() {
             return Ok(None);
         }
         self.validate_arguments(catalogue, tool, arguments, coerce, rename)
@@ -274,7 +274,7 @@ impl Runtime {
         rename: &dyn Fn(&str) -> String,
     ) -> Result<Option<(Value, Vec<Coercion>)>, Failure> {
         // What nobody accepted is no measure for arguments.
-        if let Some(reason) = &tool.withheld {
+        if let Some(reason) = &tool.unaccepted {
             let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
             return Err(Failure::Call(CallError::Blocked { upstream, tool, reason }));
         }

@@ -15,7 +15,7 @@ pub(crate) struct ListingOverrides {
     /// Upstreams that list the tools of another one, with its configuration.
     pub(crate) fallbacks: BTreeMap<UpstreamId, Arc<UpstreamSpec>>,
     /// Tools that are in no list, by upstream, each with the reason.
-    pub(crate) withheld: BTreeMap<UpstreamId, BTreeMap<String, String>>,
+    pub(crate) unaccepted: BTreeMap<UpstreamId, BTreeMap<String, String>>,
     /// Upstreams that are not there yet, and whose names nobody else may take.
     pub(crate) reserved: Vec<UpstreamId>,
 }
@@ -42,18 +42,21 @@ pub(crate) fn build(
     for part in sorted {
         let Some(listing) = part.listing else { continue };
         left_out.extend_from_slice(&listing.left_out);
-        let (fallback, withheld) =
-            (overrides.fallbacks.get(&part.spec.id), overrides.withheld.get(&part.spec.id));
-        tools.extend(listing.tools.iter().map(|tool| CatalogueTool {
-            public_name: tool.name.clone(),
-            listed: true,
-            registered: fallback.map_or(&part.spec.endpoint, |fallback| &fallback.endpoint)
-                == &Endpoint::Registry,
-            withheld:
-                withheld.and_then(|withheld| withheld.get(&tool.name)).map(|reason| reason.as_str().into()),
-            fallback_server: fallback.map(|fallback| fallback.id.clone()),
-            reserved_for: None,
-            tool: Arc::clone(tool),
+        let (fallback, unaccepted) =
+            (overrides.fallbacks.get(&part.spec.id), overrides.unaccepted.get(&part.spec.id));
+        tools.extend(listing.tools.iter().map(|tool| {
+            CatalogueTool {
+                public_name: tool.name.clone(),
+                listed: true,
+                registered: fallback.map_or(&part.spec.endpoint, |fallback| &fallback.endpoint)
+                    == &Endpoint::Registry,
+                unaccepted: unaccepted
+                    .and_then(|unaccepted| unaccepted.get(&tool.name))
+                    .map(|reason| reason.as_str().into()),
+                fallback_server: fallback.map(|fallback| fallback.id.clone()),
+                reserved_for: None,
+                tool: Arc::clone(tool),
+            }
         }));
     }
     let configured = Configured::of(parts, &rules.order);

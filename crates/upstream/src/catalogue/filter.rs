@@ -34,7 +34,7 @@ impl ToolFilter {
         };
         // With more than one upstream two tools could have one name.
         let is_named = matches!(self.servers.as_slice(), [server] if server == tool.server.as_str());
-        tool.withheld.is_none()
+        tool.unaccepted.is_none()
             && (tool.listed || is_named)
             && either(&self.servers, &|pattern| matches(pattern, tool.server.as_str()))
             && either(&self.names, &|pattern| {

@@ -84,14 +84,14 @@ impl Catalogue {
         &self.servers
     }
 
-    /// Every tool that has a name, also those that are only reached by naming their upstream, and those that are withheld.
+    /// Every tool that has a name, also those that are only reached by naming their upstream, and those that are unaccepted.
     pub fn tools(&self) -> &[CatalogueTool] {
         &self.tools
     }
 
-    /// The list over all upstreams: every public name once, without what is withheld.
+    /// The list over all upstreams: every public name once, without what is unaccepted.
     pub fn listed(&self) -> impl Iterator<Item = &CatalogueTool> {
-        self.tools.iter().filter(|tool| tool.listed && tool.withheld.is_none())
+        self.tools.iter().filter(|tool| tool.listed && tool.unaccepted.is_none())
     }
 
     /// Names that more than one upstream has.
@@ -127,7 +127,7 @@ pub struct CatalogueTool {
     /// Whether it stands in the registry, so that nobody but us checks its arguments.
     pub registered: bool,
     /// Why it is in no list: its definition changed, and nobody has accepted it. Calls are told so.
-    pub withheld: Option<Box<str>>,
+    pub unaccepted: Option<Box<str>>,
     /// Whose definition it is, where its own upstream was never reached: that one takes its calls over.
     pub fallback_server: Option<UpstreamId>,
     /// The other upstream that its name is reserved for. It has its prefix then, and its own name does not lead to it

@@ -39,14 +39,14 @@ fn list(known: &mut OfUpstream, entries: &[RawJson]) -> Vec<DefinitionNotice> {
 }
 
 #[test]
-fn what_is_withheld_stands_beside_its_definition() {
+fn what_is_unaccepted_stands_beside_its_definition() {
     const COUNT: usize = 3_000;
     let entries = tools(COUNT, "two");
     let mut known = known(&tools(COUNT, "one"));
     let found = list(&mut known, &entries);
-    assert_eq!((found.len(), known.withheld.len()), (COUNT, COUNT));
-    let last = known.withheld.last_key_value().unwrap();
-    let expected = Withheld::new(
+    assert_eq!((found.len(), known.unaccepted.len()), (COUNT, COUNT));
+    let last = known.unaccepted.last_key_value().unwrap();
+    let expected = Unaccepted::new(
         &current(&listing(&entries)).get("t02999").unwrap().fingerprint,
         "tool `t02999` changed its description".to_owned(),
         entries.last(),
@@ -68,12 +68,12 @@ fn what_comes_and_goes_is_not_reported() {
 }
 
 #[test]
-fn nothing_is_withheld_where_changes_are_only_reported() {
+fn nothing_is_unaccepted_where_changes_are_only_reported() {
     let (mut known, entries) = (known(&tools(3, "one")), tools(3, "two"));
     let listing = listing(&entries);
     let now = current(&listing);
     let (found, is_changed) = compare(&mut known, &now, OnDefinitionChange::Warn);
-    assert_eq!((found.len(), known.withheld.len(), is_changed), (3, 0, true));
+    assert_eq!((found.len(), known.unaccepted.len(), is_changed), (3, 0, true));
     assert_eq!(compare(&mut known, &now, OnDefinitionChange::Warn), (Vec::new(), false));
 }
 
@@ -82,8 +82,8 @@ fn what_is_kept_for_review_is_bounded_as_a_whole() {
     let long = "x".repeat(60 << 10);
     let mut known = known(&tools(40, "one"));
     list(&mut known, &tools(40, &long));
-    let kept = known.withheld.values().filter(|withheld| withheld.definition.is_some());
-    assert_eq!((kept.count(), known.withheld.len()), (17, 40));
+    let kept = known.unaccepted.values().filter(|unaccepted| unaccepted.definition.is_some());
+    assert_eq!((kept.count(), known.unaccepted.len()), (17, 40));
 }
 
 /// Lists other names again and again, and gives whether new tools have to be accepted after each of three listings.
@@ -101,7 +101,7 @@ fn invent(known: &mut OfUpstream, count: usize, name: impl Fn(usize) -> String) 
 }
 
 #[test]
-fn names_without_end_are_forgotten_and_new_ones_withheld() {
+fn names_without_end_are_forgotten_and_new_ones_unaccepted() {
     let mut known = known(&tools(1, "one"));
     assert_eq!(invent(&mut known, 20_000, |number| format!("n{number}")), [false, false, true]);
     let remembered: Vec<_> = known.fingerprints.keys().cloned().collect();
@@ -151,9 +151,9 @@ fn long_names_are_told_apart_and_their_changes_found() {
     let tools: Vec<_> = found.iter().map(|notice| (notice.change.tool.as_str(), notice.blocked)).collect();
     let name = format!("{}b", "n".repeat(1_500));
     assert_eq!(tools, [(name.as_str(), true)]);
-    let (key, withheld) = known.withheld.pop_first().unwrap();
-    assert_eq!((key.as_str(), known.withheld.len()), (tool_key(&name).as_ref(), 0));
-    assert_eq!(withheld.change, format!("tool `{key}` changed its description"));
+    let (key, unaccepted) = known.unaccepted.pop_first().unwrap();
+    assert_eq!((key.as_str(), known.unaccepted.len()), (tool_key(&name).as_ref(), 0));
+    assert_eq!(unaccepted.change, format!("tool `{key}` changed its description"));
 }
 
 /// While one thread hashes, another one goes on with the tasks of the only worker.

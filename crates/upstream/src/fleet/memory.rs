@@ -23,10 +23,10 @@ use super::health::DefinitionNotice;
 use super::tool_key::{read_by_key, tool_key};
 
 pub use file::{
-    AcceptFileError, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, withheld_in_file,
+    AcceptFileError, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, unaccepted_in_file,
 };
 
-/// Bytes of a withheld definition that are kept for review.
+/// Bytes of a unaccepted definition that are kept for review.
 const REVIEWED_BYTES: usize = 64 << 10;
 
 /// How long anybody waits for the file. Longer than for its lock, whose error says more.
@@ -74,7 +74,8 @@ pub(super) struct OfUpstream {
     pub(super) fingerprints: BTreeMap<String, String>,
     /// Tools that wait for somebody to accept them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "read_by_key")]
-    pub(super) withheld: BTreeMap<String, Withheld>,
+    #[serde(rename = "withheld")]
+    pub(super) unaccepted: BTreeMap<String, Unaccepted>,
     /// What was remembered of it is lost, so that nobody can say whether its tools are what they were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) unverified: bool,
@@ -93,7 +94,7 @@ fn is_zero(number: &u64) -> bool {
 /// A definition that waits for somebody to accept it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Withheld {
+pub struct Unaccepted {
     /// What it is known by.
     pub fingerprint: String,
     /// What changed, for people.
@@ -103,7 +104,7 @@ pub struct Withheld {
     pub definition: Option<RawJson>,
 }
 
-impl Withheld {
+impl Unaccepted {
     pub(super) fn new(fingerprint: &str, change: String, definition: Option<&RawJson>) -> Self {
         let definition = definition.filter(|text| text.as_str().len() <= REVIEWED_BYTES).cloned();
         Self { fingerprint: fingerprint.to_owned(), change, definition }
@@ -116,8 +117,8 @@ impl Withheld {
 }
 
 /// One fingerprint for all definitions that wait.
-pub fn withheld_fingerprint(withheld: &BTreeMap<String, Withheld>) -> String {
-    fingerprint_of_all(withheld.iter().map(|(tool, one)| (tool.into(), one.fingerprint.as_str())))
+pub fn unaccepted_fingerprint(unaccepted: &BTreeMap<String, Unaccepted>) -> String {
+    fingerprint_of_all(unaccepted.iter().map(|(tool, one)| (tool.into(), one.fingerprint.as_str())))
 }
 
 impl OfUpstream {
@@ -138,20 +139,21 @@ impl OfUpstream {
         self.unverified = false;
     }
 
-    /// Whether somebody else can have changed what is withheld of it.
+    /// Whether somebody else can have changed what is unaccepted of it.
     fn is_waiting(&self) -> bool {
-        self.unverified || !self.withheld.is_empty()
+        self.unverified || !self.unaccepted.is_empty()
     }
 
     /// Takes over what somebody else accepted.
     fn adopt(&mut self, other: &Self) {
-        let is_accepted = |tool: &String, withheld: &mut Withheld| {
-            other.fingerprints.get(tool) == Some(&withheld.fingerprint)
+        let is_accepted = |tool: &String, unaccepted: &mut Unaccepted| {
+            other.fingerprints.get(tool) == Some(&unaccepted.fingerprint)
         };
-        let accepted: Vec<_> = self.withheld.extract_if(.., is_accepted).collect();
-        self.fingerprints.extend(accepted.into_iter().map(|(tool, withheld)| (tool, withheld.fingerprint)));
+        let accepted: Vec<_> = self.unaccepted.extract_if(.., is_accepted).collect();
+        self.fingerprints
+            .extend(accepted.into_iter().map(|(tool, unaccepted)| (tool, unaccepted.fingerprint)));
         // By number: a file from before the loss does not settle it. And nobody meant a tool that came meanwhile.
-        if self.unverified && self.withheld.is_empty() && other.settled >= self.losses.max(1) {
+        if self.unverified && self.unaccepted.is_empty() && other.settled >= self.losses.max(1) {
             self.settle();
         }
     }
@@ -233,7 +235,7 @@ impl Memory {
     /// Remembers definitions as accepted, by the keys of their tools.
     pub(super) fn accept(&self, spec: &UpstreamSpec, accepted: BTreeMap<String, String>) {
         self.change(spec, |kept| {
-            kept.withheld.retain(|tool, _| !accepted.contains_key(tool));
+            kept.unaccepted.retain(|tool, _| !accepted.contains_key(tool));
             kept.fingerprints.extend(accepted);
             ((), true)
         });
@@ -364,13 +366,13 @@ pub(crate) fn fingerprint_of_all<'a>(tools: impl Iterator<Item = (Cow<'a, str>, 
     format!("{:x}", hash.finalize())
 }
 
-/// Those of some withheld tools, by their keys, that a fingerprint accepts: one of them, or all.
+/// Those of some unaccepted tools, by their keys, that a fingerprint accepts: one of them, or all.
 pub(crate) fn accepted_by<'a>(
     fingerprint: &str,
-    withheld: impl Iterator<Item = (Cow<'a, str>, &'a str)> + Clone,
+    unaccepted: impl Iterator<Item = (Cow<'a, str>, &'a str)> + Clone,
 ) -> BTreeMap<String, String> {
-    let is_all = fingerprint == fingerprint_of_all(withheld.clone());
-    let accepted = withheld.filter(|(_, one)| is_all || shown_fingerprint(one) == fingerprint);
+    let is_all = fingerprint == fingerprint_of_all(unaccepted.clone());
+    let accepted = unaccepted.filter(|(_, one)| is_all || shown_fingerprint(one) == fingerprint);
     accepted.map(|(tool, fingerprint)| (tool.into_owned(), fingerprint.to_owned())).collect()
 }
 

@@ -42,8 +42,8 @@ pub use accepted::AcceptError;
 pub use call::{Answered, CallOptions};
 pub use health::{DefinitionNotice, UpstreamHealth, UpstreamState};
 pub use memory::{
-    AcceptFileError, Withheld, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file,
-    withheld_fingerprint, withheld_in_file,
+    AcceptFileError, Unaccepted, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file,
+    unaccepted_fingerprint, unaccepted_in_file,
 };
 pub use offers::Capabilities;
 pub use responders::InFlight;
@@ -409,9 +409,9 @@ impl Shared {
                 tools = fallback.own_tools().map(|tools| upstream.list_instead(offered(tools)));
                 overrides.fallbacks.insert(id.clone(), Arc::clone(&fallback.spec));
             }
-            let withheld = upstream.withheld();
-            if !withheld.is_empty() {
-                overrides.withheld.insert(id.clone(), withheld);
+            let unaccepted = upstream.unaccepted();
+            if !unaccepted.is_empty() {
+                overrides.unaccepted.insert(id.clone(), unaccepted);
             }
             listings.push((upstream, tools));
         }

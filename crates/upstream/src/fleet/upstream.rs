@@ -299,7 +299,7 @@ impl Upstream {
     }
 
     /// All tools whose calls are refused, each with the reason.
-    pub(super) fn withheld(&self) -> BTreeMap<String, String> {
+    pub(super) fn unaccepted(&self) -> BTreeMap<String, String> {
         if self.spec.tools.on_definition_change != OnDefinitionChange::Block {
             return BTreeMap::new();
         }
