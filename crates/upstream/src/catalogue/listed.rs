@@ -239,7 +239,7 @@ impl ToolListing {
                     listing.tools.push(tool);
                 }
                 Err((name, reason)) => {
-                    listing.left_out.push(LeftOut { server: spec.id.clone(), name, place: index, reason });
+                    listing.left_out.push(LeftOut { server: spec.id.clone(), name, index, reason });
                 }
             }
         };
@@ -310,10 +310,10 @@ mod tests {
         assert_eq!(names, ["b", "a"]);
         assert!(Arc::ptr_eq(&second.tools[0], &first.tools[1]));
         assert_eq!(second.tools[1].title.as_deref(), Some("A"));
-        let left_out = |place, name: &str| LeftOut {
+        let left_out = |index, name: &str| LeftOut {
             server: UpstreamId::new("up"),
             name: Some(name.to_owned()),
-            place,
+            index,
             reason: LeftOutReason::Duplicate,
         };
         assert_eq!(second.left_out, [left_out(2, "b"), left_out(3, "a")]);

@@ -187,8 +187,8 @@ pub struct LeftOut {
     pub server: UpstreamId,
     /// The tool's name, if it has one.
     pub name: Option<String>,
-    /// Its place in the listing.
-    pub place: usize,
+    /// Its index in the listing.
+    pub index: usize,
     /// Why.
     pub reason: LeftOutReason,
 }

@@ -240,7 +240,7 @@ fn bad_entries_are_left_out_with_a_reason() {
     let reasons: Vec<String> = catalogue
         .left_out()
         .iter()
-        .map(|left| format!("{} {} {}", left.place, left.name.as_deref().unwrap_or("-"), left.reason))
+        .map(|left| format!("{} {} {}", left.index, left.name.as_deref().unwrap_or("-"), left.reason))
         .collect();
     assert_eq!(
         reasons,
