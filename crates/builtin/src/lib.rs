@@ -5,6 +5,7 @@
 //! and no list of all tools. Whoever reaches these servers calls them directly.
 
 mod demo;
+pub mod http_client;
 mod registry;
 mod server;
 mod workspace;

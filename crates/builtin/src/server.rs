@@ -1,7 +1,7 @@
 //! What all built-in servers have in common.
 //!
 //! They speak MCP like all others, without streams. Each answers `handle(method, params)`; what all of them answer alike
-//! (the handshake of both eras, the list of tools) stands in [`Face`], what they read alike in [`Params`].
+//! (the handshake of both eras, the list of tools) is in [`ServerProfile`], what they read alike in [`Params`].
 
 use gateway_protocol::{
     Implementation, MODERN, RawJson, RawObject, RpcError, code, is_modern, meta, method, negotiate_legacy,
@@ -9,19 +9,19 @@ use gateway_protocol::{
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-/// Who a built-in server is and what it tells clients.
+/// Who a built-in server is, as clients see it.
 #[derive(Debug)]
-pub(crate) struct Face {
+pub(crate) struct ServerProfile {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) instructions: &'static str,
-    /// Whether the list of tools can change, so that clients are told.
+    /// Whether the list of tools can change, so that clients are notified.
     pub(crate) changes: bool,
     /// How long a list stays true, in milliseconds.
     pub(crate) list_ttl_ms: u64,
 }
 
-impl Face {
+impl ServerProfile {
     pub(crate) fn implementation(&self) -> Implementation {
         Implementation {
             name: self.name.to_owned(),

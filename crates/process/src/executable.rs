@@ -10,7 +10,7 @@ const RUNNING: &str = "/proc/self/exe";
 /// The file that this process was started from.
 static START: OnceLock<Option<Executable>> = OnceLock::new();
 
-/// A file, and what tells it from another one at the same path.
+/// A file, and what distinguishes it from another one at the same path.
 #[derive(Debug)]
 struct Executable {
     path: PathBuf,

@@ -1,6 +1,5 @@
 //! A child process and everything that it starts.
 
-use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitCode, ExitStatus, Stdio};
@@ -117,12 +116,7 @@ impl Process {
         self.root.and_then(|root| u32::try_from(root.as_raw_pid()).ok())
     }
 
-    /// Waits for its exit and describes it.
-    pub async fn exited(&mut self) -> String {
-        self.exit().await.0
-    }
-
-    /// The same, and whether it was a good one.
+    /// Waits for its exit. Gives its description, and whether it was a good one.
     pub async fn exit(&mut self) -> (String, bool) {
         let status = match &mut self.child {
             Started::ByUs(child) => child.wait().await,
@@ -159,7 +153,7 @@ impl Process {
             if !self.is_running() && strays.is_empty() {
                 break;
             }
-            self.signal(signal, &strays);
+            signal_all(self.root, signal, &strays);
             self.wait_until_gone(patience).await;
         }
         #[cfg(target_os = "linux")]
@@ -209,10 +203,6 @@ impl Process {
             Started::ByKeeper(_) | Started::Left => true,
         }
     }
-
-    fn signal(&self, signal: Signal, strays: &[Pid]) {
-        signal_all(self.root, signal, strays);
-    }
 }
 
 impl Drop for Process {
@@ -231,7 +221,7 @@ impl Drop for Process {
             }
             return;
         }
-        self.signal(Signal::KILL, &strays(self.root, &self.mark, self.is_kept()));
+        signal_all(self.root, Signal::KILL, &strays(self.root, &self.mark, self.is_kept()));
     }
 }
 
@@ -281,15 +271,9 @@ fn strays(root: Option<Pid>, mark: &str, is_kept: bool) -> Vec<Pid> {
 }
 
 fn new_mark() -> String {
-    let mut bytes = [0_u8; 12];
-    let mut mark = format!("{}-", std::process::id());
     // Without randomness the mark is only less unique; the process group is still killed.
-    if getrandom::fill(&mut bytes).is_ok() {
-        for byte in bytes {
-            let _ = write!(mark, "{byte:02x}");
-        }
-    }
-    mark
+    let [high, low] = [(); 2].map(|()| getrandom::u64().unwrap_or(0));
+    format!("{}-{high:016x}{low:016x}", std::process::id())
 }
 
 fn describe(status: ExitStatus) -> String {
@@ -324,8 +308,8 @@ mod tests {
     #[test]
     fn the_gateways_keys_go_only_where_they_are_configured() {
         let env = BTreeMap::from([("MCP_GATEWAY_KEY".to_owned(), "meant for it".to_owned())]);
-        let withheld = ["TEAM_KEY".to_owned()];
-        let program = Program { command: "x", args: &[], env: &env, cwd: None, withheld: &withheld };
+        let hidden = ["TEAM_KEY".to_owned()];
+        let program = Program { command: "x", args: &[], env: &env, cwd: None, hidden_env: &hidden };
         let mut command = Command::new("x");
         prepare(&mut command, &program, "mark");
         let value = |name: &str| {

@@ -27,7 +27,7 @@ pub struct Program<'a> {
     /// Its working directory; ours if absent.
     pub cwd: Option<&'a PathBuf>,
     /// Further variables of ours that it does not inherit.
-    pub withheld: &'a [String],
+    pub hidden_env: &'a [String],
 }
 
 /// The streams of a process.
@@ -43,7 +43,7 @@ pub struct Streams {
 
 /// The environment, working directory and group of a program, or of its keeper.
 pub(crate) fn prepare(command: &mut Command, program: &Program<'_>, mark: &str) {
-    for key in OWN_KEYS.into_iter().chain(program.withheld.iter().map(String::as_str)) {
+    for key in OWN_KEYS.into_iter().chain(program.hidden_env.iter().map(String::as_str)) {
         command.env_remove(key);
     }
     command.envs(program.env).env(MARK, mark).process_group(0);

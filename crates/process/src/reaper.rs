@@ -27,7 +27,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// How long to wait before what cannot be ended is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// In the place of a keeper's number, for children that were there before all keepers.
+/// Instead of a keeper's number, for children that were there before all keepers.
 const SPARED: u64 = 0;
 
 #[derive(Debug, Default)]

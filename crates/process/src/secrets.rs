@@ -33,7 +33,7 @@ impl Secrets {
     /// Hides them in a text, also the rest of one where the text is `cut` at its beginning.
     pub fn hide(&self, mut text: String, cut: bool) -> String {
         for secret in &self.0 {
-            let rest = secret.char_indices().filter_map(|(place, _)| secret.get(place..));
+            let rest = secret.char_indices().filter_map(|(index, _)| secret.get(index..));
             if cut && let Some(rest) = rest.filter(|rest| rest.len() > 1).find(|rest| text.starts_with(rest))
             {
                 text.replace_range(..rest.len(), HIDDEN);

@@ -186,7 +186,7 @@ fn environment(pid: i32) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Whether a process carries the mark; nothing while that cannot be told. In the middle of `exec` a process has no
+/// Whether a process carries the mark; `None` while that is unknown. In the middle of `exec` a process has no
 /// environment; threads of the kernel never have one.
 fn carries(entry: &Entry, needle: &str) -> Option<bool> {
     let Ok(text) = environment(entry.pid) else { return Some(false) };

@@ -34,7 +34,7 @@ pub use errors::{RpcError, code};
 pub use headers::{HeaderParameter, InvalidHeaderParameter, encode_header_value, header, header_parameters};
 pub use lifecycle::{DiscoverResult, Implementation, InitializeResult, initialize_params, modern_meta};
 pub use lines::{Line, LineSplitter};
-pub use lists::{CacheScope, ListKind, ListPage, parse_list};
+pub use lists::{ListKind, ListPage, parse_list};
 pub use message::{
     Incoming, MessageError, Notification, Request, RequestId, Response, find_id, parse_message,
     parse_strict_message,
@@ -50,4 +50,6 @@ pub use version::{
     Era, LATEST_LEGACY, MODERN, PLAIN_HTTP_DEFAULT, allows_batches, is_known_legacy, is_modern,
     negotiate_legacy, primes_streams, supported_versions,
 };
-pub use write::{MetaEntry, meta, method, write_error, write_notification, write_request, write_response};
+pub use write::{
+    MetaEntry, meta, method, write_error, write_notification, write_params, write_request, write_response,
+};

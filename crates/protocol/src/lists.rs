@@ -1,9 +1,9 @@
 //! Pages of lists.
 
-use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::object::RawObject;
 use crate::raw::RawJson;
 use crate::repeated::without_repeats;
 use crate::write::method;
@@ -52,58 +52,25 @@ pub struct ListPage {
     pub next_cursor: Option<String>,
     /// How long the list may be cached, in milliseconds.
     pub ttl_ms: Option<u64>,
-    /// Who may share it.
-    pub scope: CacheScope,
-}
-
-/// Who may share a cached list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CacheScope {
-    /// All callers.
-    Public,
-    /// Only callers with the same authorisation.
-    #[default]
-    Private,
-}
-
-#[derive(Deserialize)]
-struct Page<'a> {
-    #[serde(borrow, default)]
-    tools: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
-    resources: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default, rename = "resourceTemplates")]
-    templates: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
-    prompts: Option<Vec<&'a RawValue>>,
-    #[serde(default, rename = "nextCursor")]
-    next_cursor: Option<String>,
-    #[serde(borrow, default, rename = "ttlMs")]
-    ttl_ms: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "cacheScope")]
-    scope: Option<&'a RawValue>,
 }
 
 /// Reads one page of a list; the entries share the memory of `result`. Where members are repeated, the last one counts,
 /// and the entries hold it alone.
 pub fn parse_list(kind: ListKind, result: &RawJson) -> Result<ListPage, serde_json::Error> {
-    let text: Bytes = without_repeats(result).to_bytes();
-    let page: Page<'_> = serde_json::from_slice(&text)?;
-    let entries = match kind {
-        ListKind::Tools => page.tools,
-        ListKind::Resources => page.resources,
-        ListKind::ResourceTemplates => page.templates,
-        ListKind::Prompts => page.prompts,
-    };
-    let Some(entries) = entries else {
+    let text = without_repeats(result);
+    let page = RawObject::parse(&text)?;
+    let Some(entries) = page.get(kind.member()) else {
         return Err(serde::de::Error::missing_field(kind.member()));
     };
+    let next_cursor: Option<Option<String>> = page.get("nextCursor").map(read).transpose()?;
     Ok(ListPage {
-        entries: entries.into_iter().map(|entry| RawJson::part_of(&text, entry)).collect(),
-        next_cursor: page.next_cursor,
+        entries: read::<Vec<&RawValue>>(entries)?.into_iter().map(|entry| text.part(entry)).collect(),
+        next_cursor: next_cursor.flatten(),
         // A malformed caching hint is ignored: it must not cost the list.
-        ttl_ms: page.ttl_ms.and_then(|ttl| serde_json::from_str(ttl.get()).ok()),
-        scope: page.scope.and_then(|scope| serde_json::from_str(scope.get()).ok()).unwrap_or_default(),
+        ttl_ms: page.get("ttlMs").and_then(|ttl| read(ttl).ok()),
     })
+}
+
+fn read<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Result<T, serde_json::Error> {
+    serde_json::from_str(value.get())
 }

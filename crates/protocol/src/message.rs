@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
+use crate::object::Key;
 use crate::raw::{RawJson, read_json};
 use crate::repeated::{Repeated, find_repeated, without_repeats};
 
@@ -112,19 +113,6 @@ struct Envelope<'a> {
     suspect: bool,
 }
 
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "lowercase")]
-enum Field {
-    Jsonrpc,
-    Id,
-    Method,
-    Params,
-    Result,
-    Error,
-    #[serde(other)]
-    Other,
-}
-
 impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Members;
@@ -138,16 +126,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut envelope = Envelope::default();
                 let mut versioned = false;
-                while let Some(field) = map.next_key()? {
-                    let member = match field {
-                        Field::Id => &mut envelope.id,
-                        Field::Method => &mut envelope.method,
-                        Field::Params => &mut envelope.params,
-                        Field::Result => &mut envelope.result,
-                        Field::Error => &mut envelope.error,
-                        Field::Jsonrpc | Field::Other => {
+                while let Some(Key(name)) = map.next_key()? {
+                    let member = match name.as_ref() {
+                        "id" => &mut envelope.id,
+                        "method" => &mut envelope.method,
+                        "params" => &mut envelope.params,
+                        "result" => &mut envelope.result,
+                        "error" => &mut envelope.error,
+                        other => {
                             map.next_value::<IgnoredAny>()?;
-                            envelope.suspect |= versioned || matches!(field, Field::Other);
+                            envelope.suspect |= versioned || other != "jsonrpc";
                             versioned = true;
                             continue;
                         }
@@ -224,7 +212,7 @@ impl Envelope<'_> {
         let present = |value: &&RawValue| value.get() != "null";
         let params = self.params.filter(present).map(|params| RawJson::part_of(text, params));
         if let Some(method) = self.method.filter(present) {
-            let method = read_method(method).map_err(json)?;
+            let method = serde_json::from_str(method.get()).map_err(json)?;
             return Ok(match self.id {
                 Some(id) => Incoming::Request(Request { id: RawJson::part_of(text, id), method, params }),
                 None => Incoming::Notification(Notification { method, params }),
@@ -240,14 +228,6 @@ impl Envelope<'_> {
             (None, None) => return Err(MessageError::Shapeless),
         };
         Ok(Incoming::Response(Response { id, outcome }))
-    }
-}
-
-fn read_method(method: &RawValue) -> Result<String, serde_json::Error> {
-    let text = method.get();
-    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-        Some(plain) if !plain.contains('\\') => Ok(plain.to_owned()),
-        _ => serde_json::from_str(text),
     }
 }
 

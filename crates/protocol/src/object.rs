@@ -122,4 +122,4 @@ fn each_once(members: Vec<Member<'_>>) -> Vec<Member<'_>> {
 
 /// A key, borrowed if it has no escapes.
 #[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(crate) struct Key<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);

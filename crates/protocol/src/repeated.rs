@@ -6,18 +6,18 @@
 //! later parser sees the same. Names are compared after unescaping.
 
 mod name;
+mod objects;
 mod rewrite;
-mod wide;
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::Range;
 
 use gateway_notation::pointer;
 use serde::de::IgnoredAny;
 
-use self::name::{compare, unescaped};
+use self::name::unescaped;
+use self::objects::first_repeated;
 use self::rewrite::rewritten;
 use crate::printable::printable;
 use crate::raw::RawJson;
@@ -112,161 +112,16 @@ pub(crate) fn last_of_each<E, N: Ord + ?Sized>(
 /// Up to this many names are compared with each other; more are sorted, which is never quadratic.
 const FEW: usize = 12;
 
-/// A name between its quotes; or, before the names of an object, its opening brace and where the names of the object
-/// around it begin. So one list serves all objects that are open.
-#[derive(Clone, Copy, Default)]
-struct Name {
-    start: usize,
-    end: usize,
-}
-
-/// An object that ends.
-struct Object<'a> {
-    text: &'a [u8],
-    names: &'a [Name],
-    /// Where its opening brace is.
-    open: usize,
-    /// Whether names may have escapes.
-    escaped: bool,
-}
-
-/// The first object with a repeated member, in the order in which objects end: its opening brace and the name.
-fn first_repeated(text: &[u8]) -> Option<(usize, Name)> {
-    match scan(text, &mut [Name::default(); 24], &mut first_repeat) {
-        Scan::Over => None,
-        Scan::Found(found) => Some(found),
-        Scan::Full => first_repeated_of_more(text),
-    }
-}
-
-/// The same for texts with more names than most. Starting over is cheap, as there is room for many more each time.
-#[cold]
-fn first_repeated_of_more(text: &[u8]) -> Option<(usize, Name)> {
-    match scan(text, &mut vec![Name::default(); 512], &mut first_repeat) {
-        Scan::Over => None,
-        Scan::Found(found) => Some(found),
-        Scan::Full => wide::first_repeated(text),
-    }
-}
-
+/// The closing quote of a string whose content begins at `at`.
 #[inline]
-fn first_repeat(object: &Object<'_>) -> ControlFlow<(usize, Name)> {
-    match object.first_repeat() {
-        Some(name) => ControlFlow::Break((object.open, name)),
-        None => ControlFlow::Continue(()),
-    }
-}
-
-enum Scan<B> {
-    Over,
-    Found(B),
-    /// Open objects have more names than there is room for.
-    Full,
-}
-
-/// Arrays need no attention: a string before a colon is a name, and any other is not.
-#[inline]
-fn scan<B>(
-    text: &[u8],
-    names: &mut [Name],
-    visit: &mut impl FnMut(&Object<'_>) -> ControlFlow<B>,
-) -> Scan<B> {
-    // How many names there are, and where those of the innermost object begin.
-    let (mut count, mut first) = (0, 0);
-    let mut escapes = 0;
-    let mut at = 0;
-    while let Some(byte) = text.get(at) {
-        at += 1;
-        match byte {
-            b'"' => {
-                let start = at;
-                let end = string_end(text, start, &mut escapes);
-                at = skip_space(text, end + 1);
-                if text.get(at) == Some(&b':') {
-                    let Some(name) = names.get_mut(count) else { return Scan::Full };
-                    *name = Name { start, end };
-                    count += 1;
-                    at += 1;
-                }
-            }
-            b'{' => {
-                let Some(name) = names.get_mut(count) else { return Scan::Full };
-                *name = Name { start: at - 1, end: first };
-                count += 1;
-                first = count;
-            }
-            b'}' => {
-                // An unmatched brace: not JSON.
-                let Some([marker, own @ ..]) = names.get(first.wrapping_sub(1)..count) else {
-                    return Scan::Over;
-                };
-                if own.len() > 1 {
-                    let object = Object { text, names: own, open: marker.start, escaped: escapes != 0 };
-                    if let ControlFlow::Break(found) = visit(&object) {
-                        return Scan::Found(found);
-                    }
-                }
-                count = first - 1;
-                first = marker.end;
-            }
-            _ => {}
-        }
-    }
-    Scan::Over
-}
-
-impl<'a> Object<'a> {
-    /// The first name that occurred before.
-    #[inline]
-    fn first_repeat(&self) -> Option<Name> {
-        if self.names.len() > FEW
-            || (self.escaped && self.names.iter().any(|name| self.raw(*name).contains(&b'\\')))
-        {
-            return self.first_repeat_of_many();
-        }
-        let mut rest = self.names;
-        while let [earlier @ .., name] = rest {
-            let length = name.end - name.start;
-            for other in earlier {
-                if other.end - other.start == length && self.raw(*other) == self.raw(*name) {
-                    return Some(*name);
-                }
-            }
-            rest = earlier;
-        }
-        None
-    }
-
-    #[cold]
-    fn first_repeat_of_many(&self) -> Option<Name> {
-        let mut order = self.names.to_vec();
-        let by_name = |one: &Name, other: &Name| compare(self.raw(*one), self.raw(*other));
-        order.sort_unstable_by(|one, other| by_name(one, other).then(one.start.cmp(&other.start)));
-        let repeats = order.windows(2).filter_map(|pair| match pair {
-            [one, other] if by_name(one, other) == Ordering::Equal => Some(*other),
-            _ => None,
-        });
-        repeats.min_by_key(|name| name.start)
-    }
-
-    fn raw(&self, name: Name) -> &'a [u8] {
-        self.text.get(name.start..name.end).unwrap_or_default()
-    }
-}
-
-/// The closing quote of a string whose content begins at `at`. `escapes` is not 0 after a backslash, and may be
-/// so without one.
-#[inline]
-fn string_end(text: &[u8], mut at: usize, escapes: &mut u64) -> usize {
+fn string_end(text: &[u8], mut at: usize) -> usize {
     // The high bit of each byte of a word that is zero; bytes after the first such one may be marked in error.
     let zeros =
         |word: u64| word.wrapping_sub(u64::from_ne_bytes([0x01; 8])) & !word & u64::from_ne_bytes([0x80; 8]);
     let start = at;
     // Eight bytes at once, as most strings are ordinary text.
     while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        let word = u64::from_le_bytes(*eight);
-        *escapes |= zeros(word ^ u64::from_ne_bytes([b'\\'; 8]));
-        let quotes = zeros(word ^ u64::from_ne_bytes([b'"'; 8]));
+        let quotes = zeros(u64::from_le_bytes(*eight) ^ u64::from_ne_bytes([b'"'; 8]));
         if quotes != 0 {
             at += usize::try_from(quotes.trailing_zeros() / 8).unwrap_or(0);
             // Only a quote after a backslash may be part of the string.
@@ -277,18 +132,12 @@ fn string_end(text: &[u8], mut at: usize, escapes: &mut u64) -> usize {
         }
         at += 8;
     }
-    string_end_bytewise(text, start, escapes)
-}
-
-fn string_end_bytewise(text: &[u8], mut at: usize, escapes: &mut u64) -> usize {
+    at = start;
     loop {
         match text.get(at) {
             None => return text.len(),
             Some(b'"') => return at,
-            Some(b'\\') => {
-                *escapes = 1;
-                at += 2;
-            }
+            Some(b'\\') => at += 2,
             Some(_) => at += 1,
         }
     }
@@ -304,14 +153,11 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
 
 /// The report of a repeated name; `None` if the text is not JSON, where braces and quotes mean nothing.
 #[cold]
-fn report(text: &[u8], open: usize, name: Name) -> Option<Repeated> {
+fn report(text: &[u8], open: usize, name: Range<usize>) -> Option<Repeated> {
     serde_json::from_slice::<IgnoredAny>(text).ok()?;
-    let member = unescaped(text.get(name.start..name.end)?);
-    Some(Repeated {
-        member: String::from_utf8_lossy(&member).into_owned(),
-        object: pointer_to(text, open),
-        offset: name.start.saturating_sub(1),
-    })
+    let offset = name.start.saturating_sub(1);
+    let member = String::from_utf8_lossy(&unescaped(text.get(name)?)).into_owned();
+    Some(Repeated { member, object: pointer_to(text, open), offset })
 }
 
 /// The JSON Pointer of the value that begins at `target`.
@@ -333,7 +179,7 @@ fn pointer_to(text: &[u8], target: usize) -> String {
                 }
             }
             b'"' => {
-                let end = string_end(text, at + 1, &mut 0);
+                let end = string_end(text, at + 1);
                 if let Some(Step::Member(name)) = path.last_mut()
                     && text.get(skip_space(text, end + 1)) == Some(&b':')
                 {

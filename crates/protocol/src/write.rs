@@ -105,10 +105,8 @@ pub fn write_request(
 ) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.to_string().as_bytes());
-    out.extend_from_slice(b",\"method\":");
-    write_text(out, method);
-    write_params(out, params, entries);
-    out.push(b'}');
+    out.push(b',');
+    write_method(out, method, params, entries);
 }
 
 /// Appends a notification to `out`, without a line end.
@@ -118,10 +116,8 @@ pub fn write_notification(
     params: &[(&str, &[u8])],
     entries: &[MetaEntry<'_>],
 ) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":");
-    write_text(out, method);
-    write_params(out, params, entries);
-    out.push(b'}');
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
+    write_method(out, method, params, entries);
 }
 
 /// Appends the answer to a request, without a line end.
@@ -142,17 +138,22 @@ pub fn write_error(out: &mut Vec<u8>, id: &RawJson, error: &RpcError) {
     out.push(b'}');
 }
 
-fn write_params(out: &mut Vec<u8>, params: &[(&str, &[u8])], entries: &[MetaEntry<'_>]) {
-    if params.is_empty() && entries.is_empty() {
-        return;
+fn write_method(out: &mut Vec<u8>, method: &str, params: &[(&str, &[u8])], entries: &[MetaEntry<'_>]) {
+    out.extend_from_slice(b"\"method\":");
+    write_json(out, method);
+    if !params.is_empty() || !entries.is_empty() {
+        out.extend_from_slice(b",\"params\":");
+        write_params(out, params, entries);
     }
-    out.extend_from_slice(b",\"params\":{");
+    out.push(b'}');
+}
+
+/// Appends the parameters of a request: an object with these members, and with `_meta` if there are entries for it.
+pub fn write_params(out: &mut Vec<u8>, params: &[(&str, &[u8])], entries: &[MetaEntry<'_>]) {
+    out.push(b'{');
     write_members(out, params);
     if !entries.is_empty() {
-        if !params.is_empty() {
-            out.push(b',');
-        }
-        out.extend_from_slice(b"\"_meta\":{");
+        out.extend_from_slice(if params.is_empty() { b"\"_meta\":{" } else { b",\"_meta\":{" });
         write_members(out, entries);
         out.push(b'}');
     }
@@ -164,7 +165,7 @@ fn write_members(out: &mut Vec<u8>, members: &[(&str, &[u8])]) {
         if index > 0 {
             out.push(b',');
         }
-        write_text(out, key);
+        write_json(out, key);
         out.push(b':');
         // On stdio, a line break in pretty-printed JSON would end the message.
         if value.contains(&b'\n') || value.contains(&b'\r') {
@@ -173,10 +174,6 @@ fn write_members(out: &mut Vec<u8>, members: &[(&str, &[u8])]) {
             out.extend_from_slice(value);
         }
     }
-}
-
-fn write_text(out: &mut Vec<u8>, text: &str) {
-    write_json(out, text);
 }
 
 fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {

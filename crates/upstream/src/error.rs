@@ -75,7 +75,7 @@ pub enum CallError {
         /// Why.
         reason: String,
     },
-    /// No answer in time; the upstream was told to stop.
+    /// No answer in time; the upstream was asked to stop.
     #[error("server `{upstream}` gave no answer within {:?}", whole_milliseconds(*waited))]
     Timeout {
         /// The upstream.

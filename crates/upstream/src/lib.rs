@@ -17,17 +17,17 @@ mod results;
 pub use catalogue::{
     Catalogue, CatalogueTool, Clash, ClashOutcome, DefinitionChange, DefinitionChangeKind, DefinitionPart,
     Fingerprint, LeftOut, LeftOutReason, ListedTool, LookupError, ToolFilter, UpstreamTools, canonical_name,
-    canonical_splits, changed_definitions,
+    canonical_splits,
 };
 pub use connection::{
-    Asker, ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, ServerEvent,
+    ConnectOptions, Connection, OutgoingRequest, Question, QuestionOrigin, Responder, ServerEvent,
 };
 pub use error::{CallError, ConnectError, NoRoom};
 pub use fleet::{
     AcceptError, AcceptFileError, Answered, CallOptions, Capabilities, DefinitionNotice, FileWatch, Fleet,
-    FleetEvent, FleetOptions, InFlight, ResourceSubscription, UpstreamHealth, UpstreamState, Withheld,
-    accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, watch_files, withheld_fingerprint,
-    withheld_in_file,
+    FleetEvent, FleetOptions, InFlight, ResourceSubscription, Unaccepted, UpstreamHealth, UpstreamState,
+    accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, unaccepted_fingerprint,
+    unaccepted_in_file, watch_files,
 };
 pub use lossy::send_lossy;
 pub use results::{FREE_BYTES, Reclaim, Reservation, ResultBudget, needed};

@@ -73,7 +73,7 @@ impl ResultBudget {
 
     /// Bytes that all may use.
     pub fn limit(&self) -> usize {
-        self.lock().most()
+        self.lock().most
     }
 
     /// Bytes that one holder may use.
@@ -83,7 +83,7 @@ impl ResultBudget {
 
     /// Bytes that are in use.
     pub fn used(&self) -> usize {
-        self.lock().used()
+        self.lock().used
     }
 
     /// Nothing yet, for one holder.
@@ -175,22 +175,13 @@ impl Reservation {
         queued.map_or(self.bytes, |(bytes, _)| bytes)
     }
 
-    /// Uses `bytes` in all, if there is room.
-    pub fn try_grow(&mut self, bytes: usize) -> bool {
-        let is_granted = self.request(bytes, 0);
-        if !is_granted {
-            self.withdraw();
-        }
-        is_granted
-    }
-
     /// Uses `bytes` in all, whether or not there is room: they are there already, and no more will come.
     pub fn force(&mut self, bytes: usize) {
         self.withdraw();
         let mut ledger = self.budget.lock();
         ledger.set(&self.holder, self.bytes, bytes);
         self.bytes = bytes;
-        serve(&mut ledger);
+        ledger.serve(Instant::now());
     }
 
     /// Uses `bytes` in all as soon as there is room. `false` if there was none in time, which is one time for all that it ever
@@ -288,7 +279,7 @@ impl Reservation {
         self.bytes = bytes;
         self.look(&mut ledger);
         if gives_back {
-            serve(&mut ledger);
+            ledger.serve(Instant::now());
         }
         true
     }
@@ -307,7 +298,7 @@ impl Reservation {
             if !ledger.goes_first(ticket, now) {
                 ledger.leave(ticket);
                 self.queued = None;
-                serve(ledger);
+                ledger.serve(now);
             }
         }
         is_served
@@ -322,7 +313,7 @@ impl Reservation {
             self.waited += since.elapsed();
         }
         ledger.leave(ticket);
-        serve(&mut ledger);
+        ledger.serve(Instant::now());
     }
 }
 
@@ -332,15 +323,8 @@ impl Drop for Reservation {
         if self.bytes > 0 {
             let mut ledger = self.budget.lock();
             ledger.set(&self.holder, self.bytes, 0);
-            serve(&mut ledger);
+            ledger.serve(Instant::now());
         }
-    }
-}
-
-/// Serves those who wait; where nobody does, that costs nothing.
-fn serve(ledger: &mut Ledger) {
-    if ledger.is_anybody_waiting() {
-        ledger.serve(Instant::now());
     }
 }
 
@@ -401,6 +385,17 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+
+    impl Reservation {
+        /// Uses `bytes` in all, if there is room at once.
+        fn try_grow(&mut self, bytes: usize) -> bool {
+            let is_granted = self.request(bytes, 0);
+            if !is_granted {
+                self.withdraw();
+            }
+            is_granted
+        }
+    }
 
     #[test]
     fn bytes_are_given_back_with_the_last_part_of_a_text() {

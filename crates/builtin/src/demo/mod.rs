@@ -8,10 +8,10 @@ mod tools;
 use gateway_protocol::{Implementation, RawJson, RpcError, method};
 use serde_json::{Value, json};
 
-use crate::server::{Face, Params, unknown_tool};
+use crate::server::{Params, ServerProfile, unknown_tool};
 use store::Store;
 
-const FACE: Face = Face {
+const PROFILE: ServerProfile = ServerProfile {
     name: "demo",
     title: "Built-in demo",
     instructions: "Small tools for trying things out: arithmetic, a made-up weather report, and a store of texts that \
@@ -34,7 +34,7 @@ impl DemoServer {
 
     /// Who it is.
     pub fn implementation() -> Implementation {
-        FACE.implementation()
+        PROFILE.implementation()
     }
 
     /// Answers one request. Notifications need no answer and are not for this function.
@@ -42,7 +42,7 @@ impl DemoServer {
         let mut params = Params::read(params)?;
         let result = match method {
             method::CALL_TOOL => self.call(&mut params)?,
-            other => FACE.answer(other, &params, tools::definitions)?,
+            other => PROFILE.answer(other, &params, tools::definitions)?,
         };
         params.written(result)
     }

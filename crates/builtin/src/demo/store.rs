@@ -19,7 +19,7 @@ struct Entries {
 }
 
 impl Store {
-    /// Sets a value, or tells why it does not fit.
+    /// Sets a value, or says why it does not fit.
     pub(super) fn set(&self, key: &str, value: &str) -> Result<(), String> {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = entries.values.get(key).map(|old| key.len() + old.len());

@@ -57,14 +57,15 @@ impl Lookup {
 
 const ALLOW: &str = "such addresses are refused unless the configuration sets `registry.allowPrivate`";
 
-/// Checks an address before anything is sent to it.
+/// Checks an address before anything is sent to it. All ways to write an IPv4 address as numbers (`2130706433`, `0x7f.1`,
+/// `017700000001`) have become the usual one when the address was parsed.
 pub(super) async fn check(url: &Url, lookup: &Lookup) -> Result<(), String> {
-    match literal(url)? {
-        Host::Address(address) => match refused(address) {
-            Some(why) => Err(format!("{address} is {why}; {ALLOW}")),
-            None => Ok(()),
-        },
-        Host::Name(name) => lookup.checked(&name).await.map(drop),
+    let host = url.host_str().filter(|host| !host.is_empty()).ok_or("the address names no host")?;
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let Ok(address) = bare.parse() else { return lookup.checked(bare).await.map(drop) };
+    match refused(address) {
+        Some(why) => Err(format!("{address} is {why}; {ALLOW}")),
+        None => Ok(()),
     }
 }
 
@@ -78,22 +79,6 @@ impl Resolve for Lookup {
             Ok(addresses)
         })
     }
-}
-
-enum Host {
-    Address(IpAddr),
-    Name(String),
-}
-
-/// The host of an address. All ways to write an IPv4 address as numbers (`2130706433`, `0x7f.1`, `017700000001`) have
-/// become the usual one when the address was parsed.
-fn literal(url: &Url) -> Result<Host, String> {
-    let host = url.host_str().filter(|host| !host.is_empty()).ok_or("the address names no host")?;
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    Ok(match bare.parse() {
-        Ok(address) => Host::Address(address),
-        Err(_) => Host::Name(bare.to_owned()),
-    })
 }
 
 /// Why an address is refused, if it is.

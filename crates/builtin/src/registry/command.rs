@@ -29,7 +29,7 @@ pub(super) async fn run(handler: &CommandHandler, arguments: &RawJson) -> Result
         args: &args,
         env: handler.env(),
         cwd: handler.cwd(),
-        withheld: handler.withheld(),
+        hidden_env: handler.withheld(),
     };
     let (mut process, streams) = Process::spawn(&program).await.map_err(|error| error.to_string())?;
     let mut stdin = streams.stdin;

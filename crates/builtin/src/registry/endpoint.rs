@@ -4,24 +4,19 @@
 //! structured content and text, text becomes text. Any other status than 2xx is a failure whose text the model sees.
 //! Redirects are not followed: they would lead around every check.
 
-use std::error::Error as _;
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Once, OnceLock};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
 
 use bytes::BytesMut;
 use gateway_config::{EndpointHandler, Trust};
 use gateway_protocol::RawJson;
-use http::header::CONTENT_TYPE;
 use reqwest::{Client, Response, redirect};
 use serde_json::json;
 
 use super::address::{self, Lookup};
 use super::handler::{result_of, text_result};
+use crate::http_client::{self, explain, explain_status, header_secrets, is_loopback, media_type};
 
-/// How long to wait for a connection to be made.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// How much of an error's text is shown.
 const SHOWN: usize = 500;
 /// How much of an error's body is read.
@@ -49,7 +44,7 @@ pub(super) async fn run(
     body.extend_from_slice(arguments.as_bytes());
     body.push(b'}');
     let request = client.post(handler.url().clone()).headers(handler.headers().clone()).body(body);
-    let response = request.send().await.map_err(|error| hidden(handler, chain(&error.without_url())))?;
+    let response = request.send().await.map_err(|error| hidden(handler, explain(error)))?;
     result(handler, response).await
 }
 
@@ -57,22 +52,11 @@ async fn result(handler: &EndpointHandler, mut response: Response) -> Result<Raw
     let status = response.status();
     if !status.is_success() {
         let (body, _) = body(handler, &mut response, ERROR_BODY).await?;
-        let mut text = format!("the endpoint answered {}", status.as_u16());
-        if let Some(reason) = status.canonical_reason() {
-            let _ = write!(text, " {reason}");
-        }
-        if status.is_redirection() {
-            text.push_str("; redirects are not followed");
-        }
-        let words = String::from_utf8_lossy(&body).split_whitespace().collect::<Vec<_>>().join(" ");
-        if !words.is_empty() && !words.starts_with('<') {
-            let _ = write!(text, ": {}", words.chars().take(SHOWN).collect::<String>());
-        }
+        let hint = if status.is_redirection() { "redirects are not followed" } else { "" };
+        let text = explain_status("the endpoint", status, hint, &body, SHOWN);
         return Err(hidden(handler, text));
     }
-    let declared = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = declared.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let essence = essence.to_ascii_lowercase();
+    let essence = media_type(&response);
     let (body, is_whole) = body(handler, &mut response, handler.max_bytes()).await?;
     if !is_whole {
         return Err(format!("the endpoint answered with more than {} bytes", handler.max_bytes()));
@@ -106,20 +90,14 @@ async fn body(
             }
             Ok(Some(piece)) => whole.extend_from_slice(&piece),
             Ok(None) => return Ok((whole, true)),
-            Err(error) => return Err(hidden(handler, chain(&error.without_url()))),
+            Err(error) => return Err(hidden(handler, explain(error))),
         }
     }
 }
 
 /// A text without the values of our headers, which may be secrets.
-fn hidden(handler: &EndpointHandler, mut text: String) -> String {
-    for value in handler.headers().values().filter(|value| value.is_sensitive()) {
-        let Ok(value) = value.to_str() else { continue };
-        for part in value.split_whitespace().filter(|part| part.len() >= 6) {
-            text = text.replace(part, "***");
-        }
-    }
-    text
+fn hidden(handler: &EndpointHandler, text: String) -> String {
+    header_secrets(handler.headers()).hide(text, false)
 }
 
 /// What handlers need to reach addresses: clients, which are made when they are first needed, and the rule about private
@@ -156,44 +134,20 @@ impl Outside {
     }
 
     fn client(&self, endpoint: &EndpointHandler) -> Result<Client, String> {
-        static PROVIDER: Once = Once::new();
-        PROVIDER.call_once(|| {
-            // Whoever was first has chosen; any provider will do.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        });
-        let builder =
-            || Client::builder().connect_timeout(CONNECT_PATIENCE).redirect(redirect::Policy::none());
-        let is_local = endpoint.url().host_str().is_some_and(|host| {
-            let bare = host.trim_start_matches('[').trim_end_matches(']');
-            bare == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-        });
+        let builder = || http_client::builder().redirect(redirect::Policy::none());
         let (cell, builder) = match endpoint.trust() {
             // A proxy would resolve the name by itself.
             Trust::Network if !self.allows_private() => {
                 (&self.guarded, builder().no_proxy().dns_resolver(Arc::new(self.lookup.clone())))
             }
             Trust::Network => (&self.direct, builder().no_proxy()),
-            Trust::Operator if is_local => (&self.direct, builder().no_proxy()),
+            Trust::Operator if is_loopback(endpoint.url()) => (&self.direct, builder().no_proxy()),
             Trust::Operator => (&self.usual, builder()),
         };
         if let Some(client) = cell.get() {
             return Ok(client.clone());
         }
-        let client = builder.build().map_err(|error| chain(&error))?;
+        let client = builder.build().map_err(explain)?;
         Ok(cell.get_or_init(|| client).clone())
     }
-}
-
-/// An error with its causes; the outer ones of an HTTP client say little.
-fn chain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        if !text.contains(&words) {
-            let _ = write!(text, ": {words}");
-        }
-        cause = error.source();
-    }
-    text
 }

@@ -71,17 +71,22 @@ impl Handler {
     ) -> Result<RawJson, String> {
         match self {
             Self::Function(function) => {
-                let arguments = object(arguments)?;
-                // A function that panics is one tool that fails, not a gateway.
-                let answer = AssertUnwindSafe(async { function.call(arguments).await }).catch_unwind().await;
-                let value =
-                    answer.map_err(|_| "it panicked".to_owned())?.map_err(|error| error.to_string())?;
+                let value = call(function.as_ref(), object(arguments)?).await?;
                 result_of(&RawJson::of(&value).map_err(|error| error.to_string())?)
             }
             Self::Endpoint(handler) => endpoint::run(handler, tool, arguments, outside).await,
             Self::Command(handler) => command::run(handler, arguments).await,
         }
     }
+}
+
+/// Calls a function. One that panics fails alone, not with the gateway.
+pub(super) async fn call(
+    function: &dyn ToolFunction,
+    arguments: Map<String, Value>,
+) -> Result<Value, String> {
+    let answer = AssertUnwindSafe(async { function.call(arguments).await }).catch_unwind().await;
+    answer.map_err(|_| "it panicked".to_owned())?.map_err(|error| error.to_string())
 }
 
 /// Two handlers are the same if a reload need not replace one by the other.
@@ -133,15 +138,17 @@ pub(super) fn result_of(value: &RawJson) -> Result<RawJson, String> {
         // Clients of the legacy era take objects only.
         RawJson::of(&BTreeMap::from([("result", value)])).map_err(|error| error.to_string())?
     };
-    let content = json!([{"type": "text", "text": value.as_str()}]);
-    let mut result = RawObject::default();
-    let content = RawJson::of(&content).map_err(|error| error.to_string())?;
-    result.set("content", &content).map_err(|error| error.to_string())?;
-    result.set("structuredContent", &structured).map_err(|error| error.to_string())?;
-    result.to_raw().map_err(|error| error.to_string())
+    let text = json!([{"type": "text", "text": value.as_str()}]);
+    let result = |text: RawJson| {
+        let mut result = RawObject::default();
+        result.set("content", &text)?;
+        result.set("structuredContent", &structured)?;
+        result.to_raw()
+    };
+    RawJson::of(&text).and_then(result).map_err(|error: serde_json::Error| error.to_string())
 }
 
-/// A text as a result; nothing where it is empty.
+/// A text as a result, without content if it is empty.
 pub(super) fn text_result(text: &str) -> RawJson {
     let content = if text.is_empty() { json!([]) } else { json!([{"type": "text", "text": text}]) };
     RawJson::of(&json!({"content": content})).unwrap_or_else(|_| RawJson::empty_object())

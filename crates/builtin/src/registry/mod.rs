@@ -28,11 +28,11 @@ pub use handler::{FunctionAnswer, FunctionError, Handler, ToolFunction};
 pub use resource::{RegisteredResource, ResourceContents};
 pub use tool::{RegisterError, RegisteredTool, ToolOrigin};
 
-use crate::server::{Face, Params};
+use crate::server::{Params, ServerProfile};
 use address::Lookup;
 use endpoint::Outside;
 
-const FACE: Face = Face {
+const PROFILE: ServerProfile = ServerProfile {
     name: "registry",
     title: "Registered tools",
     instructions: "",
@@ -100,7 +100,7 @@ pub enum ExecuteError {
 pub struct Registry(Arc<Inner>);
 
 struct Inner {
-    /// Never held across an await, nor while a watcher is told.
+    /// Never held across an await, nor while watchers are notified.
     state: Mutex<State>,
     events: broadcast::Sender<RegistryEvent>,
     watchers: Mutex<Vec<Watcher>>,
@@ -108,7 +108,7 @@ struct Inner {
 }
 
 type Tools = BTreeMap<String, Arc<RegisteredTool>>;
-/// Says whether it wants to be told again.
+/// Returns whether it wants further notifications.
 type Watcher = Arc<dyn Fn() -> bool + Send + Sync>;
 
 struct State {
@@ -174,7 +174,7 @@ impl Registry {
             let _ = self.0.events.send(RegistryEvent::ToolRegistered { name });
             replaced
         };
-        self.tell_watchers();
+        self.notify_watchers();
         Ok(replaced)
     }
 
@@ -189,7 +189,7 @@ impl Registry {
             found
         };
         if found {
-            self.tell_watchers();
+            self.notify_watchers();
         }
         found
     }
@@ -226,7 +226,7 @@ impl Registry {
             }
             state.resources.insert(resource.uri().to_owned(), Arc::new(resource))
         };
-        self.tell_watchers();
+        self.notify_watchers();
         Ok(replaced)
     }
 
@@ -234,12 +234,12 @@ impl Registry {
     pub fn unregister_resource(&self, uri: &str) -> bool {
         let found = self.state().resources.remove(uri).is_some();
         if found {
-            self.tell_watchers();
+            self.notify_watchers();
         }
         found
     }
 
-    /// What is told of the resources, or of the templates.
+    /// The definitions of the resources, or of the templates.
     pub fn resource_definitions(&self, kind: ListKind) -> Vec<RawJson> {
         let state = self.state();
         let is_meant = |resource: &&Arc<RegisteredResource>| match kind {
@@ -263,6 +263,11 @@ impl Registry {
 
     /// Reads a resource: the fixed one of that URI, else what the first template makes of it.
     pub async fn read_resource(&self, uri: &str) -> Result<RawJson, RpcError> {
+        let contents = self.contents(uri).await?;
+        RawJson::of(&contents).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))
+    }
+
+    async fn contents(&self, uri: &str) -> Result<Value, RpcError> {
         let found = {
             let state = self.state();
             let mut of_template = state.resources.values().filter(|resource| resource.is_template());
@@ -272,16 +277,14 @@ impl Registry {
             }
         };
         let Some((resource, values)) = found else {
-            // The code of the legacy era; a modern caller is told its own.
+            // The code of the legacy era; a modern caller gets its own.
             let data = RawJson::of(&json!({"uri": uri})).ok();
             let message = format!("Resource '{uri}' not found");
             return Err(RpcError { code: code::LEGACY_RESOURCE_NOT_FOUND, message, data });
         };
-        let broken = |message: String| {
+        resource.read(uri, values).await.map_err(|message| {
             RpcError::new(code::INTERNAL_ERROR, format!("Error reading resource '{uri}': {message}"))
-        };
-        let contents = resource.read(uri, values).await.map_err(broken)?;
-        RawJson::of(&contents).map_err(|error| broken(error.to_string()))
+        })
     }
 
     /// What happens from now on.
@@ -333,7 +336,7 @@ impl Registry {
                 let _ = self.0.events.send(event);
             }
         }
-        self.tell_watchers();
+        self.notify_watchers();
     }
 
     /// The tools of the configuration that are left out.
@@ -351,41 +354,29 @@ impl Registry {
         self.state().tools.values().map(|tool| tool.definition().clone()).collect()
     }
 
-    /// Has somebody told whenever tools are others, before whoever changed them goes on; for as long as it says `true`.
+    /// Notifies somebody whenever tools change, before whoever changed them goes on; for as long as it returns `true`.
     pub fn watch(&self, watcher: impl Fn() -> bool + Send + Sync + 'static) {
         self.watchers().push(Arc::new(watcher));
     }
 
     /// Answers a request of MCP.
     pub async fn handle(&self, method: &str, params: Option<&RawJson>) -> Result<RawJson, RpcError> {
-        let mut read = Params::read(params)?;
-        let list = |kind: ListKind, member: &str| {
-            let entries: Vec<Value> =
-                self.resource_definitions(kind).iter().filter_map(|entry| entry.read().ok()).collect();
-            json!({member: entries, "ttlMs": 0, "cacheScope": "public"})
+        let read = Params::read(params)?;
+        let values = |entries: Vec<RawJson>| -> Value {
+            entries.iter().filter_map(|entry| entry.read::<Value>().ok()).collect()
         };
-        match method {
-            method::LIST_RESOURCES => return read.written(list(ListKind::Resources, "resources")),
-            method::LIST_RESOURCE_TEMPLATES => {
-                return read.written(list(ListKind::ResourceTemplates, "resourceTemplates"));
-            }
-            method::READ_RESOURCE => {
-                let contents: Value = self.read_resource(read.uri()?).await?.read().map_err(|error| {
-                    RpcError::new(code::INTERNAL_ERROR, format!("writing the resource: {error}"))
-                })?;
-                return read.written(contents);
-            }
-            _ => {}
-        }
-        if method != method::CALL_TOOL {
-            let tools = || {
-                let tools: Vec<Value> =
-                    self.definitions().iter().filter_map(|tool| tool.read().ok()).collect();
-                tools.into()
-            };
-            let answer = FACE.answer(method, &read, tools)?;
-            return read.written(answer);
-        }
+        let list = |member: &str, kind: ListKind| json!({member: values(self.resource_definitions(kind)), "ttlMs": 0, "cacheScope": "public"});
+        let answer = match method {
+            method::CALL_TOOL => return self.call(read, params).await,
+            method::LIST_RESOURCES => list("resources", ListKind::Resources),
+            method::LIST_RESOURCE_TEMPLATES => list("resourceTemplates", ListKind::ResourceTemplates),
+            method::READ_RESOURCE => self.contents(read.uri()?).await?,
+            _ => PROFILE.answer(method, &read, || values(self.definitions()))?,
+        };
+        read.written(answer)
+    }
+
+    async fn call(&self, mut read: Params, params: Option<&RawJson>) -> Result<RawJson, RpcError> {
         let name = read.call()?.0.to_owned();
         // As they came: numbers of any length, and the order of members.
         let arguments = params.and_then(|params| {
@@ -405,7 +396,7 @@ impl Registry {
         }
     }
 
-    fn tell_watchers(&self) {
+    fn notify_watchers(&self) {
         let watchers = self.watchers().clone();
         for watcher in watchers {
             if !watcher() {

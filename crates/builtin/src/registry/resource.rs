@@ -1,23 +1,22 @@
 //! Resources that are not an upstream's: fixed ones, and templates in which `{x}` stands for one segment of a path.
 
 use std::fmt;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use gateway_config::{ResourceDefinition, ResourceSpec, StaticContents, TOOL_TIMEOUT, UriPiece, uri_pieces};
 use gateway_protocol::RawJson;
 use serde_json::{Map, Value, json};
+use tokio::time::timeout;
 
 use super::ToolOrigin;
-use super::handler::ToolFunction;
+use super::handler::{ToolFunction, call};
 use super::tool::{RegisterError, wrong};
 
 /// What is read where a resource is read.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum ResourceContents {
-    /// A text. In that of a template, `{x}` is what stood at its place in the URI.
+    /// A text. In that of a template, `{x}` is what the URI has for it.
     Text(String),
     /// Bytes, in base64.
     Blob(String),
@@ -62,7 +61,7 @@ pub struct RegisteredResource {
 }
 
 impl RegisteredResource {
-    /// A resource of this program. `about` holds what `resources/list` tells of it: `uri` and `name`, or `uriTemplate` and
+    /// A resource of this program. `about` holds the members that `resources/list` gives: `uri` and `name`, or `uriTemplate` and
     /// `name` for a template; beside them `title`, `description`, `mimeType` and so on.
     pub fn new(about: &Value, contents: ResourceContents) -> Result<Self, RegisterError> {
         let about = about.as_object().ok_or_else(|| wrong("resource", "must be an object"))?;
@@ -88,7 +87,7 @@ impl RegisteredResource {
         self.about.is_template
     }
 
-    /// What `resources/list` or `resources/templates/list` tells of it.
+    /// Its definition, as `resources/list` or `resources/templates/list` gives it.
     pub fn definition(&self) -> &RawJson {
         &self.about.json
     }
@@ -106,7 +105,7 @@ impl RegisteredResource {
         self.about.json.len() + contents
     }
 
-    /// What stands at the places of the template, if a URI comes from it.
+    /// What a URI has for the placeholders of the template, if it comes from it.
     pub(super) fn matched(&self, uri: &str) -> Option<Map<String, Value>> {
         if !self.about.is_template {
             return (self.about.uri == uri).then(Map::new);
@@ -114,12 +113,12 @@ impl RegisteredResource {
         let pieces = uri_pieces(&self.about.uri)?;
         let mut rest = uri;
         let mut values = Map::new();
-        for (place, piece) in pieces.iter().enumerate() {
+        for (index, piece) in pieces.iter().enumerate() {
             match piece {
                 UriPiece::Literal(literal) => rest = rest.strip_prefix(literal)?,
                 UriPiece::Place(name) => {
                     let segment = rest.find('/').map_or(rest, |end| rest.get(..end).unwrap_or(rest));
-                    let end = match pieces.get(place + 1) {
+                    let end = match pieces.get(index + 1) {
                         // The shortest text will do, but never none.
                         Some(UriPiece::Literal(literal)) if !literal.starts_with('/') => {
                             let start = segment.chars().next().map_or(0, char::len_utf8);
@@ -155,10 +154,8 @@ impl RegisteredResource {
             ResourceContents::Function(function) => {
                 let mut arguments = values;
                 arguments.insert("uri".to_owned(), uri.into());
-                let answer = AssertUnwindSafe(async { function.call(arguments).await }).catch_unwind();
-                let answer = tokio::time::timeout(TOOL_TIMEOUT, answer).await;
-                let answer = answer.map_err(|_| format!("no answer within {TOOL_TIMEOUT:?}"))?;
-                match answer.map_err(|_| "it panicked".to_owned())?.map_err(|error| error.to_string())? {
+                let answer = timeout(TOOL_TIMEOUT, call(function.as_ref(), arguments)).await;
+                match answer.map_err(|_| format!("no answer within {TOOL_TIMEOUT:?}"))?? {
                     Value::Object(members)
                         if members.contains_key("text") || members.contains_key("blob") =>
                     {
@@ -173,14 +170,14 @@ impl RegisteredResource {
     }
 }
 
-/// A text with its places filled, in one pass: what is put in is not looked at again.
+/// A text with its placeholders filled, in one pass: what is put in is not looked at again.
 fn filled(text: &str, values: &Map<String, Value>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
-        let place = after.split_once('}').and_then(|(name, left)| Some((values.get(name)?.as_str()?, left)));
-        if let Some((value, left)) = place {
+        let found = after.split_once('}').and_then(|(name, left)| Some((values.get(name)?.as_str()?, left)));
+        if let Some((value, left)) = found {
             out.push_str(value);
             rest = left;
         } else {

@@ -1,4 +1,4 @@
-//! One registered tool: what is told about it, and what does its work.
+//! One registered tool: its definition, and what does its work.
 
 use std::time::Duration;
 

@@ -46,8 +46,19 @@ impl<'a> Arguments<'a> {
         whole(self.get(name)).ok_or_else(|| expected(name, "a whole number, 0 or more", self.get(name)))
     }
 
+    /// The first and the last line of a range, from 1.
+    pub(super) fn lines(self) -> Result<(Option<usize>, Option<usize>), String> {
+        let (first, last) = (self.line("start_line")?, self.line("end_line")?);
+        match (first, last) {
+            (Some(first), Some(last)) if first > last => {
+                Err(format!("start_line {first} is after end_line {last}"))
+            }
+            range => Ok(range),
+        }
+    }
+
     /// The number of a line, from 1.
-    pub(super) fn line(self, name: &str) -> Result<Option<usize>, String> {
+    fn line(self, name: &str) -> Result<Option<usize>, String> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match whole(Some(value)) {
             Some(0) => Err(format!("argument `{name}` is 0, but lines are counted from 1")),

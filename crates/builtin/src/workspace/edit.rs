@@ -1,4 +1,4 @@
-//! `apply_diff`: exact places only. What is not there is told with the nearest place that is.
+//! `apply_diff`: exact matches only. For what is not there, the message names the nearest match.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::text::{FileText, shown_line};
 use super::write::save;
 use super::{Answer, Job};
 
-/// Comparisons of lines that the look for the nearest place may take.
+/// Comparisons of lines that the search for the nearest match may take.
 const COMPARISONS: usize = 2_000_000;
 
 /// Changes the lines that a diff names.
@@ -22,15 +22,9 @@ pub(super) fn apply_diff(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
     let (text, before) = read_whole(job, &path)?;
     let mut lines = FileText::of(&text);
     let fault = |why: String| format!("path {}: {why}; nothing was changed", shown(path.as_str()));
-    let placed = place(job, &lines.lines, &edits).map_err(fault)?;
+    let placed = locate(job, &lines.lines, &edits).map_err(fault)?;
     for (range, edit) in placed.iter().rev() {
-        // In a file with mixed ends, new lines end as the first one that they replace.
-        let has_return = lines.lines.get(range.start).is_some_and(|line| line.ends_with('\r'));
-        let new = edit.new.iter().map(|line| {
-            let line = line.trim_end_matches('\r');
-            if has_return { format!("{line}\r") } else { line.to_owned() }
-        });
-        lines.lines.splice(range.clone(), new.collect::<Vec<_>>());
+        lines.replace(range.clone(), &edit.new);
     }
     let changed = lines.to_text();
     if changed == text {
@@ -41,8 +35,8 @@ pub(super) fn apply_diff(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
     Ok(format!("Changed {}: {} places, from lines {}", path.as_str(), placed.len(), from.join(", ")))
 }
 
-/// Finds the place of every edit in the file as it is, in the order of the file.
-fn place<'a>(
+/// Finds the lines of every edit in the file as it is, in the order of the file.
+fn locate<'a>(
     job: &Job<'_>,
     lines: &[String],
     edits: &'a [Edit],
@@ -71,8 +65,8 @@ fn find(lines: &[String], edit: &Edit) -> Result<Range<usize>, String> {
     if count == 0 {
         return match edit.at {
             Some(at) if at <= lines.len() + 1 => {
-                let place = at.saturating_sub(1);
-                Ok(place..place)
+                let index = at.saturating_sub(1);
+                Ok(index..index)
             }
             Some(at) => {
                 Err(format!("{} inserts at line {at}, but the file has {} lines", edit.name, lines.len()))
@@ -91,11 +85,11 @@ fn find(lines: &[String], edit: &Edit) -> Result<Range<usize>, String> {
     if let Some(start) = wanted.filter(|start| fits(*start)) {
         return Ok(start..start + count);
     }
-    let mut places = (0..lines.len()).filter(|start| fits(*start));
-    match (places.next(), places.next()) {
+    let mut starts = (0..lines.len()).filter(|start| fits(*start));
+    match (starts.next(), starts.next()) {
         (Some(only), None) => Ok(only..only + count),
         (Some(first), Some(second)) => {
-            let more = places.next().map_or("", |_| " and more");
+            let more = starts.next().map_or("", |_| " and more");
             Err(format!(
                 "{} fits at lines {}, {}{more}; give more lines around it, or the line where it begins",
                 edit.name,

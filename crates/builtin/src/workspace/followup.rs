@@ -7,7 +7,7 @@ use gateway_protocol::{RawJson, RawObject, RpcError, code, meta, method};
 use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
-use super::told;
+use super::as_result;
 use super::tools::object;
 
 pub(super) const NAME: &str = "ask_followup_question";
@@ -49,16 +49,16 @@ pub(super) fn definition() -> Value {
 pub(super) fn ask(arguments: Arguments<'_>, params: Option<&RawJson>) -> Result<Value, RpcError> {
     let (question, suggestions) = match read(arguments) {
         Ok(read) => read,
-        Err(text) => return Ok(told(Err(text))),
+        Err(text) => return Ok(as_result(Err(text))),
     };
     let caller = Caller::read(params)?;
     if let Some(response) = caller.response {
-        return Ok(told(answer(&response)));
+        return Ok(as_result(answer(&response)));
     }
     if !caller.can_be_asked {
         let text = "nobody can be asked: the caller's side does not offer elicitation. \
                     Go on with a sensible assumption and say so, or end with the question";
-        return Ok(told(Err(text.to_owned())));
+        return Ok(as_result(Err(text.to_owned())));
     }
     let request = json!({
         "method": method::ELICIT,

@@ -34,9 +34,9 @@ use tokio::task::spawn_blocking;
 
 use self::arguments::Arguments;
 use self::root::Root;
-use crate::server::{Face, Params, unknown_tool};
+use crate::server::{Params, ServerProfile, unknown_tool};
 
-const FACE: Face = Face {
+const PROFILE: ServerProfile = ServerProfile {
     name: "workspace",
     title: "Built-in workspace",
     instructions: "Text files of one directory. Paths are relative to it and have `/` between names; nothing outside can be \
@@ -85,7 +85,7 @@ impl WorkspaceServer {
                 let (name, arguments) = read.call()?;
                 self.call(name, arguments, params).await?
             }
-            other => FACE.answer(other, &read, || tools::definitions(self.shared.spec.read_only))?,
+            other => PROFILE.answer(other, &read, || tools::definitions(self.shared.spec.read_only))?,
         };
         read.written(result)
     }
@@ -100,10 +100,10 @@ impl WorkspaceServer {
             return followup::ask(Arguments(&arguments), params);
         }
         let tool = tools::find(name).ok_or_else(|| unknown_tool(name))?;
-        if tool.writes && self.shared.spec.read_only {
-            return Ok(told(Err(format!("the workspace is read-only, so `{name}` cannot be used"))));
+        if tool.writes() && self.shared.spec.read_only {
+            return Ok(as_result(Err(format!("the workspace is read-only, so `{name}` cannot be used"))));
         }
-        self.run(tool.run, arguments).await.map(told)
+        self.run(tool.run, arguments).await.map(as_result)
     }
 
     /// Runs a tool on a thread of its own. A thread that nobody waits for any more still counts until it has noticed.
@@ -128,7 +128,7 @@ impl WorkspaceServer {
 /// What a tool answers: its text, or a text that lets the model correct itself.
 type Answer = Result<String, String>;
 
-fn told(answer: Answer) -> Value {
+fn as_result(answer: Answer) -> Value {
     match answer {
         Ok(text) => json!({"content": [{"type": "text", "text": text}]}),
         Err(text) => json!({"content": [{"type": "text", "text": text}], "isError": true}),
@@ -222,7 +222,7 @@ mod tests {
             answer = server.run(endless, Map::new()) => panic!("{answer:?}"),
             () = begun => {}
         }
-        // The thread gives its place back once it has noticed.
+        // The thread gives its permit back once it has noticed.
         let all = u32::try_from(limits::AT_WORK).unwrap();
         assert!(server.at_work.acquire_many(all).await.is_ok());
     }

@@ -24,19 +24,13 @@ pub(super) fn insert_content(job: &Job<'_>, arguments: Arguments<'_>) -> Answer 
     let mut lines = FileText::of(&text);
     let mut insertions = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
-        let fault = |why: String| of_operation(&path, index, &why);
-        let (at, content) = insertion(operation, lines.lines.len()).map_err(fault)?;
-        insertions.push((at, content));
+        let insertion = insertion(operation, lines.lines.len());
+        insertions.push(insertion.map_err(|why| of_operation(&path, index, &why))?);
     }
-    // From the end, so that the numbers stay true; those of one place stay in their order.
+    // From the end, so that the numbers stay true; those before the same line stay in their order.
     insertions.sort_by_key(|(at, _)| *at);
     for (at, content) in insertions.iter().rev() {
-        let has_return = lines.lines.get(*at).is_some_and(|line| line.ends_with('\r'));
-        let content = FileText::of(content).lines.into_iter().map(|line| {
-            let line = line.trim_end_matches('\r');
-            if has_return { format!("{line}\r") } else { line.to_owned() }
-        });
-        lines.lines.splice(at..at, content.collect::<Vec<_>>());
+        lines.replace(*at..*at, &FileText::of(content).lines);
     }
     save(job, &path, &lines.to_text(), Some(&before))?;
     let count = insertions.len();
@@ -116,7 +110,7 @@ fn replaced_in(
 
 struct Replacement {
     regex: Regex,
-    /// What is told where nothing was found.
+    /// What the message says if nothing was found.
     search: String,
     replace: String,
     /// Whether `$1` in `replace` stands for a group.
@@ -160,12 +154,7 @@ impl Replacement {
             (true, false) => search.to_owned(),
             (true, true) => format!("(?s:{search})"),
         };
-        let (first, last) = (operation.line("start_line")?, operation.line("end_line")?);
-        if let (Some(first), Some(last)) = (first, last)
-            && first > last
-        {
-            return Err(format!("start_line {first} is after end_line {last}"));
-        }
+        let (first, last) = operation.lines()?;
         Ok(Self {
             regex: compile(&pattern, case)?,
             search: search.to_owned(),
@@ -217,7 +206,7 @@ impl Replacement {
         for captures in self.regex.captures_iter(text) {
             let Some(found) = captures.get(0) else { continue };
             changed.push_str(text.get(done..found.start()).unwrap_or_default());
-            // Short texts can become very long ones, already in one place.
+            // Short texts can become very long ones, already at one match.
             let groups = if self.expands { self.replace.matches('$').count() } else { 0 };
             let longest = groups.saturating_mul(found.len()).saturating_add(self.replace.len());
             if changed.len() > most || longest > most.saturating_mul(4) {
@@ -259,22 +248,22 @@ impl<'a> LineEnds<'a> {
         Self { text, end: None }
     }
 
-    /// What is put in at `place`, with the ends that the line there has. Places come in order.
-    fn fitted<'r>(&mut self, replace: &'r str, place: usize) -> Cow<'r, str> {
-        if !replace.contains('\n') || !self.has_return(place) {
+    /// What is put in at the position `at`, with the ends that the line there has. Positions come in order.
+    fn fitted<'r>(&mut self, replace: &'r str, at: usize) -> Cow<'r, str> {
+        if !replace.contains('\n') || !self.has_return(at) {
             return Cow::Borrowed(replace);
         }
-        // The carriage return before a place at the end of a line is still there.
-        let is_at_end = self.text.get(place..).is_some_and(|rest| rest.starts_with('\n'));
+        // The carriage return before the end of a line is still there.
+        let is_at_end = self.text.get(at..).is_some_and(|rest| rest.starts_with('\n'));
         let kept = usize::from(is_at_end && replace.starts_with('\n'));
         let (first, rest) = replace.split_at(kept);
         Cow::Owned(format!("{first}{}", to_crlf(rest)))
     }
 
-    fn has_return(&mut self, place: usize) -> bool {
-        let end = self.end.filter(|end| *end >= place).unwrap_or_else(|| {
-            let rest = self.text.get(place..).unwrap_or_default();
-            place + rest.find('\n').unwrap_or(rest.len())
+    fn has_return(&mut self, at: usize) -> bool {
+        let end = self.end.filter(|end| *end >= at).unwrap_or_else(|| {
+            let rest = self.text.get(at..).unwrap_or_default();
+            at + rest.find('\n').unwrap_or(rest.len())
         });
         self.end = Some(end);
         self.text.get(..end).is_some_and(|line| line.ends_with('\r'))

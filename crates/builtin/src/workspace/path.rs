@@ -61,7 +61,7 @@ impl RelativePath {
         self.text.split('/').filter(|name| !name.is_empty())
     }
 
-    /// The directory and the name in it. Nothing for the root.
+    /// The directory and the name in it; `None` for the root.
     pub(super) fn split(&self) -> Option<(Self, &str)> {
         match self.text.rsplit_once('/') {
             Some((directory, name)) => Some((Self { text: directory.to_owned() }, name)),

@@ -16,16 +16,9 @@ use super::{Answer, Job};
 pub(super) fn read_file(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
     arguments.only(&["path", "start_line", "end_line"])?;
     let path = RelativePath::parse(arguments.text("path")?, Wanted::File)?;
-    let first = arguments.line("start_line")?;
-    let last = arguments.line("end_line")?;
-    if let (Some(first), Some(last)) = (first, last)
-        && first > last
-    {
-        return Err(format!("start_line {first} is after end_line {last}"));
-    }
+    let (first, last) = arguments.lines()?;
     let (mut file, about) = job.root.file(&path, Links::Beneath)?;
-    let is_range = first.is_some() || last.is_some();
-    if !is_range {
+    if (first, last) == (None, None) {
         check_size(job, &path, &about)?;
     }
     let range = Range { first: first.unwrap_or(1), last: last.unwrap_or(usize::MAX) };

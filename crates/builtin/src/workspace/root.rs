@@ -209,7 +209,7 @@ pub(super) fn entries(directory: &OwnedFd, most: usize) -> io::Result<(Vec<(Stri
     Ok((found, is_whole))
 }
 
-/// A link that is not followed is told as such: with `O_DIRECTORY` the system says only that it is no directory.
+/// A link that is not followed is reported as such: with `O_DIRECTORY` the system says only that it is no directory.
 fn link_or(parent: &OwnedFd, name: &str, errno: Errno) -> Errno {
     let is_link = || {
         statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|about| kind(&about) == FileType::Symlink)
@@ -231,7 +231,7 @@ fn resolver(_: &OwnedFd) -> Resolver {
     Resolver::Steps
 }
 
-/// Whether what was opened lies in a directory that is closed to all tools; also where nobody can tell.
+/// Whether what was opened lies in a directory that is closed to all tools; also where that is unknown.
 #[cfg(target_os = "linux")]
 fn leads_to_closed(root: &OwnedFd, found: &OwnedFd) -> bool {
     use rustix::fd::AsRawFd as _;

@@ -45,7 +45,7 @@ pub(super) fn search_files(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
             }
         })?
     };
-    Ok(search.told(is_whole))
+    Ok(search.report(is_whole))
 }
 
 /// Whether capitals matter.
@@ -104,7 +104,7 @@ impl Search<'_> {
         Ok(Next::On)
     }
 
-    fn told(mut self, is_whole: bool) -> String {
+    fn report(mut self, is_whole: bool) -> String {
         self.matches.sort_by(|left, right| (&left.0, left.1).cmp(&(&right.0, right.1)));
         let mut lines: Vec<String> =
             self.matches.iter().map(|(path, line, text)| format!("{path}:{line}:{text}")).collect();

@@ -1,5 +1,7 @@
 //! Texts of files: what counts as text, and lines that keep their ends.
 
+use std::ops::Range;
+
 /// A text as its lines. Joining them gives the same bytes again.
 ///
 /// Where every line ends with CR LF, lines are without the CR and get it back at the end. In a file with mixed ends, the CR
@@ -38,6 +40,16 @@ impl FileText {
     /// The text without the carriage returns that were taken out; `split` reads it again.
     pub(super) fn to_plain_text(&self) -> String {
         self.joined("\n")
+    }
+
+    /// Puts other lines where these are. In a file with mixed ends, they end as the first one that they replace.
+    pub(super) fn replace(&mut self, range: Range<usize>, new: &[String]) {
+        let has_return = self.lines.get(range.start).is_some_and(|line| line.ends_with('\r'));
+        let new = new.iter().map(|line| {
+            let line = line.trim_end_matches('\r');
+            if has_return { format!("{line}\r") } else { line.to_owned() }
+        });
+        self.lines.splice(range, new.collect::<Vec<_>>());
     }
 
     fn joined(&self, end: &str) -> String {

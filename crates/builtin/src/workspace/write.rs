@@ -1,4 +1,4 @@
-//! `write_to_file`, and how every tool writes: beside the file, then in its place.
+//! `write_to_file`, and how every tool writes: beside the file, then over it.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -48,7 +48,7 @@ pub(super) fn write_to_file(job: &Job<'_>, arguments: Arguments<'_>) -> Answer {
     Ok(format!("{verb}: {} ({count} lines)", path.as_str()))
 }
 
-/// Puts a text in the place of a file, whole or not at all. `before` is the file that was read, nothing for a new one.
+/// Replaces a file by a text, whole or not at all. `before` is the file that was read, `None` for a new one.
 pub(super) fn save(
     job: &Job<'_>,
     path: &RelativePath,
@@ -134,9 +134,8 @@ struct Beside<'a> {
 
 impl<'a> Beside<'a> {
     fn make(directory: &'a OwnedFd) -> Result<Self, Errno> {
-        let mut bytes = [0; 8];
-        getrandom::fill(&mut bytes).map_err(|_| Errno::IO)?;
-        let name = format!(".gateway-{:016x}.tmp", u64::from_ne_bytes(bytes));
+        let random = getrandom::u64().map_err(|_| Errno::IO)?;
+        let name = format!(".gateway-{random:016x}.tmp");
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = openat(directory, &name, flags, Mode::from_raw_mode(0o666))?;
         Ok(Self { directory, name, file: File::from(handle), is_placed: false })
@@ -205,16 +204,16 @@ mod tests {
         let (root, spec) = (Root::open(folder.path()).unwrap(), WorkspaceSpec::new(folder.path()));
         let job = Job { root: &root, spec: &spec, lock: &Mutex::new(()), cancelled: &AtomicBool::new(false) };
         let path = RelativePath::parse("f.txt", Wanted::File).unwrap();
-        let told = "path `f.txt`: changed meanwhile; nothing was written. Read it again";
+        let message = "path `f.txt`: changed meanwhile; nothing was written. Read it again";
 
         std::fs::write(&file, "read").unwrap();
         let (_, before) = read_whole(&job, &path).unwrap();
         std::fs::write(&file, "longer than before").unwrap();
-        assert_eq!(save(&job, &path, "mine", Some(&before)).unwrap_err(), told);
+        assert_eq!(save(&job, &path, "mine", Some(&before)).unwrap_err(), message);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "longer than before");
 
         // Also where it was not there when it was looked for.
-        assert_eq!(save(&job, &path, "mine", None).unwrap_err(), told);
+        assert_eq!(save(&job, &path, "mine", None).unwrap_err(), message);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "longer than before");
 
         // And where it became a link.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use super::wide::{Members, Position, comma_before, each_object, is_short};
+use super::objects::{Members, Position, comma_before, each_object, is_short};
 use super::{skip_space, string_end};
 use crate::raw::RawJson;
 
@@ -92,6 +92,6 @@ fn apply<P: Position>(text: &[u8], edits: &[Edit<P>]) -> Vec<u8> {
 
 /// Where the value of a name begins.
 fn value_of(text: &[u8], quote: usize) -> usize {
-    let end = string_end(text, quote + 1, &mut 0);
+    let end = string_end(text, quote + 1);
     skip_space(text, end + 1) + 1
 }

@@ -4,7 +4,7 @@ use gateway_config::{ApprovalConfig, Approver};
 use gateway_dialects::arguments::render_issues;
 use gateway_notation::pointer;
 use gateway_protocol::{RawJson, method};
-use gateway_upstream::{Approval, Asker, CallOptions, CatalogueTool, UpstreamId};
+use gateway_upstream::{Approval, CallOptions, CatalogueTool, Responder, UpstreamId};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -35,8 +35,8 @@ impl Runtime {
             Approval::Ask => {
                 // A program that calls over plain HTTP would only ask itself.
                 let may_ask_caller = origin.transport != PLAIN && config.approver == Approver::Caller;
-                let answer = match &options.asker {
-                    Some(asker) if may_ask_caller => self.ask_caller(asker, tool, arguments).await,
+                let answer = match &options.responder {
+                    Some(responder) if may_ask_caller => self.ask_caller(responder, tool, arguments).await,
                     Some(_) | None => None,
                 };
                 match answer {
@@ -97,7 +97,7 @@ impl Runtime {
     /// Asks whoever calls; `None` if it cannot be asked.
     async fn ask_caller(
         &self,
-        asker: &Asker,
+        responder: &Responder,
         tool: &CatalogueTool,
         arguments: &RawJson,
     ) -> Option<Result<(), Failure>> {
@@ -115,7 +115,7 @@ impl Runtime {
             },
         });
         let params = RawJson::of(&params).ok()?;
-        let asking = asker.put(method::ELICIT, params);
+        let asking = responder.put(method::ELICIT, params);
         let answer = match timeout(self.config().mcp.input_expiry, asking).await {
             Ok(Ok(answer)) => answer.read::<Value>().unwrap_or_default(),
             Ok(Err(_)) => return None,

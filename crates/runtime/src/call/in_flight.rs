@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError, method};
 use gateway_store::Permit;
-use gateway_upstream::{Asker, CallError, CallOptions, Question, QuestionOrigin, UpstreamId};
+use gateway_upstream::{CallError, CallOptions, Question, QuestionOrigin, Responder, UpstreamId};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -125,7 +125,7 @@ pub struct InFlight {
     /// What the server waits for, under the names that the caller knows.
     open: Vec<(String, Question)>,
     began: Instant,
-    asker: Asker,
+    responder: Responder,
 }
 
 /// How far a request came.
@@ -146,7 +146,7 @@ impl UpstreamRequest {
     /// Sets out. Whoever has room in the log already gives it.
     pub fn start(self: Arc<Self>, input: Input, permit: Option<Permit>) -> InFlight {
         let (notes, notes_receiver) = self.is_watched.then(|| mpsc::channel(NOTES)).unzip();
-        let (asker, questions) = Asker::new(Arc::clone(&self.owner));
+        let (responder, questions) = Responder::new(Arc::clone(&self.owner));
         let mut options = self.context.call_options();
         // A member that stands there twice is one that nobody can read; ours know of this hop.
         for (key, value) in &self.meta {
@@ -155,7 +155,7 @@ impl UpstreamRequest {
             }
         }
         options.progress = notes;
-        options.asker = Some(asker.clone());
+        options.responder = Some(responder.clone());
         options.capabilities = Some(self.capabilities.clone());
         if let Some(responses) = input.responses {
             options.params.push(("inputResponses", responses));
@@ -166,7 +166,7 @@ impl UpstreamRequest {
         let request = Arc::clone(&self);
         let run = Box::pin(async move { request.run(options, permit).await });
         let (open, began) = (Vec::new(), Instant::now());
-        InFlight { request: self, run, notes: notes_receiver, questions, open, began, asker }
+        InFlight { request: self, run, notes: notes_receiver, questions, open, began, responder }
     }
 
     async fn run(&self, options: CallOptions, permit: Option<Permit>) -> Result<CallResult, Failure> {
@@ -256,7 +256,7 @@ impl InFlight {
 
     /// The server that works on it.
     pub fn server(&self) -> &UpstreamId {
-        self.asker.fallback().unwrap_or_else(|| self.request.target.server())
+        self.responder.fallback().unwrap_or_else(|| self.request.target.server())
     }
 
     /// The requests that the server waits for, in the form of `inputRequests`.
@@ -274,9 +274,9 @@ impl InFlight {
 
     /// Goes on until there is a result or a question that only another request can answer.
     pub async fn advance(&mut self, can: &Capabilities, peer: &dyn Peer) -> Result<Reached, Failure> {
-        let Self { request, run, notes, questions, open, asker, .. } = self;
-        let server = || asker.fallback().unwrap_or_else(|| request.target.server());
-        asker.take_up();
+        let Self { request, run, notes, questions, open, responder, .. } = self;
+        let server = || responder.fallback().unwrap_or_else(|| request.target.server());
+        responder.take_up();
         let mut asking = FuturesUnordered::new();
         loop {
             tokio::select! {
@@ -300,7 +300,7 @@ impl InFlight {
                     } else {
                         let key = format!("request-{}", open.len() + 1);
                         open.push((key, question));
-                        asker.set_aside();
+                        responder.set_aside();
                         return Ok(Reached::Question);
                     }
                 }

@@ -259,7 +259,7 @@ impl Runtime {
         rename: &dyn Fn(&str) -> String,
     ) -> Result<Option<(Value, Vec<Coercion>)>, Failure> {
         // What nobody accepted is no measure for arguments.
-        if let Some(reason) = &tool.withheld {
+        if let Some(reason) = &tool.unaccepted {
             let (upstream, tool, reason) = (tool.server.clone(), tool.name.clone(), reason.to_string());
             return Err(Failure::Call(CallError::Blocked { upstream, tool, reason }));
         }
@@ -322,7 +322,7 @@ impl Runtime {
                     self.approvals().note_question(tool, arguments, context, &self.approval());
                 }
                 // Whoever can be asked brings somebody who answers.
-                if options.asker.is_none() && done.view.result_type == ResultType::InputRequired {
+                if options.responder.is_none() && done.view.result_type == ResultType::InputRequired {
                     let failure = Failure::NeedsInput(NEEDS_INPUT.to_owned());
                     entry.finish_failed(&failure, &done);
                     return Err(failure);

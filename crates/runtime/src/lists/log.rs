@@ -44,9 +44,9 @@ impl ListLog {
         for left in unwanted(catalogue) {
             let (server, name, reason) =
                 (left.server.as_str(), left.name.as_deref(), left.reason.to_string());
-            if self.is_new(&(server, name, left.place, &reason)) {
+            if self.is_new(&(server, name, left.index, &reason)) {
                 let tool = name.unwrap_or("(without a name)");
-                tracing::warn!(tool, server, place = left.place, reason, "Tool left out.");
+                tracing::warn!(tool, server, place = left.index, reason, "Tool left out.");
             }
         }
     }

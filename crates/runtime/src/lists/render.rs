@@ -133,7 +133,7 @@ impl Writer {
                 name: left.name.as_deref(),
                 wire_name: None,
                 server: Some(left.server.as_str()),
-                place: Some(left.place),
+                place: Some(left.index),
                 quarantine: Some(&left.reason.to_string()),
                 strict: false,
                 tokens: Tokens::default(),

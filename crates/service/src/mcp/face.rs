@@ -86,7 +86,7 @@ impl Face {
             Self::All => catalogue.listed().collect(),
             Self::Group(name) => catalogue.group(name).unwrap_or_default(),
             Self::Server(id) => {
-                catalogue.tools_of(id.as_str()).filter(|tool| tool.withheld.is_none()).collect()
+                catalogue.tools_of(id.as_str()).filter(|tool| tool.unaccepted.is_none()).collect()
             }
         }
     }

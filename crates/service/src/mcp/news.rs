@@ -120,7 +120,7 @@ fn fingerprint(endpoint: &Endpoint, server: &UpstreamId) -> u64 {
     use std::hash::{Hash as _, Hasher as _};
     let catalogue = endpoint.fleet().catalogue();
     let mut hasher = std::hash::DefaultHasher::new();
-    for tool in catalogue.tools_of(server.as_str()).filter(|tool| tool.withheld.is_none()) {
+    for tool in catalogue.tools_of(server.as_str()).filter(|tool| tool.unaccepted.is_none()) {
         tool.shown().as_bytes().hash(&mut hasher);
     }
     hasher.finish()

@@ -178,7 +178,7 @@ fn withheld(catalogue: &Catalogue, request: &ListRequest) -> Vec<Value> {
     let wanted = request.scope.ids();
     let is_wanted = |tool: &CatalogueTool| wanted.is_empty() || wanted.contains(&tool.server);
     let tools = catalogue.tools().iter().filter(|tool| is_wanted(tool));
-    let withheld = tools.filter_map(|tool| Some((tool, tool.withheld.as_deref()?)));
+    let withheld = tools.filter_map(|tool| Some((tool, tool.unaccepted.as_deref()?)));
     withheld
         .map(|(tool, reason)| json!({"server": tool.server.as_str(), "tool": tool.name, "reason": reason}))
         .collect()

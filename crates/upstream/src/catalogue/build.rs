@@ -11,11 +11,11 @@ use super::{Catalogue, CatalogueTool, Clash, ClashOutcome};
 
 /// What is special about the listings of some upstreams.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct ListingOverrides {
     /// Upstreams that list the tools of another one, with its configuration.
-    pub(crate) lent: BTreeMap<UpstreamId, Arc<UpstreamSpec>>,
+    pub(crate) fallbacks: BTreeMap<UpstreamId, Arc<UpstreamSpec>>,
     /// Tools that are in no list, by upstream, each with the reason.
-    pub(crate) withheld: BTreeMap<UpstreamId, BTreeMap<String, String>>,
+    pub(crate) unaccepted: BTreeMap<UpstreamId, BTreeMap<String, String>>,
     /// Upstreams that are not there yet, and whose names nobody else may take.
     pub(crate) reserved: Vec<UpstreamId>,
 }
@@ -28,11 +28,12 @@ pub(crate) struct Part<'a> {
     pub(crate) listing: Option<&'a ToolListing>,
 }
 
-pub(super) fn build(
+/// Puts listings together that were read.
+pub(crate) fn build(
     version: u64,
     parts: &[Part<'_>],
     rules: &CatalogueRules,
-    standing: &Standing,
+    overrides: &ListingOverrides,
 ) -> Catalogue {
     let mut tools = Vec::with_capacity(parts.iter().filter_map(|part| Some(part.listing?.tools.len())).sum());
     let mut left_out = Vec::new();
@@ -41,31 +42,35 @@ pub(super) fn build(
     for part in sorted {
         let Some(listing) = part.listing else { continue };
         left_out.extend_from_slice(&listing.left_out);
-        let (lender, withheld) = (standing.lent.get(&part.spec.id), standing.withheld.get(&part.spec.id));
-        tools.extend(listing.tools.iter().map(|tool| CatalogueTool {
-            public_name: tool.name.clone(),
-            listed: true,
-            registered: lender.map_or(&part.spec.endpoint, |lender| &lender.endpoint) == &Endpoint::Registry,
-            withheld:
-                withheld.and_then(|withheld| withheld.get(&tool.name)).map(|reason| reason.as_str().into()),
-            lent_by: lender.map(|lender| lender.id.clone()),
-            reserved_for: None,
-            tool: Arc::clone(tool),
+        let (fallback, unaccepted) =
+            (overrides.fallbacks.get(&part.spec.id), overrides.unaccepted.get(&part.spec.id));
+        tools.extend(listing.tools.iter().map(|tool| {
+            CatalogueTool {
+                public_name: tool.name.clone(),
+                listed: true,
+                registered: fallback.map_or(&part.spec.endpoint, |fallback| &fallback.endpoint)
+                    == &Endpoint::Registry,
+                unaccepted: unaccepted
+                    .and_then(|unaccepted| unaccepted.get(&tool.name))
+                    .map(|reason| reason.as_str().into()),
+                fallback_server: fallback.map(|fallback| fallback.id.clone()),
+                reserved_for: None,
+                tool: Arc::clone(tool),
+            }
         }));
     }
     let configured = Configured::of(parts, &rules.order);
-    let reserved = Reserved::of(parts.iter().map(|part| part.spec), standing.reserved.iter());
+    let reserved = Reserved::of(parts.iter().map(|part| part.spec), overrides.reserved.iter());
     for tool in &mut tools {
         tool.reserved_for = reserved.other_owner(&tool.name, &tool.server).cloned();
     }
     let clashes = give_names(&configured, &reserved, rules.clash, &mut tools);
     let mut servers: Vec<UpstreamId> = parts.iter().map(|part| part.spec.id.clone()).collect();
     servers.sort_unstable();
-    let (by_server, by_name, by_public_name) = indexes(&tools);
+    let (by_name, by_public_name) = indexes(&tools);
     Catalogue {
         version,
         servers,
-        by_server,
         by_name,
         by_public_name,
         groups: rules.groups.clone(),
@@ -130,15 +135,15 @@ fn give_names(
     unlist_reserved(reserved, tools);
     step_back(configured, policy, tools);
     let mut clashes = Vec::new();
-    for (name, places) in wanted_twice(tools, configured) {
+    for (name, indexes) in wanted_twice(tools, configured) {
         let outcome = match policy {
             ClashPolicy::Error => ClashOutcome::NotListed,
             ClashPolicy::First => ClashOutcome::FirstWins,
             ClashPolicy::Prefix => ClashOutcome::Prefixed,
         };
-        clashes.push(clash(&name, &places, tools, outcome));
-        for (order, place) in places.into_iter().enumerate() {
-            let Some(tool) = tools.get_mut(place) else { continue };
+        clashes.push(clash(&name, &indexes, tools, outcome));
+        for (order, index) in indexes.into_iter().enumerate() {
+            let Some(tool) = tools.get_mut(index) else { continue };
             match outcome {
                 ClashOutcome::Prefixed => tool.public_name = configured.prefixed(tool),
                 ClashOutcome::FirstWins if order == 0 => {}
@@ -148,10 +153,10 @@ fn give_names(
     }
     unlist_reserved(reserved, tools);
     // A name with a prefix can meet another tool's own name. Prefixing again would not end, so nobody has it.
-    for (name, places) in wanted_twice(tools, configured) {
-        clashes.push(clash(&name, &places, tools, ClashOutcome::NotListed));
-        for place in places {
-            if let Some(tool) = tools.get_mut(place) {
+    for (name, indexes) in wanted_twice(tools, configured) {
+        clashes.push(clash(&name, &indexes, tools, ClashOutcome::NotListed));
+        for index in indexes {
+            if let Some(tool) = tools.get_mut(index) {
                 unlist(tool);
             }
         }
@@ -169,15 +174,16 @@ fn unlist_reserved(reserved: &Reserved, tools: &mut [CatalogueTool]) {
     }
 }
 
-/// Lets lent tools make room for tools that are there: whoever cannot be reached changes no name of another.
+/// Lets tools of fallbacks make room for tools that are there: whoever cannot be reached changes no name of another.
 fn step_back(configured: &Configured<'_>, policy: ClashPolicy, tools: &mut [CatalogueTool]) {
-    if tools.iter().all(|tool| tool.lent_by.is_none()) {
+    if tools.iter().all(|tool| tool.fallback_server.is_none()) {
         return;
     }
-    let own = tools.iter().filter(|tool| tool.lent_by.is_none());
+    let own = tools.iter().filter(|tool| tool.fallback_server.is_none());
     let taken: HashSet<String> = own.map(|tool| tool.public_name.clone()).collect();
-    let lent = tools.iter_mut().filter(|tool| tool.lent_by.is_some() && taken.contains(&tool.public_name));
-    for tool in lent {
+    let of_fallbacks =
+        tools.iter_mut().filter(|tool| tool.fallback_server.is_some() && taken.contains(&tool.public_name));
+    for tool in of_fallbacks {
         match policy {
             ClashPolicy::Prefix => tool.public_name = configured.prefixed(tool),
             ClashPolicy::Error | ClashPolicy::First => unlist(tool),
@@ -190,37 +196,36 @@ fn unlist(tool: &mut CatalogueTool) {
     tool.public_name.clone_from(&tool.tool.name);
 }
 
-/// Public names that several listed tools have, with the places of these in the order of the configuration.
+/// Public names that several listed tools have, with the indexes of these in the order of the configuration.
 fn wanted_twice(tools: &[CatalogueTool], configured: &Configured<'_>) -> BTreeMap<String, Vec<usize>> {
     let mut wanted: HashMap<&str, Vec<usize>> = HashMap::with_capacity(tools.len());
-    for (place, tool) in tools.iter().enumerate().filter(|(_, tool)| tool.listed) {
-        wanted.entry(&tool.public_name).or_default().push(place);
+    for (index, tool) in tools.iter().enumerate().filter(|(_, tool)| tool.listed) {
+        wanted.entry(&tool.public_name).or_default().push(index);
     }
-    let rank = |place: &usize| tools.get(*place).map_or(usize::MAX, |tool| configured.rank(tool));
+    let rank = |index: &usize| tools.get(*index).map_or(usize::MAX, |tool| configured.rank(tool));
     wanted
         .into_iter()
-        .filter(|(_, places)| places.len() > 1)
-        .map(|(name, mut places)| {
-            places.sort_by_key(rank);
-            (name.to_owned(), places)
+        .filter(|(_, indexes)| indexes.len() > 1)
+        .map(|(name, mut indexes)| {
+            indexes.sort_by_key(rank);
+            (name.to_owned(), indexes)
         })
         .collect()
 }
 
-fn clash(name: &str, places: &[usize], tools: &[CatalogueTool], outcome: ClashOutcome) -> Clash {
-    let servers = places.iter().filter_map(|place| Some(tools.get(*place)?.server.clone())).collect();
+fn clash(name: &str, indexes: &[usize], tools: &[CatalogueTool], outcome: ClashOutcome) -> Clash {
+    let servers = indexes.iter().filter_map(|index| Some(tools.get(*index)?.server.clone())).collect();
     Clash { name: name.to_owned(), servers, outcome }
 }
 
-fn indexes(tools: &[CatalogueTool]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
-    let places = || tools.iter().zip(0_u32..);
-    let sorted = |mut places: Vec<(&CatalogueTool, u32)>, key: fn(&CatalogueTool) -> (&str, &str)| {
-        places.sort_by_key(|(tool, _)| key(tool));
-        places.into_iter().map(|(_, place)| place).collect()
+fn indexes(tools: &[CatalogueTool]) -> (Vec<u32>, Vec<u32>) {
+    let indexes = || tools.iter().zip(0_u32..);
+    let sorted = |mut indexes: Vec<(&CatalogueTool, u32)>, key: fn(&CatalogueTool) -> (&str, &str)| {
+        indexes.sort_by_key(|(tool, _)| key(tool));
+        indexes.into_iter().map(|(_, index)| index).collect()
     };
     (
-        sorted(places().collect(), |tool| (tool.server.as_str(), &tool.name)),
-        sorted(places().collect(), |tool| (&tool.name, tool.server.as_str())),
-        sorted(places().filter(|(tool, _)| tool.listed).collect(), |tool| (&tool.public_name, "")),
+        sorted(indexes().collect(), |tool| (&tool.name, tool.server.as_str())),
+        sorted(indexes().filter(|(tool, _)| tool.listed).collect(), |tool| (&tool.public_name, "")),
     )
 }

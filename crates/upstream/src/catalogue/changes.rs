@@ -1,31 +1,19 @@
 //! What changed between two listings of one upstream.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
-use super::Catalogue;
-use super::fingerprint::Fingerprint;
-
 /// One tool that is not as it was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefinitionChange {
     /// The tool's name at the upstream.
     pub tool: String,
     /// What happened to it.
-    #[serde(flatten)]
     pub kind: DefinitionChangeKind,
 }
 
 /// What happened to a tool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "change", rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefinitionChangeKind {
-    /// It is new.
-    Added,
-    /// It is gone.
-    Removed,
     /// It has the same name and is another one.
     Changed {
         /// Which parts of it.
@@ -36,8 +24,7 @@ pub enum DefinitionChangeKind {
 }
 
 /// A part of a definition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefinitionPart {
     /// Title or description.
     Description,
@@ -53,8 +40,6 @@ impl fmt::Display for DefinitionChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool, kind } = self;
         match kind {
-            DefinitionChangeKind::Added => write!(formatter, "tool `{tool}` is new"),
-            DefinitionChangeKind::Removed => write!(formatter, "tool `{tool}` is gone"),
             DefinitionChangeKind::Unverified => {
                 write!(formatter, "tool `{tool}` cannot be compared: its earlier definition is lost")
             }
@@ -77,48 +62,64 @@ impl DefinitionPart {
     }
 }
 
-/// Compares the fingerprints of one upstream's tools, by tool name, as [`Catalogue::fingerprints`] gives them.
-pub fn changed_definitions(
-    old: &BTreeMap<String, String>,
-    new: &BTreeMap<String, String>,
-) -> Vec<DefinitionChange> {
-    let mut changes = Vec::new();
-    let mut note = |tool: &String, kind| changes.push(DefinitionChange { tool: tool.clone(), kind });
-    for (tool, fingerprint) in new {
-        match old.get(tool) {
-            None => note(tool, DefinitionChangeKind::Added),
-            Some(before) if before == fingerprint => {}
-            Some(before) => {
-                note(tool, DefinitionChangeKind::Changed { parts: changed_parts(before, fingerprint) });
-            }
-        }
-    }
-    for tool in old.keys().filter(|tool| !new.contains_key(*tool)) {
-        note(tool, DefinitionChangeKind::Removed);
-    }
-    changes.sort_by(|one, other| one.tool.cmp(&other.tool));
-    changes
-}
-
 /// Which parts of a definition differ, by its fingerprints.
 pub(crate) fn changed_parts(before: &str, after: &str) -> Vec<DefinitionPart> {
-    let (Ok(before), Ok(after)) = (before.parse::<Fingerprint>(), after.parse::<Fingerprint>()) else {
-        return vec![DefinitionPart::Unknown];
-    };
-    let parts: Vec<DefinitionPart> = [
-        (before.description != after.description, DefinitionPart::Description),
-        (before.schema != after.schema, DefinitionPart::Schema),
-        (before.annotations != after.annotations, DefinitionPart::Annotations),
-    ]
-    .into_iter()
-    .filter_map(|(differs, part)| differs.then_some(part))
-    .collect();
-    if parts.is_empty() { vec![DefinitionPart::Unknown] } else { parts }
+    use DefinitionPart::{Annotations, Description, Schema, Unknown};
+    // The first digest is that of the whole.
+    let digests = before.split('.').zip(after.split('.')).skip(1);
+    let parts = [Description, Schema, Annotations].into_iter().zip(digests);
+    let changed: Vec<DefinitionPart> =
+        parts.filter(|(_, (before, after))| before != after).map(|(part, _)| part).collect();
+    if changed.is_empty() { vec![Unknown] } else { changed }
 }
 
-impl Catalogue {
-    /// The fingerprints of one upstream's tools by tool name, to be remembered and compared later.
-    pub fn fingerprints(&self, server: &str) -> BTreeMap<String, String> {
-        self.tools_of(server).map(|tool| (tool.name.clone(), tool.fingerprint.to_string())).collect()
+#[cfg(test)]
+mod tests {
+    use gateway_config::{CatalogueRules, Endpoint, UpstreamSpec};
+    use gateway_protocol::RawJson;
+
+    use super::DefinitionPart::{Annotations, Description, Schema, Unknown};
+    use super::*;
+    use crate::catalogue::{Catalogue, UpstreamTools};
+
+    fn fingerprint(tool: &str) -> String {
+        let (spec, tools) =
+            (UpstreamSpec::new("s", Endpoint::Demo), [RawJson::parse(tool.to_owned()).unwrap()]);
+        let part = UpstreamTools { spec: &spec, tools: &tools };
+        let catalogue = Catalogue::build(1, &[part], &CatalogueRules::default());
+        catalogue.tools()[0].fingerprint.to_string()
+    }
+
+    #[test]
+    fn fingerprints_show_which_parts_changed() {
+        let before = r#"{"name":"t","description":"d","inputSchema":{"type":"object","required":["a"]},"annotations":{}}"#;
+        let same = r#"{"annotations":{}, "inputSchema":{"required":["a"],"type":"object"},"description":"d","name":"t","_meta":{"n":2},"icons":[]}"#;
+        assert_eq!(fingerprint(before), fingerprint(same));
+        let cases: [(&str, &[DefinitionPart]); 5] = [
+            (
+                r#"{"name":"t","description":"D","inputSchema":{"type":"object","required":["a"]},"annotations":{}}"#,
+                &[Description],
+            ),
+            (
+                r#"{"name":"t","title":"T","description":"d","inputSchema":{"type":"object","required":["a"]},"annotations":{}}"#,
+                &[Description],
+            ),
+            (
+                r#"{"name":"t","description":"d","inputSchema":{"type":"object","required":["b"]},"annotations":{}}"#,
+                &[Schema],
+            ),
+            (
+                r#"{"name":"t","description":"d","inputSchema":{"type":"object","required":["a"]},"outputSchema":{},"annotations":{}}"#,
+                &[Schema],
+            ),
+            (
+                r#"{"name":"t","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}"#,
+                &[Description, Schema, Annotations],
+            ),
+        ];
+        for (after, expected) in cases {
+            assert_eq!(changed_parts(&fingerprint(before), &fingerprint(after)), expected, "{after}");
+        }
+        assert_eq!(changed_parts("from an older version", &fingerprint(before)), [Unknown]);
     }
 }

@@ -34,7 +34,7 @@ impl ToolFilter {
         };
         // With more than one upstream two tools could have one name.
         let is_named = matches!(self.servers.as_slice(), [server] if server == tool.server.as_str());
-        tool.withheld.is_none()
+        tool.unaccepted.is_none()
             && (tool.listed || is_named)
             && either(&self.servers, &|pattern| matches(pattern, tool.server.as_str()))
             && either(&self.names, &|pattern| {
@@ -79,7 +79,7 @@ impl Catalogue {
         self.groups.get(group).is_some_and(|group| holds(group, tool))
     }
 
-    /// The upstreams whose tools all belong to a group, and whether it holds nothing else; nothing if no group has that
+    /// The upstreams whose tools all belong to a group, and whether it holds nothing else; `None` if no group has that
     /// name.
     pub fn group_servers(&self, name: &str) -> Option<(Vec<&UpstreamId>, bool)> {
         let group = self.groups.get(name)?;
@@ -87,7 +87,7 @@ impl Catalogue {
         Some((servers.collect(), group.tools.is_empty() && group.tags.is_empty()))
     }
 
-    /// The listed tools of a group; nothing if no group has that name.
+    /// The listed tools of a group; `None` if no group has that name.
     pub fn group(&self, name: &str) -> Option<Vec<&CatalogueTool>> {
         let group = self.groups.get(name)?;
         Some(self.listed().filter(|tool| holds(group, tool)).collect())

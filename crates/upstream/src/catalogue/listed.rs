@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::view::{self, Labels, Members};
 use super::{Fingerprint, LeftOut, LeftOutReason, canonical_name};
+use crate::long_work;
 
 /// Bytes of definitions whose trees are kept, over all upstreams. A tree takes about ten times its text, so those of longer
 /// definitions are read again when somebody needs them.
@@ -218,7 +219,7 @@ impl ToolListing {
             .collect();
         let mut listing = Self { definitions: Arc::clone(&definitions), ..Self::default() };
         let mut seen = HashSet::new();
-        for (place, definition) in definitions.iter().enumerate() {
+        let mut take = |(index, definition): (usize, &RawJson)| {
             let known = known.get(definition.as_bytes()).filter(|tool| !seen.contains(&tool.name));
             let read = match known {
                 Some(tool) => {
@@ -238,10 +239,12 @@ impl ToolListing {
                     listing.tools.push(tool);
                 }
                 Err((name, reason)) => {
-                    listing.left_out.push(LeftOut { server: spec.id.clone(), name, place, reason });
+                    listing.left_out.push(LeftOut { server: spec.id.clone(), name, index, reason });
                 }
             }
-        }
+        };
+        let bytes = definitions.iter().map(RawJson::len).sum();
+        long_work::reading(bytes, || definitions.iter().enumerate().for_each(&mut take));
         listing.tools.shrink_to_fit();
         listing
     }
@@ -307,10 +310,10 @@ mod tests {
         assert_eq!(names, ["b", "a"]);
         assert!(Arc::ptr_eq(&second.tools[0], &first.tools[1]));
         assert_eq!(second.tools[1].title.as_deref(), Some("A"));
-        let left_out = |place, name: &str| LeftOut {
+        let left_out = |index, name: &str| LeftOut {
             server: UpstreamId::new("up"),
             name: Some(name.to_owned()),
-            place,
+            index,
             reason: LeftOutReason::Duplicate,
         };
         assert_eq!(second.left_out, [left_out(2, "b"), left_out(3, "a")]);

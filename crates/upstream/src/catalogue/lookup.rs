@@ -57,7 +57,7 @@ fn reserved_name(owner: &UpstreamId, name: &str) -> LookupError {
 
 fn ambiguous(name: &str, tools: &[&CatalogueTool]) -> LookupError {
     let canonical: Vec<String> = tools.iter().map(|tool| tool.canonical_name()).collect();
-    // Two tools can have one canonical name; then only the server tells them apart.
+    // Two tools can have one canonical name; then only the server distinguishes them.
     let candidates = if canonical.iter().any(|candidate| candidate == name) {
         tools.iter().map(|tool| format!("`{}` of server `{}`", tool.name, tool.server)).collect()
     } else {
@@ -79,9 +79,9 @@ pub fn canonical_splits<'a>(
     is_server: impl Fn(&str) -> bool + 'a,
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
     let rest = name.strip_prefix("mcp__").unwrap_or_default();
-    // Three underscores in a row can be split in two places.
-    (1..rest.len()).filter_map(move |place| {
-        let (server, tool) = (rest.get(..place)?, rest.get(place..)?.strip_prefix("__")?);
+    // Three underscores in a row can be split in two ways.
+    (1..rest.len()).filter_map(move |index| {
+        let (server, tool) = (rest.get(..index)?, rest.get(index..)?.strip_prefix("__")?);
         (!tool.is_empty() && is_server(server)).then_some((server, tool))
     })
 }
@@ -95,7 +95,7 @@ impl Catalogue {
 
     /// The tool that an upstream calls `name`.
     pub fn get(&self, server: &str, name: &str) -> Option<&CatalogueTool> {
-        self.find(&self.by_server, |tool| (tool.server.as_str(), tool.name.as_str()).cmp(&(server, name)))
+        self.find(&self.by_name, |tool| (tool.name.as_str(), tool.server.as_str()).cmp(&(name, server)))
     }
 
     /// The listed tool that is published as `name`.
@@ -152,11 +152,11 @@ impl Catalogue {
     pub fn named(&self, name: &str) -> Vec<&CatalogueTool> {
         let start = self
             .by_name
-            .partition_point(|place| self.at(*place).is_some_and(|tool| tool.name.as_str() < name));
+            .partition_point(|index| self.at(*index).is_some_and(|tool| tool.name.as_str() < name));
         self.by_name
             .iter()
             .skip(start)
-            .map_while(|place| self.at(*place).filter(|tool| tool.name == name))
+            .map_while(|index| self.at(*index).filter(|tool| tool.name == name))
             .collect()
     }
 
@@ -165,13 +165,14 @@ impl Catalogue {
         self.servers.binary_search_by(|server| server.as_str().cmp(name)).is_ok()
     }
 
-    fn at(&self, place: u32) -> Option<&CatalogueTool> {
-        self.tools.get(usize::try_from(place).ok()?)
+    fn at(&self, index: u32) -> Option<&CatalogueTool> {
+        self.tools.get(usize::try_from(index).ok()?)
     }
 
-    fn find(&self, places: &[u32], compare: impl Fn(&CatalogueTool) -> Ordering) -> Option<&CatalogueTool> {
-        let found = places.binary_search_by(|place| self.at(*place).map_or(Ordering::Less, &compare)).ok()?;
-        self.at(*places.get(found)?)
+    fn find(&self, indexes: &[u32], compare: impl Fn(&CatalogueTool) -> Ordering) -> Option<&CatalogueTool> {
+        let found =
+            indexes.binary_search_by(|index| self.at(*index).map_or(Ordering::Less, &compare)).ok()?;
+        self.at(*indexes.get(found)?)
     }
 
     fn unknown_server(&self, name: &str) -> LookupError {

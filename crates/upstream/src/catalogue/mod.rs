@@ -29,9 +29,9 @@ use std::sync::Arc;
 use gateway_config::{CatalogueRules, ToolGroup, UpstreamId, UpstreamSpec};
 use gateway_protocol::{InvalidHeaderParameter, RawJson};
 
-pub(crate) use build::{Part, Standing};
+pub(crate) use build::{ListingOverrides, Part, build};
 pub(crate) use changes::changed_parts;
-pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart, changed_definitions};
+pub use changes::{DefinitionChange, DefinitionChangeKind, DefinitionPart};
 pub use filter::ToolFilter;
 pub use fingerprint::Fingerprint;
 pub use listed::ListedTool;
@@ -53,11 +53,9 @@ pub struct Catalogue {
     version: u64,
     servers: Vec<UpstreamId>,
     tools: Vec<CatalogueTool>,
-    /// Places in `tools`, sorted by upstream and name.
-    by_server: Vec<u32>,
-    /// Places in `tools`, sorted by name.
+    /// Indexes into `tools`, sorted by name and upstream.
     by_name: Vec<u32>,
-    /// Places of listed tools in `tools`, sorted by public name.
+    /// Indexes of listed tools in `tools`, sorted by public name.
     by_public_name: Vec<u32>,
     groups: BTreeMap<String, ToolGroup>,
     clashes: Vec<Clash>,
@@ -73,12 +71,7 @@ impl Catalogue {
         let read = parts.iter().zip(&listings);
         let parts: Vec<Part<'_>> =
             read.map(|(part, listing)| Part { spec: part.spec, listing: Some(listing) }).collect();
-        Self::of(version, &parts, rules, &Standing::default())
-    }
-
-    /// Puts listings together that were read.
-    pub(crate) fn of(version: u64, parts: &[Part<'_>], rules: &CatalogueRules, standing: &Standing) -> Self {
-        build::build(version, parts, rules, standing)
+        build(version, &parts, rules, &ListingOverrides::default())
     }
 
     /// Which state of affairs it shows; grows with every change.
@@ -91,14 +84,14 @@ impl Catalogue {
         &self.servers
     }
 
-    /// Every tool that has a name, also those that are only reached by naming their upstream, and those that are withheld.
+    /// Every tool that has a name, also those that are only reached by naming their upstream, and those that are unaccepted.
     pub fn tools(&self) -> &[CatalogueTool] {
         &self.tools
     }
 
-    /// The list over all upstreams: every public name once, without what is withheld.
+    /// The list over all upstreams: every public name once, without what is unaccepted.
     pub fn listed(&self) -> impl Iterator<Item = &CatalogueTool> {
-        self.tools.iter().filter(|tool| tool.listed && tool.withheld.is_none())
+        self.tools.iter().filter(|tool| tool.listed && tool.unaccepted.is_none())
     }
 
     /// Names that more than one upstream has.
@@ -134,9 +127,9 @@ pub struct CatalogueTool {
     /// Whether it stands in the registry, so that nobody but us checks its arguments.
     pub registered: bool,
     /// Why it is in no list: its definition changed, and nobody has accepted it. Calls are told so.
-    pub withheld: Option<Box<str>>,
+    pub unaccepted: Option<Box<str>>,
     /// Whose definition it is, where its own upstream was never reached: that one takes its calls over.
-    pub lent_by: Option<UpstreamId>,
+    pub fallback_server: Option<UpstreamId>,
     /// The other upstream that its name is reserved for. It has its prefix then, and its own name does not lead to it
     /// unless its upstream is named.
     pub reserved_for: Option<UpstreamId>,
@@ -194,8 +187,8 @@ pub struct LeftOut {
     pub server: UpstreamId,
     /// The tool's name, if it has one.
     pub name: Option<String>,
-    /// Its place in the listing.
-    pub place: usize,
+    /// Its index in the listing.
+    pub index: usize,
     /// Why.
     pub reason: LeftOutReason,
 }

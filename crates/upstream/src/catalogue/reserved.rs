@@ -61,7 +61,7 @@ impl Reserved {
 }
 
 fn longest<'a>(owners: &'a HashMap<String, Vec<UpstreamId>>, name: &str) -> Option<&'a [UpstreamId]> {
-    // Three underscores in a row can be split in two places.
+    // Three underscores in a row can be split in two ways.
     let splits = (1..name.len())
         .rev()
         .filter_map(|index| name.get(index..)?.starts_with(SEPARATOR).then(|| name.get(..index)).flatten());

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::asking::Asker;
+use super::questions::Responder;
 use crate::lossy::send_lossy;
 
 /// A request as the transports take it.
@@ -77,7 +77,7 @@ pub(super) struct Deadline {
     /// Present where progress is asked for.
     pub(super) progress: Option<Arc<Progress>>,
     /// Who answers the server meanwhile. While it asks, the server cannot be expected to go on.
-    pub(super) asker: Option<Asker>,
+    pub(super) responder: Option<Responder>,
 }
 
 /// What the side that reads leaves for the side that waits.
@@ -124,18 +124,18 @@ impl Deadline {
                 Some(Arc::new(Progress { since: start, last_millis: AtomicU64::new(0), sink }))
             }
         };
-        Self { start, idle, hard: start + maximum, progress, asker: None }
+        Self { start, idle, hard: start + maximum, progress, responder: None }
     }
 
     /// The same, with somebody who answers the server.
-    pub(super) fn with_asker(mut self, asker: Option<Asker>) -> Self {
-        self.asker = asker;
+    pub(super) fn with_responder(mut self, responder: Option<Responder>) -> Self {
+        self.responder = responder;
         self
     }
 
     /// One fixed moment.
     pub(super) fn at(moment: Instant) -> Self {
-        Self { start: Instant::now(), idle: FOREVER, hard: moment, progress: None, asker: None }
+        Self { start: Instant::now(), idle: FOREVER, hard: moment, progress: None, responder: None }
     }
 
     /// As long as the connection lives.
@@ -166,9 +166,9 @@ impl Deadline {
         let millis =
             self.progress.as_ref().map_or(0, |progress| progress.last_millis.load(Ordering::Relaxed));
         let mut alive = self.start + Duration::from_millis(millis);
-        if let Some(asker) = &self.asker {
+        if let Some(responder) = &self.responder {
             let now = Instant::now();
-            alive = if asker.is_asking() { now } else { alive.max(asker.last_answer().min(now)) };
+            alive = if responder.is_asking() { now } else { alive.max(responder.last_answer().min(now)) };
         }
         (alive + self.idle).min(self.hard)
     }

@@ -93,7 +93,7 @@ impl StreamChannel {
         let mut message = Vec::with_capacity(call.size_hint());
         call.write(&mut message, id);
         let (answer, receiver) = oneshot::channel();
-        let owner = call.deadline.asker.as_ref().map(|asker| Arc::clone(asker.owner()));
+        let owner = call.deadline.responder.as_ref().map(|responder| Arc::clone(responder.owner()));
         let waiting = Waiting { answer, progress: call.deadline.progress.clone(), kind: call.kind, owner };
         self.send(Outgoing { message, request: Some((id, waiting)), sent: None }, call).await?;
         let mut guard = LeaveGuard { channel: self, id, leaving: Some(call.leaving), reason: CALLER_LEFT };

@@ -12,14 +12,14 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::ServerEvent;
-use super::asking::Asker;
+use super::questions::Responder;
 use super::refusals::Refusals;
 use crate::results::ServerResults;
 
-/// The notifications that must not be lost, because nothing else would tell that a list is old.
+/// The notifications that must not be lost, because nothing else shows that a list is old.
 const CHANGES: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
 
-/// The mark behind those of the lists: the server has forgotten what we told it.
+/// The mark behind those of the lists: the server has forgotten our subscriptions and settings.
 const RENEWED: u8 = 1 << CHANGES.len();
 
 /// Hands on what the server sends. A listener that is too slow misses notifications, but never that a list changed:
@@ -142,18 +142,18 @@ impl EventSink {
         }
     }
 
-    /// Tells that every list may have changed, after a time in which the server could not tell.
+    /// Announces that every list may have changed, after a time in which the server could not.
     pub(super) fn everything_changed(&self) {
         self.mark((1 << CHANGES.len()) - 1);
     }
 
-    /// Tells that the server has forgotten what it was told: it began a new session.
+    /// Announces that the server has forgotten subscriptions and settings: it began a new session.
     pub(super) fn renewed(&self) {
         self.mark(RENEWED);
     }
 
-    /// Takes a request of the server; for `asker`, where it is clear which call it belongs to.
-    pub(super) fn request(&self, request: Request, asker: Option<&Asker>) -> Reaction {
+    /// Takes a request of the server; for `responder`, where it is clear which call it belongs to.
+    pub(super) fn request(&self, request: Request, responder: Option<&Responder>) -> Reaction {
         let id = request.id.clone();
         if request.method == method::PING {
             let mut out = Vec::new();
@@ -167,8 +167,8 @@ impl EventSink {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.insert(id.as_str().into(), Arc::clone(&withdrawn));
         drop(open);
-        match asker {
-            Some(asker) => asker.ask(request, answer, None),
+        match responder {
+            Some(responder) => responder.ask(request, answer, None),
             // Where the channel is full or closed, the sender of the answer is dropped, and that refuses the request.
             None => drop(self.sender.try_send(ServerEvent::Request { request, answer })),
         }
@@ -213,7 +213,7 @@ impl EventSink {
 }
 
 fn change_bit(method: &str) -> Option<u8> {
-    CHANGES.iter().position(|change| *change == method).map(|place| 1 << place)
+    CHANGES.iter().position(|change| *change == method).map(|index| 1 << index)
 }
 
 #[cfg(test)]

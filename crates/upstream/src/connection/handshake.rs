@@ -10,6 +10,7 @@ use gateway_protocol::{
     initialize_params, is_known_legacy, is_modern, method, modern_meta, without_repeats,
 };
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -85,49 +86,35 @@ impl Opening {
     }
 }
 
-/// What the answer to `server/discover` means.
-#[derive(Debug)]
-pub(super) enum Discovery {
-    Modern(Identity),
-    Legacy,
-    /// The server speaks none of our versions.
-    Unsupported(String),
-}
-
-/// Reads the answer to `server/discover`.
-pub(super) fn read_discovery(outcome: &Result<RawJson, RpcError>) -> Discovery {
+/// Who the answer to `server/discover` says is there; `None` for a server of the legacy era.
+pub(super) fn read_discovery(outcome: &Result<RawJson, RpcError>) -> Result<Option<Identity>, ConnectError> {
     match outcome {
-        Ok(result) => match without_repeats(result).read::<DiscoverResult>() {
-            Ok(found) => match choose(&found.supported_versions) {
-                Discovery::Modern(identity) => Discovery::Modern(Identity {
-                    server_info: found.server_info(),
-                    capabilities: found.capabilities,
-                    instructions: found.instructions,
-                    ..identity
-                }),
-                other => other,
-            },
+        Ok(result) => {
             // Some legacy servers answer everything.
-            Err(_) => Discovery::Legacy,
-        },
+            let Ok(found) = without_repeats(result).read::<DiscoverResult>() else { return Ok(None) };
+            let identity = choose(&found.supported_versions)?;
+            Ok(identity.map(|identity| Identity {
+                server_info: found.server_info(),
+                capabilities: found.capabilities,
+                instructions: found.instructions,
+                ..identity
+            }))
+        }
         Err(error) if error.code == code::UNSUPPORTED_VERSION => choose(&supported(error)),
-        Err(error) if code::is_modern(error.code) => Discovery::Modern(assumed()),
-        Err(_) => Discovery::Legacy,
+        Err(error) if code::is_modern(error.code) => Ok(Some(assumed())),
+        Err(_) => Ok(None),
     }
 }
 
-fn choose(versions: &[String]) -> Discovery {
+fn choose(versions: &[String]) -> Result<Option<Identity>, ConnectError> {
     if versions.iter().any(|version| version == MODERN) {
-        Discovery::Modern(assumed())
-    } else if versions.iter().any(|version| is_known_legacy(version)) {
-        Discovery::Legacy
-    } else {
-        Discovery::Unsupported(if versions.is_empty() {
-            "no version".to_owned()
-        } else {
-            versions.join(", ")
-        })
+        return Ok(Some(assumed()));
     }
+    if versions.iter().any(|version| is_known_legacy(version)) {
+        return Ok(None);
+    }
+    let offered = if versions.is_empty() { "no version".to_owned() } else { versions.join(", ") };
+    Err(ConnectError::Version { offered })
 }
 
 fn supported(error: &RpcError) -> Vec<String> {
@@ -179,14 +166,11 @@ pub(super) async fn shake(
 ) -> Result<Identity, ConnectError> {
     match opening {
         Opening::Legacy | Opening::LegacyAsBefore => initialize(channel, who, until).await,
-        Opening::Modern => match discover(channel, who, until).await {
-            Ok(outcome) => match read_discovery(&outcome) {
-                Discovery::Modern(identity) => Ok(identity),
-                Discovery::Unsupported(offered) => Err(ConnectError::Version { offered }),
-                Discovery::Legacy => Err(not_modern(outcome)),
-            },
-            Err(error) => Err(connect_error(error, method::DISCOVER)),
-        },
+        Opening::Modern => {
+            let answer = discover(channel, who, until).await;
+            let outcome = answer.map_err(|error| connect_error(error, method::DISCOVER))?;
+            read_discovery(&outcome)?.ok_or_else(|| not_modern(outcome))
+        }
         Opening::Probe(patience) => probe(channel, who, patience, until).await,
     }
 }
@@ -212,10 +196,9 @@ async fn probe(
         () = sleep_until((Instant::now() + patience).min(until)) => None,
     };
     match early {
-        Some(Ok(outcome)) => match read_discovery(&outcome) {
-            Discovery::Modern(identity) => Ok(identity),
-            Discovery::Unsupported(offered) => Err(ConnectError::Version { offered }),
-            Discovery::Legacy => initialize(channel, who, until).await,
+        Some(Ok(outcome)) => match read_discovery(&outcome)? {
+            Some(identity) => Ok(identity),
+            None => initialize(channel, who, until).await,
         },
         Some(Err(error)) => Err(connect_error(error, method::DISCOVER)),
         None => initialize_after_silence(channel, who, patience, until, asking).await,
@@ -242,8 +225,8 @@ where
         tokio::select! {
             biased;
             answer = &mut asking, if late.is_none() => {
-                let found = answer.ok().map(|outcome| read_discovery(&outcome));
-                if matches!(found, Some(Discovery::Modern(_) | Discovery::Unsupported(_))) {
+                let found = answer.map_or(Ok(None), |outcome| read_discovery(&outcome));
+                if !matches!(found, Ok(None)) {
                     give_up = Instant::now() + patience;
                 }
                 late = Some(found);
@@ -257,11 +240,7 @@ where
             }
         }
     };
-    match late.flatten() {
-        Some(Discovery::Modern(identity)) => Ok(identity),
-        Some(Discovery::Unsupported(offered)) => Err(ConnectError::Version { offered }),
-        Some(Discovery::Legacy) | None => Err(refused),
-    }
+    late.unwrap_or(Ok(None))?.ok_or(refused)
 }
 
 /// Asks `server/discover`. Errors of the server are outcomes here.
@@ -326,31 +305,12 @@ fn connect_error(error: CallError, step: &'static str) -> ConnectError {
     }
 }
 
-/// The lists whose changes a modern server can tell, as the filter of `subscriptions/listen`.
+/// The lists whose changes a modern server announces, as the filter of `subscriptions/listen`.
 pub(super) fn listen_filter(capabilities: &RawJson) -> Option<RawJson> {
-    #[derive(Default, Deserialize)]
-    #[serde(default, rename_all = "camelCase")]
-    struct List {
-        list_changed: bool,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Capabilities {
-        tools: Option<List>,
-        prompts: Option<List>,
-        resources: Option<List>,
-    }
-    let found: Capabilities = capabilities.read().ok()?;
-    let mut filter = serde_json::Map::new();
-    for (name, list) in [
-        ("toolsListChanged", found.tools),
-        ("promptsListChanged", found.prompts),
-        ("resourcesListChanged", found.resources),
-    ] {
-        if list.is_some_and(|list| list.list_changed) {
-            filter.insert(name.to_owned(), true.into());
-        }
-    }
+    let said: Value = capabilities.read().ok()?;
+    let announced = |list: &&str| said[*list]["listChanged"] == true;
+    let lists = ["tools", "prompts", "resources"].into_iter().filter(announced);
+    let filter: Map<String, Value> = lists.map(|list| (format!("{list}ListChanged"), true.into())).collect();
     if filter.is_empty() { None } else { RawJson::of(&filter).ok() }
 }
 
@@ -359,16 +319,8 @@ pub(super) fn listen_call<'a>(
     params: &'a [(&'a str, &'a [u8])],
     meta: &'a [(&'a str, &'a [u8])],
 ) -> Call<'a> {
-    Call {
-        method: method::LISTEN,
-        name: None,
-        params,
-        meta,
-        headers: &[],
-        deadline: Deadline::never(),
-        leaving: Leaving::Cancels,
-        kind: CallKind::Listen,
-    }
+    let call = handshake_call(method::LISTEN, params, meta, Instant::now());
+    Call { deadline: Deadline::never(), leaving: Leaving::Cancels, kind: CallKind::Listen, ..call }
 }
 
 /// Listens for changed lists over one shared stream, for as long as the server lets us.

@@ -2,10 +2,10 @@
 
 use gateway_builtin::{DemoServer, Registry, WorkspaceServer};
 use gateway_config::{Endpoint, UpstreamId, UpstreamSpec};
-use gateway_protocol::{RawJson, RpcError, method};
+use gateway_protocol::{RawJson, RpcError, code, method, write_params};
 
 use super::call::Call;
-use super::handshake::{Discovery, Identity, Introduction, read_discovery};
+use super::handshake::{Identity, Introduction, read_discovery};
 use crate::error::{CallError, ConnectError};
 
 /// A connection to a server in our own process.
@@ -23,7 +23,7 @@ enum Server {
 }
 
 impl LocalChannel {
-    pub(super) fn new(spec: &UpstreamSpec) -> Result<Self, ConnectError> {
+    pub(super) fn new(spec: &UpstreamSpec, registry: Registry) -> Result<Self, ConnectError> {
         let server = match &spec.endpoint {
             Endpoint::Demo => Server::Demo(DemoServer::new()),
             Endpoint::Workspace(workspace) => {
@@ -32,27 +32,20 @@ impl LocalChannel {
                 });
                 Server::Workspace(server?)
             }
-            Endpoint::Stdio { .. } | Endpoint::Http { .. } | Endpoint::Registry => {
+            Endpoint::Registry => Server::Registry(registry),
+            Endpoint::Stdio { .. } | Endpoint::Http { .. } => {
                 return Err(ConnectError::NotMcp { reason: "it is no built-in server".to_owned() });
             }
         };
         Ok(Self { upstream: spec.id.clone(), server })
     }
 
-    pub(super) fn registry(upstream: &UpstreamId, registry: Registry) -> Self {
-        Self { upstream: upstream.clone(), server: Server::Registry(registry) }
-    }
-
     pub(super) async fn shake(&self, who: &Introduction) -> Result<Identity, ConnectError> {
         let meta = who.modern_meta();
         let entries: Vec<_> = meta.iter().map(|(key, value)| (*key, value.as_slice())).collect();
         let outcome = self.handle(method::DISCOVER, &[], &entries).await;
-        match read_discovery(&outcome) {
-            Discovery::Modern(identity) => Ok(identity),
-            Discovery::Legacy | Discovery::Unsupported(_) => {
-                Err(ConnectError::NotMcp { reason: "the built-in server is not modern".to_owned() })
-            }
-        }
+        let not_modern = || ConnectError::NotMcp { reason: "the built-in server is not modern".to_owned() };
+        read_discovery(&outcome)?.ok_or_else(not_modern)
     }
 
     pub(super) async fn exchange(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
@@ -70,36 +63,14 @@ impl LocalChannel {
         params: &[(&str, &[u8])],
         meta: &[(&str, &[u8])],
     ) -> Result<RawJson, RpcError> {
-        let params = written_params(params, meta)
-            .map_err(|error| RpcError::new(gateway_protocol::code::INVALID_PARAMS, error.to_string()))?;
+        let mut text = Vec::with_capacity(256);
+        write_params(&mut text, params, meta);
+        let params =
+            RawJson::parse(text).map_err(|error| RpcError::new(code::INVALID_PARAMS, error.to_string()))?;
         match &self.server {
             Server::Demo(demo) => demo.handle(method, Some(&params)),
             Server::Workspace(workspace) => workspace.handle(method, Some(&params)).await,
             Server::Registry(registry) => registry.handle(method, Some(&params)).await,
         }
     }
-}
-
-fn written_params(params: &[(&str, &[u8])], meta: &[(&str, &[u8])]) -> Result<RawJson, serde_json::Error> {
-    let mut text = Vec::with_capacity(256);
-    let members = |text: &mut Vec<u8>, members: &[(&str, &[u8])]| -> Result<(), serde_json::Error> {
-        for (index, (key, value)) in members.iter().enumerate() {
-            if index > 0 {
-                text.push(b',');
-            }
-            serde_json::to_writer(&mut *text, key)?;
-            text.push(b':');
-            text.extend_from_slice(value);
-        }
-        Ok(())
-    };
-    text.push(b'{');
-    members(&mut text, params)?;
-    if !meta.is_empty() {
-        text.extend_from_slice(if params.is_empty() { b"\"_meta\":{" } else { b",\"_meta\":{" });
-        members(&mut text, meta)?;
-        text.push(b'}');
-    }
-    text.push(b'}');
-    RawJson::parse(text)
 }

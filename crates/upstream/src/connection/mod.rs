@@ -4,7 +4,6 @@
 //! stream and the requests in flight; over Streamable HTTP each request has its own exchange, which the caller's task
 //! runs; the built-in server is called directly.
 
-mod asking;
 mod call;
 mod channel;
 mod events;
@@ -12,6 +11,7 @@ mod handshake;
 mod http;
 mod local;
 mod owner;
+mod questions;
 mod refusals;
 mod router;
 mod sse;
@@ -35,14 +35,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-pub use self::asking::{Asker, Question, QuestionOrigin};
-pub(crate) use self::asking::{Heirs, LINGER};
 use self::call::{AsksProgress, Call, CallKind, Deadline, Leaving, Slots};
 use self::channel::StreamChannel;
 use self::events::EventSink;
 use self::handshake::{Identity, Introduction, Opening};
-use self::http::HttpChannel;
+use self::http::Http;
 use self::local::LocalChannel;
+pub(crate) use self::questions::{LINGER, Successors};
+pub use self::questions::{Question, QuestionOrigin, Responder};
 use self::refusals::Refusals;
 use self::status::Status;
 use self::tasks::Tasks;
@@ -105,7 +105,7 @@ pub struct OutgoingRequest<'a> {
     /// is given, and for tool calls that progress can keep alive.
     pub progress: Option<mpsc::Sender<Notification>>,
     /// Who answers what the server asks meanwhile.
-    pub asker: Option<Asker>,
+    pub responder: Option<Responder>,
     /// What the caller of this request can do, for servers of the modern era.
     pub capabilities: Option<&'a RawJson>,
 }
@@ -122,7 +122,7 @@ impl<'a> OutgoingRequest<'a> {
             idle: wait,
             maximum: wait,
             progress: None,
-            asker: None,
+            responder: None,
             capabilities: None,
         }
     }
@@ -148,7 +148,7 @@ struct Inner {
 
 enum Channel {
     Stream(Arc<StreamChannel>),
-    Http(HttpChannel),
+    Http(Arc<Http>),
     Local(LocalChannel),
 }
 
@@ -161,6 +161,16 @@ impl fmt::Debug for Connection {
             .field("era", &self.0.identity.era)
             .finish_non_exhaustive()
     }
+}
+
+/// One attempt to open a connection.
+struct Attempt<'a> {
+    spec: &'a UpstreamSpec,
+    who: Introduction,
+    events: Arc<EventSink>,
+    opening: Opening,
+    /// When every step has to be over.
+    until: Instant,
 }
 
 /// What a transport gives after the handshake.
@@ -188,7 +198,8 @@ impl Connection {
             spec.timeouts.probe,
             spec.timeouts.connect,
         );
-        let opened = Box::pin(open_endpoint(spec, &who, &events, opening, until, options.registry));
+        let attempt = Attempt { spec, who, events: Arc::clone(&events), opening, until };
+        let opened = Box::pin(open_endpoint(&attempt, options.registry));
         let mut opened = timeout_at(until + SLACK, opened)
             .await
             .map_err(|_| ConnectError::Timeout { step: "connect", waited: spec.timeouts.connect })??;
@@ -196,7 +207,7 @@ impl Connection {
         if let Ok(own) = RawJson::parse(Bytes::copy_from_slice(opened.identity.capabilities.as_bytes())) {
             opened.identity.capabilities = own;
         }
-        let meta = who.meta(&opened.identity.era);
+        let meta = attempt.who.meta(&opened.identity.era);
         if let (Channel::Stream(channel), Some(filter), true) = (
             &opened.channel,
             handshake::listen_filter(&opened.identity.capabilities),
@@ -276,7 +287,7 @@ impl Connection {
             params: request.params,
             meta: &inner.all_meta(request.meta, request.capabilities),
             headers: request.headers,
-            deadline: Deadline::new(request.idle, request.maximum, asks).with_asker(request.asker),
+            deadline: Deadline::new(request.idle, request.maximum, asks).with_responder(request.responder),
             leaving: Leaving::Cancels,
             kind: CallKind::Plain,
         };
@@ -384,81 +395,23 @@ impl Inner {
     }
 }
 
-async fn open_endpoint(
-    spec: &UpstreamSpec,
-    who: &Introduction,
-    events: &Arc<EventSink>,
-    opening: Opening,
-    until: Instant,
-    registry: Registry,
-) -> Result<Opened, ConnectError> {
+async fn open_endpoint(attempt: &Attempt<'_>, registry: Registry) -> Result<Opened, ConnectError> {
+    let Attempt { spec, who, .. } = attempt;
     match &spec.endpoint {
         Endpoint::Stdio { command, args, env, cwd } => {
-            let program = Program { command, args, env, cwd: cwd.as_ref(), withheld: &spec.withheld };
-            open_stdio(spec, &program, who, events, opening, until).await
+            let program = Program { command, args, env, cwd: cwd.as_ref(), hidden_env: &spec.withheld };
+            stdio::open(attempt, &program).await
         }
-        Endpoint::Http { url, headers, mode } => {
-            let place = http::Place { url, headers, mode: *mode };
-            http::open(spec, &place, who, events, opening, until).await
-        }
-        Endpoint::Demo | Endpoint::Workspace(_) => open_local(LocalChannel::new(spec)?, who).await,
-        Endpoint::Registry => open_local(LocalChannel::registry(&spec.id, registry), who).await,
-    }
-}
-
-async fn open_local(channel: LocalChannel, who: &Introduction) -> Result<Opened, ConnectError> {
-    Ok(Opened {
-        transport: "builtin",
-        identity: channel.shake(who).await?,
-        status: Arc::new(Status::new(0, None)),
-        channel: Channel::Local(channel),
-        tasks: Tasks::new(),
-    })
-}
-
-/// Starts the process, and starts it anew where the first way of opening the connection was the wrong one.
-async fn open_stdio(
-    spec: &UpstreamSpec,
-    program: &Program<'_>,
-    who: &Introduction,
-    events: &Arc<EventSink>,
-    opening: Opening,
-    until: Instant,
-) -> Result<Opened, ConnectError> {
-    let mut openings = vec![opening];
-    match opening {
-        // A server may die of a method that it does not know.
-        Opening::Probe(_) => openings.push(Opening::Legacy),
-        Opening::LegacyAsBefore => openings.push(Opening::Probe(spec.timeouts.probe)),
-        Opening::Legacy | Opening::Modern => {}
-    }
-    let mut last = None;
-    for opening in openings {
-        match attempt_stdio(spec, program, who, events, opening, until).await {
-            Err(error @ ConnectError::Ended { .. }) => last = Some(error),
-            Err(
-                error @ (ConnectError::Handshake { .. }
-                | ConnectError::Version { .. }
-                | ConnectError::NotMcp { .. }),
-            ) if opening == Opening::LegacyAsBefore => {
-                last = Some(error);
-            }
-            outcome => return outcome,
+        Endpoint::Http { url, headers, mode } => http::open(attempt, url, headers, *mode).await,
+        Endpoint::Demo | Endpoint::Workspace(_) | Endpoint::Registry => {
+            let channel = LocalChannel::new(spec, registry)?;
+            Ok(Opened {
+                transport: "builtin",
+                identity: channel.shake(who).await?,
+                status: Arc::new(Status::new(0, None)),
+                channel: Channel::Local(channel),
+                tasks: Tasks::new(),
+            })
         }
     }
-    Err(last.unwrap_or_else(|| ConnectError::Ended { reason: "it was never started".to_owned() }))
-}
-
-async fn attempt_stdio(
-    spec: &UpstreamSpec,
-    program: &Program<'_>,
-    who: &Introduction,
-    events: &Arc<EventSink>,
-    opening: Opening,
-    until: Instant,
-) -> Result<Opened, ConnectError> {
-    let tasks = Tasks::new();
-    let (channel, status) = stdio::start(spec, program, events, &tasks).await?;
-    let identity = handshake::shake(&channel, who, opening, until).await?;
-    Ok(Opened { transport: "stdio", identity, status, channel: Channel::Stream(Arc::new(channel)), tasks })
 }

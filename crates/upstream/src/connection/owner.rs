@@ -22,7 +22,7 @@ const BATCH: usize = 64;
 const HIGH_WATER: usize = 256 * 1024;
 /// Requests of the server that may wait for an answer.
 const UNANSWERED: usize = 256;
-/// How long a server that has ended its output may take to exit, so that its status can be told.
+/// How long a server that has ended its output may take to exit, so that its status is known.
 const EXIT_PATIENCE: Duration = Duration::from_millis(250);
 /// How long its last words may take.
 const WORDS_PATIENCE: Duration = Duration::from_millis(100);
@@ -34,7 +34,7 @@ const SKIPPED_KNOWN: u64 = 16;
 /// As long as no more requests wait for an answer, each is written at once.
 const FEW: usize = 3;
 
-/// Runs a connection until it ends: `stop` is asked for, a stream ends, or `exit` tells that the process is over.
+/// Runs a connection until it ends: `stop` is asked for, a stream ends, or `exit` shows that the process is over.
 /// Everybody who waits is answered before it returns.
 pub(super) async fn run<R, W, X>(
     streams: (R, W),
@@ -108,7 +108,7 @@ struct Owner {
     written: u64,
     /// How many bytes of answers to the server were put into `out` since it is full.
     excess: usize,
-    /// Who wants to know that all bytes up to a place were written.
+    /// Who wants to know that all bytes up to a position were written.
     sent: Vec<(u64, oneshot::Sender<()>)>,
     reactions: Vec<Reaction>,
 }
@@ -170,7 +170,7 @@ impl Owner {
                 result = writer.write_buf(&mut self.out), if writing && !self.out.is_empty() => match result {
                     Ok(count) if count > 0 => self.wrote(count),
                     _ => {
-                        // Answers may still be on their way, and the status tells more than a broken pipe.
+                        // Answers may still be on their way, and the status says more than a broken pipe.
                         writing = false;
                         end.get_or_insert_with(|| {
                             ("it closed its standard input".to_owned(), Instant::now() + EXIT_PATIENCE)
@@ -308,7 +308,7 @@ impl Owner {
         }
     }
 
-    /// Takes all lines that are there. Tells whether the stream can be read on.
+    /// Takes all lines that are there. `false` if the stream cannot be read on.
     fn take_lines(&mut self) -> bool {
         while let Some(line) = self.splitter.next_line() {
             match line {

@@ -14,9 +14,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::asking::LINGER;
 use super::call::{CallKind, Progress, progress_token};
 use super::events::{EventSink, Reaction};
+use super::questions::LINGER;
 use super::status::Status;
 use crate::error::CallError;
 use crate::long_work;
@@ -114,7 +114,13 @@ impl Router {
             return;
         }
         match long_work::reading(text.len(), || parse_message(text.clone())) {
-            Ok(Incoming::Response(response)) => self.response(response, text),
+            Ok(Incoming::Response(Response { id, outcome })) => match self.answered(&id) {
+                Some(id) => {
+                    let refused = |error| CallError::Refused { upstream: self.upstream.clone(), error };
+                    self.settle(id, outcome.map_err(refused));
+                }
+                None => self.status.note_noise(text),
+            },
             Ok(Incoming::Notification(notification)) => self.notification(notification),
             Ok(Incoming::Request(request)) => reactions.push(self.events.request(request, None)),
             Err(_) => match parse_batch(text) {
@@ -158,22 +164,13 @@ impl Router {
         }
     }
 
-    fn response(&mut self, response: Response, text: &Bytes) {
-        let id = match response.id.number() {
-            Some(id) => Some(id),
+    /// The request that an answer is for.
+    fn answered(&self, id: &RequestId) -> Option<u64> {
+        match id {
             // A server that could not read a request cannot name it; with one in flight it is clear which it was.
-            None if response.id == RequestId::Null && self.pending.len() == 1 => {
-                self.pending.keys().next().copied()
-            }
-            None => None,
-        };
-        let Some(id) = id else {
-            self.status.note_noise(text);
-            return;
-        };
-        let outcome =
-            response.outcome.map_err(|error| CallError::Refused { upstream: self.upstream.clone(), error });
-        self.settle(id, outcome);
+            RequestId::Null if self.pending.len() == 1 => self.pending.keys().next().copied(),
+            id => id.number(),
+        }
     }
 
     fn notification(&mut self, notification: Notification) {

@@ -5,24 +5,21 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use gateway_config::UpstreamSpec;
-use gateway_protocol::{Addressee, SseError, SseEvent, SseParser};
 use http::header::HeaderMap;
-use reqwest::{Response, Url};
+use reqwest::Url;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::{self, Inbox};
-use super::events::{EventSink, Reaction};
-use super::handshake::{self, Introduction};
-use super::http::client::{self, HttpClient, Kind, SendError};
+use super::events::Reaction;
+use super::http::client::{self, HttpClient, SendError};
+use super::http::stream::{EventStream, NoEvent};
 use super::router::{Router, SkipCause};
 use super::status::Status;
 use super::tasks::Tasks;
-use super::{Channel, Opened};
+use super::{Attempt, Channel, Opened, handshake};
 use crate::error::{CallError, ConnectError};
-use crate::results::{Reservation, ServerResults, needed};
 
 /// Messages on their way up at a time, and as many answers to the server. Further messages wait; a server that asks
 /// faster than it takes answers gets none.
@@ -31,28 +28,22 @@ const ON_THEIR_WAY: usize = 256;
 const POST_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Opens the stream, learns where to send, and shakes hands.
-pub(super) async fn open(
-    spec: &UpstreamSpec,
-    client: Arc<HttpClient>,
-    who: &Introduction,
-    events: &Arc<EventSink>,
-    until: Instant,
-) -> Result<Opened, ConnectError> {
+pub(super) async fn open(attempt: &Attempt<'_>, client: Arc<HttpClient>) -> Result<Opened, ConnectError> {
+    let Attempt { spec, who, events, until, .. } = attempt;
+    let until = *until;
     let late = |_| ConnectError::Timeout { step: "the stream of events", waited: spec.timeouts.connect };
-    let response = match timeout_at(until, client.get_events(HeaderMap::new())).await.map_err(late)? {
+    let mut response = match timeout_at(until, client.get_events(HeaderMap::new())).await.map_err(late)? {
         Ok(response) => response,
         Err(SendError::NotSent(reason) | SendError::Unclear(reason)) => return Err(client.error(reason)),
     };
-    let results = events.results.clone();
-    let parser = SseParser::new(client.limit);
-    let mut stream = EventStream { response, parser, results, reserved: None };
-    if !stream.response.status().is_success() {
-        let body = timeout_at(until, client.error_body(&mut stream.response)).await.map_err(late)?;
-        return Err(client.error(client.explain_status(stream.response.status(), &body)));
+    if !response.status().is_success() {
+        let body = timeout_at(until, client.error_body(&mut response)).await.map_err(late)?;
+        return Err(client.error(client.explain_status(response.status(), &body)));
     }
-    if client::kind(&stream.response) != Kind::Events {
+    if !client::is_stream(&response) {
         return Err(client.error("it gave no stream of events"));
     }
+    let mut stream = EventStream::new(&client, response, &events.results);
     let endpoint = timeout_at(until, endpoint(&client, &mut stream)).await.map_err(late)??;
     let tasks = Tasks::new();
     let status = Arc::new(Status::new(spec.limits.stderr_bytes, None));
@@ -69,71 +60,13 @@ pub(super) async fn open(
 /// Why the first event is not read.
 const NO_ROOM: &str = "there is no room for its event beside the results of others (`limits.resultBytes`)";
 
-/// An event that there was no room for may be so many times as long as one that is taken.
-const SKIPPED: u64 = 4;
-
-/// Why there is no next event.
-enum StreamEnd {
-    /// There was no room for one beside other results. It was skipped, and the stream can be read on.
-    NoRoom(Addressee),
-    TooLong(String),
-    Broken(String),
-}
-
-struct EventStream {
-    response: Response,
-    parser: SseParser,
-    results: ServerResults,
-    /// Room for the event that is being read, if it is long.
-    reserved: Option<Reservation>,
-}
-
-impl EventStream {
-    /// The next event. Cancel-safe: what was read stays in the parser.
-    async fn next(&mut self, client: &HttpClient) -> Result<SseEvent, StreamEnd> {
-        loop {
-            match self.parser.next_event() {
-                Ok(None) => {}
-                Ok(Some(mut event)) => {
-                    event.data = self.results.count(event.data, self.reserved.take());
-                    return Ok(event);
-                }
-                Err(SseError::GivenUp { addressee }) => return Err(StreamEnd::NoRoom(addressee)),
-                Err(error) => return Err(StreamEnd::TooLong(error.to_string())),
-            }
-            if self.parser.skipped() > SKIPPED.saturating_mul(client.limit as u64) {
-                return Err(StreamEnd::TooLong("it sent an event without end".to_owned()));
-            }
-            self.reserve(client.limit).await;
-            match client.chunk(&mut self.response).await.map_err(StreamEnd::Broken)? {
-                Some(piece) => self.parser.push(&piece),
-                None => return Err(StreamEnd::Broken("it ended the stream of events".to_owned())),
-            }
-        }
-    }
-
-    /// Reserves room for a long event before it is read on, or gives it up. Cancel-safe: it does not wait longer for being
-    /// asked again.
-    async fn reserve(&mut self, limit: usize) {
-        let Some(bytes) = needed(self.parser.held(), limit) else {
-            self.reserved = None;
-            return;
-        };
-        let reservation = self.reserved.get_or_insert_with(|| self.results.reservation());
-        if !reservation.grow(bytes).await {
-            self.reserved = None;
-            self.parser.give_up();
-        }
-    }
-}
-
 /// Where messages go, as the first event says.
 async fn endpoint(client: &HttpClient, stream: &mut EventStream) -> Result<Url, ConnectError> {
     loop {
-        let event = match stream.next(client).await {
+        let event = match stream.next().await {
             Ok(event) => event,
-            Err(StreamEnd::TooLong(reason) | StreamEnd::Broken(reason)) => return Err(client.error(reason)),
-            Err(StreamEnd::NoRoom(_)) => return Err(client.error(NO_ROOM)),
+            Err(NoEvent::TooLong(reason) | NoEvent::Broken(reason)) => return Err(client.error(reason)),
+            Err(NoEvent::NoRoom | NoEvent::Skipped(_)) => return Err(client.error(NO_ROOM)),
         };
         if event.event != "endpoint" {
             continue;
@@ -163,12 +96,7 @@ struct Carrier {
 struct Posted {
     id: Option<u64>,
     sent: Option<oneshot::Sender<()>>,
-    outcome: Result<Bytes, PostError>,
-}
-
-enum PostError {
-    NotSent(String),
-    Unclear(String),
+    outcome: Result<Bytes, SendError>,
 }
 
 impl Carrier {
@@ -225,22 +153,24 @@ impl Carrier {
                         (Some(id), Err(error)) => {
                             let upstream = router.upstream.clone();
                             router.settle(id, Err(match error {
-                                PostError::NotSent(reason) => CallError::Unreachable { upstream, reason },
-                                PostError::Unclear(reason) => CallError::Lost { upstream, reason },
+                                SendError::NotSent(reason) => CallError::Unreachable { upstream, reason },
+                                SendError::Unclear(reason) => CallError::Lost { upstream, reason },
                             }));
                         }
                     }
                 }
-                event = stream.next(client) => match event {
+                event = stream.next() => match event {
                     Ok(event) if event.event == "message" => router.accept(&event.data, &mut reactions),
                     Ok(_) => {}
-                    // The rest of the event cannot be told from the next one.
-                    Err(StreamEnd::TooLong(reason)) => {
+                    // The rest of the event cannot be distinguished from the next one.
+                    Err(NoEvent::TooLong(reason)) => {
                         router.skip_for_all(SkipCause::TooLong);
                         return reason;
                     }
-                    Err(StreamEnd::NoRoom(addressee)) => router.skip_for(addressee, SkipCause::NoRoom),
-                    Err(StreamEnd::Broken(reason)) => return reason,
+                    // The rest of it is skipped, which shows whose it was.
+                    Err(NoEvent::NoRoom) => {}
+                    Err(NoEvent::Skipped(addressee)) => router.skip_for(addressee, SkipCause::NoRoom),
+                    Err(NoEvent::Broken(reason)) => return reason,
                 },
                 Some(message) = answers.next(), if !answers.is_empty() && replies.len() < ON_THEIR_WAY => {
                     if let Some(message) = message {
@@ -274,21 +204,17 @@ async fn post(
     message: Vec<u8>,
 ) -> Posted {
     let sending = async {
-        let mut response =
-            client.post(endpoint, HeaderMap::new(), message).await.map_err(|error| match error {
-                SendError::NotSent(reason) => PostError::NotSent(reason),
-                SendError::Unclear(reason) => PostError::Unclear(reason),
-            })?;
+        let mut response = client.post(endpoint, HeaderMap::new(), message).await?;
         let body = client.error_body(&mut response).await;
         let status = response.status();
         if status.is_success() {
             return Ok(body);
         }
         let reason = client.explain_status(status, &body);
-        Err(if status.is_client_error() { PostError::NotSent(reason) } else { PostError::Unclear(reason) })
+        Err(if status.is_client_error() { SendError::NotSent(reason) } else { SendError::Unclear(reason) })
     };
     let outcome = timeout(POST_PATIENCE, sending)
         .await
-        .unwrap_or_else(|_| Err(PostError::Unclear("the message was not taken in time".to_owned())));
+        .unwrap_or_else(|_| Err(SendError::Unclear("the message was not taken in time".to_owned())));
     Posted { id, sent, outcome }
 }

@@ -38,7 +38,7 @@ impl Status {
         }
     }
 
-    /// Keeps these values out of what is told about the server's output.
+    /// Keeps these values out of what is reported of the server's output.
     pub(super) fn hiding<'a>(mut self, values: impl Iterator<Item = &'a str>) -> Self {
         self.secrets = Secrets::of(values);
         self
@@ -116,7 +116,7 @@ impl Status {
 }
 
 fn last_lines(text: &str) -> &str {
-    let start = text.rmatch_indices('\n').nth(REASON_LINES - 1).map_or(0, |(place, _)| place + 1);
+    let start = text.rmatch_indices('\n').nth(REASON_LINES - 1).map_or(0, |(index, _)| index + 1);
     let mut start = start.max(text.len().saturating_sub(REASON_BYTES));
     while !text.is_char_boundary(start) {
         start += 1;
@@ -142,13 +142,13 @@ impl Ring {
         self.bytes.extend(kept);
     }
 
-    /// Whole lines where something was thrown away; what is no UTF-8 is replaced. Tells also whether the first line lacks
+    /// Whole lines where something was thrown away; what is no UTF-8 is replaced. Also gives whether the first line lacks
     /// its beginning nevertheless.
     fn text(&self) -> (String, bool) {
         let (front, back) = self.bytes.as_slices();
         let bytes = [front, back].concat();
         let start = match bytes.iter().position(|byte| *byte == b'\n') {
-            Some(place) if self.cut && place + 1 < bytes.len() => place + 1,
+            Some(end) if self.cut && end + 1 < bytes.len() => end + 1,
             _ => 0,
         };
         let text = String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned();

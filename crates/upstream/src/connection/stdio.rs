@@ -2,25 +2,45 @@
 
 use std::sync::Arc;
 
-use gateway_config::UpstreamSpec;
 use gateway_process::{Process, Program};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use super::channel::{self, StreamChannel};
-use super::events::EventSink;
-use super::owner;
+use super::handshake::{self, Opening};
 use super::router::Router;
 use super::status::Status;
 use super::tasks::Tasks;
+use super::{Attempt, Channel, Opened, channel, owner};
 use crate::error::ConnectError;
 
-/// Starts the process and the task that owns it.
-pub(super) async fn start(
-    spec: &UpstreamSpec,
+/// Starts the process, and starts it anew where the first way of opening the connection was the wrong one.
+pub(super) async fn open(attempt: &Attempt<'_>, program: &Program<'_>) -> Result<Opened, ConnectError> {
+    let outcome = start(attempt, program, attempt.opening).await;
+    let again = match (&outcome, attempt.opening) {
+        // A server may die of a method that it does not know.
+        (Err(ConnectError::Ended { .. }), Opening::Probe(_)) => Opening::Legacy,
+        // It may be another one by now.
+        (
+            Err(
+                ConnectError::Ended { .. }
+                | ConnectError::Handshake { .. }
+                | ConnectError::Version { .. }
+                | ConnectError::NotMcp { .. },
+            ),
+            Opening::LegacyAsBefore,
+        ) => Opening::Probe(attempt.spec.timeouts.probe),
+        _ => return outcome,
+    };
+    start(attempt, program, again).await
+}
+
+/// Starts the process and the task that owns it, and shakes hands.
+async fn start(
+    attempt: &Attempt<'_>,
     program: &Program<'_>,
-    events: &Arc<EventSink>,
-    tasks: &Tasks,
-) -> Result<(StreamChannel, Arc<Status>), ConnectError> {
+    opening: Opening,
+) -> Result<Opened, ConnectError> {
+    let Attempt { spec, events, .. } = attempt;
+    let tasks = Tasks::new();
     let (mut process, streams) = Process::spawn(program).await?;
     let status = Status::new(spec.limits.stderr_bytes, process.id());
     let status = Arc::new(status.hiding(program.env.values().map(String::as_str)));
@@ -32,7 +52,7 @@ pub(super) async fn start(
     let drained = Arc::clone(&status);
     tasks.spawn(async move {
         let work = async move {
-            let exit = process.exited();
+            let exit = async { process.exit().await.0 };
             owner::run((streams.stdout, streams.stdin), exit, inbox, router, &stop, longest_answer).await;
             process.end(grace).await;
         };
@@ -42,7 +62,8 @@ pub(super) async fn start(
             () = drain(streams.stderr, drained) => {}
         }
     });
-    Ok((channel, status))
+    let identity = handshake::shake(&channel, &attempt.who, opening, attempt.until).await?;
+    Ok(Opened { transport: "stdio", identity, status, channel: Channel::Stream(Arc::new(channel)), tasks })
 }
 
 /// Keeps the last of the standard error. A server whose standard error nobody reads would stand still.

@@ -1,5 +1,6 @@
 //! Definitions that somebody accepts: why not, and through the file.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gateway_config::UpstreamId;
@@ -39,11 +40,9 @@ fn stale(upstream: &UpstreamId, fingerprint: &str, pending: usize) -> String {
 
 /// Follows the file until the fleet ends: a definition can be accepted without the gateway's own routes.
 pub(super) fn watch(shared: &Arc<Shared>) {
-    let Some(path) = shared.memory.path().filter(|path| path.parent().is_some_and(std::path::Path::is_dir))
-    else {
-        return;
-    };
-    let mut changes = match watch_files(&[path.to_owned()]) {
+    let is_watchable = |path: &&PathBuf| path.parent().is_some_and(Path::is_dir);
+    let Some(path) = shared.memory.path.as_ref().filter(is_watchable) else { return };
+    let mut changes = match watch_files(std::slice::from_ref(path)) {
         Ok(changes) => changes,
         Err(error) => {
             tracing::warn!(path = %path.display(), %error, "Memory of upstreams is not watched: what is accepted there counts after the next listing.");

@@ -9,10 +9,10 @@ use gateway_protocol::{MetaEntry, Notification, RawJson, RawObject, encode_heade
 use tokio::sync::mpsc;
 
 use super::Fleet;
-use super::askers::Entered;
+use super::responders::Entered;
 use super::upstream::Upstream;
 use crate::catalogue::CatalogueTool;
-use crate::connection::{Asker, OutgoingRequest};
+use crate::connection::{OutgoingRequest, Responder};
 use crate::error::CallError;
 
 /// How a call is made.
@@ -26,7 +26,7 @@ pub struct CallOptions {
     /// Takes progress and log messages of the call.
     pub progress: Option<mpsc::Sender<Notification>>,
     /// Who answers what a server of the legacy era asks meanwhile.
-    pub asker: Option<Asker>,
+    pub responder: Option<Responder>,
     /// What the caller can do, for servers of the modern era; nothing where absent.
     pub capabilities: Option<RawJson>,
     /// Further members of the parameters, as JSON texts: `inputResponses` and `requestState` of the modern era.
@@ -109,8 +109,8 @@ impl Fleet {
             return Answered { outcome: Err(error), ran_on: None };
         };
         tracing::warn!(upstream = %tool.server, fallback = %fallback.spec.id, %error, "Call falls back.");
-        if let Some(asker) = &options.asker {
-            asker.falls_back(&fallback.spec.id);
+        if let Some(responder) = &options.responder {
+            responder.falls_back(&fallback.spec.id);
         }
         // Boxed: few calls fall back, and all would carry the future along.
         let outcome = Box::pin(attempt(&fallback, tool, arguments.as_ref(), options)).await;
@@ -153,7 +153,7 @@ impl Fleet {
         params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
         // The level of log messages is our own business, and what the server says then is of its own accord.
         let counts = !connection.era().is_modern() && method != SET_LEVEL;
-        let entered = counts.then(|| upstream.askers.enter(options.asker.as_ref()));
+        let entered = counts.then(|| upstream.responders.enter(options.responder.as_ref()));
         let outcome = connection
             .request(OutgoingRequest {
                 name,
@@ -161,7 +161,7 @@ impl Fleet {
                 meta: &meta,
                 maximum: timeouts.call_maximum.max(idle),
                 progress: options.progress.clone(),
-                asker: options.asker.clone(),
+                responder: options.responder.clone(),
                 capabilities: options.capabilities.as_ref(),
                 ..OutgoingRequest::new(method, idle)
             })
@@ -223,7 +223,8 @@ async fn attempt(
     let headers = mirrored(tool, arguments);
     let mut params = vec![("name", name.as_slice()), ("arguments", arguments_text)];
     params.extend(options.params.iter().map(|(key, value)| (*key, value.as_bytes())));
-    let entered = (!connection.era().is_modern()).then(|| upstream.askers.enter(options.asker.as_ref()));
+    let entered =
+        (!connection.era().is_modern()).then(|| upstream.responders.enter(options.responder.as_ref()));
     let outcome = connection
         .request(OutgoingRequest {
             name: Some(&tool.name),
@@ -233,7 +234,7 @@ async fn attempt(
             idle,
             maximum: timeouts.call_maximum.max(idle),
             progress: options.progress.clone(),
-            asker: options.asker.clone(),
+            responder: options.responder.clone(),
             capabilities: options.capabilities.as_ref(),
             ..OutgoingRequest::new(CALL_TOOL, idle)
         })

@@ -1,4 +1,4 @@
-//! Definitions that are not what they were: which are reported, which are withheld, and what is remembered.
+//! Definitions that are not what they were: which are reported, which are unaccepted, and what is remembered.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use gateway_config::OnDefinitionChange;
 use tracing::warn;
 
 use super::health::DefinitionNotice;
-use super::memory::{OfUpstream, Withheld};
+use super::memory::{OfUpstream, Unaccepted};
 use super::tool_key::tool_key;
 use super::upstream::Upstream;
 use super::{FleetEvent, Shared};
@@ -20,7 +20,7 @@ const REMEMBERED_BYTES: usize = 4 << 20;
 /// Notices that an event has. Who reads events slowly keeps many of them.
 const EVENT_NOTICES: usize = 100;
 
-/// Bytes of all withheld definitions of one listing that are kept for review.
+/// Bytes of all unaccepted definitions of one listing that are kept for review.
 const REVIEWED_BYTES: usize = 1 << 20;
 
 /// Changes that one line of the log describes, and characters of each.
@@ -29,19 +29,19 @@ const LOGGED_CHARACTERS: usize = 200;
 
 impl Shared {
     /// Compares the definitions of a listing with what was known of them. New tools are taken as they are; changed ones are
-    /// reported, and withheld where that is configured.
+    /// reported, and unaccepted where that is configured.
     pub(super) async fn compare_definitions(&self, upstream: &Upstream, listing: &ToolListing) {
         let (spec, memory) = (&upstream.spec, &self.memory);
         // Somebody may have accepted it while nobody looked.
         memory.reload().await;
         let now = current(listing);
-        let found = memory.compare(spec, |known| compare(known, &now, spec.tools.on_definition_change));
+        let found = memory.change(spec, |known| compare(known, &now, spec.tools.on_definition_change));
         let mut fresh = replace_notices(upstream, found);
         if !fresh.is_empty() {
             log(upstream, &fresh);
             let more = fresh.len().saturating_sub(EVENT_NOTICES);
             fresh.truncate(EVENT_NOTICES);
-            self.tell(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh, more });
+            self.notify(FleetEvent::DefinitionsChanged { upstream: spec.id.clone(), notices: fresh, more });
         }
     }
 }
@@ -75,7 +75,7 @@ fn compare(
     // No list ends it where changes are blocked: who lists few tools now may list others later. Where changes are only
     // reported, a list with tools becomes what is remembered.
     known.unverified &= blocked || now.is_empty();
-    let (mut found, mut withheld) = (Vec::new(), BTreeMap::new());
+    let (mut found, mut unaccepted) = (Vec::new(), BTreeMap::new());
     let (mut room, mut is_changed) = (REVIEWED_BYTES, false);
     for (key, tool) in now {
         let kind = match known.fingerprints.get(key) {
@@ -87,13 +87,13 @@ fn compare(
         };
         if let Some(kind) = kind {
             if blocked {
-                withheld.insert(key.clone(), waiting(key, &kind, tool, &mut room));
+                unaccepted.insert(key.clone(), waiting(key, &kind, tool, &mut room));
             }
             let change = DefinitionChange { tool: tool.tool.name.clone(), kind };
             found.push(DefinitionNotice { change, blocked, fingerprint: tool.fingerprint.clone() });
         }
         // A blocked tool stays blocked over restarts, until somebody accepts its definition.
-        if !withheld.contains_key(key) {
+        if !unaccepted.contains_key(key) {
             known.fingerprints.insert(key.clone(), tool.fingerprint.clone());
             is_changed = true;
         }
@@ -109,23 +109,23 @@ fn compare(
         }
         is_changed |= is_forgotten;
     }
-    is_changed |= known.withheld != withheld || known.unverified != was_unverified;
-    known.withheld = withheld;
+    is_changed |= known.unaccepted != unaccepted || known.unverified != was_unverified;
+    known.unaccepted = unaccepted;
     (found, is_changed)
 }
 
-/// What is kept of a withheld definition for those who review it.
-fn waiting(key: &str, kind: &DefinitionChangeKind, now: &Current<'_>, room: &mut usize) -> Withheld {
+/// What is kept of a unaccepted definition for those who review it.
+fn waiting(key: &str, kind: &DefinitionChangeKind, now: &Current<'_>, room: &mut usize) -> Unaccepted {
     let change = DefinitionChange { tool: key.to_owned(), kind: kind.clone() };
     let definition = Some(&now.tool.definition).filter(|text| text.len() <= *room);
-    let withheld = Withheld::new(&now.fingerprint, change.to_string(), definition);
-    *room -= withheld.definition.as_ref().map_or(0, gateway_protocol::RawJson::len);
-    withheld
+    let unaccepted = Unaccepted::new(&now.fingerprint, change.to_string(), definition);
+    *room -= unaccepted.definition.as_ref().map_or(0, gateway_protocol::RawJson::len);
+    unaccepted
 }
 
 /// Makes these the notices of an upstream, beside those that only report, and gives those that are new.
 fn replace_notices(upstream: &Upstream, found: Vec<DefinitionNotice>) -> Vec<DefinitionNotice> {
-    let mut notices = upstream.notices();
+    let mut notices = upstream.facts().notices.clone();
     let before: HashMap<&str, &DefinitionNotice> =
         notices.iter().map(|notice| (notice.change.tool.as_str(), notice)).collect();
     let is_fresh = |notice: &&DefinitionNotice| before.get(notice.change.tool.as_str()) != Some(notice);
@@ -138,7 +138,7 @@ fn replace_notices(upstream: &Upstream, found: Vec<DefinitionNotice>) -> Vec<Def
         notices.clear();
     }
     notices.extend(found);
-    upstream.set_notices(notices);
+    upstream.facts().notices = notices;
     fresh
 }
 

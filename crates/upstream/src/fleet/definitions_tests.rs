@@ -39,14 +39,14 @@ fn list(known: &mut OfUpstream, entries: &[RawJson]) -> Vec<DefinitionNotice> {
 }
 
 #[test]
-fn what_is_withheld_stands_beside_its_definition() {
+fn what_is_unaccepted_stands_beside_its_definition() {
     const COUNT: usize = 3_000;
     let entries = tools(COUNT, "two");
     let mut known = known(&tools(COUNT, "one"));
     let found = list(&mut known, &entries);
-    assert_eq!((found.len(), known.withheld.len()), (COUNT, COUNT));
-    let last = known.withheld.last_key_value().unwrap();
-    let expected = Withheld::new(
+    assert_eq!((found.len(), known.unaccepted.len()), (COUNT, COUNT));
+    let last = known.unaccepted.last_key_value().unwrap();
+    let expected = Unaccepted::new(
         &current(&listing(&entries)).get("t02999").unwrap().fingerprint,
         "tool `t02999` changed its description".to_owned(),
         entries.last(),
@@ -55,12 +55,25 @@ fn what_is_withheld_stands_beside_its_definition() {
 }
 
 #[test]
-fn nothing_is_withheld_where_changes_are_only_reported() {
+fn what_comes_and_goes_is_not_reported() {
+    let mut known = known(&tools(2, "one"));
+    assert_eq!(list(&mut known, &[tool(1, "one"), tool(2, "one")]), Vec::new());
+    let found = list(&mut known, &[tool(0, "two")]);
+    let changes: Vec<String> = found.iter().map(|notice| notice.change.to_string()).collect();
+    assert_eq!(
+        changes,
+        ["tool `t00000` changed its description"],
+        "what was gone is compared when it is back"
+    );
+}
+
+#[test]
+fn nothing_is_unaccepted_where_changes_are_only_reported() {
     let (mut known, entries) = (known(&tools(3, "one")), tools(3, "two"));
     let listing = listing(&entries);
     let now = current(&listing);
     let (found, is_changed) = compare(&mut known, &now, OnDefinitionChange::Warn);
-    assert_eq!((found.len(), known.withheld.len(), is_changed), (3, 0, true));
+    assert_eq!((found.len(), known.unaccepted.len(), is_changed), (3, 0, true));
     assert_eq!(compare(&mut known, &now, OnDefinitionChange::Warn), (Vec::new(), false));
 }
 
@@ -69,8 +82,8 @@ fn what_is_kept_for_review_is_bounded_as_a_whole() {
     let long = "x".repeat(60 << 10);
     let mut known = known(&tools(40, "one"));
     list(&mut known, &tools(40, &long));
-    let kept = known.withheld.values().filter(|withheld| withheld.definition.is_some());
-    assert_eq!((kept.count(), known.withheld.len()), (17, 40));
+    let kept = known.unaccepted.values().filter(|unaccepted| unaccepted.definition.is_some());
+    assert_eq!((kept.count(), known.unaccepted.len()), (17, 40));
 }
 
 /// Lists other names again and again, and gives whether new tools have to be accepted after each of three listings.
@@ -88,7 +101,7 @@ fn invent(known: &mut OfUpstream, count: usize, name: impl Fn(usize) -> String) 
 }
 
 #[test]
-fn names_without_end_are_forgotten_and_new_ones_withheld() {
+fn names_without_end_are_forgotten_and_new_ones_unaccepted() {
     let mut known = known(&tools(1, "one"));
     assert_eq!(invent(&mut known, 20_000, |number| format!("n{number}")), [false, false, true]);
     let remembered: Vec<_> = known.fingerprints.keys().cloned().collect();
@@ -107,13 +120,13 @@ fn long_names_without_end_are_bounded_in_bytes() {
     let path = folder.path().join("servers.json");
     let memory = Memory::open(Some(&path));
     let name = |number: usize| format!("n{number}{}", "x".repeat(1_500));
-    let rounds = memory.compare(&spec(), |known| (invent(known, 13_000, name), true));
+    let rounds = memory.change(&spec(), |known| (invent(known, 13_000, name), true));
     assert_eq!(rounds, [false, false, true]);
     memory.write();
     let size = std::fs::metadata(&path).unwrap().len();
     assert!(size < 5 << 20, "{size} bytes for 13,000 tools");
     // What is read from the file is what was written.
-    let read = Memory::open(Some(&path)).compare(&spec(), |known| (known.fingerprints.clone(), false));
+    let read = Memory::open(Some(&path)).change(&spec(), |known| (known.fingerprints.clone(), false));
     assert!(read.keys().all(|key| key.len() < 140), "{:?}", read.keys().next());
     assert_eq!(read.len(), 13_000);
 }
@@ -138,9 +151,9 @@ fn long_names_are_told_apart_and_their_changes_found() {
     let tools: Vec<_> = found.iter().map(|notice| (notice.change.tool.as_str(), notice.blocked)).collect();
     let name = format!("{}b", "n".repeat(1_500));
     assert_eq!(tools, [(name.as_str(), true)]);
-    let (key, withheld) = known.withheld.pop_first().unwrap();
-    assert_eq!((key.as_str(), known.withheld.len()), (tool_key(&name).as_ref(), 0));
-    assert_eq!(withheld.change, format!("tool `{key}` changed its description"));
+    let (key, unaccepted) = known.unaccepted.pop_first().unwrap();
+    assert_eq!((key.as_str(), known.unaccepted.len()), (tool_key(&name).as_ref(), 0));
+    assert_eq!(unaccepted.change, format!("tool `{key}` changed its description"));
 }
 
 /// While one thread hashes, another one goes on with the tasks of the only worker.
@@ -159,7 +172,7 @@ async fn others_run_while_a_big_listing_is_hashed() {
     let listing = tokio::spawn(async move {
         let entries = tools(2_000, &"x".repeat(8 << 10));
         let before = turns.load(Ordering::Relaxed);
-        let listing = upstream.read_listing(entries, 0);
+        let listing = ToolListing::read(&upstream.spec, entries, None, 0);
         shared.compare_definitions(&upstream, &listing).await;
         turns.load(Ordering::Relaxed) - before
     });
@@ -190,7 +203,7 @@ fn many_changes_are_one_line_of_the_log() {
     );
     assert_eq!(lines, [expected]);
     assert_eq!(logged(found), Vec::<String>::new(), "each change once");
-    assert_eq!(upstream.notices().len(), 3_000);
+    assert_eq!(upstream.facts().notices.len(), 3_000);
 }
 
 #[test]

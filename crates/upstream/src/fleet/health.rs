@@ -74,7 +74,7 @@ pub struct UpstreamHealth {
     pub era: Option<Era>,
     /// Who it says that it is.
     pub server: Option<(String, String)>,
-    /// How many tools it last listed; absent where no listing succeeded yet.
+    /// How many tools it last listed; `None` if no listing succeeded yet.
     pub tools: Option<usize>,
     /// How often it was started again.
     pub restarts: u64,
@@ -113,7 +113,7 @@ impl DefinitionNotice {
 }
 
 impl UpstreamHealth {
-    /// One fingerprint for all definitions that changed; absent where none did.
+    /// One fingerprint for all definitions that changed; `None` if none did.
     pub fn changes_fingerprint(&self) -> Option<String> {
         let notices = self.changed_definitions.iter();
         let tools = notices.map(|notice| (tool_key(&notice.change.tool), notice.fingerprint.as_str()));

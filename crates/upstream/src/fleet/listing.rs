@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use gateway_config::{Limits, Timeouts};
+use gateway_config::UpstreamSpec;
 use gateway_protocol::{ListKind, RawJson, code, parse_list};
 
 use crate::connection::{Connection, OutgoingRequest};
@@ -53,71 +53,66 @@ impl ListError {
     }
 }
 
-/// Reads all pages.
+/// Reads all pages, within the deadline for lists.
 pub(super) async fn list(
     connection: &Connection,
     kind: ListKind,
-    timeouts: &Timeouts,
-    limits: &Limits,
+    spec: &UpstreamSpec,
 ) -> Result<Listing, ListError> {
-    tokio::time::timeout(timeouts.list, pages(connection, kind, timeouts, limits))
-        .await
-        .unwrap_or(Err(ListError::Timeout { waited: timeouts.list }))
-}
-
-async fn pages(
-    connection: &Connection,
-    kind: ListKind,
-    timeouts: &Timeouts,
-    limits: &Limits,
-) -> Result<Listing, ListError> {
-    let mut entries: Vec<RawJson> = Vec::new();
-    // Digests: cursors of a thousand pages would take as much memory as the list.
-    let (mut seen, digest) = (HashSet::new(), RandomState::new());
-    let mut received = 0_usize;
-    let mut cursor: Option<String> = None;
-    let mut ttl: Option<Duration> = None;
-    for page_number in 1.. {
-        if page_number > limits.pages {
-            return Err(ListError::LimitExceeded { limit: limits.pages, what: "pages" });
-        }
-        let failed = |cause: String| ListError::Page { what: kind.member(), page: page_number, cause };
-        let cursor_text = cursor.as_ref().map(|cursor| serde_json::Value::from(cursor.as_str()).to_string());
-        let params: Vec<(&str, &[u8])> = cursor_text.iter().map(|text| ("cursor", text.as_bytes())).collect();
-        let request =
-            OutgoingRequest { params: &params, ..OutgoingRequest::new(kind.method(), timeouts.list) };
-        let result = match connection.request(request).await {
-            Ok(result) => result,
-            // A server without tools need not know the method.
-            Err(CallError::Refused { error, .. })
-                if error.code == code::METHOD_NOT_FOUND && page_number == 1 =>
-            {
-                return Ok(Listing { entries, ttl: None });
+    let UpstreamSpec { timeouts, limits, .. } = spec;
+    let pages = async {
+        let mut entries: Vec<RawJson> = Vec::new();
+        // Digests: cursors of a thousand pages would take as much memory as the list.
+        let (mut seen, digest) = (HashSet::new(), RandomState::new());
+        let mut received = 0_usize;
+        let mut cursor: Option<String> = None;
+        let mut ttl: Option<Duration> = None;
+        for page_number in 1.. {
+            if page_number > limits.pages {
+                return Err(ListError::LimitExceeded { limit: limits.pages, what: "pages" });
             }
-            Err(error) => return Err(failed(error.to_string())),
-        };
-        received = received.saturating_add(result.as_str().len());
-        if received > limits.listing_bytes {
-            let (limit, what) = (limits.listing_bytes, kind.member());
-            return Err(ListError::TooLarge { limit, what, page: page_number });
+            let failed = |cause: String| ListError::Page { what: kind.member(), page: page_number, cause };
+            let cursor_text =
+                cursor.as_ref().map(|cursor| serde_json::Value::from(cursor.as_str()).to_string());
+            let params: Vec<(&str, &[u8])> =
+                cursor_text.iter().map(|text| ("cursor", text.as_bytes())).collect();
+            let request =
+                OutgoingRequest { params: &params, ..OutgoingRequest::new(kind.method(), timeouts.list) };
+            let result = match connection.request(request).await {
+                Ok(result) => result,
+                // A server without tools need not know the method.
+                Err(CallError::Refused { error, .. })
+                    if error.code == code::METHOD_NOT_FOUND && page_number == 1 =>
+                {
+                    return Ok(Listing { entries, ttl: None });
+                }
+                Err(error) => return Err(failed(error.to_string())),
+            };
+            received = received.saturating_add(result.as_str().len());
+            if received > limits.listing_bytes {
+                let (limit, what) = (limits.listing_bytes, kind.member());
+                return Err(ListError::TooLarge { limit, what, page: page_number });
+            }
+            let page = parse_list(kind, &result).map_err(|error| failed(error.to_string()))?;
+            if entries.len() + page.entries.len() > limits.entries {
+                return Err(ListError::LimitExceeded { limit: limits.entries, what: kind.member() });
+            }
+            // As they came, they share the memory of the whole message, with everything in it that is not counted.
+            entries.extend(RawJson::copied(&page.entries));
+            if let Some(page_ttl) = page.ttl_ms.map(Duration::from_millis) {
+                ttl = Some(ttl.map_or(page_ttl, |ttl| ttl.min(page_ttl)));
+            }
+            let Some(next) = page.next_cursor else { break };
+            if next.len() > CURSOR_BYTES {
+                return Err(ListError::CursorTooLarge { page: page_number, bytes: next.len() });
+            }
+            if !seen.insert(digest.hash_one(&next)) {
+                return Err(ListError::CursorRepeated { page: page_number });
+            }
+            cursor = Some(next);
         }
-        let page = parse_list(kind, &result).map_err(|error| failed(error.to_string()))?;
-        if entries.len() + page.entries.len() > limits.entries {
-            return Err(ListError::LimitExceeded { limit: limits.entries, what: kind.member() });
-        }
-        // As they came, they share the memory of the whole message, with everything in it that is not counted.
-        entries.extend(RawJson::copied(&page.entries));
-        if let Some(page_ttl) = page.ttl_ms.map(Duration::from_millis) {
-            ttl = Some(ttl.map_or(page_ttl, |ttl| ttl.min(page_ttl)));
-        }
-        let Some(next) = page.next_cursor else { break };
-        if next.len() > CURSOR_BYTES {
-            return Err(ListError::CursorTooLarge { page: page_number, bytes: next.len() });
-        }
-        if !seen.insert(digest.hash_one(&next)) {
-            return Err(ListError::CursorRepeated { page: page_number });
-        }
-        cursor = Some(next);
-    }
-    Ok(Listing { entries, ttl })
+        Ok(Listing { entries, ttl })
+    };
+    let late = Err(ListError::Timeout { waited: timeouts.list });
+    tokio::time::timeout(timeouts.list, pages).await.unwrap_or(late)
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use gateway_config::{Endpoint, UpstreamSpec};
 use gateway_protocol::{Era, RawJson, is_modern};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
@@ -23,10 +23,10 @@ use super::health::DefinitionNotice;
 use super::tool_key::{read_by_key, tool_key};
 
 pub use file::{
-    AcceptFileError, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, withheld_in_file,
+    AcceptFileError, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file, unaccepted_in_file,
 };
 
-/// Bytes of a withheld definition that are kept for review.
+/// Bytes of a unaccepted definition that are kept for review.
 const REVIEWED_BYTES: usize = 64 << 10;
 
 /// How long anybody waits for the file. Longer than for its lock, whose error says more.
@@ -35,13 +35,15 @@ const FILE_PATIENCE: Duration = Duration::from_secs(10);
 /// The memory; shared by all supervisors.
 #[derive(Debug)]
 pub(super) struct Memory {
-    path: Option<PathBuf>,
+    /// Where it is kept.
+    pub(super) path: Option<PathBuf>,
     state: Mutex<State>,
     /// Held while the file is written, so that a newer text never makes room for an older one; and while it is read. A disk
     /// that does not answer holds up one thread each, not one for each listing.
     writing: Arc<tokio::sync::Mutex<()>>,
     reading: Arc<tokio::sync::Mutex<()>>,
-    problem: Option<String>,
+    /// What became of a file that could not be read.
+    pub(super) problem: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -55,7 +57,7 @@ struct State {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
     /// Shared with who writes them, so that nobody copies them to write them.
-    #[serde(default, serialize_with = "write_shared", deserialize_with = "read_shared")]
+    #[serde(default)]
     upstreams: BTreeMap<String, Arc<OfUpstream>>,
 }
 
@@ -72,7 +74,8 @@ pub(super) struct OfUpstream {
     pub(super) fingerprints: BTreeMap<String, String>,
     /// Tools that wait for somebody to accept them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "read_by_key")]
-    pub(super) withheld: BTreeMap<String, Withheld>,
+    #[serde(rename = "withheld")]
+    pub(super) unaccepted: BTreeMap<String, Unaccepted>,
     /// What was remembered of it is lost, so that nobody can say whether its tools are what they were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) unverified: bool,
@@ -91,7 +94,7 @@ fn is_zero(number: &u64) -> bool {
 /// A definition that waits for somebody to accept it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Withheld {
+pub struct Unaccepted {
     /// What it is known by.
     pub fingerprint: String,
     /// What changed, for people.
@@ -101,7 +104,7 @@ pub struct Withheld {
     pub definition: Option<RawJson>,
 }
 
-impl Withheld {
+impl Unaccepted {
     pub(super) fn new(fingerprint: &str, change: String, definition: Option<&RawJson>) -> Self {
         let definition = definition.filter(|text| text.as_str().len() <= REVIEWED_BYTES).cloned();
         Self { fingerprint: fingerprint.to_owned(), change, definition }
@@ -114,8 +117,8 @@ impl Withheld {
 }
 
 /// One fingerprint for all definitions that wait.
-pub fn withheld_fingerprint(withheld: &BTreeMap<String, Withheld>) -> String {
-    fingerprint_of_all(withheld.iter().map(|(tool, one)| (tool.into(), one.fingerprint.as_str())))
+pub fn unaccepted_fingerprint(unaccepted: &BTreeMap<String, Unaccepted>) -> String {
+    fingerprint_of_all(unaccepted.iter().map(|(tool, one)| (tool.into(), one.fingerprint.as_str())))
 }
 
 impl OfUpstream {
@@ -136,20 +139,21 @@ impl OfUpstream {
         self.unverified = false;
     }
 
-    /// Whether somebody else can have changed what is withheld of it.
+    /// Whether somebody else can have changed what is unaccepted of it.
     fn is_waiting(&self) -> bool {
-        self.unverified || !self.withheld.is_empty()
+        self.unverified || !self.unaccepted.is_empty()
     }
 
     /// Takes over what somebody else accepted.
     fn adopt(&mut self, other: &Self) {
-        let is_accepted = |tool: &String, withheld: &mut Withheld| {
-            other.fingerprints.get(tool) == Some(&withheld.fingerprint)
+        let is_accepted = |tool: &String, unaccepted: &mut Unaccepted| {
+            other.fingerprints.get(tool) == Some(&unaccepted.fingerprint)
         };
-        let accepted: Vec<_> = self.withheld.extract_if(.., is_accepted).collect();
-        self.fingerprints.extend(accepted.into_iter().map(|(tool, withheld)| (tool, withheld.fingerprint)));
+        let accepted: Vec<_> = self.unaccepted.extract_if(.., is_accepted).collect();
+        self.fingerprints
+            .extend(accepted.into_iter().map(|(tool, unaccepted)| (tool, unaccepted.fingerprint)));
         // By number: a file from before the loss does not settle it. And nobody meant a tool that came meanwhile.
-        if self.unverified && self.withheld.is_empty() && other.settled >= self.losses.max(1) {
+        if self.unverified && self.unaccepted.is_empty() && other.settled >= self.losses.max(1) {
             self.settle();
         }
     }
@@ -163,11 +167,11 @@ impl Memory {
         {
             warn!(path = %path.display(), %error, "Memory of upstreams cannot be kept from others.");
         }
-        let read = path.map_or(Ok(None), file::read);
-        let (kept, problem) = match (read, path) {
-            (Err(error), Some(path)) => (None, Some(file::set_aside(path, &error))),
-            (Ok(kept), _) => (kept, None),
-            (Err(_), None) => (None, None),
+        let read = |path| file::read(path).map_err(|error| file::set_aside(path, &error));
+        let (kept, problem) = match path.map(read) {
+            Some(Ok(kept)) => (kept, None),
+            Some(Err(problem)) => (None, Some(problem)),
+            None => (None, None),
         };
         let state = State { kept: kept.unwrap_or_default(), dirty: BTreeSet::new() };
         if let Some(problem) = &problem {
@@ -199,16 +203,6 @@ impl Memory {
         !self.lock().dirty.is_empty()
     }
 
-    /// Where it is kept.
-    pub(super) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
-    /// What became of a file that could not be read.
-    pub(super) fn problem(&self) -> Option<&str> {
-        self.problem.as_deref()
-    }
-
     pub(super) fn era(&self, spec: &UpstreamSpec) -> Option<Era> {
         let of_endpoint = |kept: &OfUpstream| kept.endpoint == endpoint_key(spec);
         let version = self.with(spec, |kept| kept.version.clone().filter(|_| of_endpoint(kept)))?;
@@ -222,15 +216,6 @@ impl Memory {
             kept.version = version;
             ((), is_new)
         });
-    }
-
-    /// Compares a listing with what is remembered, in place. `compare` also gives whether it changed anything.
-    pub(super) fn compare<T>(
-        &self,
-        spec: &UpstreamSpec,
-        compare: impl FnOnce(&mut OfUpstream) -> (T, bool),
-    ) -> T {
-        self.change(spec, compare)
     }
 
     /// Those of some tools whose definitions are remembered, by their keys.
@@ -250,7 +235,7 @@ impl Memory {
     /// Remembers definitions as accepted, by the keys of their tools.
     pub(super) fn accept(&self, spec: &UpstreamSpec, accepted: BTreeMap<String, String>) {
         self.change(spec, |kept| {
-            kept.withheld.retain(|tool, _| !accepted.contains_key(tool));
+            kept.unaccepted.retain(|tool, _| !accepted.contains_key(tool));
             kept.fingerprints.extend(accepted);
             ((), true)
         });
@@ -328,7 +313,11 @@ impl Memory {
     }
 
     /// Changes what is remembered of an upstream. `change` also gives whether there is something to write.
-    fn change<T>(&self, spec: &UpstreamSpec, change: impl FnOnce(&mut OfUpstream) -> (T, bool)) -> T {
+    pub(super) fn change<T>(
+        &self,
+        spec: &UpstreamSpec,
+        change: impl FnOnce(&mut OfUpstream) -> (T, bool),
+    ) -> T {
         let mut state = self.lock();
         let (name, key) = (spec.id.as_str().to_owned(), endpoint_key(spec));
         // Copied only while it is being written.
@@ -359,20 +348,6 @@ fn adopt(state: &mut State, disk: &Kept) {
     }
 }
 
-fn write_shared<S: Serializer>(
-    upstreams: &BTreeMap<String, Arc<OfUpstream>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(upstreams.iter().map(|(name, entry)| (name, entry.as_ref())))
-}
-
-fn read_shared<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<String, Arc<OfUpstream>>, D::Error> {
-    let upstreams = BTreeMap::<String, OfUpstream>::deserialize(deserializer)?;
-    Ok(upstreams.into_iter().map(|(name, entry)| (name, Arc::new(entry))).collect())
-}
-
 /// The digest of a fingerprint: what people are shown, and what they send back.
 pub(crate) fn shown_fingerprint(fingerprint: &str) -> &str {
     fingerprint.split('.').next().unwrap_or_default()
@@ -388,20 +363,16 @@ pub(crate) fn fingerprint_of_all<'a>(tools: impl Iterator<Item = (Cow<'a, str>, 
         hash.update(text.len().to_le_bytes());
         hash.update(text);
     }
-    hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-        use std::fmt::Write as _;
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("{:x}", hash.finalize())
 }
 
-/// Those of some withheld tools, by their keys, that a fingerprint accepts: one of them, or all.
+/// Those of some unaccepted tools, by their keys, that a fingerprint accepts: one of them, or all.
 pub(crate) fn accepted_by<'a>(
     fingerprint: &str,
-    withheld: impl Iterator<Item = (Cow<'a, str>, &'a str)> + Clone,
+    unaccepted: impl Iterator<Item = (Cow<'a, str>, &'a str)> + Clone,
 ) -> BTreeMap<String, String> {
-    let is_all = fingerprint == fingerprint_of_all(withheld.clone());
-    let accepted = withheld.filter(|(_, one)| is_all || shown_fingerprint(one) == fingerprint);
+    let is_all = fingerprint == fingerprint_of_all(unaccepted.clone());
+    let accepted = unaccepted.filter(|(_, one)| is_all || shown_fingerprint(one) == fingerprint);
     accepted.map(|(tool, fingerprint)| (tool.into_owned(), fingerprint.to_owned())).collect()
 }
 
@@ -419,10 +390,9 @@ fn endpoint_key(spec: &UpstreamSpec) -> String {
         Endpoint::Demo | Endpoint::Registry => {}
         Endpoint::Workspace(workspace) => hash.update(workspace.root.as_os_str().as_encoded_bytes()),
     }
-    let digest: [u8; 32] = hash.finalize().into();
-    let (half, _) = digest.split_at(16);
-    let number = half.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
-    format!("{number:032x}")
+    let mut key = format!("{:x}", hash.finalize());
+    key.truncate(32);
+    key
 }
 
 #[cfg(test)]
@@ -436,7 +406,7 @@ mod tests {
         let path = folder.path().join("servers.json");
         let memory = Memory::open(Some(&path));
         // Otherwise there is nothing to look for in the file.
-        memory.compare(&UpstreamSpec::new("up", Endpoint::Demo), |kept| (kept.lose(), true));
+        memory.change(&UpstreamSpec::new("up", Endpoint::Demo), |kept| (kept.lose(), true));
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
         let (release, requests) = std::sync::mpsc::channel();

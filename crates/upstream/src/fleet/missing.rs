@@ -1,4 +1,4 @@
-//! Upstreams whose tools are not known: why, whose calls that concerns, and who lends them tools meanwhile.
+//! Upstreams whose tools are not known: why, whose calls that concerns, and whose tools are listed meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::error::CallError;
 type Upstreams = BTreeMap<UpstreamId, Arc<Upstream>>;
 
 impl Fleet {
-    /// Why an upstream never told its tools; nothing where it did. What is listed in its place is not its own.
+    /// Why an upstream has never listed its tools; `None` if it has. What is listed instead is not its own.
     pub fn unlisted(&self, id: &str) -> Option<CallError> {
         let upstreams = self.shared.upstreams.load();
         upstreams.get(&UpstreamId::new(id))?.unlisted()
     }
 
-    /// Why the upstream never told its tools that a call names: by `server`, by a name such as `mcp__<upstream>__<tool>` or
-    /// `<prefix>__<tool>`, else `implied`, else because it is the only one. Nothing where it did, or none is named.
+    /// Why the upstream that a call names has never listed its tools: by `server`, by a name such as `mcp__<upstream>__<tool>` or
+    /// `<prefix>__<tool>`, else `implied`, else because it is the only one. `None` if it has, or none is named.
     ///
     /// Whoever knows no tool of that name asks here first: what a server may have that cannot be asked is not unknown.
     pub fn unlisted_for(&self, server: Option<&str>, name: &str, implied: Option<&str>) -> Option<CallError> {
@@ -50,7 +50,10 @@ fn only(upstreams: &Upstreams) -> Option<&Arc<Upstream>> {
 }
 
 /// Whose tools are listed for an upstream that was never reached: it takes every call over meanwhile.
-pub(super) fn lender<'a>(upstreams: &'a Upstreams, upstream: &Upstream) -> Option<&'a Arc<Upstream>> {
+pub(super) fn fallback_server<'a>(
+    upstreams: &'a Upstreams,
+    upstream: &Upstream,
+) -> Option<&'a Arc<Upstream>> {
     let Some(Fallback::Server(id)) = &upstream.spec.fallback else { return None };
     if !upstream.spec.fallback_on.unreachable || !upstream.is_missing() {
         return None;
@@ -60,9 +63,10 @@ pub(super) fn lender<'a>(upstreams: &'a Upstreams, upstream: &Upstream) -> Optio
 
 impl Shared {
     /// Lists the tools of whoever takes over for an upstream, once it is clear that its own are not to be had.
-    pub(super) fn lend(&self, upstream: &Upstream) {
-        let is_lent = lender(&self.upstreams.load(), upstream).is_some_and(|lender| lender.has_own_tools());
-        if is_lent && self.catalogue.load().tools_of(upstream.spec.id.as_str()).next().is_none() {
+    pub(super) fn list_fallback(&self, upstream: &Upstream) {
+        let is_listed = fallback_server(&self.upstreams.load(), upstream)
+            .is_some_and(|fallback| fallback.own_tools().is_some());
+        if is_listed && self.catalogue.load().tools_of(upstream.spec.id.as_str()).next().is_none() {
             self.rebuild();
         }
     }

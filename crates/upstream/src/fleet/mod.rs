@@ -1,7 +1,6 @@
 //! All upstreams together: who is there, what they offer, and how a call reaches the right one.
 
 mod accepted;
-mod askers;
 mod call;
 mod definitions;
 mod health;
@@ -13,6 +12,7 @@ mod pause;
 mod ping;
 mod registry;
 mod renamed;
+mod responders;
 mod subscriptions;
 mod supervisor;
 mod tool_key;
@@ -34,19 +34,19 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::catalogue::{Catalogue, Part, Standing, TREE_BYTES, ToolListing};
+use crate::catalogue::{Catalogue, ListingOverrides, Part, TREE_BYTES, ToolListing, build};
 use crate::error::CallError;
 use crate::results::ResultBudget;
 
 pub use accepted::AcceptError;
-pub use askers::InFlight;
 pub use call::{Answered, CallOptions};
 pub use health::{DefinitionNotice, UpstreamHealth, UpstreamState};
 pub use memory::{
-    AcceptFileError, Withheld, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file,
-    withheld_fingerprint, withheld_in_file,
+    AcceptFileError, Unaccepted, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file,
+    unaccepted_fingerprint, unaccepted_in_file,
 };
 pub use offers::Capabilities;
+pub use responders::InFlight;
 pub use subscriptions::ResourceSubscription;
 pub use watch::{FileWatch, watch_files};
 
@@ -58,13 +58,13 @@ use upstream::{Command, Upstream, standby};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FleetOptions {
-    /// Who we tell the servers that we are.
+    /// Who we are, for the servers.
     pub client: Implementation,
     /// What we can do for the servers.
     pub capabilities: RawJson,
     /// How tools of several upstreams become one list, until a [reload](Fleet::reload) says otherwise.
     pub catalogue: CatalogueRules,
-    /// Where eras and fingerprints are remembered between runs; nowhere where absent.
+    /// Where eras and fingerprints are remembered between runs; `None` if they are not.
     pub memory: Option<PathBuf>,
     /// Tools that are not an upstream's. They are offered as those of one more upstream, as soon as there are any.
     pub registry: Registry,
@@ -99,7 +99,7 @@ pub enum FleetEvent {
         upstream: UpstreamId,
         /// The new state.
         state: UpstreamState,
-        /// Why, where there is something to tell.
+        /// Why, if that is known.
         reason: Option<String>,
     },
     /// The configuration was applied: upstreams may be new, others or gone.
@@ -197,7 +197,7 @@ impl Fleet {
     /// stay untouched. Calls in flight finish.
     pub fn apply(&self, specs: Vec<UpstreamSpec>) {
         let _guard = self.shared.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
-        self.apply_locked(specs);
+        self.shared.apply_locked(specs);
     }
 
     /// Takes a whole new configuration over: [the upstreams](Self::apply), and how their tools become one list.
@@ -205,11 +205,6 @@ impl Fleet {
         let _guard = self.shared.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
         // Under the lock, so that no list is built from old upstreams and new rules.
         self.shared.rules.store(Arc::new(rules));
-        self.apply_locked(specs);
-    }
-
-    fn apply_locked(&self, mut specs: Vec<UpstreamSpec>) {
-        specs.extend(registry::missing(&self.shared.options.registry, &specs));
         self.shared.apply_locked(specs);
     }
 
@@ -255,7 +250,7 @@ impl Fleet {
 
     /// Waits until the tools of these upstreams are known, or it is clear that they are not to be had, but no longer
     /// than `wait`. Lazy upstreams are started. Without names: all upstreams. Where one is not to be had, this waits for the
-    /// one that lends it tools too.
+    /// fallback whose tools are listed instead too.
     pub async fn listed(&self, ids: &[UpstreamId], wait: Duration) {
         let upstreams = self.shared.upstreams.load_full();
         let wanted: Vec<_> = upstreams
@@ -263,21 +258,22 @@ impl Fleet {
             .filter(|(id, _)| ids.is_empty() || ids.contains(id))
             .map(|(_, upstream)| upstream)
             .collect();
-        let lenders = || wanted.iter().filter_map(|upstream| missing::lender(&upstreams, upstream));
-        if wanted.iter().copied().chain(lenders()).all(|upstream| upstream.is_settled()) {
+        let fallbacks =
+            || wanted.iter().filter_map(|upstream| missing::fallback_server(&upstreams, upstream));
+        if wanted.iter().copied().chain(fallbacks()).all(|upstream| upstream.is_settled()) {
             return;
         }
         let all = async {
             join_all(wanted.iter().map(|upstream| upstream.settled())).await;
-            join_all(lenders().map(|upstream| upstream.settled())).await;
+            join_all(fallbacks().map(|upstream| upstream.settled())).await;
         };
         if tokio::time::timeout(wait, all).await.is_err() {
             // Who is late is left out; the list is read again when it comes.
-            for upstream in wanted.iter().copied().chain(lenders()) {
+            for upstream in wanted.iter().copied().chain(fallbacks()) {
                 upstream.note_late();
             }
             for upstream in wanted {
-                self.shared.lend(upstream);
+                self.shared.list_fallback(upstream);
             }
         }
     }
@@ -316,7 +312,7 @@ impl Fleet {
 
     /// What became of a file with what was remembered of upstreams, where it could not be read.
     pub fn memory_problem(&self) -> Option<&str> {
-        self.shared.memory.problem()
+        self.shared.memory.problem.as_deref()
     }
 
     /// Ends all upstreams; calls in flight may finish until `deadline`. When this returns, no child is left.
@@ -340,8 +336,9 @@ impl Fleet {
 }
 
 impl Shared {
-    /// Makes the upstreams these. `rebuild` is held.
-    fn apply_locked(self: &Arc<Self>, specs: Vec<UpstreamSpec>) {
+    /// Makes the upstreams these, and the registry if it has tools. `rebuild` is held.
+    fn apply_locked(self: &Arc<Self>, mut specs: Vec<UpstreamSpec>) {
+        specs.extend(registry::missing(&self.options.registry, &specs));
         if self.memory.meet(&specs) {
             self.save_soon();
         }
@@ -379,7 +376,7 @@ impl Shared {
             self.tasks.spawn_on(supervisor::supervise(upstream, shared, commands), &self.runtime);
         }
         self.rebuild_locked();
-        self.tell(FleetEvent::Reloaded);
+        self.notify(FleetEvent::Reloaded);
     }
 
     /// Builds the catalogue from what every upstream last said.
@@ -392,42 +389,43 @@ impl Shared {
         let upstreams = self.upstreams.load();
         for upstream in upstreams.values() {
             if upstream.spec.endpoint == Endpoint::Registry && !upstream.spec.disabled {
-                let room = self.room_for_trees(upstream);
-                upstream.set_tools(upstream.read_listing(self.options.registry.definitions(), room));
+                let (known, room) = (upstream.own_tools(), self.room_for_trees(upstream));
+                let definitions = self.options.registry.definitions();
+                upstream.set_tools(ToolListing::read(&upstream.spec, definitions, known.as_deref(), room));
                 upstream.listing.send_replace(upstream::ListingState::Known);
             }
         }
-        let mut standing = Standing::default();
+        let mut overrides = ListingOverrides::default();
         let mut listings = Vec::with_capacity(upstreams.len());
         for (id, upstream) in upstreams.iter() {
             let mut tools = upstream.tools();
             if tools.is_none()
-                && let Some(lender) = missing::lender(&upstreams, upstream)
+                && let Some(fallback) = missing::fallback_server(&upstreams, upstream)
             {
-                // Nobody lends what it does not offer itself.
+                // Only what the fallback offers itself.
                 let offered = |tools: Arc<ToolListing>| {
                     tools.tools.iter().map(|tool| tool.definition.clone()).collect()
                 };
-                tools = lender.own_tools().map(|tools| upstream.list_instead(offered(tools)));
-                standing.lent.insert(id.clone(), Arc::clone(&lender.spec));
+                tools = fallback.own_tools().map(|tools| upstream.list_instead(offered(tools)));
+                overrides.fallbacks.insert(id.clone(), Arc::clone(&fallback.spec));
             }
-            let withheld = upstream.withheld();
-            if !withheld.is_empty() {
-                standing.withheld.insert(id.clone(), withheld);
+            let unaccepted = upstream.unaccepted();
+            if !unaccepted.is_empty() {
+                overrides.unaccepted.insert(id.clone(), unaccepted);
             }
             listings.push((upstream, tools));
         }
         // The registry becomes an upstream with its first tool; its names are reserved before.
         let registry = UpstreamId::new(&self.options.registry.server_name());
         if !upstreams.contains_key(&registry) {
-            standing.reserved.push(registry);
+            overrides.reserved.push(registry);
         }
         let parts: Vec<Part<'_>> = listings
             .iter()
             .map(|(upstream, tools)| Part { spec: &upstream.spec, listing: tools.as_deref() })
             .collect();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
-        let catalogue = Catalogue::of(version, &parts, &self.rules.load(), &standing);
+        let catalogue = build(version, &parts, &self.rules.load(), &overrides);
         self.renamed.log(&catalogue);
         self.catalogue.store(Arc::new(catalogue));
     }
@@ -441,7 +439,7 @@ impl Shared {
     }
 
     fn accept(&self, upstream: &Upstream, fingerprint: &str) -> Result<(), AcceptError> {
-        let notices = upstream.notices();
+        let notices = upstream.facts().notices.clone();
         let changed =
             notices.iter().map(|notice| (tool_key(&notice.change.tool), notice.fingerprint.as_str()));
         let accepted = memory::accepted_by(fingerprint, changed);
@@ -457,7 +455,7 @@ impl Shared {
     /// Takes away the notices of definitions that somebody accepted, given by the keys of their tools.
     fn release(&self, upstream: &Upstream, accepted: &BTreeMap<String, String>) {
         let mut was_blocked = false;
-        upstream.change_notices(|notice| {
+        upstream.facts().notices.retain(|notice| {
             let is_accepted =
                 accepted.get(tool_key(&notice.change.tool).as_ref()) == Some(&notice.fingerprint);
             was_blocked |= is_accepted && notice.blocked;
@@ -466,7 +464,7 @@ impl Shared {
         if was_blocked {
             self.rebuild();
             let tools = upstream.own_tools().map_or(0, |tools| tools.definitions.len());
-            self.tell(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools });
+            self.notify(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools });
         }
     }
 
@@ -474,7 +472,7 @@ impl Shared {
     async fn take_accepted(&self) {
         self.memory.reload().await;
         for upstream in self.upstreams.load().values() {
-            let mut waiting = upstream.notices();
+            let mut waiting = upstream.facts().notices.clone();
             waiting.retain(|notice| notice.blocked);
             if !waiting.is_empty() {
                 self.release(upstream, &self.memory.remembered_of(&upstream.spec, &waiting));
@@ -492,7 +490,7 @@ impl Shared {
         Duration::from_millis(self.drain_ms.load(Ordering::Relaxed))
     }
 
-    fn tell(&self, event: FleetEvent) {
+    fn notify(&self, event: FleetEvent) {
         // Nobody listening is fine.
         let _ = self.events.send(event);
     }

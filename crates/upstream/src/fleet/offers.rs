@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gateway_config::{Endpoint, RestartPolicy};
 use gateway_protocol::{ListKind, RawJson, RpcError, code, method};
-use serde::Deserialize;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -18,59 +18,43 @@ use super::upstream::{Command, Upstream};
 use crate::error::CallError;
 
 /// What a server said that it can do.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
     /// It has tools.
-    #[serde(deserialize_with = "is_there")]
     pub tools: bool,
     /// It has prompts.
-    #[serde(deserialize_with = "is_there")]
     pub prompts: bool,
     /// It has resources.
-    #[serde(deserialize_with = "is_there")]
     pub resources: bool,
     /// It completes arguments.
-    #[serde(deserialize_with = "is_there")]
     pub completions: bool,
     /// It sends log messages.
-    #[serde(deserialize_with = "is_there")]
     pub logging: bool,
     /// Extensions that it knows, with their settings.
-    pub extensions: serde_json::Map<String, serde_json::Value>,
-    /// It tells when a resource changes.
-    #[serde(skip)]
+    pub extensions: Map<String, Value>,
+    /// It notifies subscribers when a resource changes.
     pub subscribe: bool,
-}
-
-fn is_there<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Ok(!Option::<serde_json::Value>::deserialize(deserializer)?.unwrap_or_default().is_null())
 }
 
 impl Capabilities {
     /// Reads what a server said.
     pub fn of(raw: &RawJson) -> Self {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Resources {
-            subscribe: bool,
+        let said: Value = raw.read().unwrap_or_default();
+        let has = |name: &str| said.get(name).is_some_and(|value| !value.is_null());
+        Self {
+            tools: has("tools"),
+            prompts: has("prompts"),
+            resources: has("resources"),
+            completions: has("completions"),
+            logging: has("logging"),
+            extensions: said.get("extensions").and_then(Value::as_object).cloned().unwrap_or_default(),
+            subscribe: said.pointer("/resources/subscribe") == Some(&Value::Bool(true)),
         }
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Nested {
-            resources: Option<Resources>,
-        }
-        let subscribe = raw
-            .read::<Nested>()
-            .ok()
-            .and_then(|nested| nested.resources)
-            .is_some_and(|found| found.subscribe);
-        Self { subscribe, ..raw.read().unwrap_or_default() }
     }
 }
 
-/// How long a list is taken for true, where neither its time nor a change is told.
+/// How long a list is taken for true, if the server gives neither its lifetime nor announces a change.
 const AGE: Duration = Duration::from_mins(5);
 
 /// The lists of one upstream that somebody asked for. The last that was read is kept until there is another: a server that
@@ -102,7 +86,7 @@ struct Excess {
     error: CallError,
 }
 
-/// Told when a list was read.
+/// Notified when a list was read.
 type Reading = watch::Receiver<Option<Result<Arc<[RawJson]>, CallError>>>;
 
 #[derive(Clone, Debug)]
@@ -206,7 +190,7 @@ impl Fleet {
         }
     }
 
-    /// What the upstreams that are connected told the model.
+    /// The instructions for the model of an upstream that is connected.
     pub fn instructions(&self, id: &str) -> Option<String> {
         let upstream = self.upstream(id).ok()?;
         upstream.live()?.instructions().map(str::to_owned)
@@ -227,6 +211,7 @@ impl Fleet {
         if upstream.spec.endpoint == Endpoint::Registry && !upstream.spec.disabled {
             return Ok(self.registry().resource_definitions(kind).into());
         }
+        let last_or = |error: CallError| upstream.offers.last(kind).ok_or(error);
         let mut reading = {
             let mut state = upstream.offers.lock();
             let kept = state.lists.get(&kind).cloned();
@@ -237,7 +222,7 @@ impl Fleet {
             let refused = state.excessive.get(&kind).filter(|excess| excess.until > Instant::now());
             if let Some(error) = refused.map(|excess| excess.error.clone()) {
                 drop(state);
-                return last_or(&upstream, kind, || error);
+                return last_or(error);
             }
             let version = state.version;
             let reading =
@@ -247,7 +232,7 @@ impl Fleet {
             }
             if state.late.contains(&Some(kind)) {
                 drop(state);
-                return last_or(&upstream, kind, || late(&upstream));
+                return last_or(late(&upstream));
             }
             reading
         };
@@ -261,8 +246,8 @@ impl Fleet {
         };
         match outcome {
             Some(Ok(entries)) => Ok(entries),
-            Some(Err(error)) => last_or(&upstream, kind, || error),
-            None => last_or(&upstream, kind, || late(&upstream)),
+            Some(Err(error)) => last_or(error),
+            None => last_or(late(&upstream)),
         }
     }
 
@@ -293,15 +278,6 @@ impl Fleet {
     }
 }
 
-/// The last that is known of a list, or why nothing is.
-fn last_or(
-    upstream: &Upstream,
-    kind: ListKind,
-    error: impl FnOnce() -> CallError,
-) -> Result<Arc<[RawJson]>, CallError> {
-    upstream.offers.last(kind).ok_or_else(error)
-}
-
 fn late(upstream: &Upstream) -> CallError {
     CallError::Unreachable {
         upstream: upstream.spec.id.clone(),
@@ -309,7 +285,7 @@ fn late(upstream: &Upstream) -> CallError {
     }
 }
 
-/// Reads a list, and tells which version of the server's offers it belongs to: a connection that had to be made first began
+/// Reads a list, and gives which version of the server's offers it belongs to: a connection that had to be made first began
 /// a new one.
 async fn entries_of(upstream: &Upstream, kind: ListKind) -> Result<(u64, Kept), CallError> {
     let connection = upstream.connected().await?;
@@ -326,7 +302,7 @@ async fn entries_of(upstream: &Upstream, kind: ListKind) -> Result<(u64, Kept), 
     }
     upstream.touch();
     let spec = &upstream.spec;
-    let listing = list(&connection, kind, &spec.timeouts, &spec.limits).await.map_err(|cause| {
+    let listing = list(&connection, kind, spec).await.map_err(|cause| {
         let error = RpcError::new(code::INTERNAL_ERROR, cause.to_string());
         let error = CallError::Refused { upstream: spec.id.clone(), error };
         if cause.is_excess() {
@@ -383,7 +359,7 @@ mod tests {
         assert_eq!(offers.last(ListKind::Prompts).map(|entries| entries.len()), Some(1), "the last is kept");
     }
 
-    /// A server of the legacy era tells neither how long a list holds nor, here, that it changed.
+    /// A server of the legacy era announces neither how long a list holds nor, here, that it changed.
     #[tokio::test]
     async fn a_list_is_read_again_after_five_minutes() {
         let fixture = Fixture::http().era(SpokenEra::Legacy).everything().start().await.unwrap();
@@ -400,7 +376,7 @@ mod tests {
         let until = || upstream.offers.lock().lists.get(&ListKind::Prompts).map(|kept| kept.until).unwrap();
         let is_reading = || upstream.offers.lock().reading.contains_key(&ListKind::Prompts);
         let first = until();
-        // From here on time passes only where it is told to.
+        // From here on time passes only on demand.
         tokio::time::pause();
         let age = first - Instant::now();
         assert!(age <= Duration::from_mins(5) && age > Duration::from_mins(4), "{age:?}");

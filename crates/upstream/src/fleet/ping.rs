@@ -10,7 +10,7 @@ use crate::connection::{Connection, OutgoingRequest};
 use crate::error::CallError;
 
 impl Fleet {
-    /// Asks an upstream for a sign of life and tells how long that took: `ping` in the legacy era, `server/discover` in
+    /// Asks an upstream for a sign of life and gives how long that took: `ping` in the legacy era, `server/discover` in
     /// the modern one, which has no `ping`. Any answer counts, also a refusal.
     ///
     /// An upstream that is not there is started, as a call would start it. Asking does not count as use: it keeps no

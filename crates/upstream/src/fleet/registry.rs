@@ -6,7 +6,7 @@
 use std::sync::{Arc, PoisonError};
 
 use gateway_builtin::Registry;
-use gateway_config::{Endpoint, UpstreamId, UpstreamSpec};
+use gateway_config::{Endpoint, UpstreamSpec};
 
 use super::{FleetEvent, Shared};
 
@@ -37,16 +37,15 @@ fn changed(shared: &Arc<Shared>) {
     let _guard = shared.rebuild.lock().unwrap_or_else(PoisonError::into_inner);
     let specs: Vec<UpstreamSpec> =
         shared.upstreams.load().values().map(|upstream| (*upstream.spec).clone()).collect();
-    if let Some(spec) = missing(&shared.options.registry, &specs) {
-        shared.apply_locked(specs.into_iter().chain([spec]).collect());
+    if missing(&shared.options.registry, &specs).is_some() {
+        shared.apply_locked(specs);
     } else {
         shared.rebuild_locked();
     }
     let upstreams = shared.upstreams.load();
     let offered = upstreams.values().find(|upstream| upstream.spec.endpoint == Endpoint::Registry);
     if let Some(upstream) = offered {
-        let id: UpstreamId = upstream.spec.id.clone();
         let tools = shared.options.registry.get_all().len();
-        shared.tell(FleetEvent::Listed { upstream: id, tools });
+        shared.notify(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools });
     }
 }

@@ -35,7 +35,7 @@ struct Listening {
     acknowledged: CancellationToken,
 }
 
-/// How long a server's agreement is waited for. One that gives none may still tell.
+/// How long a server's agreement is waited for. One that gives none may still notify.
 const AGREEMENT: Duration = Duration::from_secs(2);
 
 /// Somebody's interest in a resource; dropping it ends the interest.
@@ -47,7 +47,7 @@ pub struct ResourceSubscription {
 }
 
 impl Subscriptions {
-    /// Tells a new connection what is wanted.
+    /// Subscribes on a new connection to what is wanted.
     pub(super) fn renew(&self, upstream: &Arc<Upstream>, connection: &Arc<Connection>, tasks: &TaskTracker) {
         let mut wanted = self.lock();
         for (uri, entry) in wanted.iter_mut() {
@@ -80,12 +80,12 @@ fn begin(
     }
     let uri = uri.to_owned();
     tasks.spawn(async move {
-        let _ = tell(&connection, method::SUBSCRIBE, &uri, wait).await;
+        let _ = request(&connection, method::SUBSCRIBE, &uri, wait).await;
     });
     None
 }
 
-async fn tell(
+async fn request(
     connection: &Connection,
     method: &str,
     uri: &str,
@@ -97,7 +97,7 @@ async fn tell(
 }
 
 impl Fleet {
-    /// Asks an upstream to tell when a resource changes; the news come as [`super::FleetEvent::Notification`].
+    /// Subscribes to changes of a resource of an upstream; they come as [`super::FleetEvent::Notification`].
     pub async fn subscribe(&self, id: &str, uri: &str) -> Result<ResourceSubscription, CallError> {
         let upstream = self.upstream(id)?;
         let connection = upstream.connected().await?;
@@ -118,7 +118,7 @@ impl Fleet {
         };
         if is_first && !connection.era().is_modern() {
             // Where the server refuses, dropping the subscription forgets it again.
-            tell(&connection, method::SUBSCRIBE, uri, upstream.spec.timeouts.list).await?;
+            request(&connection, method::SUBSCRIBE, uri, upstream.spec.timeouts.list).await?;
         }
         // Whoever subscribed may change the resource at once and wait for the news.
         if let Some(acknowledged) = acknowledged {
@@ -146,7 +146,7 @@ impl Drop for ResourceSubscription {
         };
         let (uri, wait) = (std::mem::take(&mut self.uri), upstream.spec.timeouts.list);
         self.tasks.spawn(async move {
-            let _ = tell(&connection, method::UNSUBSCRIBE, &uri, wait).await;
+            let _ = request(&connection, method::UNSUBSCRIBE, &uri, wait).await;
         });
     }
 }

@@ -17,6 +17,7 @@ use super::listing::{ListError, Listing, list};
 use super::pause::{pause, random_byte, with_jitter};
 use super::upstream::{Command, ListingState, Upstream};
 use super::{FleetEvent, Shared};
+use crate::catalogue::ToolListing;
 use crate::connection::{ConnectOptions, Connection, ServerEvent};
 use crate::error::ConnectError;
 
@@ -123,10 +124,8 @@ impl Supervisor {
         let state = if crashing { UpstreamState::Crashing } else { UpstreamState::Waiting };
         self.state(state, Some(reason));
         // Before anybody who waits for its list looks.
-        self.shared.lend(&self.upstream);
-        if *self.upstream.listing.borrow() == ListingState::Unknown {
-            self.upstream.listing.send_replace(ListingState::Failed);
-        }
+        self.shared.list_fallback(&self.upstream);
+        self.upstream.replace_listing(ListingState::Unknown, ListingState::Failed);
         let until = Instant::now() + pause;
         // Orders from before the failure asked for the attempt that just failed; a restart is always one more attempt.
         while let Ok(command) = commands.try_recv() {
@@ -164,29 +163,23 @@ impl Supervisor {
         upstream.touch();
         self.connections += 1;
         if self.connections > 1 {
-            upstream.restarted();
+            upstream.facts().restarts += 1;
         }
         self.current = Some(Arc::clone(&connection));
         upstream.connection.store(Some(Arc::clone(&connection)));
         upstream.generation.fetch_add(1, Ordering::Release);
         // Whoever wants the list waits for the one that is read now, not for what came of the last attempt.
-        upstream.listing.send_if_modified(|listing| {
-            let failed = *listing == ListingState::Failed;
-            if failed {
-                *listing = ListingState::Unknown;
-            }
-            failed
-        });
+        upstream.replace_listing(ListingState::Failed, ListingState::Unknown);
         upstream.offers.renew(connection.capabilities());
         upstream.subscriptions.renew(&upstream, &connection, &self.shared.tasks);
         self.state(UpstreamState::Connected, None);
         let began = Instant::now();
         let after = self.serve(&connection, events, commands).await;
         upstream.connection.store(None);
-        upstream.keep_stderr(connection.stderr());
+        upstream.facts().stderr = connection.stderr();
         if began.elapsed() >= PROVEN {
             self.failures = 0;
-            upstream.set_failures(0);
+            upstream.facts().failures = 0;
         }
         match after {
             After::Ended(reason) => {
@@ -227,8 +220,14 @@ impl Supervisor {
     ) -> After {
         let upstream = Arc::clone(&self.upstream);
         let spec = Arc::clone(&upstream.spec);
-        let mut listing: Pending<Result<Listing, ListError>> =
-            Some(Box::pin(read_list(Arc::clone(connection), &spec)));
+        let read_list = || -> Pending<Result<Option<Duration>, ListError>> {
+            Some(Box::pin(read_tools(
+                Arc::clone(&self.shared),
+                Arc::clone(&upstream),
+                Arc::clone(connection),
+            )))
+        };
+        let mut listing = read_list();
         let mut list_at: Option<Instant> = None;
         let mut list_failures = 0;
         // Until when a list is not read again, whatever the server announces: the last one was beyond all bounds.
@@ -262,10 +261,8 @@ impl Supervisor {
                 outcome = poll(&mut listing) => {
                     listing = None;
                     match outcome {
-                        Ok(read) => {
+                        Ok(ttl) => {
                             (list_failures, list_not_before) = (0, None);
-                            let ttl = read.ttl;
-                            self.take_list(read).await;
                             // A change that was announced meanwhile comes first.
                             list_at = list_at.or_else(|| ttl.map(|ttl| Instant::now() + ttl.max(SHORTEST_TTL)));
                         }
@@ -273,10 +270,8 @@ impl Supervisor {
                             list_failures += 1;
                             let pause = pause(&spec.restart, list_failures);
                             warn!(upstream = %spec.id, %error, retry_s = pause.as_secs(), "Listing tools failed.");
-                            upstream.set_reason(Some(error.to_string()));
-                            if *upstream.listing.borrow() == ListingState::Unknown {
-                                upstream.listing.send_replace(ListingState::Failed);
-                            }
+                            upstream.facts().reason = Some(error.to_string());
+                            upstream.replace_listing(ListingState::Unknown, ListingState::Failed);
                             list_at = Some(Instant::now() + with_jitter(pause, random_byte()));
                             list_not_before = list_at.filter(|_| error.is_excess());
                         }
@@ -284,7 +279,7 @@ impl Supervisor {
                 }
                 () = at(list_at), if listing.is_none() => {
                     (list_at, announced) = (None, None);
-                    listing = Some(Box::pin(read_list(Arc::clone(connection), &spec)));
+                    listing = read_list();
                 }
                 () = at(ping_at), if ping.is_none() => {
                     ping_at = pings.map(|every| Instant::now() + every);
@@ -318,8 +313,9 @@ impl Supervisor {
             ServerEvent::Notification(notification) => {
                 let again = notification.method == method::TOOLS_CHANGED;
                 self.upstream.offers.note(&notification.method);
-                let (upstream, in_flight) = (self.upstream.spec.id.clone(), self.upstream.askers.in_flight());
-                self.shared.tell(FleetEvent::Notification { upstream, notification, in_flight });
+                let (upstream, in_flight) =
+                    (self.upstream.spec.id.clone(), self.upstream.responders.in_flight());
+                self.shared.notify(FleetEvent::Notification { upstream, notification, in_flight });
                 again
             }
             ServerEvent::Renewed => {
@@ -327,41 +323,21 @@ impl Supervisor {
                 if let Some(connection) = &self.current {
                     upstream.subscriptions.renew(upstream, connection, tasks);
                 }
-                // Whoever tells servers something when they come has to tell it again.
+                // Whoever configures servers when they connect has to do it again.
                 let (upstream, state) = (upstream.spec.id.clone(), UpstreamState::Connected);
                 let reason = Some("it began a new session".to_owned());
-                self.shared.tell(FleetEvent::State { upstream, state, reason });
+                self.shared.notify(FleetEvent::State { upstream, state, reason });
                 false
             }
             ServerEvent::Request { request, answer } => {
                 // Nobody can answer, or it is not clear who is meant: dropping the sender refuses the request.
-                if let Some(asker) = self.upstream.askers.only() {
-                    let askers = Arc::downgrade(&self.upstream.askers);
-                    asker.ask(request, answer, Some(askers));
+                if let Some(responder) = self.upstream.responders.only() {
+                    let responders = Arc::downgrade(&self.upstream.responders);
+                    responder.ask(request, answer, Some(responders));
                 }
                 false
             }
         }
-    }
-
-    async fn take_list(&self, read: Listing) {
-        let upstream = &self.upstream;
-        if upstream.spec.endpoint == Endpoint::Registry {
-            // It may have changed since; and whoever replaces a tool there means to.
-            self.shared.rebuild();
-            upstream.set_reason(None);
-            return;
-        }
-        let listing = upstream.read_listing(read.entries, self.shared.room_for_trees(upstream));
-        let count = listing.definitions.len();
-        // First, so that nobody ever sees a definition that is blocked.
-        self.shared.compare_definitions(upstream, &listing).await;
-        upstream.set_tools(listing);
-        upstream.set_reason(None);
-        self.shared.rebuild();
-        upstream.listing.send_replace(ListingState::Known);
-        self.shared.save_soon();
-        self.shared.tell(FleetEvent::Listed { upstream: upstream.spec.id.clone(), tools: count });
     }
 
     async fn finish(&self) {
@@ -369,9 +345,7 @@ impl Supervisor {
         if let Some(connection) = &self.current {
             retire(&self.upstream, &self.shared, connection).await;
         }
-        if *self.upstream.listing.borrow() == ListingState::Unknown {
-            self.upstream.listing.send_replace(ListingState::Failed);
-        }
+        self.upstream.replace_listing(ListingState::Unknown, ListingState::Failed);
         self.state(UpstreamState::Closed, None);
     }
 
@@ -386,11 +360,11 @@ impl Supervisor {
             (None, UpstreamState::Connected) => info!(upstream = %upstream.spec.id, "Upstream connected."),
             (None, _) => {}
         }
-        self.shared.tell(FleetEvent::State { upstream: upstream.spec.id.clone(), state, reason });
+        self.shared.notify(FleetEvent::State { upstream: upstream.spec.id.clone(), state, reason });
     }
 }
 
-/// Lets calls in flight finish, then closes. When the fleet ends, its deadline holds.
+/// Lets calls in flight finish, as long as any call may take, then closes. When the fleet ends, its deadline holds.
 async fn retire(upstream: &Upstream, shared: &Shared, connection: &Connection) {
     let drained = async {
         while connection.may_answer() {
@@ -402,18 +376,37 @@ async fn retire(upstream: &Upstream, shared: &Shared, connection: &Connection) {
         tokio::time::sleep(shared.drain()).await;
     };
     tokio::select! {
-        _ = tokio::time::timeout(upstream.drain(), drained) => {}
+        _ = tokio::time::timeout(upstream.spec.timeouts.call_maximum, drained) => {}
         () = ending => {}
     }
     connection.close().await;
 }
 
-fn read_list(
+/// Reads the list of tools and makes it the upstream's. Gives how long it stays true, if the server says so. Cancel-safe: a list
+/// is taken as a whole or not at all.
+async fn read_tools(
+    shared: Arc<Shared>,
+    upstream: Arc<Upstream>,
     connection: Arc<Connection>,
-    spec: &gateway_config::UpstreamSpec,
-) -> impl Future<Output = Result<Listing, ListError>> + Send + use<> {
-    let (timeouts, limits) = (spec.timeouts.clone(), spec.limits.clone());
-    async move { list(&connection, ListKind::Tools, &timeouts, &limits).await }
+) -> Result<Option<Duration>, ListError> {
+    let spec = &upstream.spec;
+    let Listing { entries, ttl } = list(&connection, ListKind::Tools, spec).await?;
+    if spec.endpoint == Endpoint::Registry {
+        // It may have changed since; and whoever replaces a tool there means to.
+        shared.rebuild();
+        return Ok(ttl);
+    }
+    let known = upstream.own_tools();
+    let listing = ToolListing::read(spec, entries, known.as_deref(), shared.room_for_trees(&upstream));
+    let tools = listing.definitions.len();
+    // First, so that nobody ever sees a definition that is blocked.
+    shared.compare_definitions(&upstream, &listing).await;
+    upstream.set_tools(listing);
+    shared.rebuild();
+    upstream.listing.send_replace(ListingState::Known);
+    shared.save_soon();
+    shared.notify(FleetEvent::Listed { upstream: spec.id.clone(), tools });
+    Ok(ttl)
 }
 
 /// Waits for a moment, or for ever.

@@ -25,13 +25,8 @@ pub(super) fn tool_key(name: &str) -> Cow<'_, str> {
     if name.len() <= WHOLE_BYTES {
         return Cow::Borrowed(name);
     }
-    let digest = Sha256::digest(name);
-    let mut key = format!("{}{SEPARATOR}", prefix(name));
-    for byte in digest {
-        use std::fmt::Write as _;
-        let _ = write!(key, "{byte:02x}");
-    }
-    Cow::Owned(key)
+    let (prefix, _) = name.split_at(name.floor_char_boundary(PREFIX_BYTES));
+    Cow::Owned(format!("{prefix}{SEPARATOR}{:x}", Sha256::digest(name)))
 }
 
 /// Reads a map by keys. Older files have long names as they are.
@@ -51,11 +46,6 @@ fn is_digest(key: &str) -> bool {
     start.len() <= PREFIX_BYTES
         && digits.len() == DIGITS
         && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-fn prefix(name: &str) -> &str {
-    let end = (0..=PREFIX_BYTES).rev().find(|end| name.is_char_boundary(*end));
-    name.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -15,11 +15,10 @@ use tokio_util::sync::CancellationToken;
 use crate::catalogue::ToolListing;
 use crate::connection::Connection;
 use crate::error::CallError;
-use crate::fleet::askers::Askers;
 use crate::fleet::health::{DefinitionNotice, UpstreamHealth, UpstreamState};
 use crate::fleet::offers::Offers;
+use crate::fleet::responders::Responders;
 use crate::fleet::subscriptions::Subscriptions;
-use crate::long_work;
 
 /// What the supervisor is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +52,7 @@ pub(super) struct Upstream {
     /// Somebody waited for its tools in vain.
     late: AtomicBool,
     /// Who answers for the calls in flight.
-    pub(super) askers: Arc<Askers>,
+    pub(super) responders: Arc<Responders>,
     /// What it offers beside tools, as far as somebody asked.
     pub(super) offers: Offers,
     pub(super) subscriptions: Subscriptions,
@@ -70,20 +69,22 @@ pub(super) enum ListingState {
 }
 
 #[derive(Debug, Default)]
-struct Facts {
+pub(super) struct Facts {
     tools: Option<Arc<ToolListing>>,
     /// What is listed for it instead of its own tools.
     stand_in: Option<Arc<ToolListing>>,
-    reason: Option<String>,
+    /// Why it does not work.
+    pub(super) reason: Option<String>,
     era: Option<Era>,
     server: Option<(String, String)>,
     transport: Option<&'static str>,
-    restarts: u64,
-    failures: u32,
+    pub(super) restarts: u64,
+    pub(super) failures: u32,
     next_attempt: Option<Instant>,
+    /// When the last attempt began or failed.
     last_attempt: Option<Instant>,
-    stderr: String,
-    notices: Vec<DefinitionNotice>,
+    pub(super) stderr: String,
+    pub(super) notices: Vec<DefinitionNotice>,
 }
 
 /// How many orders may wait; more of the same change nothing.
@@ -106,7 +107,7 @@ impl Upstream {
             last_used: AtomicU64::new(0),
             born: Instant::now(),
             late: AtomicBool::new(false),
-            askers: Arc::default(),
+            responders: Arc::default(),
             offers: Offers::default(),
             subscriptions: Subscriptions::default(),
             refused: Arc::default(),
@@ -129,7 +130,7 @@ impl Upstream {
             return Err(CallError::Disabled { upstream: id() });
         }
         let mut state = self.state.subscribe();
-        let before = self.last_attempt();
+        let before = self.facts().last_attempt;
         if self.may_try_now() {
             self.order(Command::Connect);
         } else {
@@ -142,7 +143,7 @@ impl Upstream {
                 }
                 // Before the order is taken the state is that of the last failure, which says nothing about this try.
                 let now = *state.borrow_and_update();
-                if now == UpstreamState::Closed || (self.last_attempt() > before && now.is_down()) {
+                if now == UpstreamState::Closed || (self.facts().last_attempt > before && now.is_down()) {
                     return Err(self.unreachable());
                 }
                 if state.changed().await.is_err() {
@@ -162,14 +163,14 @@ impl Upstream {
     /// Ends the connection, if there is one, starts anew and waits for what comes of it.
     pub(super) async fn reconnected(&self) -> Result<(), CallError> {
         let mut state = self.state.subscribe();
-        let (before, generation) = (self.last_attempt(), self.generation.load(Ordering::Acquire));
+        let (before, generation) = (self.facts().last_attempt, self.generation.load(Ordering::Acquire));
         self.order(Command::Restart);
         let waiting = async {
             loop {
                 if self.generation.load(Ordering::Acquire) > generation && self.live().is_some() {
                     return Ok(());
                 }
-                let tried = self.last_attempt() > before;
+                let tried = self.facts().last_attempt > before;
                 if (tried && state.borrow().is_down()) || state.changed().await.is_err() {
                     return Err(self.unreachable());
                 }
@@ -207,6 +208,11 @@ impl Upstream {
         if let Some(standby) = self.stand_in() {
             Box::pin(standby.settled()).await;
         }
+    }
+
+    /// Makes the state of its listing another, if it is `old`.
+    pub(super) fn replace_listing(&self, old: ListingState, new: ListingState) {
+        self.listing.send_if_modified(|listing| *listing == old && std::mem::replace(listing, new) == old);
     }
 
     /// The command whose tools are to be listed instead of its own: it was never reached, so nobody knows its own, and a
@@ -248,18 +254,7 @@ impl Upstream {
         listing
     }
 
-    /// Reads its own listing; what is known of it need not be read. Trees are kept within `room`.
-    pub(super) fn read_listing(&self, definitions: Vec<RawJson>, room: usize) -> ToolListing {
-        let bytes = definitions.iter().map(RawJson::len).sum();
-        let known = self.own_tools();
-        long_work::reading(bytes, || ToolListing::read(&self.spec, definitions, known.as_deref(), room))
-    }
-
-    pub(super) fn has_own_tools(&self) -> bool {
-        self.facts().tools.is_some()
-    }
-
-    /// Whether it was tried in vain and never told its tools.
+    /// Whether it was tried in vain and has never listed its tools.
     pub(super) fn is_missing(&self) -> bool {
         if self.spec.disabled || self.live().is_some() {
             return false;
@@ -277,12 +272,12 @@ impl Upstream {
             .is_some_and(|tool| !tool.is_empty())
     }
 
-    /// Why its tools are not known; nothing where they are.
+    /// Why its tools are not known; `None` if they are.
     pub(super) fn unlisted(&self) -> Option<CallError> {
         if self.spec.disabled {
             return Some(CallError::Disabled { upstream: self.spec.id.clone() });
         }
-        if self.has_own_tools() {
+        if self.own_tools().is_some() {
             return None;
         }
         if self.live().is_none() {
@@ -304,7 +299,7 @@ impl Upstream {
     }
 
     /// All tools whose calls are refused, each with the reason.
-    pub(super) fn withheld(&self) -> BTreeMap<String, String> {
+    pub(super) fn unaccepted(&self) -> BTreeMap<String, String> {
         if self.spec.tools.on_definition_change != OnDefinitionChange::Block {
             return BTreeMap::new();
         }
@@ -316,25 +311,7 @@ impl Upstream {
     pub(super) fn set_tools(&self, tools: ToolListing) {
         self.late.store(false, Ordering::Relaxed);
         let mut facts = self.facts();
-        facts.tools = Some(Arc::new(tools));
-        facts.stand_in = None;
-    }
-
-    pub(super) fn set_notices(&self, notices: Vec<DefinitionNotice>) {
-        self.facts().notices = notices;
-    }
-
-    /// Keeps the notices for which `keep` holds.
-    pub(super) fn change_notices(&self, keep: impl FnMut(&DefinitionNotice) -> bool) {
-        self.facts().notices.retain(keep);
-    }
-
-    pub(super) fn notices(&self) -> Vec<DefinitionNotice> {
-        self.facts().notices.clone()
-    }
-
-    pub(super) fn set_reason(&self, reason: Option<String>) {
-        self.facts().reason = reason;
+        (facts.tools, facts.stand_in, facts.reason) = (Some(Arc::new(tools)), None, None);
     }
 
     pub(super) fn attempt_begins(&self) {
@@ -359,18 +336,6 @@ impl Upstream {
         facts.transport = Some(connection.transport());
         facts.reason = None;
         facts.next_attempt = None;
-    }
-
-    pub(super) fn set_failures(&self, failures: u32) {
-        self.facts().failures = failures;
-    }
-
-    pub(super) fn keep_stderr(&self, stderr: String) {
-        self.facts().stderr = stderr;
-    }
-
-    pub(super) fn restarted(&self) {
-        self.facts().restarts += 1;
     }
 
     /// How it is, at this moment.
@@ -425,16 +390,6 @@ impl Upstream {
         self.born.elapsed().saturating_sub(Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
     }
 
-    /// Calls in flight have this long when it is replaced or restarted.
-    pub(super) fn drain(&self) -> Duration {
-        self.spec.timeouts.call_maximum
-    }
-
-    /// When the last attempt began or failed.
-    fn last_attempt(&self) -> Option<Instant> {
-        self.facts().last_attempt
-    }
-
     /// Callers may bring the next attempt forward, but not more than once a second.
     fn may_try_now(&self) -> bool {
         const SOONEST: Duration = Duration::from_secs(1);
@@ -451,7 +406,8 @@ impl Upstream {
         CallError::Unreachable { upstream: self.spec.id.clone(), reason }
     }
 
-    fn facts(&self) -> std::sync::MutexGuard<'_, Facts> {
+    /// What is known of it. Locked: not to be held across an await, nor while another upstream is looked at.
+    pub(super) fn facts(&self) -> std::sync::MutexGuard<'_, Facts> {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

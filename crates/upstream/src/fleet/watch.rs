@@ -7,10 +7,10 @@ use std::time::Duration;
 use notify::{RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 
-/// Editors write a file in several steps; a change is told once they pause for so long.
+/// Editors write a file in several steps; a change is reported once they pause for so long.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// Tells when files change, for as long as it lives.
+/// Reports changes of files, for as long as it lives.
 #[derive(Debug)]
 pub struct FileWatch {
     changes: mpsc::Receiver<()>,
@@ -18,7 +18,7 @@ pub struct FileWatch {
 }
 
 impl FileWatch {
-    /// Waits for the next change, until its writer is done. Nothing where watching is over.
+    /// Waits for the next change, until its writer is done. `None` if watching is over.
     pub async fn changed(&mut self) -> Option<()> {
         self.changes.recv().await?;
         while let Ok(Some(())) = tokio::time::timeout(SETTLE, self.changes.recv()).await {}

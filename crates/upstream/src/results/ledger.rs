@@ -67,8 +67,8 @@ impl Queued {
 
 #[derive(Debug)]
 pub(super) struct Ledger {
-    most: usize,
-    used: usize,
+    pub(super) most: usize,
+    pub(super) used: usize,
     /// What holders use beyond their shares. Nobody else has to do without it.
     excess: usize,
     by_holder: HashMap<Arc<str>, usize>,
@@ -91,16 +91,8 @@ impl Ledger {
         }
     }
 
-    pub(super) fn most(&self) -> usize {
-        self.most
-    }
-
     pub(super) fn share(&self) -> usize {
         self.most / 2
-    }
-
-    pub(super) fn used(&self) -> usize {
-        self.used
     }
 
     /// How many use or want anything.
@@ -175,11 +167,8 @@ impl Ledger {
         self.queue.remove(&ticket);
     }
 
-    pub(super) fn is_anybody_waiting(&self) -> bool {
-        !self.queue.is_empty()
-    }
-
-    /// Serves those in the queue for whom there is room, in their order, and the first one who may go beyond the bound.
+    /// Serves those in the queue for whom there is room, in their order, and the first one who may go beyond the bound. Where
+    /// nobody waits, that costs nothing.
     pub(super) fn serve(&mut self, now: Instant) {
         let tickets: Vec<Ticket> = self.queue.keys().copied().collect();
         let (mut is_room_wanted, mut may_one_exceed) = (false, true);

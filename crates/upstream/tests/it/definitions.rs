@@ -7,7 +7,7 @@ use gateway_testkit::eventually;
 use gateway_upstream::{
     AcceptError, AcceptFileError, CallError, Endpoint, Fleet, FleetEvent, FleetOptions, OnDefinitionChange,
     UpstreamId, UpstreamSpec, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file,
-    withheld_fingerprint, withheld_in_file,
+    unaccepted_fingerprint, unaccepted_in_file,
 };
 
 use crate::fleet::{PATIENCE, call};
@@ -138,14 +138,14 @@ async fn a_running_fleet_takes_over_what_is_accepted_in_the_file() {
     let fleet = bench.start().await;
     bench.refresh(&fleet, "two").await;
     let path = bench.memory();
-    eventually(PATIENCE, "the file", || !withheld_in_file(&path, "up").unwrap().is_empty()).await.unwrap();
+    eventually(PATIENCE, "the file", || !unaccepted_in_file(&path, "up").unwrap().is_empty()).await.unwrap();
     let stale = accept_in_file(&path, "up", &"0".repeat(64)).unwrap_err();
     assert!(matches!(stale, AcceptFileError::Stale { .. }), "{stale}");
     assert_eq!(accept_in_file(&path, "up", &fingerprint(&fleet)).unwrap(), ["t"]);
     eventually(PATIENCE, "the acceptance", || blocked(&fleet).is_empty()).await.unwrap();
     call(&fleet, "up", "t", "{}").await.unwrap();
     fleet.shutdown(PATIENCE).await;
-    assert!(withheld_in_file(&path, "up").unwrap().is_empty());
+    assert!(unaccepted_in_file(&path, "up").unwrap().is_empty());
     // The next start knows it too.
     let fleet = bench.start().await;
     assert_eq!(blocked(&fleet), Vec::<String>::new());
@@ -249,7 +249,7 @@ async fn after_a_damaged_memory_every_later_tool_has_to_be_accepted() {
     let fleet = bench.start().await;
     assert_eq!(blocked(&fleet), [lost("t")]);
     fleet.shutdown(PATIENCE).await;
-    let all = withheld_fingerprint(&withheld_in_file(&bench.memory(), "up").unwrap());
+    let all = unaccepted_fingerprint(&unaccepted_in_file(&bench.memory(), "up").unwrap());
     assert_eq!(accept_in_file(&bench.memory(), "up", &all).unwrap(), ["t"]);
     bench.define_tools(&format!(r#"{harmless},{{"name":"t","description":"EVIL"}},{{"name":"u"}}"#));
     let fleet = bench.start().await;
@@ -265,7 +265,7 @@ async fn after_a_damaged_memory_new_tools_are_taken_again_on_request() {
     std::fs::write(bench.memory(), "{").unwrap();
     let path = bench.memory();
     let fleet = bench.start().await;
-    eventually(PATIENCE, "the file", || withheld_in_file(&path, "up").is_ok_and(|tools| tools.len() == 2))
+    eventually(PATIENCE, "the file", || unaccepted_in_file(&path, "up").is_ok_and(|tools| tools.len() == 2))
         .await
         .unwrap();
     let error = take_new_tools_in_file(&path, "up").unwrap_err();
@@ -346,11 +346,11 @@ async fn long_names_are_remembered_by_their_digests() {
     assert_eq!((blocked(&fleet).len(), fleet.catalogue().listed().count()), (500, 0));
     let all = fleet.health_of("up").unwrap().changes_fingerprint().unwrap();
     // The file says the same of them.
-    eventually(PATIENCE, "the file", || !withheld_in_file(&bench.memory(), "up").unwrap().is_empty())
+    eventually(PATIENCE, "the file", || !unaccepted_in_file(&bench.memory(), "up").unwrap().is_empty())
         .await
         .unwrap();
-    let withheld = withheld_in_file(&bench.memory(), "up").unwrap();
-    assert_eq!((withheld.len(), withheld_fingerprint(&withheld)), (500, all.clone()));
+    let unaccepted = unaccepted_in_file(&bench.memory(), "up").unwrap();
+    assert_eq!((unaccepted.len(), unaccepted_fingerprint(&unaccepted)), (500, all.clone()));
     assert_eq!(accept_in_file(&bench.memory(), "up", &all).unwrap().len(), 500);
     eventually(PATIENCE, "the acceptance", || fleet.catalogue().listed().count() == 500).await.unwrap();
     assert_eq!(blocked(&fleet), Vec::<String>::new());

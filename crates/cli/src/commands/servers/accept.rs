@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use gateway_protocol::{printable, printable_lines};
 use gateway_upstream::{
-    AcceptFileError, Withheld, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file,
-    withheld_fingerprint, withheld_in_file,
+    AcceptFileError, Unaccepted, accept_in_file, are_new_tools_taken_in_file, take_new_tools_in_file,
+    unaccepted_fingerprint, unaccepted_in_file,
 };
 
 use crate::Outcome;
@@ -46,9 +46,9 @@ impl Accept {
             .remembering_fleet()
             .memory
             .context("no data directory is configured; name it with --data")?;
-        let withheld = withheld_in_file(&path, &self.name)?;
+        let unaccepted = unaccepted_in_file(&path, &self.name)?;
         // Waiting definitions can be accepted even if the server is in another configuration.
-        if withheld.is_empty() {
+        if unaccepted.is_empty() {
             chosen(setup.specs, Some(&self.name))?;
         }
         let done = match &self.fingerprint {
@@ -61,7 +61,7 @@ impl Accept {
                 let when = if is_new { "from now on" } else { "already" };
                 vec![format!("new tools of server `{}` are taken as they are {when}", self.name)]
             }),
-            None => return self.show(&withheld, are_new_tools_taken_in_file(&path, &self.name)?),
+            None => return self.show(&unaccepted, are_new_tools_taken_in_file(&path, &self.name)?),
         };
         match done {
             Ok(lines) => {
@@ -81,9 +81,9 @@ impl Accept {
     }
 
     /// Text from the server is escaped for the terminal.
-    fn show(&self, withheld: &BTreeMap<String, Withheld>, are_new_tools_taken: bool) -> Result<Outcome> {
+    fn show(&self, unaccepted: &BTreeMap<String, Unaccepted>, are_new_tools_taken: bool) -> Result<Outcome> {
         let mut stdout = terminal::output(Form::Text);
-        for one in withheld.values() {
+        for one in unaccepted.values() {
             writeln!(stdout, "{}", printable(&one.change))?;
             writeln!(stdout, "  fingerprint: {}", printable(one.shown_fingerprint()))?;
             let definition =
@@ -96,14 +96,14 @@ impl Accept {
                 writeln!(stdout, "  {line}")?;
             }
         }
-        if withheld.is_empty() {
+        if unaccepted.is_empty() {
             writeln!(
                 stdout,
                 "no tool of server `{}` waits for somebody to accept it",
                 printable(&self.name)
             )?;
         } else {
-            writeln!(stdout, "all of them: {}", withheld_fingerprint(withheld))?;
+            writeln!(stdout, "all of them: {}", unaccepted_fingerprint(unaccepted))?;
         }
         if !are_new_tools_taken {
             writeln!(
@@ -114,6 +114,6 @@ impl Accept {
             )?;
         }
         stdout.flush()?;
-        Ok(if withheld.is_empty() { Outcome::Good } else { Outcome::Findings })
+        Ok(if unaccepted.is_empty() { Outcome::Good } else { Outcome::Findings })
     }
 }

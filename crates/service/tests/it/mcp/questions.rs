@@ -1,4 +1,4 @@
-//! What people are asked: who asks stands first, and nothing in the text can act on a terminal or pass for another asker.
+//! What people are asked: who asks stands first, and nothing in the text can act on a terminal or pass for another responder.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,21 +1,17 @@
 //! HTTP itself: the client, its headers, what its errors mean, and bodies with a bound.
 
 use std::collections::BTreeMap;
-use std::error::Error as _;
-use std::fmt::Write as _;
-use std::sync::Once;
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use gateway_builtin::http_client::{self, explain, explain_status, header_secrets, is_loopback, media_type};
+use gateway_process::Secrets;
+use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use http::{Method, StatusCode};
-use reqwest::{Response, Url, redirect};
+use reqwest::{RequestBuilder, Response, Url, redirect};
 
 use crate::error::ConnectError;
 use crate::results::{ServerResults, needed};
 
-/// How long to wait for a connection to be made.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// How many redirects within the server are followed.
 const REDIRECTS: usize = 5;
 /// How much of an error's text is shown.
@@ -30,7 +26,7 @@ pub(in crate::connection) struct HttpClient {
     pub(in crate::connection) url: Url,
     headers: HeaderMap,
     /// Texts that must not appear in errors.
-    secrets: Vec<String>,
+    secrets: Secrets,
     /// Bytes of one body or event.
     pub(in crate::connection) limit: usize,
 }
@@ -53,14 +49,6 @@ pub(in crate::connection) enum BodyError {
     Broken(String),
 }
 
-/// What a response is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::connection) enum Kind {
-    Json,
-    Events,
-    Other,
-}
-
 impl HttpClient {
     pub(in crate::connection) fn new(
         url: &str,
@@ -68,20 +56,13 @@ impl HttpClient {
         agent: &str,
         limit: usize,
     ) -> Result<Self, ConnectError> {
-        static PROVIDER: Once = Once::new();
-        PROVIDER.call_once(|| {
-            // Whoever was first has chosen; any provider will do.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        });
         let shown = shown_url(url);
         let error = |reason: String| ConnectError::Http { url: shown.clone(), reason };
         let url = Url::parse(url).map_err(|cause| error(format!("the address is invalid: {cause}")))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(error("the address must begin with http:// or https://".to_owned()));
         }
-        let mut builder = reqwest::Client::builder()
-            .connect_timeout(CONNECT_PATIENCE)
-            .redirect(redirect::Policy::custom(follow_within));
+        let mut builder = http_client::builder().redirect(redirect::Policy::custom(follow_within));
         if is_loopback(&url) {
             // A proxy that the environment names cannot reach our own machine.
             builder = builder.no_proxy();
@@ -91,7 +72,7 @@ impl HttpClient {
                 builder = builder.tls_certs_only([]);
             }
         }
-        let client = builder.build().map_err(|cause| error(chain(&cause.without_url())))?;
+        let client = builder.build().map_err(|cause| error(explain(cause)))?;
         let mut map = HeaderMap::with_capacity(headers.len() + 8);
         if let Ok(agent) = HeaderValue::from_str(agent) {
             map.insert(USER_AGENT, agent);
@@ -105,19 +86,12 @@ impl HttpClient {
         }
         map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         map.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        let secrets =
-            headers.values().flat_map(|value| value.split_whitespace()).filter(|part| part.len() >= 6);
-        Ok(Self { client, secrets: secrets.map(str::to_owned).collect(), url, headers: map, limit })
-    }
-
-    /// The address without its query, for people.
-    pub(in crate::connection) fn shown_url(&self) -> String {
-        shown_url(self.url.as_str())
+        Ok(Self { client, secrets: header_secrets(&map), url, headers: map, limit })
     }
 
     /// A connect error about this address.
     pub(in crate::connection) fn error(&self, reason: impl Into<String>) -> ConnectError {
-        ConnectError::Http { url: self.shown_url(), reason: reason.into() }
+        ConnectError::Http { url: shown_url(self.url.as_str()), reason: reason.into() }
     }
 
     /// Sends a message to `url`.
@@ -127,8 +101,7 @@ impl HttpClient {
         extra: HeaderMap,
         body: Vec<u8>,
     ) -> Result<Response, SendError> {
-        let request = self.client.post(url.clone()).headers(self.all_headers(extra)).body(body);
-        request.send().await.map_err(|error| self.send_error(error))
+        self.send(self.client.post(url.clone()).body(body), self.all_headers(extra)).await
     }
 
     /// Opens a stream of events.
@@ -136,14 +109,12 @@ impl HttpClient {
         let mut headers = self.all_headers(extra);
         headers.remove(CONTENT_TYPE);
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        let request = self.client.get(self.url.clone()).headers(headers);
-        request.send().await.map_err(|error| self.send_error(error))
+        self.send(self.client.get(self.url.clone()), headers).await
     }
 
     /// Sends `DELETE`.
     pub(in crate::connection) async fn delete(&self, extra: HeaderMap) -> Result<Response, SendError> {
-        let request = self.client.request(Method::DELETE, self.url.clone()).headers(self.all_headers(extra));
-        request.send().await.map_err(|error| self.send_error(error))
+        self.send(self.client.delete(self.url.clone()), self.all_headers(extra)).await
     }
 
     fn all_headers(&self, extra: HeaderMap) -> HeaderMap {
@@ -152,10 +123,12 @@ impl HttpClient {
         headers
     }
 
-    fn send_error(&self, error: reqwest::Error) -> SendError {
-        let never_sent = error.is_connect() || error.is_builder();
-        let reason = self.hide_secrets(chain(&error.without_url()));
-        if never_sent { SendError::NotSent(reason) } else { SendError::Unclear(reason) }
+    async fn send(&self, request: RequestBuilder, headers: HeaderMap) -> Result<Response, SendError> {
+        request.headers(headers).send().await.map_err(|error| {
+            let never_sent = error.is_connect() || error.is_builder();
+            let reason = self.secrets.hide(explain(error), false);
+            if never_sent { SendError::NotSent(reason) } else { SendError::Unclear(reason) }
+        })
     }
 
     /// The next piece of a body.
@@ -163,7 +136,7 @@ impl HttpClient {
         &self,
         response: &mut Response,
     ) -> Result<Option<Bytes>, String> {
-        response.chunk().await.map_err(|error| self.hide_secrets(chain(&error.without_url())))
+        response.chunk().await.map_err(|error| self.secrets.hide(explain(error), false))
     }
 
     /// A whole body within the bound.
@@ -172,15 +145,7 @@ impl HttpClient {
         response: &mut Response,
         results: &ServerResults,
     ) -> Result<Bytes, BodyError> {
-        self.body_within(response, self.limit, results).await
-    }
-
-    async fn body_within(
-        &self,
-        response: &mut Response,
-        limit: usize,
-        results: &ServerResults,
-    ) -> Result<Bytes, BodyError> {
+        let limit = self.limit;
         if response.content_length().is_some_and(|length| length > limit as u64) {
             return Err(BodyError::TooLong);
         }
@@ -224,46 +189,18 @@ impl HttpClient {
 
     /// What a status means, for people.
     pub(in crate::connection) fn explain_status(&self, status: StatusCode, body: &[u8]) -> String {
-        let mut text = format!("it answered {}", status.as_u16());
-        if let Some(reason) = status.canonical_reason() {
-            let _ = write!(text, " {reason}");
-        }
-        match status {
-            StatusCode::UNAUTHORIZED => text.push_str("; it wants credentials, check the configured headers"),
-            StatusCode::FORBIDDEN => text.push_str("; the credentials do not suffice"),
-            _ => {}
-        }
-        let words = String::from_utf8_lossy(body);
-        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        if !words.is_empty() && !words.starts_with('<') {
-            let end = words.char_indices().nth(SHOWN).map_or(words.len(), |(place, _)| place);
-            let _ = write!(text, ": {}", words.get(..end).unwrap_or_default());
-        }
-        self.hide_secrets(text)
-    }
-
-    fn hide_secrets(&self, mut text: String) -> String {
-        for secret in &self.secrets {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), "***");
-            }
-        }
-        text
+        let hint = match status {
+            StatusCode::UNAUTHORIZED => "it wants credentials, check the configured headers",
+            StatusCode::FORBIDDEN => "the credentials do not suffice",
+            _ => "",
+        };
+        self.secrets.hide(explain_status("it", status, hint, body, SHOWN), false)
     }
 }
 
-/// What a response is made of.
-pub(in crate::connection) fn kind(response: &Response) -> Kind {
-    let value =
-        response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = value.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("text/event-stream") {
-        Kind::Events
-    } else if essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json") {
-        Kind::Json
-    } else {
-        Kind::Other
-    }
+/// Whether a response is a stream of events.
+pub(in crate::connection) fn is_stream(response: &Response) -> bool {
+    media_type(response) == "text/event-stream"
 }
 
 /// Headers carry credentials, so they stay with the server that they are meant for.
@@ -279,17 +216,6 @@ fn follow_within(attempt: redirect::Attempt<'_>) -> redirect::Action {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
-    match url.host_str() {
-        Some("localhost") => true,
-        Some(host) => {
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-        }
-        None => false,
-    }
-}
-
 /// Queries and user names hold secrets at times.
 fn shown_url(url: &str) -> String {
     let plain = url.split(['?', '#']).next().unwrap_or_default();
@@ -297,18 +223,4 @@ fn shown_url(url: &str) -> String {
         (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
         _ => plain.to_owned(),
     }
-}
-
-/// An error with its causes; the outer ones of an HTTP client say little.
-fn chain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        if !text.contains(&words) {
-            let _ = write!(text, ": {words}");
-        }
-        cause = error.source();
-    }
-    text
 }

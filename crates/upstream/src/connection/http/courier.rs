@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use gateway_config::Timeouts;
+use gateway_protocol::Era;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
 use super::Http;
 use super::opening::{self, Reply};
 use crate::connection::events::Reaction;
-use crate::connection::handshake::{Identity, Introduction};
+use crate::connection::handshake::Introduction;
 
 /// Messages on their way at a time; further ones wait.
 const ON_THEIR_WAY: usize = 64;
@@ -20,7 +22,7 @@ const POST_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Something to send.
 #[derive(Debug)]
-pub(super) enum Errand {
+pub(super) enum CourierRequest {
     /// A message without an answer.
     Post(Vec<u8>),
     /// The answer to a request of the server.
@@ -33,17 +35,12 @@ pub(super) enum Errand {
 #[derive(Debug)]
 pub(super) struct Duties {
     pub(super) who: Introduction,
-    pub(super) identity: Identity,
-    /// For a handshake.
-    pub(super) connect: Duration,
-    /// For an answer to a request of the server.
-    pub(super) longest_answer: Duration,
-    /// For the farewell.
-    pub(super) close: Duration,
+    pub(super) era: Era,
+    pub(super) timeouts: Timeouts,
 }
 
-/// Runs errands until the connection is closed.
-pub(super) async fn run(http: Arc<Http>, mut errands: mpsc::Receiver<Errand>, duties: Duties) {
+/// Serves requests until the connection is closed.
+pub(super) async fn run(http: Arc<Http>, mut requests: mpsc::Receiver<CourierRequest>, duties: Duties) {
     let mut on_their_way: FuturesUnordered<Pin<Box<dyn Future<Output = ()> + Send>>> =
         FuturesUnordered::new();
     let delivering = http.events.keep_delivering();
@@ -51,22 +48,22 @@ pub(super) async fn run(http: Arc<Http>, mut errands: mpsc::Receiver<Errand>, du
     loop {
         tokio::select! {
             () = http.stop.cancelled() => break,
-            errand = errands.recv(), if on_their_way.len() < ON_THEIR_WAY => {
+            request = requests.recv(), if on_their_way.len() < ON_THEIR_WAY => {
                 let http = Arc::clone(&http);
-                match errand {
+                match request {
                     None => break,
-                    Some(Errand::Post(message) | Errand::React(Reaction::Send(message))) => {
+                    Some(CourierRequest::Post(message) | CourierRequest::React(Reaction::Send(message))) => {
                         on_their_way.push(Box::pin(async move { http.deliver(message).await }));
                     }
-                    Some(Errand::React(Reaction::Await(unanswered))) => {
-                        let longest = duties.longest_answer;
+                    Some(CourierRequest::React(Reaction::Await(unanswered))) => {
+                        let longest = duties.timeouts.call_maximum;
                         on_their_way.push(Box::pin(async move {
                             if let Some(message) = unanswered.written(longest).await {
                                 http.deliver(message).await;
                             }
                         }));
                     }
-                    Some(Errand::Renew { generation, done }) => {
+                    Some(CourierRequest::Renew { generation, done }) => {
                         // One at a time: whoever comes later finds the new session.
                         let stop = http.stop.clone();
                         let Some(outcome) = stop.run_until_cancelled(renew(&http, &duties, generation)).await else {
@@ -83,7 +80,7 @@ pub(super) async fn run(http: Arc<Http>, mut errands: mpsc::Receiver<Errand>, du
     drop(on_their_way);
     let session = http.session();
     if session.has_id() {
-        let _ = timeout(duties.close, http.client.delete(session.headers())).await;
+        let _ = timeout(duties.timeouts.close, http.client.delete(session.headers())).await;
     }
 }
 
@@ -105,13 +102,13 @@ async fn renew(http: &Http, duties: &Duties, generation: u64) -> Result<(), Stri
     if http.session().generation != generation {
         return Ok(());
     }
-    let until = Instant::now() + duties.connect.min(POST_PATIENCE);
+    let until = Instant::now() + duties.timeouts.connect.min(POST_PATIENCE);
     let refused = |reason: String| {
         http.status.end(&reason);
         Err(reason)
     };
     match opening::initialize(http, &duties.who, generation + 1, until).await {
-        Ok(Reply::Shaken(identity)) if identity.era == duties.identity.era => {
+        Ok(Reply::Shaken(identity)) if identity.era == duties.era => {
             // A server that forgot its session was started anew, perhaps with other tools.
             http.events.everything_changed();
             http.events.renewed();

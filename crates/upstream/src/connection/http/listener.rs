@@ -1,10 +1,10 @@
-//! The long streams on which a server tells what changed: GET in the legacy era, `subscriptions/listen` in the modern.
+//! The long streams on which a server announces changes: GET in the legacy era, `subscriptions/listen` in the modern.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use gateway_protocol::{RawJson, SseParser, header};
+use gateway_protocol::{RawJson, header};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Response;
@@ -12,12 +12,12 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::client::{self, Kind, SendError};
+use super::client::{self, SendError};
 use super::session::modern_headers;
+use super::stream::{EventStream, NoEvent};
 use super::{Http, LONGEST_RETRY};
-use crate::connection::handshake::listen_call;
 use crate::connection::handshake::{
-    Identity, Introduction, LISTEN_FIRST_PAUSE, LISTEN_LONGEST_PAUSE, listen_filter,
+    Identity, Introduction, LISTEN_FIRST_PAUSE, LISTEN_LONGEST_PAUSE, listen_call, listen_filter,
 };
 use crate::connection::tasks::Tasks;
 
@@ -27,7 +27,7 @@ const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// How long the opening of a connection waits for the first legacy stream.
 const STREAM_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Starts listening where the server has something to tell. A legacy server may ask its questions on this stream only:
+/// Starts listening where the server has something to announce. A legacy server may ask its questions on this stream only:
 /// a call that overtakes the stream would lose them. So the opening waits for the server's answer, for a short time,
 /// because some servers send the head of a stream only with its first event.
 pub(super) async fn start(tasks: &Tasks, http: &Arc<Http>, who: &Introduction, identity: &Identity) {
@@ -63,7 +63,7 @@ async fn listen_legacy(http: &Http, answered: oneshot::Sender<()>) {
     let mut answered = Some(answered);
     let mut pause = LISTEN_FIRST_PAUSE;
     let mut last_id: Option<String> = None;
-    // Whether there was a time in which the server could not tell what changed.
+    // Whether there was a time in which the server could not announce changes.
     let mut missed = false;
     let mut sessions = http.session.subscribe();
     let mut generation = None;
@@ -141,7 +141,7 @@ pub(super) async fn listen_modern(
         }
         sleep(pause).await;
         pause = (pause * 2).min(LISTEN_LONGEST_PAUSE);
-        // Nobody told what changed meanwhile.
+        // Changes that happened meanwhile were announced to nobody.
         http.events.everything_changed();
     }
 }
@@ -156,7 +156,7 @@ impl Http {
         missed: bool,
         acknowledged: Option<&CancellationToken>,
     ) -> Heard {
-        let mut response = match sent {
+        let response = match sent {
             Ok(response) => response,
             Err(SendError::NotSent(reason)) => {
                 self.note_unreachable(&reason);
@@ -172,34 +172,33 @@ impl Http {
                 return Heard::Nothing;
             }
             status if !status.is_success() => return Heard::Never,
-            _ if client::kind(&response) != Kind::Events => return Heard::Never,
+            _ if !client::is_stream(&response) => return Heard::Never,
             _ => {}
         }
         if missed {
             self.events.everything_changed();
         }
-        let mut parser = SseParser::new(self.client.limit);
-        while let Ok(Some(piece)) = self.client.chunk(&mut response).await {
-            parser.push(&piece);
-            loop {
-                match parser.next_event() {
-                    Ok(Some(event)) => {
-                        if event.event == "message" && !event.data.is_empty() {
-                            // The first message of a modern stream is the server's agreement.
-                            if let Some(acknowledged) = acknowledged {
-                                acknowledged.cancel();
-                            }
-                            self.free_message(event.data);
-                        }
+        let mut stream = EventStream::new(&self.client, response, &self.events.results);
+        loop {
+            let event = stream.next().await;
+            *last_id = stream.parser.last_id().map(str::to_owned).or(last_id.take());
+            match event {
+                Ok(event) if event.event == "message" && !event.data.is_empty() => {
+                    // The first message of a modern stream is the server's agreement.
+                    if let Some(acknowledged) = acknowledged {
+                        acknowledged.cancel();
                     }
-                    Ok(None) => break,
-                    // Too long to be taken: the stream begins anew behind it.
-                    Err(_) => return Heard::Broken { retry: None },
+                    self.free_message(event.data);
+                }
+                Ok(_) => {}
+                Err(NoEvent::Broken(_)) => break,
+                // Too long to be taken: the stream begins anew behind it.
+                Err(NoEvent::TooLong(_) | NoEvent::NoRoom | NoEvent::Skipped(_)) => {
+                    return Heard::Broken { retry: None };
                 }
             }
-            *last_id = parser.last_id().map(str::to_owned).or(last_id.take());
         }
-        let retry = parser.retry_ms().map(|millis| Duration::from_millis(millis).min(LONGEST_RETRY));
+        let retry = stream.parser.retry_ms().map(|millis| Duration::from_millis(millis).min(LONGEST_RETRY));
         Heard::Broken { retry }
     }
 }

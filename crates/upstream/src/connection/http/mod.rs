@@ -5,17 +5,16 @@ mod courier;
 mod listener;
 mod opening;
 mod session;
+pub(super) mod stream;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use gateway_config::{HttpMode, UpstreamId};
-use gateway_protocol::{
-    Incoming, Notification, RawJson, RequestId, RpcError, SseParser, header, method, parse_message,
-};
+use gateway_config::UpstreamId;
+use gateway_protocol::{Incoming, Notification, RawJson, RequestId, RpcError, header, method, parse_message};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Response;
@@ -23,16 +22,16 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use self::client::{BodyError, HttpClient, Kind, SendError};
-use self::courier::Errand;
+use self::client::{BodyError, HttpClient, SendError};
+use self::courier::CourierRequest;
 pub(super) use self::opening::open;
 use self::session::{Session, modern_headers};
+use self::stream::{EventStream, NoEvent};
 use super::call::{Call, Deadline, Leaving, Progress, progress_token};
 use super::channel::{CALLER_LEFT, TIMED_OUT, cancelled};
 use super::events::EventSink;
 use super::status::Status;
 use crate::error::CallError;
-use crate::results::needed;
 
 /// After so many requests in a row that could not be sent, the connection counts as ended and is opened anew.
 const UNREACHABLE_MOST: u32 = 3;
@@ -41,21 +40,9 @@ const FRUITLESS_RESUMES: u32 = 2;
 /// How long a server may ask us to wait before a stream is taken up again.
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
-/// Where a server is.
+/// A connection over HTTP, which callers and tasks share.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
-    pub(super) url: &'a str,
-    pub(super) headers: &'a BTreeMap<String, String>,
-    pub(super) mode: HttpMode,
-}
-
-/// The callers' side of a connection over HTTP.
-#[derive(Clone, Debug)]
-pub(super) struct HttpChannel(Arc<Http>);
-
-/// What callers and tasks share.
-#[derive(Debug)]
-struct Http {
+pub(super) struct Http {
     upstream: UpstreamId,
     client: Arc<HttpClient>,
     next_id: AtomicU64,
@@ -64,13 +51,13 @@ struct Http {
     progress: Mutex<HashMap<u64, Arc<Progress>>>,
     events: Arc<EventSink>,
     status: Arc<Status>,
-    errands: mpsc::Sender<Errand>,
+    courier: mpsc::Sender<CourierRequest>,
     stop: CancellationToken,
     /// Requests in a row that could not be sent.
     unreachable: AtomicU32,
 }
 
-/// An answer, with what its envelope told.
+/// An answer, with what came beside it.
 #[derive(Debug)]
 struct Answer {
     outcome: Result<RawJson, RpcError>,
@@ -99,22 +86,19 @@ enum Trouble {
     Timeout(Duration),
 }
 
-impl HttpChannel {
-    /// Sends a request and waits for its answer. Dropping the future tells the server.
+impl Http {
+    /// Sends a request and waits for its answer. Dropping the future cancels it at the server.
     pub(super) async fn exchange(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
-        let http = &*self.0;
         tokio::select! {
             biased;
-            outcome = http.exchange(call) => outcome,
-            () = http.stop.cancelled() => Err(CallError::Lost {
-                upstream: http.upstream.clone(),
+            outcome = self.attempts(call) => outcome,
+            () = self.stop.cancelled() => Err(CallError::Lost {
+                upstream: self.upstream.clone(),
                 reason: "closed by the gateway".to_owned(),
             }),
         }
     }
-}
 
-impl HttpChannel {
     /// Asks for notifications, for as long as the server gives them.
     pub(super) async fn listen(
         &self,
@@ -122,33 +106,21 @@ impl HttpChannel {
         filter: &RawJson,
         acknowledged: &CancellationToken,
     ) {
-        let stopped = self.0.stop.cancelled();
         tokio::select! {
-            () = listener::listen_modern(&self.0, meta, filter, Some(acknowledged)) => {}
-            () = stopped => {}
+            () = listener::listen_modern(self, meta, filter, Some(acknowledged)) => {}
+            () = self.stop.cancelled() => {}
         }
     }
-}
 
-impl Http {
-    async fn exchange(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
+    /// Sends a request, and once more where the server forgot the session: then it was not run.
+    async fn attempts(&self, call: &Call<'_>) -> Result<RawJson, CallError> {
         let session = self.session();
-        let trouble = match self.attempt(&session, call).await {
-            Ok(answer) => return self.outcome(answer),
-            Err(Trouble::SessionGone) => {
-                self.renewed(session.generation, &call.deadline).await?;
-                let session = self.session();
-                match self.attempt(&session, call).await {
-                    Ok(answer) => return self.outcome(answer),
-                    Err(trouble) => trouble,
-                }
-            }
-            Err(trouble) => trouble,
-        };
-        Err(self.call_error(trouble))
-    }
-
-    fn outcome(&self, answer: Answer) -> Result<RawJson, CallError> {
+        let mut outcome = self.attempt(&session, call).await;
+        if let Err(Trouble::SessionGone) = outcome {
+            self.renewed(session.generation, &call.deadline).await?;
+            outcome = self.attempt(&self.session(), call).await;
+        }
+        let answer = outcome.map_err(|trouble| self.call_error(trouble))?;
         answer.outcome.map_err(|error| CallError::Refused { upstream: self.upstream.clone(), error })
     }
 
@@ -182,7 +154,7 @@ impl Http {
         let (done, receiver) = oneshot::channel();
         let unreachable = |reason: String| CallError::Unreachable { upstream: self.upstream.clone(), reason };
         let waiting = async {
-            self.errands.send(Errand::Renew { generation, done }).await.ok()?;
+            self.courier.send(CourierRequest::Renew { generation, done }).await.ok()?;
             receiver.await.ok()
         };
         match deadline.wait(waiting).await {
@@ -252,19 +224,15 @@ impl Http {
                 deadline.wait(self.client.error_body(&mut response)).await.map_err(Trouble::Timeout)?;
             return self.refusal(session, status, &body);
         }
-        let outcome = match client::kind(&response) {
-            Kind::Events => self.streamed_answer(session, id, response, call).await?,
-            Kind::Json | Kind::Other => {
-                let body = {
-                    let reading = self.client.body(&mut response, &self.events.results);
-                    deadline.wait(reading).await.map_err(Trouble::Timeout)?
-                };
-                match body {
-                    Ok(body) => read_answer(id, &body)?,
-                    Err(BodyError::TooLong) => return Err(Trouble::TooLong),
-                    Err(BodyError::NoRoom) => return Err(Trouble::NoRoom),
-                    Err(BodyError::Broken(reason)) => return Err(Trouble::Unclear(reason)),
-                }
+        let outcome = if client::is_stream(&response) {
+            self.streamed_answer(session, id, response, call).await?
+        } else {
+            let reading = self.client.body(&mut response, &self.events.results);
+            match deadline.wait(reading).await.map_err(Trouble::Timeout)? {
+                Ok(body) => read_answer(id, &body)?,
+                Err(BodyError::TooLong) => return Err(Trouble::TooLong),
+                Err(BodyError::NoRoom) => return Err(Trouble::NoRoom),
+                Err(BodyError::Broken(reason)) => return Err(Trouble::Unclear(reason)),
             }
         };
         Ok(Answer { outcome, session: new_session })
@@ -299,62 +267,40 @@ impl Http {
         call: &Call<'_>,
     ) -> Result<Result<RawJson, RpcError>, Trouble> {
         let deadline = &call.deadline;
-        let mut response = response;
-        let mut parser = SseParser::new(self.client.limit);
-        let mut fruitless = 0;
-        let mut last_id = None;
-        let mut reserved = None;
+        let mut stream = EventStream::new(&self.client, response, &self.events.results);
+        let (mut fruitless, mut last_id) = (0, None);
         loop {
-            let piece = deadline.wait(self.client.chunk(&mut response)).await.map_err(Trouble::Timeout)?;
-            let broken = match piece {
-                Ok(Some(piece)) => {
-                    parser.push(&piece);
-                    None
-                }
-                // Some servers end the stream without the empty line that ends the event.
-                Ok(None) => {
-                    parser.push(b"\n\n");
-                    Some("the stream ended before the answer".to_owned())
-                }
-                Err(reason) => Some(reason),
-            };
-            while let Some(event) = parser.next_event().map_err(|_| Trouble::TooLong)? {
-                fruitless = 0;
-                if event.event != "message" {
+            let reason = match deadline.wait(stream.next()).await.map_err(Trouble::Timeout)? {
+                Ok(event) => {
+                    fruitless = 0;
+                    if event.event == "message"
+                        && let Some(outcome) = self.own_message(id, &event.data, call)
+                    {
+                        return Ok(outcome);
+                    }
                     continue;
                 }
-                let text = self.events.results.count(event.data, reserved.take());
-                if let Some(outcome) = self.own_message(id, &text, call) {
-                    return Ok(outcome);
-                }
-            }
-            match needed(parser.held(), self.client.limit) {
-                None => reserved = None,
-                Some(bytes) => {
-                    let reservation = reserved.get_or_insert_with(|| self.events.results.reservation());
-                    if !deadline.wait(reservation.grow(bytes)).await.map_err(Trouble::Timeout)? {
-                        return Err(Trouble::NoRoom);
-                    }
-                }
-            }
-            let Some(reason) = broken else { continue };
-            last_id = parser.last_id().map(str::to_owned).or(last_id);
+                Err(NoEvent::NoRoom | NoEvent::Skipped(_)) => return Err(Trouble::NoRoom),
+                Err(NoEvent::TooLong(_)) => return Err(Trouble::TooLong),
+                Err(NoEvent::Broken(reason)) => reason,
+            };
+            last_id = stream.parser.last_id().map(str::to_owned).or(last_id);
             let Some(resume) =
                 last_id.as_deref().filter(|_| !session.is_modern() && fruitless < FRUITLESS_RESUMES)
             else {
                 return Err(Trouble::Unclear(reason));
             };
             fruitless += 1;
-            let pause = Duration::from_millis(parser.retry_ms().unwrap_or_default()).min(LONGEST_RETRY);
+            let pause =
+                Duration::from_millis(stream.parser.retry_ms().unwrap_or_default()).min(LONGEST_RETRY);
             let resuming = async {
                 sleep(pause).await;
                 self.resume(session, resume).await
             };
             match deadline.wait(resuming).await.map_err(Trouble::Timeout)? {
-                Some(resumed) => response = resumed,
+                Some(resumed) => stream = EventStream::new(&self.client, resumed, &self.events.results),
                 None => return Err(Trouble::Unclear(reason)),
             }
-            parser = SseParser::new(self.client.limit);
         }
     }
 
@@ -362,7 +308,7 @@ impl Http {
         let mut headers = session.headers();
         headers.insert(HeaderName::from_static(header::LAST_EVENT), HeaderValue::from_str(last_id).ok()?);
         let response = self.client.get_events(headers).await.ok()?;
-        (response.status().is_success() && client::kind(&response) == Kind::Events).then_some(response)
+        (response.status().is_success() && client::is_stream(&response)).then_some(response)
     }
 
     /// Takes a message on the stream of the request `id`; gives its answer.
@@ -383,7 +329,7 @@ impl Http {
                 None
             }
             Ok(Incoming::Request(request)) => {
-                self.react(self.events.request(request, call.deadline.asker.as_ref()));
+                self.react(self.events.request(request, call.deadline.responder.as_ref()));
                 None
             }
             Err(_) => {
@@ -420,8 +366,8 @@ impl Http {
 
     fn react(&self, reaction: super::events::Reaction) {
         // A server that asks faster than it takes answers gets none.
-        if let Err(error) = self.errands.try_send(Errand::React(reaction))
-            && let Errand::React(reaction) = error.into_inner()
+        if let Err(error) = self.courier.try_send(CourierRequest::React(reaction))
+            && let CourierRequest::React(reaction) = error.into_inner()
         {
             reaction.leave();
         }
@@ -439,7 +385,7 @@ impl Http {
 struct Watch<'a> {
     http: &'a Http,
     id: u64,
-    /// Why the server is to be told that nobody waits any more.
+    /// Why the server is to be notified that nobody waits any more.
     leave: Option<&'static str>,
     registered: bool,
 }
@@ -450,7 +396,7 @@ impl Drop for Watch<'_> {
             lock(&self.http.progress).remove(&self.id);
         }
         if let Some(reason) = self.leave {
-            let _ = self.http.errands.try_send(Errand::Post(cancelled(self.id, reason)));
+            let _ = self.http.courier.try_send(CourierRequest::Post(cancelled(self.id, reason)));
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Which HTTP transport and era a server speaks: modern, else legacy Streamable HTTP, else HTTP with SSE.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gateway_config::{HttpMode, UpstreamSpec};
-use gateway_protocol::{Era, MODERN, RawJson, RpcError, header, method, write_notification};
+use gateway_config::HttpMode;
+use gateway_protocol::{MODERN, RawJson, RpcError, header, method, write_notification};
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::{mpsc, watch};
@@ -15,19 +15,18 @@ use tokio::time::{Instant, timeout_at};
 use super::client::HttpClient;
 use super::courier::{self, Duties};
 use super::session::{Session, SessionMode, modern_headers};
-use super::{Http, HttpChannel, Place, Trouble, listener};
-use crate::connection::events::EventSink;
+use super::{Http, Trouble, listener};
 use crate::connection::handshake::{
-    Discovery, Identity, Introduction, Opening, handshake_call, is_modern_error, not_modern, read_discovery,
+    Identity, Introduction, Opening, handshake_call, is_modern_error, not_modern, read_discovery,
     read_initialize,
 };
 use crate::connection::status::Status;
 use crate::connection::tasks::Tasks;
-use crate::connection::{Channel, Opened, sse};
+use crate::connection::{Attempt, Channel, Opened, sse};
 use crate::error::ConnectError;
 
-/// Errands that wait at most.
-const ERRANDS: usize = 1_024;
+/// Requests to the courier that wait at most.
+const COURIER_REQUESTS: usize = 1_024;
 
 /// What `initialize` led to.
 #[derive(Debug)]
@@ -39,20 +38,19 @@ pub(super) enum Reply {
 
 /// Opens a connection over HTTP.
 pub(in crate::connection) async fn open(
-    spec: &UpstreamSpec,
-    place: &Place<'_>,
-    who: &Introduction,
-    events: &Arc<EventSink>,
-    opening: Opening,
-    until: Instant,
+    attempt: &Attempt<'_>,
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    mode: HttpMode,
 ) -> Result<Opened, ConnectError> {
+    let Attempt { spec, who, events, opening, until } = attempt;
     let agent = format!("{}/{}", who.client.name, who.client.version);
-    let client = Arc::new(HttpClient::new(place.url, place.headers, &agent, spec.limits.message_bytes)?);
-    if place.mode == HttpMode::Sse {
-        return sse::open(spec, client, who, events, until).await;
+    let client = Arc::new(HttpClient::new(url, headers, &agent, spec.limits.message_bytes)?);
+    if mode == HttpMode::Sse {
+        return sse::open(attempt, client).await;
     }
     let tasks = Tasks::new();
-    let (errands, errands_receiver) = mpsc::channel(ERRANDS);
+    let (courier, requests) = mpsc::channel(COURIER_REQUESTS);
     let http = Arc::new(Http {
         upstream: spec.id.clone(),
         client: Arc::clone(&client),
@@ -61,19 +59,19 @@ pub(in crate::connection) async fn open(
         progress: Mutex::new(HashMap::new()),
         events: Arc::clone(events),
         status: Arc::new(Status::new(spec.limits.stderr_bytes, None)),
-        errands,
+        courier,
         stop: tasks.stop().clone(),
         unreachable: AtomicU32::new(0),
     });
-    let identity = match shake(&http, who, opening, spec.timeouts.probe, until).await? {
+    let identity = match shake(&http, who, *opening, spec.timeouts.probe, *until).await? {
         Reply::Shaken(identity) => identity,
         Reply::Refused { error } => return Err(ConnectError::Handshake { error }),
         Reply::Status { status, reason } => {
-            let may_be_sse = matches!(status.as_u16(), 400 | 404 | 405) && place.mode == HttpMode::Auto;
+            let may_be_sse = matches!(status.as_u16(), 400 | 404 | 405) && mode == HttpMode::Auto;
             if !may_be_sse {
                 return Err(http.client.error(reason));
             }
-            return sse::open(spec, client, who, events, until).await.map_err(|error| match error {
+            return sse::open(attempt, client).await.map_err(|error| match error {
                 ConnectError::Http { url, reason: second } => ConnectError::Http {
                     url,
                     reason: format!(
@@ -84,17 +82,11 @@ pub(in crate::connection) async fn open(
             });
         }
     };
-    let duties = Duties {
-        who: who.clone(),
-        identity: identity.clone(),
-        connect: spec.timeouts.connect,
-        longest_answer: spec.timeouts.call_maximum,
-        close: spec.timeouts.close,
-    };
-    tasks.spawn(courier::run(Arc::clone(&http), errands_receiver, duties));
+    let duties = Duties { who: who.clone(), era: identity.era.clone(), timeouts: spec.timeouts.clone() };
+    tasks.spawn(courier::run(Arc::clone(&http), requests, duties));
     listener::start(&tasks, &http, who, &identity).await;
     let status = Arc::clone(&http.status);
-    Ok(Opened { transport: "http", identity, status, channel: Channel::Http(HttpChannel(http)), tasks })
+    Ok(Opened { transport: "http", identity, status, channel: Channel::Http(http), tasks })
 }
 
 async fn shake(
@@ -113,11 +105,8 @@ async fn shake(
         },
         Opening::Probe(patience) => ask_first(http, who, patience, until).await,
         Opening::Modern => match discover(http, who, until).await? {
-            Discovered::Outcome(outcome) => match read_discovery(&outcome) {
-                Discovery::Modern(identity) => Ok(modern(http, identity)),
-                Discovery::Unsupported(offered) => Err(ConnectError::Version { offered }),
-                Discovery::Legacy => Err(not_modern(outcome)),
-            },
+            Discovered::Modern(identity) => Ok(Reply::Shaken(identity)),
+            Discovered::Legacy(outcome) => Err(not_modern(outcome)),
             Discovered::Status { reason, .. } => Err(http.client.error(reason)),
             Discovered::Silence(waited) => Err(ConnectError::Timeout { step: method::DISCOVER, waited }),
         },
@@ -133,41 +122,28 @@ async fn ask_first(
 ) -> Result<Reply, ConnectError> {
     let asked_until = (Instant::now() + patience).min(until);
     match discover(http, who, asked_until).await? {
-        Discovered::Outcome(outcome) => match read_discovery(&outcome) {
-            Discovery::Modern(identity) => return Ok(modern(http, identity)),
-            Discovery::Unsupported(offered) => return Err(ConnectError::Version { offered }),
-            Discovery::Legacy => {}
-        },
-        Discovered::Status { status, reason } => {
-            if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-                return Err(http.client.error(reason));
-            }
+        Discovered::Modern(identity) => return Ok(Reply::Shaken(identity)),
+        Discovered::Status { status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, reason } => {
+            return Err(http.client.error(reason));
         }
-        Discovered::Silence(_) => {}
+        Discovered::Legacy(_) | Discovered::Status { .. } | Discovered::Silence(_) => {}
     }
     match initialize(http, who, 1, until).await? {
         // A modern server that was only slow at first.
         Reply::Refused { error } if is_modern_error(&error) => match discover(http, who, until).await? {
-            Discovered::Outcome(outcome) => match read_discovery(&outcome) {
-                Discovery::Modern(identity) => Ok(modern(http, identity)),
-                Discovery::Unsupported(offered) => Err(ConnectError::Version { offered }),
-                Discovery::Legacy => Ok(Reply::Refused { error }),
-            },
-            Discovered::Status { .. } | Discovered::Silence(_) => Ok(Reply::Refused { error }),
+            Discovered::Modern(identity) => Ok(Reply::Shaken(identity)),
+            Discovered::Legacy(_) | Discovered::Status { .. } | Discovered::Silence(_) => {
+                Ok(Reply::Refused { error })
+            }
         },
         reply => Ok(reply),
     }
 }
 
-fn modern(http: &Http, identity: Identity) -> Reply {
-    if let Ok(version) = HeaderValue::from_str(identity.era.version()) {
-        http.session.send_replace(Arc::new(Session { generation: 1, mode: SessionMode::Modern { version } }));
-    }
-    Reply::Shaken(identity)
-}
-
+/// What `server/discover` led to.
 enum Discovered {
-    Outcome(Result<RawJson, RpcError>),
+    Modern(Identity),
+    Legacy(Result<RawJson, RpcError>),
     Status { status: StatusCode, reason: String },
     Silence(Duration),
 }
@@ -179,11 +155,11 @@ async fn discover(http: &Http, who: &Introduction, until: Instant) -> Result<Dis
     let mut headers = HeaderMap::new();
     headers.insert(HeaderName::from_static(header::PROTOCOL_VERSION), HeaderValue::from_static(MODERN));
     modern_headers(&mut headers, &call);
-    match http.ask(&Session::default(), headers, &call).await {
-        Ok(answer) => Ok(Discovered::Outcome(answer.outcome)),
-        Err(Trouble::Timeout(waited)) => Ok(Discovered::Silence(waited)),
-        Err(Trouble::Status { status, reason }) => Ok(Discovered::Status { status, reason }),
-        Err(Trouble::NotSent(reason)) => Err(http.client.error(reason)),
+    let outcome = match http.ask(&Session::default(), headers, &call).await {
+        Ok(answer) => answer.outcome,
+        Err(Trouble::Timeout(waited)) => return Ok(Discovered::Silence(waited)),
+        Err(Trouble::Status { status, reason }) => return Ok(Discovered::Status { status, reason }),
+        Err(Trouble::NotSent(reason)) => return Err(http.client.error(reason)),
         // Legacy servers answer all kinds of things.
         Err(
             Trouble::Unclear(_)
@@ -191,8 +167,13 @@ async fn discover(http: &Http, who: &Introduction, until: Instant) -> Result<Dis
             | Trouble::TooLong
             | Trouble::NoRoom
             | Trouble::SessionGone,
-        ) => Ok(Discovered::Outcome(Err(RpcError::new(0, "no answer to `server/discover`")))),
+        ) => Err(RpcError::new(0, "no answer to `server/discover`")),
+    };
+    let Some(identity) = read_discovery(&outcome)? else { return Ok(Discovered::Legacy(outcome)) };
+    if let Ok(version) = HeaderValue::from_str(identity.era.version()) {
+        http.session.send_replace(Arc::new(Session { generation: 1, mode: SessionMode::Modern { version } }));
     }
+    Ok(Discovered::Modern(identity))
 }
 
 /// Opens a legacy session as the given generation.
@@ -222,11 +203,9 @@ pub(super) async fn initialize(
         Ok(result) => read_initialize(&result)?,
         Err(error) => return Ok(Reply::Refused { error }),
     };
-    let version = match &identity.era {
-        Era::Legacy { version } | Era::Modern { version } => version,
-    };
+    let version = identity.era.version();
     let Ok(version) = HeaderValue::from_str(version) else {
-        return Err(ConnectError::Version { offered: version.clone() });
+        return Err(ConnectError::Version { offered: version.to_owned() });
     };
     let session = Session { generation, mode: SessionMode::Legacy { version, id: answer.session } };
     let headers = session.headers();

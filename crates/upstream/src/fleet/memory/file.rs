@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{Kept, Withheld, accepted_by};
+use super::{Kept, OfUpstream, Unaccepted, accepted_by};
 
 /// Only the user of the gateway reads and writes it.
 const FILE_MODE: u32 = 0o600;
@@ -71,13 +71,20 @@ pub enum AcceptFileError {
 }
 
 /// The tools of a server that wait for somebody to accept them, as the file has them.
-pub fn withheld_in_file(path: &Path, server: &str) -> Result<BTreeMap<String, Withheld>, AcceptFileError> {
-    let kept = read(path).map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?;
-    let entry = kept.unwrap_or_default().upstreams.remove(server);
-    Ok(entry.map(|entry| Arc::unwrap_or_clone(entry).withheld).unwrap_or_default())
+pub fn unaccepted_in_file(
+    path: &Path,
+    server: &str,
+) -> Result<BTreeMap<String, Unaccepted>, AcceptFileError> {
+    Ok(in_file(path, server)?.unaccepted)
 }
 
-/// Accepts withheld definitions in the file: the one with this fingerprint, or all where it stands for all. A gateway that
+/// What the file has of a server.
+fn in_file(path: &Path, server: &str) -> Result<OfUpstream, AcceptFileError> {
+    let kept = read(path).map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?;
+    Ok(kept.unwrap_or_default().upstreams.remove(server).map(Arc::unwrap_or_clone).unwrap_or_default())
+}
+
+/// Accepts unaccepted definitions in the file: the one with this fingerprint, or all where it stands for all. A gateway that
 /// runs takes notice. Gives the names of the tools.
 pub fn accept_in_file(path: &Path, server: &str, fingerprint: &str) -> Result<Vec<String>, AcceptFileError> {
     let failed = |cause| AcceptFileError::File { path: path.to_owned(), cause };
@@ -85,16 +92,16 @@ pub fn accept_in_file(path: &Path, server: &str, fingerprint: &str) -> Result<Ve
     // A file that is not there is not made.
     read(path).map_err(failed)?.ok_or_else(nothing)?;
     change_readable(path, |kept| {
-        let entry = kept.upstreams.get_mut(server).filter(|entry| !entry.withheld.is_empty());
+        let entry = kept.upstreams.get_mut(server).filter(|entry| !entry.unaccepted.is_empty());
         let Some(entry) = entry.map(Arc::make_mut) else { return Err(nothing()) };
-        let withheld = entry.withheld.iter().map(|(tool, one)| (tool.into(), one.fingerprint.as_str()));
-        let accepted = accepted_by(fingerprint, withheld);
+        let unaccepted = entry.unaccepted.iter().map(|(tool, one)| (tool.into(), one.fingerprint.as_str()));
+        let accepted = accepted_by(fingerprint, unaccepted);
         if accepted.is_empty() {
             let (server, fingerprint) = (server.to_owned(), fingerprint.to_owned());
             return Err(AcceptFileError::Stale { server, fingerprint });
         }
         let names = accepted.keys().cloned().collect();
-        entry.withheld.retain(|tool, _| !accepted.contains_key(tool));
+        entry.unaccepted.retain(|tool, _| !accepted.contains_key(tool));
         entry.fingerprints.extend(accepted);
         Ok(names)
     })
@@ -104,8 +111,7 @@ pub fn accept_in_file(path: &Path, server: &str, fingerprint: &str) -> Result<Ve
 /// Whether the file says that new tools of a server are taken as they are. They are not after a loss of what was remembered
 /// of it.
 pub fn are_new_tools_taken_in_file(path: &Path, server: &str) -> Result<bool, AcceptFileError> {
-    let kept = read(path).map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?;
-    Ok(kept.unwrap_or_default().upstreams.get(server).is_none_or(|entry| !entry.unverified))
+    Ok(!in_file(path, server)?.unverified)
 }
 
 /// Ends in the file that new tools of a server have to be accepted after a loss of what was remembered of it. Refused while
@@ -117,7 +123,7 @@ pub fn take_new_tools_in_file(path: &Path, server: &str) -> Result<bool, AcceptF
     }
     change_readable(path, |kept| {
         let Some(entry) = kept.upstreams.get_mut(server).map(Arc::make_mut) else { return Ok(false) };
-        match entry.withheld.len() {
+        match entry.unaccepted.len() {
             0 if entry.fingerprints.is_empty() => Err(AcceptFileError::Unseen { server: server.to_owned() }),
             0 => {
                 entry.settle();
@@ -129,7 +135,7 @@ pub fn take_new_tools_in_file(path: &Path, server: &str) -> Result<bool, AcceptF
     .map_err(|cause| AcceptFileError::File { path: path.to_owned(), cause })?
 }
 
-/// The content; nothing where there is no file.
+/// The content; `None` if there is no file.
 pub(super) fn read(path: &Path) -> io::Result<Option<Kept>> {
     match std::fs::read(path) {
         // As a list, too, the members would be read.

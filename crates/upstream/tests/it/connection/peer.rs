@@ -105,7 +105,7 @@ pub(crate) fn request<'a>(method: &'a str, params: &'a [(&'a str, &'a [u8])]) ->
         idle: PATIENCE,
         maximum: PATIENCE,
         progress: None,
-        asker: None,
+        responder: None,
         capabilities: None,
     }
 }

@@ -21,7 +21,7 @@ pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// Somebody who answers what a server asks during a call. Clones are the same somebody.
 #[derive(Clone, Debug)]
-pub struct Asker(Arc<Inner>);
+pub struct Responder(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -38,7 +38,7 @@ struct Inner {
     fallback: OnceLock<UpstreamId>,
 }
 
-impl Asker {
+impl Responder {
     /// One for a call of `owner`. Calls of one owner may be taken for each other; those of two owners never are.
     pub fn new(owner: Arc<str>) -> (Self, mpsc::Receiver<Question>) {
         let (questions, receiver) = mpsc::channel(QUESTIONS);
@@ -59,16 +59,16 @@ impl Asker {
         &self.0.owner
     }
 
-    /// Hands on a request of the server. Where there is no room, dropping the answer refuses it. `heirs` are asked where
+    /// Hands on a request of the server. Where there is no room, dropping the answer refuses it. `successors` are asked where
     /// the call is over before the answer is there.
     pub(crate) fn ask(
         &self,
         request: Request,
         answer: oneshot::Sender<Result<RawJson, RpcError>>,
-        heirs: Option<Weak<dyn Heirs>>,
+        successors: Option<Weak<dyn Successors>>,
     ) {
         let Request { method, params, .. } = request;
-        self.take_over((method, params), QuestionOrigin::Server, answer, heirs);
+        self.take_over((method, params), QuestionOrigin::Server, answer, successors);
     }
 
     fn take_over(
@@ -76,13 +76,14 @@ impl Asker {
         (method, params): (String, Option<RawJson>),
         origin: QuestionOrigin,
         answer: oneshot::Sender<Result<RawJson, RpcError>>,
-        heirs: Option<Weak<dyn Heirs>>,
+        successors: Option<Weak<dyn Successors>>,
     ) {
         self.0.open.fetch_add(1, Ordering::AcqRel);
-        let question = Question { method, params, origin, answer: Some(answer), asker: self.clone(), heirs };
+        let question =
+            Question { method, params, origin, answer: Some(answer), responder: self.clone(), successors };
         if let Err(error) = self.0.questions.try_send(question) {
             // Two of them without room would hand it to each other for ever.
-            error.into_inner().heirs = None;
+            error.into_inner().successors = None;
         }
     }
 
@@ -147,9 +148,9 @@ impl Asker {
 /// Who answers a question that came on a shared stream when the call is over that it was given to.
 ///
 /// Such a question may have been another call's of the same owner, which still waits for it.
-pub(crate) trait Heirs: std::fmt::Debug + Send + Sync {
+pub(crate) trait Successors: std::fmt::Debug + Send + Sync {
     /// Another call of the same owner.
-    fn heir(&self, of: &Asker) -> Option<Asker>;
+    fn successor(&self, of: &Responder) -> Option<Responder>;
 }
 
 /// Who asks the caller something.
@@ -171,8 +172,8 @@ pub struct Question {
     /// Who asks.
     pub origin: QuestionOrigin,
     answer: Option<oneshot::Sender<Result<RawJson, RpcError>>>,
-    asker: Asker,
-    heirs: Option<Weak<dyn Heirs>>,
+    responder: Responder,
+    successors: Option<Weak<dyn Successors>>,
 }
 
 impl Question {
@@ -201,15 +202,19 @@ impl Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        let inner = &self.asker.0;
+        let inner = &self.responder.0;
         let millis = u64::try_from(inner.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         inner.answered.store(millis, Ordering::Release);
         inner.open.fetch_sub(1, Ordering::AcqRel);
         let Some(answer) = self.answer.take().filter(|answer| !answer.is_closed()) else { return };
-        let heir = self.heirs.as_ref().and_then(Weak::upgrade).and_then(|heirs| heirs.heir(&self.asker));
-        if let Some(heir) = heir {
+        let successor = self
+            .successors
+            .as_ref()
+            .and_then(Weak::upgrade)
+            .and_then(|successors| successors.successor(&self.responder));
+        if let Some(successor) = successor {
             let request = (std::mem::take(&mut self.method), self.params.take());
-            heir.take_over(request, self.origin, answer, self.heirs.take());
+            successor.take_over(request, self.origin, answer, self.successors.take());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tools that one server lends another that was never reached.
+//! Tools of a fallback that are listed for a server that was never reached.
 
 use std::collections::BTreeMap;
 
@@ -27,9 +27,9 @@ async fn listed(specs: [UpstreamSpec; 2], clash: ClashPolicy) -> (Vec<String>, S
     // Whoever asks for the one waits for the other too.
     fleet.listed(&[UpstreamId::new("main")], PATIENCE).await;
     let catalogue = fleet.catalogue();
-    let lent = catalogue.get("main", "tool_00000").unwrap();
-    assert_eq!(lent.lent_by, Some(UpstreamId::new("back")));
-    assert_eq!(catalogue.resolve(None, "mcp__main__tool_00000").unwrap(), lent);
+    let listed = catalogue.get("main", "tool_00000").unwrap();
+    assert_eq!(listed.fallback_server, Some(UpstreamId::new("back")));
+    assert_eq!(catalogue.resolve(None, "mcp__main__tool_00000").unwrap(), listed);
     let names = catalogue.listed().map(|tool| tool.public_name.clone()).collect();
     let whose = catalogue.resolve(None, "tool_00000").unwrap().server.to_string();
     fleet.shutdown(PATIENCE).await;

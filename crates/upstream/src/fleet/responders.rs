@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::connection::{Asker, Heirs, LINGER};
+use crate::connection::{LINGER, Responder, Successors};
 
 /// The owners of the calls in flight on one upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,13 +19,13 @@ pub enum InFlight {
 
 /// Everybody who answers for a call in flight.
 #[derive(Debug, Default)]
-pub(super) struct Askers {
+pub(super) struct Responders {
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    present: Vec<(u64, Asker)>,
+    present: Vec<(u64, Responder)>,
     /// Calls of callers who answer nothing.
     silent: usize,
     /// Calls that are over, the latest last. What the server said of them may still be on its way.
@@ -54,20 +54,23 @@ impl State {
         }
     }
 
-    /// The askers that the server may mean. A call that was set aside waits for an answer and asks nothing else, so it counts
+    /// The responders that the server may mean. A call that was set aside waits for an answer and asks nothing else, so it counts
     /// only where nothing else is in flight: its caller may never come back, and must not stand in the way of the others.
-    fn meant(&self) -> impl DoubleEndedIterator<Item = &Asker> {
-        let all_aside = self.silent == 0 && self.present.iter().all(|(_, asker)| asker.is_aside());
-        self.present.iter().map(|(_, asker)| asker).filter(move |asker| all_aside || !asker.is_aside())
+    fn meant(&self) -> impl DoubleEndedIterator<Item = &Responder> {
+        let all_aside = self.silent == 0 && self.present.iter().all(|(_, responder)| responder.is_aside());
+        self.present
+            .iter()
+            .map(|(_, responder)| responder)
+            .filter(move |responder| all_aside || !responder.is_aside())
     }
 
-    /// The latest asker, where all calls that the server may be at work on are of one owner.
-    fn only(&mut self) -> Option<&Asker> {
+    /// The latest responder, where all calls that the server may be at work on are of one owner.
+    fn only(&mut self) -> Option<&Responder> {
         self.forget_old();
         let last = self.meant().next_back()?;
         let owner = last.owner();
         let is_only = self.silent == 0
-            && self.meant().all(|asker| asker.owner() == owner)
+            && self.meant().all(|responder| responder.owner() == owner)
             && self
                 .left
                 .iter()
@@ -82,7 +85,7 @@ impl State {
         if self.silent > 0 {
             return InFlight::Several;
         }
-        let present = self.meant().map(|asker| Some(asker.owner()));
+        let present = self.meant().map(|responder| Some(responder.owner()));
         let mut all = present.chain(self.left.iter().map(|left| left.owner.as_ref()));
         match all.next() {
             None => InFlight::Nothing,
@@ -92,22 +95,22 @@ impl State {
     }
 }
 
-impl Askers {
+impl Responders {
     /// Notes a call, until the guard is dropped.
-    pub(super) fn enter(&self, asker: Option<&Asker>) -> Entered<'_> {
+    pub(super) fn enter(&self, responder: Option<&Responder>) -> Entered<'_> {
         let mut state = self.lock();
-        let Some(asker) = asker else {
+        let Some(responder) = responder else {
             state.silent += 1;
-            return Entered { askers: self, place: None, answered: Answered::No };
+            return Entered { responders: self, id: None, answered: Answered::No };
         };
-        let place = state.present.last().map_or(0, |(place, _)| place + 1);
-        state.present.push((place, asker.clone()));
-        Entered { askers: self, place: Some(place), answered: Answered::No }
+        let id = state.present.last().map_or(0, |(id, _)| id + 1);
+        state.present.push((id, responder.clone()));
+        Entered { responders: self, id: Some(id), answered: Answered::No }
     }
 
-    /// Who answers: the latest call's asker, where all calls in flight are of one owner. A call that was given up counts
+    /// Who answers: the latest call's responder, where all calls in flight are of one owner. A call that was given up counts
     /// for a while: what the server asks may be its.
-    pub(super) fn only(&self) -> Option<Asker> {
+    pub(super) fn only(&self) -> Option<Responder> {
         self.lock().only().cloned()
     }
 
@@ -121,18 +124,22 @@ impl Askers {
     }
 }
 
-impl Heirs for Askers {
-    fn heir(&self, of: &Asker) -> Option<Asker> {
+impl Successors for Responders {
+    fn successor(&self, of: &Responder) -> Option<Responder> {
         let state = self.lock();
-        let heir = state.present.iter().rev().find(|(_, asker)| asker.owner() == of.owner() && !asker.is(of));
-        heir.map(|(_, asker)| asker.clone())
+        let successor = state
+            .present
+            .iter()
+            .rev()
+            .find(|(_, responder)| responder.owner() == of.owner() && !responder.is(of));
+        successor.map(|(_, responder)| responder.clone())
     }
 }
 
 /// A call in flight.
 pub(super) struct Entered<'a> {
-    askers: &'a Askers,
-    place: Option<u64>,
+    responders: &'a Responders,
+    id: Option<u64>,
     answered: Answered,
 }
 
@@ -145,9 +152,9 @@ impl Entered<'_> {
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        let mut state = self.askers.lock();
-        let owner = if let Some(place) = self.place {
-            let found = state.present.iter().position(|(present, _)| *present == place);
+        let mut state = self.responders.lock();
+        let owner = if let Some(id) = self.id {
+            let found = state.present.iter().position(|(present, _)| *present == id);
             found.map(|found| Arc::clone(state.present.remove(found).1.owner()))
         } else {
             state.silent = state.silent.saturating_sub(1);
@@ -164,42 +171,45 @@ mod tests {
 
     #[test]
     fn questions_go_to_the_only_owner_and_to_nobody_else() {
-        let askers = Askers::default();
-        let asker = |owner: &str| Asker::new(owner.into()).0;
-        let (one, other) = (asker("one"), asker("other"));
-        assert_eq!(askers.in_flight(), InFlight::Nothing);
-        let first = askers.enter(Some(&one));
-        let second = askers.enter(Some(&one));
-        assert_eq!(askers.in_flight(), InFlight::Of("one".into()));
-        let third = askers.enter(Some(&other));
-        assert!(askers.only().is_none());
-        assert_eq!(askers.in_flight(), InFlight::Several);
+        let responders = Responders::default();
+        let responder = |owner: &str| Responder::new(owner.into()).0;
+        let (one, other) = (responder("one"), responder("other"));
+        assert_eq!(responders.in_flight(), InFlight::Nothing);
+        let first = responders.enter(Some(&one));
+        let second = responders.enter(Some(&one));
+        assert_eq!(responders.in_flight(), InFlight::Of("one".into()));
+        let third = responders.enter(Some(&other));
+        assert!(responders.only().is_none());
+        assert_eq!(responders.in_flight(), InFlight::Several);
         first.answered();
         second.answered();
-        assert_eq!(askers.only().map(|asker| asker.owner().to_string()).as_deref(), Some("other"));
-        let silent = askers.enter(None);
-        assert_eq!(askers.in_flight(), InFlight::Several);
+        assert_eq!(
+            responders.only().map(|responder| responder.owner().to_string()).as_deref(),
+            Some("other")
+        );
+        let silent = responders.enter(None);
+        assert_eq!(responders.in_flight(), InFlight::Several);
         third.answered();
-        assert_eq!(askers.in_flight(), InFlight::Several);
+        assert_eq!(responders.in_flight(), InFlight::Several);
         silent.answered();
-        assert_eq!(askers.in_flight(), InFlight::Several, "late words may be of any of them");
+        assert_eq!(responders.in_flight(), InFlight::Several, "late words may be of any of them");
     }
 
     #[test]
     fn a_call_that_was_given_up_counts_for_a_while() {
-        let askers = Askers::default();
-        let asker = |owner: &str| Asker::new(owner.into()).0;
-        let (one, other) = (asker("one"), asker("other"));
-        drop(askers.enter(Some(&one)));
-        assert_eq!(askers.in_flight(), InFlight::Of("one".into()), "its last words");
-        let next = askers.enter(Some(&other));
-        assert!(askers.only().is_none(), "the question may be the first one's");
-        let answered = Askers::default();
+        let responders = Responders::default();
+        let responder = |owner: &str| Responder::new(owner.into()).0;
+        let (one, other) = (responder("one"), responder("other"));
+        drop(responders.enter(Some(&one)));
+        assert_eq!(responders.in_flight(), InFlight::Of("one".into()), "its last words");
+        let next = responders.enter(Some(&other));
+        assert!(responders.only().is_none(), "the question may be the first one's");
+        let answered = Responders::default();
         answered.enter(Some(&one)).answered();
         let _later = answered.enter(Some(&other));
         assert!(answered.only().is_some(), "who was answered asks no more");
         assert_eq!(answered.in_flight(), InFlight::Several, "but may have said something before");
-        let same = Askers::default();
+        let same = Responders::default();
         drop(same.enter(Some(&one)));
         let _again = same.enter(Some(&one));
         assert!(same.only().is_some());
@@ -208,44 +218,46 @@ mod tests {
 
     #[test]
     fn a_call_that_was_set_aside_is_in_nobodys_way() {
-        let askers = Askers::default();
-        let asker = |owner: &str| Asker::new(owner.into()).0;
-        let (one, other) = (asker("one"), asker("other"));
-        let owner = |askers: &Askers| askers.only().map(|asker| asker.owner().to_string());
-        let _waits = askers.enter(Some(&one));
+        let responders = Responders::default();
+        let responder = |owner: &str| Responder::new(owner.into()).0;
+        let (one, other) = (responder("one"), responder("other"));
+        let owner =
+            |responders: &Responders| responders.only().map(|responder| responder.owner().to_string());
+        let _waits = responders.enter(Some(&one));
         one.set_aside();
-        let _works = askers.enter(Some(&other));
-        assert_eq!(owner(&askers), None, "what was asked at the same time may be on its way");
+        let _works = responders.enter(Some(&other));
+        assert_eq!(owner(&responders), None, "what was asked at the same time may be on its way");
         let earlier = tokio::time::Instant::now().checked_sub(LINGER * 2).unwrap();
         one.set_aside_at(earlier);
-        assert_eq!(owner(&askers).as_deref(), Some("other"));
-        assert_eq!(askers.in_flight(), InFlight::Of("other".into()));
+        assert_eq!(owner(&responders).as_deref(), Some("other"));
+        assert_eq!(responders.in_flight(), InFlight::Of("other".into()));
         one.take_up();
-        assert_eq!(owner(&askers), None, "it is at work again");
+        assert_eq!(owner(&responders), None, "it is at work again");
         one.set_aside_at(earlier);
         other.set_aside_at(earlier);
-        assert_eq!(owner(&askers), None, "either may be meant where both wait");
+        assert_eq!(owner(&responders), None, "either may be meant where both wait");
     }
 
     #[test]
     fn a_question_outlives_the_call_that_it_was_given_to() {
-        let askers = Arc::new(Askers::default());
-        let asking = |owner: &str| Asker::new(owner.into());
+        let responders = Arc::new(Responders::default());
+        let asking = |owner: &str| Responder::new(owner.into());
         let ((first, mut firsts), (second, mut seconds), (other, mut others)) =
             (asking("one"), asking("one"), asking("other"));
-        let _waits = askers.enter(Some(&first));
-        let over = askers.enter(Some(&second));
+        let _waits = responders.enter(Some(&first));
+        let over = responders.enter(Some(&second));
         let (answer, receiver) = tokio::sync::oneshot::channel();
         let request = gateway_protocol::Request {
             id: gateway_protocol::RawJson::null(),
             method: "elicitation/create".to_owned(),
             params: None,
         };
-        let heirs: std::sync::Weak<dyn Heirs> = Arc::downgrade(&(Arc::clone(&askers) as Arc<dyn Heirs>));
-        askers.only().unwrap().ask(request, answer, Some(heirs));
+        let successors: std::sync::Weak<dyn Successors> =
+            Arc::downgrade(&(Arc::clone(&responders) as Arc<dyn Successors>));
+        responders.only().unwrap().ask(request, answer, Some(successors));
         let question = seconds.try_recv().unwrap();
         drop(over);
-        let _stranger = askers.enter(Some(&other));
+        let _stranger = responders.enter(Some(&other));
         drop(question);
         firsts.try_recv().unwrap().answer(Ok(gateway_protocol::RawJson::empty_object()));
         assert!(receiver.blocking_recv().unwrap().is_ok());
