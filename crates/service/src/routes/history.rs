@@ -2,9 +2,7 @@
 
 use axum_core::response::Response;
 use bytes::Bytes;
-use gateway_dialects::history::{
-    ArgumentCodec, Conversation, HistoryOptions, SameArguments, TransferMode, TranslatedTools, transfer,
-};
+use gateway_dialects::history::{Conversation, HistoryOptions, TransferMode, TranslatedTools, transfer};
 use gateway_dialects::{Dialect, Options, Translator, Work};
 use serde_json::{Map, Value, json};
 
@@ -44,8 +42,7 @@ fn transferred(gateway: &Gateway, body: &Bytes) -> Result<Vec<u8>, ApiError> {
         options.results = options.results.for_model(model);
     }
     let held = Conversation { system, messages };
-    let (moved, warnings) =
-        transfer(&held, (&from, from_tools.as_ref()), (&to, to_tools.as_ref()), mode, &options);
+    let (moved, warnings) = transfer(&held, (&from, &from_tools), (&to, &to_tools), mode, &options);
     let mut answer = json!({"messages": moved.messages});
     if let Some(system) = moved.system {
         answer["system"] = system;
@@ -73,12 +70,12 @@ fn codec(
     dialect: &Dialect,
     tools: &[Value],
     work: &mut Work,
-) -> Result<Box<dyn ArgumentCodec>, ApiError> {
+) -> Result<TranslatedTools, ApiError> {
     if tools.is_empty() {
-        return Ok(Box::new(SameArguments));
+        return Ok(TranslatedTools::default());
     }
     let translator = Translator::with(gateway.dialects(), dialect.clone(), Options::default())
         .map_err(|error| gateway.lists().unknown_dialect(&error))?;
     let translation = translator.translate_within(tools, work).map_err(too_much)?;
-    Ok(Box::new(TranslatedTools::new(&translation)))
+    Ok(TranslatedTools::new(&translation))
 }
