@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use gateway_dialects::calls::text::Notation;
 use gateway_dialects::history::{
-    HistoryOptions, Message, SameArguments, TransferMode, from_dialect, to_dialect, transfer,
+    HistoryOptions, Message, TransferMode, TranslatedTools, from_dialect, to_dialect, transfer,
 };
 use gateway_dialects::results::{IdMap, Outcome, ResultOptions, render_results, render_written_results};
 use gateway_dialects::{Dialect, DialectError, Dialects};
@@ -159,7 +159,7 @@ fn written_turns(dialect: &Dialect) -> Vec<(String, Vec<Value>)> {
             let (mut conversation, _) = to_dialect(
                 &messages,
                 dialect,
-                &SameArguments,
+                &TranslatedTools::default(),
                 &mut IdMap::new(dialect),
                 &HistoryOptions::default(),
             );
@@ -205,7 +205,7 @@ fn turn(dialect: &Dialect, results: &[Value], options: &ResultOptions) -> Vec<Va
         history.iter().filter_map(|message| serde_json::from_value(message.clone()).ok()).collect();
     let mut ids = IdMap::new(dialect);
     let (mut conversation, _) =
-        to_dialect(&messages, dialect, &SameArguments, &mut ids, &HistoryOptions::default());
+        to_dialect(&messages, dialect, &TranslatedTools::default(), &mut ids, &HistoryOptions::default());
     let wire: Vec<String> = (0..results.len()).map(|index| ids.wire(&format!("call:{index}"))).collect();
     let outcomes: Vec<Outcome<'_>> = results
         .iter()
@@ -228,7 +228,7 @@ fn histories(dialect: &Dialect) -> Result<Vec<(String, Vec<Value>)>, Failure> {
         let messages: Vec<Message> = serde_json::from_value(case)?;
         let mut ids = IdMap::new(dialect);
         let (conversation, _) =
-            to_dialect(&messages, dialect, &SameArguments, &mut ids, &HistoryOptions::default());
+            to_dialect(&messages, dialect, &TranslatedTools::default(), &mut ids, &HistoryOptions::default());
         written.push((format!("history: {name}"), conversation.messages));
     }
     Ok(written)
@@ -243,12 +243,13 @@ fn moved_histories(dialects: &Dialects, dialect: &Dialect) -> Result<Vec<(String
         for (name, case) in conversations() {
             let messages: Vec<Message> = serde_json::from_value(case)?;
             let mut ids = IdMap::new(&other);
-            let (held, _) = to_dialect(&messages, &other, &SameArguments, &mut ids, &options);
-            let (read, _) = from_dialect(&held, other.messages.protocol, &SameArguments, &ids);
-            let (moved, _) = to_dialect(&read, dialect, &SameArguments, &mut IdMap::new(dialect), &options);
+            let (held, _) = to_dialect(&messages, &other, &TranslatedTools::default(), &mut ids, &options);
+            let (read, _) = from_dialect(&held, other.messages.protocol, &TranslatedTools::default(), &ids);
+            let (moved, _) =
+                to_dialect(&read, dialect, &TranslatedTools::default(), &mut IdMap::new(dialect), &options);
             written.push((format!("history from {provider}: {name}"), moved.messages));
             for (word, mode) in TransferMode::WORDS {
-                let sides = ((&other, &SameArguments as _), (dialect, &SameArguments as _));
+                let sides = ((&other, &TranslatedTools::default()), (dialect, &TranslatedTools::default()));
                 let (moved, _) = transfer(&held, sides.0, sides.1, mode, &options);
                 written.push((format!("{word} transfer from {provider}: {name}"), moved.messages));
             }

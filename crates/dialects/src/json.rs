@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use serde_json::{Map, Number, Value};
+use serde::ser::{Serialize, Serializer};
+use serde_json::{Number, Value};
 
 /// The members of an object, in order.
 pub(crate) type Entries<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
@@ -50,25 +50,13 @@ impl<'a> Json<'a> {
             Self::Number(number) => Value::Number(number.clone()),
             Self::Text(text) => Value::String(text.clone().into_owned()),
             Self::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
-            Self::Object(entries) => {
-                let mut map = Map::with_capacity(entries.len());
-                for (key, value) in entries {
-                    map.insert(key.clone().into_owned(), value.to_value());
-                }
-                Value::Object(map)
-            }
+            Self::Object(entries) => Value::Object(
+                entries.iter().map(|(key, value)| (key.clone().into_owned(), value.to_value())).collect(),
+            ),
         }
     }
 
-    /// The value under `key`, where this is an object of ours.
-    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
-        match self {
-            Self::Object(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
-            _ => None,
-        }
-    }
-
-    /// The members, where this is an object.
+    /// The members of an object; any other value as it is.
     pub(crate) fn into_entries(self) -> Result<Entries<'a>, Self> {
         match self {
             Self::Object(entries) => Ok(entries),
@@ -80,7 +68,16 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Shows every member, where this is an object.
+    /// The items of an array; any other value as it is.
+    pub(crate) fn into_items(self) -> Result<Vec<Self>, Self> {
+        match self {
+            Self::Array(items) => Ok(items),
+            Self::Same(Value::Array(items)) => Ok(items.iter().map(Self::Same).collect()),
+            other => Err(other),
+        }
+    }
+
+    /// Shows every member of an object.
     pub(crate) fn each_member(&self, visit: &mut dyn FnMut(&str, &Self)) {
         match self {
             Self::Object(entries) => entries.iter().for_each(|(name, json)| visit(name, json)),
@@ -95,7 +92,15 @@ impl<'a> Json<'a> {
         matches!(self, Self::Array(_) | Self::Same(Value::Array(_)))
     }
 
-    /// Shows every item, where this is an array.
+    pub(crate) fn is_empty_array(&self) -> bool {
+        match self {
+            Self::Array(items) => items.is_empty(),
+            Self::Same(Value::Array(items)) => items.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Shows every item of an array.
     pub(crate) fn each_item(&self, visit: &mut dyn FnMut(&Self)) {
         match self {
             Self::Array(items) => items.iter().for_each(visit),
@@ -104,13 +109,25 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text, where this is a string.
+    /// The text of a string.
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             Self::Same(Value::String(text)) => Some(text),
             _ => None,
         }
+    }
+
+    pub(crate) fn as_number(&self) -> Option<&Number> {
+        match self {
+            Self::Number(number) | Self::Same(Value::Number(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// A number, rounded.
+    pub(crate) fn as_f64(&self) -> Option<f64> {
+        self.as_number().and_then(Number::as_f64)
     }
 }
 
@@ -126,21 +143,6 @@ impl From<String> for Json<'_> {
     }
 }
 
-impl From<Value> for Json<'_> {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Null => Self::Null,
-            Value::Bool(flag) => Self::Bool(flag),
-            Value::Number(number) => Self::Number(number),
-            Value::String(text) => Self::Text(Cow::Owned(text)),
-            Value::Array(items) => Self::Array(items.into_iter().map(Self::from).collect()),
-            Value::Object(map) => {
-                Self::Object(map.into_iter().map(|(key, value)| (Cow::Owned(key), value.into())).collect())
-            }
-        }
-    }
-}
-
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -149,19 +151,9 @@ impl Serialize for Json<'_> {
             Self::Bool(flag) => serializer.serialize_bool(*flag),
             Self::Number(number) => number.serialize(serializer),
             Self::Text(text) => serializer.serialize_str(text),
-            Self::Array(items) => {
-                let mut list = serializer.serialize_seq(Some(items.len()))?;
-                for item in items {
-                    list.serialize_element(item)?;
-                }
-                list.end()
-            }
+            Self::Array(items) => serializer.collect_seq(items),
             Self::Object(entries) => {
-                let mut map = serializer.serialize_map(Some(entries.len()))?;
-                for (key, value) in entries {
-                    map.serialize_entry(key.as_ref(), value)?;
-                }
-                map.end()
+                serializer.collect_map(entries.iter().map(|(key, value)| (key.as_ref(), value)))
             }
         }
     }

@@ -59,11 +59,6 @@ pub(crate) fn cut_text(text: &str, limit: usize) -> String {
     format!("{}…{rules}", cut.trim_end())
 }
 
-/// Shows every schema directly inside a node.
-fn each_child<'a>(json: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
-    json.each_member(&mut |name, value| show_schemas(name, value, visit));
-}
-
 /// Shows every schema in the value of a keyword.
 fn show_schemas<'a>(name: &str, value: &Json<'a>, visit: &mut dyn FnMut(&Json<'a>)) {
     match Holds::of(name) {
@@ -93,8 +88,8 @@ fn has_long_description(json: &Json<'_>, limit: usize) -> bool {
     let mut long = false;
     json.each_member(&mut |name, value| {
         long |= name == "description" && value.as_str().is_some_and(|text| text.chars().count() > limit);
+        show_schemas(name, value, &mut |child| long = long || has_long_description(child, limit));
     });
-    each_child(json, &mut |child| long = long || has_long_description(child, limit));
     long
 }
 
@@ -112,11 +107,11 @@ fn cut_node<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Change
             Holds::Nothing if name == "description" => cut_description(value, limit, path, changes),
             Holds::Nothing | Holds::Values => value,
             Holds::Table => {
-                let path = step(changes, path, lasting(&name));
+                let path = step(changes, path, &name);
                 cut_table(value, limit, path, changes)
             }
             Holds::Schema | Holds::List | Holds::SchemaOrList => {
-                let path = step(changes, path, lasting(&name));
+                let path = step(changes, path, &name);
                 cut_schemas(value, limit, path, changes)
             }
         };
@@ -138,25 +133,21 @@ fn cut_description<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut
 }
 
 fn cut_table<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Changes<'a>) -> Json<'a> {
-    match json.into_entries() {
-        Err(other) => other,
-        Ok(entries) => Json::Object(
-            entries
-                .into_iter()
-                .map(|(key, schema)| {
-                    let path = step(changes, path, lasting(&key));
-                    (key, cut_node(schema, limit, path, changes))
-                })
-                .collect(),
-        ),
-    }
+    let entries = match json.into_entries() {
+        Ok(entries) => entries,
+        Err(other) => return other,
+    };
+    let cut = entries.into_iter().map(|(key, schema)| {
+        let path = step(changes, path, &key);
+        (key, cut_node(schema, limit, path, changes))
+    });
+    Json::Object(cut.collect())
 }
 
 fn cut_schemas<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Changes<'a>) -> Json<'a> {
-    let items: Vec<Json<'a>> = match json {
-        Json::Array(items) => items,
-        Json::Same(Value::Array(items)) => items.iter().map(Json::Same).collect(),
-        other => return cut_node(other, limit, path, changes),
+    let items = match json.into_items() {
+        Ok(items) => items,
+        Err(other) => return cut_node(other, limit, path, changes),
     };
     let cut = items.into_iter().enumerate().map(|(index, item)| {
         let path = changes.paths.index(path, index);
@@ -165,15 +156,11 @@ fn cut_schemas<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Cha
     Json::Array(cut.collect())
 }
 
-/// One step further, where the name lives as long as the report.
-fn step<'a>(changes: &mut Changes<'a>, path: PathId, name: Option<&'a str>) -> PathId {
-    name.map_or(path, |name| changes.paths.name(path, name))
-}
-
-fn lasting<'a>(name: &Cow<'a, str>) -> Option<&'a str> {
+/// The path below `path`, if the name lives as long as the report.
+fn step<'a>(changes: &mut Changes<'a>, path: PathId, name: &Cow<'a, str>) -> PathId {
     match name {
-        Cow::Borrowed(name) => Some(name),
-        Cow::Owned(_) => None,
+        Cow::Borrowed(name) => changes.paths.name(path, name),
+        Cow::Owned(_) => path,
     }
 }
 

@@ -22,12 +22,13 @@ impl NameRule {
 
     /// The same as `allows`, for an `alphabet` that was asked for before.
     fn allows_in(&self, alphabet: Option<u128>, name: &str) -> bool {
-        let Some(alphabet) = alphabet else {
-            return self.max == 0 || name.chars().count() <= self.max;
-        };
-        name.len() >= self.min
-            && (self.max == 0 || name.len() <= self.max)
-            && name.bytes().all(|byte| is_word(byte) || (byte.is_ascii() && alphabet & (1 << byte) != 0))
+        let is_legal =
+            |byte: u8, alphabet: u128| is_word(byte) || (byte.is_ascii() && alphabet & (1 << byte) != 0);
+        // With an alphabet every legal character is one byte.
+        let length = if alphabet.is_some() { name.len() } else { name.chars().count() };
+        length >= self.min
+            && (self.max == 0 || length <= self.max)
+            && alphabet.is_none_or(|alphabet| name.bytes().all(|byte| is_legal(byte, alphabet)))
             && (self.any_start || name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_'))
     }
 
@@ -182,7 +183,7 @@ impl<'a, 'r> KeyTable<'a, 'r> {
         self.renamed(key).map_or(Cow::Borrowed(key), |(_, legal)| Cow::Owned(legal.clone()))
     }
 
-    /// `key` as it stands in the schema, where it travels under another name.
+    /// `key` as it stands in the schema, if it travels under another name.
     pub(crate) fn borrowed(&self, key: &str) -> Option<&'a str> {
         if self.is_free() {
             return None;

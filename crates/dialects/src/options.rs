@@ -28,6 +28,13 @@ pub struct Options {
     pub budget: Budget,
 }
 
+impl Options {
+    /// Whether the model does not see the parameter `name` of the root.
+    pub(crate) fn hides(&self, name: &str) -> bool {
+        self.hidden.iter().any(|hidden| hidden == name) || self.injected.contains_key(name)
+    }
+}
+
 /// Which objects can carry properties that they do not declare, in dialects that must close objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Open {

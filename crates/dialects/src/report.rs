@@ -1,13 +1,14 @@
 //! What happened to every keyword.
 
 use gateway_notation::pointer;
-use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::tokens::value_bytes;
 
 /// What became of a keyword.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Fate {
     /// It says the same elsewhere.
     Kept,
@@ -35,7 +36,7 @@ impl Fate {
 }
 
 /// A location in the original schema, cheap to copy and extend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PathId(u32);
 
 impl PathId {
@@ -130,7 +131,7 @@ pub struct Changes<'a> {
 }
 
 /// One change.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change<'c> {
     /// JSON Pointer into the original input schema, to the node that had the keyword.
     pub path: String,
@@ -149,18 +150,6 @@ impl Change<'_> {
     pub fn report_bytes(&self) -> usize {
         let value = self.value.map_or(4, value_bytes);
         self.path.len() + self.keyword.len() + self.reason.len() + value + 64
-    }
-}
-
-impl Serialize for Change<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Change", 5)?;
-        fields.serialize_field("path", &self.path)?;
-        fields.serialize_field("keyword", self.keyword)?;
-        fields.serialize_field("value", &self.value)?;
-        fields.serialize_field("fate", self.fate.name())?;
-        fields.serialize_field("reason", self.reason)?;
-        fields.end()
     }
 }
 
@@ -212,10 +201,6 @@ impl Changes<'_> {
 
 impl Serialize for Changes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.len()))?;
-        for change in self.iter() {
-            list.serialize_element(&change)?;
-        }
-        list.end()
+        serializer.collect_seq(self.iter())
     }
 }

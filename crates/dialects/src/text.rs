@@ -116,85 +116,68 @@ pub(crate) fn plain(value: &Value) -> Cow<'_, str> {
     }
 }
 
-fn listed(value: &Value) -> String {
+fn listed(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
-        other => plain(other).into_owned(),
+        Value::Array(values) => Cow::Owned(values.iter().map(plain).collect::<Vec<_>>().join(", ")),
+        other => plain(other),
     }
 }
 
 /// The sentence that says `name: value`.
 fn sentence(style: TextStyle, name: &str, value: &Value) -> String {
-    let words = Keyword::parse(name).and_then(|keyword| match style {
-        TextStyle::Constraints => verbose(keyword, value),
-        TextStyle::Important => terse(keyword, value),
-        TextStyle::Hints => hint(keyword, value),
-        TextStyle::Json => None,
+    let words = Keyword::parse(name).and_then(|keyword| {
+        let template = match style {
+            TextStyle::Constraints => templates(keyword, value)?[0],
+            TextStyle::Important => templates(keyword, value)?[1],
+            TextStyle::Hints => return hint(keyword, value),
+            TextStyle::Json => return None,
+        };
+        let text = if keyword == Keyword::Enum { listed(value) } else { plain(value) };
+        (!template.is_empty()).then(|| template.replace("{}", &text))
     });
     // A rule without a sentence of its own is still said.
     words.unwrap_or_else(|| format!("{name}: {}", plain(value)))
 }
 
-fn verbose(keyword: Keyword, value: &Value) -> Option<String> {
-    let text = plain(value);
+/// The sentences of the two styles that have one for most keywords; `{}` stands for the value.
+fn templates(keyword: Keyword, value: &Value) -> Option<[&'static str; 2]> {
     Some(match keyword {
-        Keyword::MinLength => format!("text must be at least {text} characters long"),
-        Keyword::MaxLength => format!("text must be no more than {text} characters long"),
-        Keyword::Pattern => format!("must match the regular expression pattern: {text}"),
-        Keyword::Format => match value.as_str()? {
-            "email" => "must be a valid email address".to_owned(),
-            "uri" | "url" => "must be a valid URL starting with http:// or https://".to_owned(),
-            "uuid" => "must be a valid UUID in the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx".to_owned(),
-            "date-time" => "must be a valid ISO 8601 date-time, for example 2024-01-15T10:30:00Z".to_owned(),
-            _ => return None,
-        },
-        Keyword::Enum => format!("must be exactly one of these values: {}", listed(value)),
-        Keyword::Const => format!("must be exactly: {text}"),
-        Keyword::Minimum => format!("number must be >= {text}"),
-        Keyword::Maximum => format!("number must be <= {text}"),
-        Keyword::ExclusiveMinimum => format!("number must be > {text}"),
-        Keyword::ExclusiveMaximum => format!("number must be < {text}"),
-        Keyword::MultipleOf => format!("number must be a multiple of {text}"),
-        Keyword::MinItems => format!("array must contain at least {text} items"),
-        Keyword::MaxItems => format!("array must contain no more than {text} items"),
+        Keyword::MinLength => ["text must be at least {} characters long", "minimum {} characters"],
+        Keyword::MaxLength => ["text must be no more than {} characters long", "maximum {} characters"],
+        Keyword::Pattern => ["must match the regular expression pattern: {}", "must match pattern: {}"],
+        Keyword::Format => return format_templates(value.as_str()?),
+        Keyword::Enum => ["must be exactly one of these values: {}", "must be one of: {}"],
+        Keyword::Const => ["must be exactly: {}", ""],
+        Keyword::Minimum => ["number must be >= {}", "must be >= {}"],
+        Keyword::Maximum => ["number must be <= {}", "must be <= {}"],
+        Keyword::ExclusiveMinimum => ["number must be > {}", "must be > {}"],
+        Keyword::ExclusiveMaximum => ["number must be < {}", "must be < {}"],
+        Keyword::MultipleOf => ["number must be a multiple of {}", "must be a multiple of {}"],
+        Keyword::MinItems => ["array must contain at least {} items", "array must have at least {} items"],
+        Keyword::MaxItems => ["array must contain no more than {} items", "array must have at most {} items"],
         Keyword::UniqueItems if value == &Value::Bool(true) => {
-            "array items must all be unique (no duplicates)".to_owned()
+            ["array items must all be unique (no duplicates)", "array items must be unique"]
         }
-        Keyword::MinProperties => format!("object must have at least {text} properties"),
-        Keyword::MaxProperties => format!("object must have no more than {text} properties"),
-        Keyword::AdditionalProperties if value == &Value::Bool(false) => {
-            "object must only contain the specified properties, no additional properties allowed".to_owned()
+        Keyword::MinProperties => ["object must have at least {} properties"; 2],
+        Keyword::MaxProperties => {
+            ["object must have no more than {} properties", "object must have at most {} properties"]
         }
+        Keyword::AdditionalProperties if value == &Value::Bool(false) => [
+            "object must only contain the specified properties, no additional properties allowed",
+            "additional properties are not allowed",
+        ],
         _ => return None,
     })
 }
 
-fn terse(keyword: Keyword, value: &Value) -> Option<String> {
-    let text = plain(value);
-    Some(match keyword {
-        Keyword::MinLength => format!("minimum {text} characters"),
-        Keyword::MaxLength => format!("maximum {text} characters"),
-        Keyword::Pattern => format!("must match pattern: {text}"),
-        Keyword::Format => match value.as_str()? {
-            "email" => "must be a valid email address".to_owned(),
-            "uri" | "url" => "must be a valid URL".to_owned(),
-            "uuid" => "must be a valid UUID".to_owned(),
-            _ => return None,
-        },
-        Keyword::Enum => format!("must be one of: {}", listed(value)),
-        Keyword::Minimum => format!("must be >= {text}"),
-        Keyword::Maximum => format!("must be <= {text}"),
-        Keyword::ExclusiveMinimum => format!("must be > {text}"),
-        Keyword::ExclusiveMaximum => format!("must be < {text}"),
-        Keyword::MultipleOf => format!("must be a multiple of {text}"),
-        Keyword::MinItems => format!("array must have at least {text} items"),
-        Keyword::MaxItems => format!("array must have at most {text} items"),
-        Keyword::UniqueItems if value == &Value::Bool(true) => "array items must be unique".to_owned(),
-        Keyword::MinProperties => format!("object must have at least {text} properties"),
-        Keyword::MaxProperties => format!("object must have at most {text} properties"),
-        Keyword::AdditionalProperties if value == &Value::Bool(false) => {
-            "additional properties are not allowed".to_owned()
+fn format_templates(format: &str) -> Option<[&'static str; 2]> {
+    Some(match format {
+        "email" => ["must be a valid email address"; 2],
+        "uri" | "url" => ["must be a valid URL starting with http:// or https://", "must be a valid URL"],
+        "uuid" => {
+            ["must be a valid UUID in the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "must be a valid UUID"]
         }
+        "date-time" => ["must be a valid ISO 8601 date-time, for example 2024-01-15T10:30:00Z", ""],
         _ => return None,
     })
 }

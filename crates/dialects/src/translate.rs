@@ -52,13 +52,13 @@ pub struct Translation<'a> {
 }
 
 /// One translated tool.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ToolTranslation<'a> {
-    /// The MCP name; empty where the tool has none.
+    /// The MCP name; empty if the tool has none.
     pub name: &'a str,
     /// The name that the provider sees.
     pub wire_name: String,
-    /// The definition; absent where the tool is quarantined.
+    /// The definition; `None` if the tool is quarantined.
     pub definition: Option<Json<'a>>,
     /// Why the tool was left out.
     pub quarantine: Option<String>,
@@ -212,24 +212,8 @@ impl Translator {
             .find_map(|key| members.member(key).filter(|schema| !schema.is_null()))
             .filter(|schema| *schema != &Value::Bool(true));
         let schema = given.unwrap_or(&NO_SCHEMA);
-        if self.dialect.tool.shape == ToolShape::Mcp {
-            let size = match scan(schema, &self.options.budget) {
-                Ok(size) => size,
-                Err(excess) => return ToolTranslation::quarantined(name, excess.reason(&self.options)),
-            };
-            let bytes = estimate(size.bytes + name.len() + description_of(members).map_or(0, str::len) + 40);
-            return ToolTranslation {
-                name,
-                wire_name: name.to_owned(),
-                definition: Some(Json::Same(tool)),
-                quarantine: None,
-                plan: Plan::default(),
-                changes: Changes::default(),
-                tokens: Tokens { before: bytes, after: bytes },
-                strict: false,
-            };
-        }
-        if let Some(reason) = unusable_root(schema) {
+        let is_mcp = self.dialect.tool.shape == ToolShape::Mcp;
+        if let Some(reason) = unusable_root(schema).filter(|_| !is_mcp) {
             return ToolTranslation::quarantined(name, reason);
         }
         let size = match scan(schema, &self.options.budget) {
@@ -237,6 +221,15 @@ impl Translator {
             Err(excess) => return ToolTranslation::quarantined(name, excess.reason(&self.options)),
         };
         let before = estimate(size.bytes + name.len() + description_of(members).map_or(0, str::len) + 40);
+        if is_mcp {
+            return ToolTranslation {
+                name,
+                wire_name: name.to_owned(),
+                definition: Some(Json::Same(tool)),
+                tokens: Tokens { before, after: before },
+                ..ToolTranslation::default()
+            };
+        }
         let write = |dialect: &Dialect, lowered: LoweredSchema<'a>| {
             self.finish(dialect, members, name, wire_name, given.is_some(), lowered, before)
         };
@@ -329,31 +322,26 @@ impl Translator {
 
     fn empty_required<'a>(&self, dialect: &Dialect, schema: Json<'a>, has_schema: bool) -> Json<'a> {
         let policy = self.options.empty_required.unwrap_or(dialect.tool.empty_required);
-        let current = match &schema {
-            Json::Same(value) => {
-                value.member("required").map(|names| names.as_array().is_some_and(Vec::is_empty))
-            }
-            other => other.get("required").map(|names| match names {
-                Json::Array(names) => names.is_empty(),
-                Json::Same(Value::Array(names)) => names.is_empty(),
-                _ => false,
-            }),
-        };
+        if policy == EmptyRequired::Keep {
+            return schema;
+        }
+        let (mut is_there, mut is_empty) = (false, false);
+        schema.each_member(&mut |name, names| {
+            is_there |= name == "required";
+            is_empty |= name == "required" && names.is_empty_array();
+        });
         let (remove, add) = match policy {
             EmptyRequired::Keep => (false, false),
-            EmptyRequired::Omit => (current == Some(true), false),
-            EmptyRequired::AddWhenSchemaMissing => (false, current.is_none() && !has_schema),
-            EmptyRequired::Add => (false, current.is_none()),
+            EmptyRequired::Omit => (is_empty, false),
+            EmptyRequired::AddWhenSchemaMissing => (false, !is_there && !has_schema),
+            EmptyRequired::Add => (false, !is_there),
         };
         if !remove && !add {
             return schema;
         }
-        let mut entries = match schema {
-            Json::Object(entries) => entries,
-            Json::Same(Value::Object(map)) => {
-                map.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), Json::Same(value))).collect()
-            }
-            other => return other,
+        let mut entries = match schema.into_entries() {
+            Ok(entries) => entries,
+            Err(other) => return other,
         };
         if remove {
             entries.retain(|(key, _)| key != "required");
@@ -378,37 +366,20 @@ impl<'a> Translation<'a> {
 
 impl<'a> ToolTranslation<'a> {
     fn quarantined(name: &'a str, reason: String) -> Self {
-        Self {
-            name,
-            wire_name: name.to_owned(),
-            definition: None,
-            quarantine: Some(reason),
-            plan: Plan::default(),
-            changes: Changes::default(),
-            tokens: Tokens::default(),
-            strict: false,
-        }
+        Self { name, wire_name: name.to_owned(), quarantine: Some(reason), ..Self::default() }
     }
-}
 
-impl ToolTranslation<'_> {
-    /// The schema inside the definition; nothing where the tool was left out, or where the dialect sends none.
+    /// The schema inside the definition; `None` if the tool was left out, or if the dialect sends none.
     pub fn schema(&self, dialect: &Dialect) -> Option<Value> {
         let definition = self.definition.as_ref()?.to_value();
-        let (outer, key) = match dialect.tool.shape {
-            ToolShape::Function => ("/function", dialect.tool.schema_key.as_str()),
-            ToolShape::ToolSpec => ("/toolSpec", dialect.tool.schema_key.as_str()),
-            ToolShape::Mcp => ("", "inputSchema"),
-            ToolShape::FlatFunction | ToolShape::BareFunction | ToolShape::Declaration => {
-                ("", dialect.tool.schema_key.as_str())
-            }
+        let key = dialect.tool.schema_key.as_str();
+        let schema = match dialect.tool.shape {
+            ToolShape::Function => definition.get("function")?.get(key),
+            ToolShape::ToolSpec => definition.get("toolSpec")?.get(key)?.get("json"),
+            ToolShape::Mcp => definition.get("inputSchema"),
+            ToolShape::FlatFunction | ToolShape::BareFunction | ToolShape::Declaration => definition.get(key),
         };
-        let schema = definition.pointer(outer)?.get(key)?;
-        if dialect.tool.shape == ToolShape::ToolSpec {
-            schema.get("json").cloned()
-        } else {
-            Some(schema.clone())
-        }
+        schema.cloned()
     }
 }
 

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::de::Read;
 use serde_json::{Map, Value};
 
 /// Reads a JSON value. A repeated member is an error of the kind "data"; no other error is.
@@ -16,15 +17,15 @@ use serde_json::{Map, Value};
 /// assert!(error.is_data());
 /// ```
 pub fn from_slice(text: &[u8]) -> Result<Value, serde_json::Error> {
-    let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = Unrepeated.deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(value)
+    read(serde_json::Deserializer::from_slice(text))
 }
 
 /// Reads a JSON value from a string slice.
 pub(crate) fn from_str(text: &str) -> Result<Value, serde_json::Error> {
-    let mut reader = serde_json::Deserializer::from_str(text);
+    read(serde_json::Deserializer::from_str(text))
+}
+
+fn read<'de>(mut reader: serde_json::Deserializer<impl Read<'de>>) -> Result<Value, serde_json::Error> {
     let value = Unrepeated.deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)

@@ -1,4 +1,4 @@
-//! Small notations that several parts of the gateway read and write, each in one place, so that a name pattern of an allow
+//! Small notations that several parts of the gateway read and write, each once, so that a name pattern of an allow
 //! list means the same as one of a deny list.
 //!
 //! - [`pattern`]: names with the wildcards `*` and `?`;

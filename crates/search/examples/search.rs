@@ -1,4 +1,4 @@
-//! Asks the written-down queries over a corpus of real tools, and prints places, times and tokens.
+//! Asks the written-down queries over a corpus of real tools, and prints ranks, times and tokens.
 //!
 //! `cargo run --release -p gateway-search --example search [queries.toml [corpus folder]]`
 
@@ -70,15 +70,15 @@ fn main() -> Result<(), Failure> {
         let hits = index.search(&query.ask, 50);
         let names: Vec<String> = hits
             .iter()
-            .filter_map(|hit| tools.get(hit.place))
+            .filter_map(|hit| tools.get(hit.position))
             .map(|tool| format!("{}/{}", tool.server, tool.name))
             .collect();
-        let place = names.iter().position(|name| query.want.contains(name)).map(|place| place + 1);
+        let rank = names.iter().position(|name| query.want.contains(name)).map(|rank| rank + 1);
         let time = median(|| {
             let _ = std::hint::black_box(index.search(std::hint::black_box(&query.ask), 5));
         });
         times.push(time);
-        let is_found = place.is_some_and(|place| place <= 5);
+        let is_found = rank.is_some_and(|rank| rank <= 5);
         match sets.iter_mut().find(|(set, ..)| *set == query.set) {
             Some((_, found, all)) => {
                 *found += usize::from(is_found);
@@ -86,8 +86,8 @@ fn main() -> Result<(), Failure> {
             }
             None => sets.push((query.set.clone(), usize::from(is_found), 1)),
         }
-        let place = place.map_or_else(|| "-".to_owned(), |place| place.to_string());
-        writeln!(text, "{:9} {place:>3} {:>5} µs  {}", query.set, time.as_micros(), query.ask)?;
+        let rank = rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+        writeln!(text, "{:9} {rank:>3} {:>5} µs  {}", query.set, time.as_micros(), query.ask)?;
         if !is_found {
             for name in names.iter().take(5) {
                 writeln!(text, "                         {name}")?;
@@ -130,7 +130,7 @@ fn write_tokens(
             let hits = index.search(&query.ask, 5);
             let found: Vec<FoundTool<'_>> = hits
                 .iter()
-                .filter_map(|hit| tools.get(hit.place))
+                .filter_map(|hit| tools.get(hit.position))
                 .map(|tool| FoundTool {
                     name: &tool.name,
                     server: &tool.server,

@@ -71,27 +71,21 @@ pub(crate) struct Found {
 /// The members of a definition that people look for.
 #[derive(Default, Deserialize)]
 struct Definition {
-    #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
     title: Option<String>,
-    #[serde(default)]
     description: Option<String>,
-    #[serde(default)]
     annotations: Option<Annotations>,
-    #[serde(default, rename = "inputSchema")]
+    #[serde(rename = "inputSchema")]
     input: Option<Input>,
 }
 
 #[derive(Default, Deserialize)]
 struct Annotations {
-    #[serde(default)]
     title: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 struct Input {
-    #[serde(default)]
     properties: Option<Keys>,
 }
 

@@ -9,8 +9,8 @@ use crate::words::{is_near, is_stop_word, stem, words};
 /// A tool that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ToolHit {
-    /// Its place in the list that the index was built from.
-    pub place: usize,
+    /// Its position in the list that the index was built from.
+    pub position: usize,
     /// How well it answers; comparable within one answer only.
     pub score: f32,
 }
@@ -23,20 +23,20 @@ pub struct ToolIndex {
     postings: Vec<Box<[Posting]>>,
     /// Terms of names, titles and servers, sorted: what beginnings and slips are looked for in.
     named: Vec<(Box<str>, u32)>,
-    /// By place: the name and the server, for the order of equals.
+    /// By position: the name and the server, for the order of equals.
     order: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Posting {
-    place: u32,
+    position: u32,
     /// Occurrences, weighed by field and by the field's length.
     weight: f32,
     /// The part of the tool's name that the term makes up.
     of_name: f32,
 }
 
-/// How fast further occurrences of a word stop to count.
+/// How fast more occurrences of a word stop to count.
 const SATURATION: f32 = 2.0;
 /// What a word counts that only means the same.
 const SYNONYM: f32 = 0.7;
@@ -62,7 +62,7 @@ impl ToolIndex {
         let mut terms: HashMap<Box<str>, u32> = HashMap::new();
         let mut postings: Vec<Vec<Posting>> = Vec::new();
         let mut named: BTreeMap<Box<str>, u32> = BTreeMap::new();
-        for (place, tool) in (0_u32..).zip(&tools) {
+        for (position, tool) in (0_u32..).zip(&tools) {
             for (term, found) in tool.weights(&averages) {
                 let id = *terms.entry(term.into()).or_insert_with(|| {
                     postings.push(Vec::new());
@@ -72,19 +72,19 @@ impl ToolIndex {
                     named.insert(term.into(), id);
                 }
                 if let Some(list) = usize::try_from(id).ok().and_then(|id| postings.get_mut(id)) {
-                    list.push(Posting { place, weight: found.weight, of_name: found.of_name });
+                    list.push(Posting { position, weight: found.weight, of_name: found.of_name });
                 }
             }
         }
         let mut by_name: Vec<u32> = (0_u32..).take(entries.len()).collect();
-        let key = |place: &u32| {
-            let entry = usize::try_from(*place).ok().and_then(|place| entries.get(place));
+        let key = |position: &u32| {
+            let entry = usize::try_from(*position).ok().and_then(|position| entries.get(position));
             entry.map(|entry| (entry.name, entry.server))
         };
         by_name.sort_by(|one, other| key(one).cmp(&key(other)).then(one.cmp(other)));
         let mut order = vec![0; entries.len()];
-        for (rank, place) in (0_u32..).zip(by_name) {
-            if let Some(slot) = usize::try_from(place).ok().and_then(|place| order.get_mut(place)) {
+        for (rank, position) in (0_u32..).zip(by_name) {
+            if let Some(slot) = usize::try_from(position).ok().and_then(|position| order.get_mut(position)) {
                 *slot = rank;
             }
         }
@@ -116,12 +116,13 @@ impl ToolIndex {
             for (term, factor) in &wanted.terms {
                 let rarity = self.rarity(*term).min(wanted.rarity);
                 for posting in self.postings_of(*term) {
-                    let Some(sum) = usize::try_from(posting.place).ok().and_then(|place| sums.get_mut(place))
+                    let Some(sum) =
+                        usize::try_from(posting.position).ok().and_then(|position| sums.get_mut(position))
                     else {
                         continue;
                     };
                     if sum.round == 0 {
-                        touched.push(posting.place);
+                        touched.push(posting.position);
                     }
                     if sum.round != round {
                         sum.settle();
@@ -138,15 +139,15 @@ impl ToolIndex {
         }
         let mut hits: Vec<(ToolHit, u32)> = touched
             .into_iter()
-            .filter_map(|place| {
-                let place = usize::try_from(place).ok()?;
-                let sum = sums.get_mut(place)?;
+            .filter_map(|position| {
+                let position = usize::try_from(position).ok()?;
+                let sum = sums.get_mut(position)?;
                 sum.settle();
                 let covered = if everything > 0.0 { sum.covered / everything } else { 0.0 };
                 let score = sum.total
                     * (1.0 - COVERAGE + COVERAGE * covered)
                     * (1.0 + WHOLE_NAME * sum.of_name.min(1.0));
-                Some((ToolHit { place, score }, self.order.get(place).copied()?))
+                Some((ToolHit { position, score }, self.order.get(position).copied()?))
             })
             .collect();
         let better = |(one, first): &(ToolHit, u32), (other, second): &(ToolHit, u32)| {
@@ -168,7 +169,7 @@ impl ToolIndex {
             .unwrap_or_default()
     }
 
-    /// How much a term tells: the fewer tools have it, the more.
+    /// How much a term says: the fewer tools have it, the more.
     fn rarity(&self, term: u32) -> f32 {
         let all = count(self.order.len());
         let with = count(self.postings_of(term).len());
@@ -288,7 +289,7 @@ type Terms = Vec<(u32, f32)>;
 #[derive(Clone, Debug)]
 struct Wanted {
     terms: Terms,
-    /// How much it tells.
+    /// How much it says.
     rarity: f32,
 }
 
@@ -359,7 +360,7 @@ mod tests {
             owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
         let index = ToolIndex::build(&entries);
         let hits = index.search(query, 3);
-        let first = hits.first().and_then(|hit| owned.get(hit.place)).map(|(_, name, _)| name.as_str());
+        let first = hits.first().and_then(|hit| owned.get(hit.position)).map(|(_, name, _)| name.as_str());
         assert_eq!(first.unwrap_or("-"), expected, "{query}");
         assert_eq!(index.search(query, 3), hits, "the same query gives the same answer");
     }
@@ -387,9 +388,9 @@ mod tests {
         let owned = tools(&["b/same: Does it", "a/same: Does it", "c/same: Does it"]);
         let entries: Vec<ToolEntry<'_>> =
             owned.iter().map(|(server, name, definition)| ToolEntry { name, server, definition }).collect();
-        let places: Vec<usize> =
-            ToolIndex::build(&entries).search("same", 2).iter().map(|hit| hit.place).collect();
-        assert_eq!(places, [1, 0]);
+        let positions: Vec<usize> =
+            ToolIndex::build(&entries).search("same", 2).iter().map(|hit| hit.position).collect();
+        assert_eq!(positions, [1, 0]);
     }
 
     #[test]

@@ -18,7 +18,7 @@
 //! let entry = |name, definition| ToolEntry { name, server: "demo", definition };
 //! let index = ToolIndex::build(&[entry("read_file", &read), entry("send_mail", &send)]);
 //! let hits = index.search("open a document", 5);
-//! assert_eq!(hits.first().map(|hit| hit.place), Some(0));
+//! assert_eq!(hits.first().map(|hit| hit.position), Some(0));
 //! # Ok(())
 //! # }
 //! ```

@@ -33,10 +33,10 @@ impl MetaTool {
     }
 }
 
-/// How many tools a search gives unless it is told otherwise, and at most.
+/// How many tools a search gives unless it is asked for more, and at most.
 const USUAL: usize = 5;
 const MOST: usize = 50;
-/// How many servers are named; a longer row costs more than it tells.
+/// How many servers are named; a longer row costs more than it is worth.
 const SERVERS: usize = 30;
 
 /// The three tools under the names that they have beside one list.
@@ -143,7 +143,6 @@ impl MetaTools {
 pub struct SearchArguments {
     /// The words.
     pub query: String,
-    #[serde(default)]
     limit: Option<f64>,
 }
 
@@ -172,15 +171,13 @@ pub struct FoundTool<'a> {
 
 #[derive(Default, Deserialize)]
 struct Definition {
-    #[serde(default)]
     description: Option<String>,
-    #[serde(default, rename = "inputSchema")]
+    #[serde(rename = "inputSchema")]
     input: Option<Input>,
 }
 
 #[derive(Default, Deserialize)]
 struct Input {
-    #[serde(default)]
     required: Option<Vec<String>>,
 }
 

@@ -68,9 +68,9 @@ fn pieces(run: &str) -> Vec<&str> {
     let letters: Vec<(usize, char)> = run.char_indices().collect();
     let mut found = Vec::new();
     let mut start = 0;
-    for (place, window) in letters.windows(2).enumerate() {
+    for (index, window) in letters.windows(2).enumerate() {
         let [(_, before), (at, letter)] = window else { continue };
-        let next = letters.get(place + 2).map(|(_, letter)| *letter);
+        let next = letters.get(index + 2).map(|(_, letter)| *letter);
         let rises = before.is_lowercase() && letter.is_uppercase();
         let ends_capitals =
             before.is_uppercase() && letter.is_uppercase() && next.is_some_and(char::is_lowercase);

@@ -40,7 +40,7 @@ pub(crate) fn write_markdown(writer: &mut impl Write, report: &Report) -> Result
     }
     for level in Level::ALL {
         for finding in report.findings.iter().filter(|finding| finding.level == level) {
-            let location = finding.place();
+            let location = finding.location();
             write!(
                 writer,
                 "- **{}** {}: {} (`{}`",

@@ -36,7 +36,7 @@ pub(crate) fn write_text(
         writeln!(writer, "{}", paint.tone(Tone::Heading, "Findings"))?;
         for finding in &report.findings {
             let level = paint.tone(tone(finding.level), finding.level.name());
-            let location = finding.place();
+            let location = finding.location();
             let (location, message) = (printable(&location), printable(&finding.message));
             writeln!(writer, "  {level} {location}: {message} [{}]", finding.rule.id)?;
             if !finding.dialects.is_empty() {

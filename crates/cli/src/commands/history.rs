@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use gateway_dialects::history::{
-    ArgumentCodec, Conversation, HistoryOptions, SameArguments, TransferMode, TranslatedTools, transfer,
-};
+use gateway_dialects::history::{Conversation, HistoryOptions, TransferMode, TranslatedTools, transfer};
 use gateway_dialects::{Dialect, Dialects, Options, Translator};
 use serde_json::{Value, json};
 
@@ -70,7 +68,7 @@ impl History {
             Mode::Text => TransferMode::Text,
             Mode::TextOnly => TransferMode::TextOnly,
         };
-        let sides = ((&from, from_tools.as_ref()), (&to, to_tools.as_ref()));
+        let sides = ((&from, &from_tools), (&to, &to_tools));
         let (moved, warnings) = transfer(&held, sides.0, sides.1, mode, &HistoryOptions::default());
         let mut answer = json!({"messages": moved.messages});
         if let Some(system) = moved.system {
@@ -106,10 +104,7 @@ impl History {
     }
 }
 
-fn codec(dialects: &Dialects, dialect: &Dialect, tools: &[Value]) -> Result<Box<dyn ArgumentCodec>> {
-    if tools.is_empty() {
-        return Ok(Box::new(SameArguments));
-    }
+fn codec(dialects: &Dialects, dialect: &Dialect, tools: &[Value]) -> Result<TranslatedTools> {
     let translator = Translator::with(dialects, dialect.clone(), Options::default()).map_err(explained)?;
-    Ok(Box::new(TranslatedTools::new(&translator.translate(tools))))
+    Ok(TranslatedTools::new(&translator.translate(tools)))
 }

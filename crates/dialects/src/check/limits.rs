@@ -35,7 +35,7 @@ impl Spend {
         Self { work, is_over: false, changes: bytes, findings: bytes, truncated: Truncated::default() }
     }
 
-    /// Takes work; tells whether it may go on.
+    /// Takes work; says whether it may go on.
     pub(super) fn takes(&mut self, units: usize) -> bool {
         self.is_over |= self.work.spend(units).is_err();
         !self.is_over
@@ -68,7 +68,7 @@ impl Spend {
 }
 
 fn lists(left: &mut usize, omitted: &mut usize, bytes: impl FnOnce() -> usize) -> bool {
-    // Once something was left out, the rest is too: the list ends at one place.
+    // Once something was left out, the rest is too: the list ends at one point.
     let rest = if *omitted > 0 { None } else { left.checked_sub(bytes()) };
     if let Some(rest) = rest {
         *left = rest;

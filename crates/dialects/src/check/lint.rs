@@ -9,8 +9,8 @@ use gateway_notation::pointer;
 use serde_json::{Map, Value};
 
 use super::limits::Spend;
-use super::{Finding, prose, rules};
-use crate::schema::children;
+use super::{Finding, Rule, prose, rules};
+use crate::schema::{Keyword, Kind, children};
 use crate::tokens::value_bytes;
 use crate::tool::{input_schema, schema_pointer};
 
@@ -35,20 +35,20 @@ pub(super) fn lint(tools: &[Value], translators: &[Translator], spend: &mut Spen
             spend: &mut *spend,
         };
         let Value::Object(members) = tool else {
-            lint.add(&rules::TOOL_NOT_OBJECT, "", "the entry is not a JSON object".to_owned(), &[]);
+            lint.add(&rules::TOOL_NOT_OBJECT, "", "the entry is not a JSON object");
             continue;
         };
         if name.is_empty() {
-            lint.add(&rules::NAME_MISSING, "", "the tool has no name".to_owned(), &[]);
+            lint.add(&rules::NAME_MISSING, "", "the tool has no name");
         } else if let Some(first) = names.insert(name, index) {
             let message = format!("`{name}` is also the name of the tool at {first}");
-            lint.add(&rules::NAME_DUPLICATE, "/name", message, &[]);
+            lint.add(&rules::NAME_DUPLICATE, "/name", message);
         } else {
             let plain =
                 name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect();
             if let Some(other) = letters.insert(plain, name) {
                 let message = format!("`{name}` is nearly `{other}`");
-                lint.add(&rules::NAME_CLASH, "/name", message, &[]);
+                lint.add(&rules::NAME_CLASH, "/name", message);
             }
         }
         lint.tool(members);
@@ -78,16 +78,23 @@ fn shared_bytes(tool: &Value) -> usize {
 }
 
 impl Lint<'_> {
-    fn add(&mut self, rule: &'static rules::Rule, pointer: &str, message: String, dialects: &[String]) {
+    fn add(&mut self, rule: &'static Rule, pointer: &str, message: impl Into<String>) {
+        self.add_for(rule, pointer, message, Vec::new());
+    }
+
+    fn add_for(
+        &mut self,
+        rule: &'static Rule,
+        pointer: &str,
+        message: impl Into<String>,
+        dialects: Vec<String>,
+    ) {
         let finding = Finding {
-            level: rule.level,
-            rule,
             tool: Some(self.tool.to_owned()),
             index: Some(self.index),
             pointer: pointer.to_owned(),
-            message,
-            help: rule.help,
-            dialects: dialects.to_vec(),
+            dialects,
+            ..Finding::new(rule, message)
         };
         self.spend.add(self.findings, finding);
     }
@@ -109,22 +116,22 @@ impl Lint<'_> {
             if !refusing.is_empty() {
                 let message =
                     format!("the name `{name}` is not legal here, so the tool travels under another");
-                self.add(&rules::NAME_ILLEGAL, "/name", message, &refusing);
+                self.add_for(&rules::NAME_ILLEGAL, "/name", message, refusing);
             }
             if prose::is_vague_tool(name) {
                 let message = format!("`{name}` does not say what the tool does");
-                self.add(&rules::NAME_UNCLEAR, "/name", message, &[]);
+                self.add(&rules::NAME_UNCLEAR, "/name", message);
             }
         }
         match members.get("description").and_then(Value::as_str).map(str::trim) {
             None | Some("") => {
-                self.add(&rules::DESCRIPTION_MISSING, "", "the tool has no description".to_owned(), &[]);
+                self.add(&rules::DESCRIPTION_MISSING, "", "the tool has no description");
             }
             Some(text) => {
                 let length = text.chars().count();
                 if length < SHORT {
                     let message = format!("the description is only `{text}`");
-                    self.add(&rules::DESCRIPTION_SHORT, "/description", message, &[]);
+                    self.add(&rules::DESCRIPTION_SHORT, "/description", message);
                 }
                 self.length("/description", length, |dialect| dialect.limits.description);
             }
@@ -137,7 +144,7 @@ impl Lint<'_> {
         let tightest = self.dialects.iter().map(|dialect| limit(dialect)).filter(|limit| *limit > 0).min();
         if let Some(limit) = tightest.filter(|_| !over.is_empty()) {
             let message = format!("{length} characters, but only {limit} are taken here");
-            self.add(&rules::DESCRIPTION_LONG, pointer, message, &over);
+            self.add_for(&rules::DESCRIPTION_LONG, pointer, message, over);
         }
     }
 
@@ -145,8 +152,7 @@ impl Lint<'_> {
         let base = schema_pointer(tool);
         let schema = match tool.pointer(base) {
             None | Some(Value::Null | Value::Bool(_)) => {
-                let message = "the tool has no input schema".to_owned();
-                return self.add(&rules::SCHEMA_MISSING, "", message, &[]);
+                return self.add(&rules::SCHEMA_MISSING, "", "the tool has no input schema");
             }
             Some(schema) => schema,
         };
@@ -156,8 +162,7 @@ impl Lint<'_> {
         }
         self.validity(tool, base);
         if !members.contains_key("type") {
-            let message = "the schema does not say that arguments are an object".to_owned();
-            self.add(&rules::ROOT_TYPE, base, message, &[]);
+            self.add(&rules::ROOT_TYPE, base, "the schema does not say that arguments are an object");
         }
         for keyword in ["anyOf", "oneOf", "allOf", "if", "not", "enum", "const"] {
             let value = matches!(keyword, "enum" | "const" | "not");
@@ -166,7 +171,7 @@ impl Lint<'_> {
             });
             if members.contains_key(keyword) && !refusing.is_empty() {
                 let message = format!("`{keyword}` at the root is refused here, so it is folded away");
-                self.add(&rules::ROOT_UNION, &format!("{base}/{keyword}"), message, &refusing);
+                self.add_for(&rules::ROOT_UNION, &format!("{base}/{keyword}"), message, refusing);
             }
         }
         self.node(schema, schema, base, Position::Root);
@@ -197,7 +202,7 @@ impl Lint<'_> {
                 ("type", Some(kind)) => format!("{kind} is no type of JSON Schema"),
                 _ => omission.reason.clone(),
             };
-            self.add(rule, &pointer, message, &[]);
+            self.add(rule, &pointer, message);
         }
     }
 
@@ -223,7 +228,7 @@ impl Lint<'_> {
             let validator = Validator::new(&alone);
             if validator.omissions().is_empty() && !validator.is_valid(default) {
                 let message = format!("the default {default} breaks the rules beside it");
-                self.add(&rules::DEFAULT_INVALID, &format!("{pointer}/default"), message, &[]);
+                self.add(&rules::DEFAULT_INVALID, &format!("{pointer}/default"), message);
             }
         }
         for child in children(schema) {
@@ -239,8 +244,8 @@ impl Lint<'_> {
         };
         if says("array") && !members.contains_key("items") && !members.contains_key("prefixItems") {
             let refusing = self.readers_where(|dialect| dialect.schema.items_required);
-            let message = "the array does not say what its items are".to_owned();
-            self.add(&rules::ITEMS_MISSING, pointer, message, &refusing);
+            let message = "the array does not say what its items are";
+            self.add_for(&rules::ITEMS_MISSING, pointer, message, refusing);
         }
     }
 
@@ -252,20 +257,18 @@ impl Lint<'_> {
             .any(|key| members.contains_key(*key))
             || members.get("additionalProperties").is_some_and(|value| *value != Value::Bool(true));
         if position == Position::Inside && typed && properties.is_none_or(Map::is_empty) && !says_more {
-            let message = "the object may hold anything, so a model has to guess".to_owned();
-            self.add(&rules::OBJECT_FREE, pointer, message, &[]);
+            self.add(&rules::OBJECT_FREE, pointer, "the object may hold anything, so a model has to guess");
         }
         let Some(properties) = properties else { return };
         let required = members.get("required").and_then(Value::as_array);
         if required.is_none() && !properties.is_empty() && !members.contains_key("required") {
-            let message = "no parameter is said to be required".to_owned();
-            self.add(&rules::REQUIRED_MISSING, pointer, message, &[]);
+            self.add(&rules::REQUIRED_MISSING, pointer, "no parameter is said to be required");
         }
         for name in required.into_iter().flatten().filter_map(Value::as_str) {
             let elsewhere = ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| members.contains_key(*key));
             if !properties.contains_key(name) && !elsewhere {
                 let message = format!("`{name}` is required but not declared");
-                self.add(&rules::REQUIRED_UNKNOWN, &format!("{pointer}/required"), message, &[]);
+                self.add(&rules::REQUIRED_UNKNOWN, &format!("{pointer}/required"), message);
             }
         }
         let listed: HashSet<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -280,11 +283,11 @@ impl Lint<'_> {
         let refusing = self.readers_where(|dialect| !dialect.keys.allows(name));
         if !refusing.is_empty() {
             let message = format!("the key `{name}` is not legal here, so it travels under another");
-            self.add(&rules::KEY_ILLEGAL, pointer, message, &refusing);
+            self.add_for(&rules::KEY_ILLEGAL, pointer, message, refusing);
         }
         if prose::is_vague_parameter(name) {
             let message = format!("`{name}` does not say what goes in");
-            self.add(&rules::NAME_UNCLEAR, pointer, message, &[]);
+            self.add(&rules::NAME_UNCLEAR, pointer, message);
         }
         let Value::Object(members) = schema else { return };
         let target = members
@@ -300,7 +303,7 @@ impl Lint<'_> {
         match description {
             None => {
                 let message = format!("`{name}` has no description");
-                self.add(&rules::PARAMETER_UNDESCRIBED, pointer, message, &[]);
+                self.add(&rules::PARAMETER_UNDESCRIBED, pointer, message);
             }
             Some(text) => {
                 let at = format!("{pointer}/description");
@@ -312,32 +315,23 @@ impl Lint<'_> {
                     ["enum", "const", "anyOf", "oneOf", "items", "pattern"].iter().any(|key| says(key));
                 if !listed && prose::lists_values(text) {
                     let message = format!("the description of `{name}` lists values");
-                    self.add(&rules::ENUM_IN_PROSE, pointer, message, &[]);
+                    self.add(&rules::ENUM_IN_PROSE, pointer, message);
                 }
                 if let Some(value) = prose::named_default(text).filter(|_| optional && !says("default")) {
                     let message = format!("the description of `{name}` names the default {value}");
-                    self.add(&rules::DEFAULT_IN_PROSE, pointer, message, &[]);
+                    self.add(&rules::DEFAULT_IN_PROSE, pointer, message);
                 }
             }
         }
-        let typed = [
-            "type",
-            "enum",
-            "const",
-            "$ref",
-            "$dynamicRef",
-            "$recursiveRef",
-            "anyOf",
-            "oneOf",
-            "allOf",
-            "not",
-            "if",
-        ];
-        if !typed.iter().any(|key| members.contains_key(*key)) {
+        let says_type = |keyword: Keyword| match keyword {
+            Keyword::Then | Keyword::Else | Keyword::Nullable | Keyword::Defs | Keyword::Definitions => false,
+            other => other.kind() == Kind::Any,
+        };
+        if !members.keys().filter_map(|key| Keyword::parse(key)).any(says_type) {
             let message = format!("`{name}` has no type");
             let wanting = self
                 .readers_where(|dialect| dialect.schema.rebuild().is_some_and(|rules| rules.type_required));
-            self.add(&rules::TYPE_MISSING, pointer, message, &wanting);
+            self.add_for(&rules::TYPE_MISSING, pointer, message, wanting);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{Cell, ChangeRow, Counts, DialectRow, Finding, Status, ToolRow, count
 use crate::tool::schema_pointer;
 
 /// A tool that takes more of the context window than this is worth a note.
-const DEAR: usize = 2000;
+const EXPENSIVE: usize = 2000;
 
 pub(super) fn matrix(tools: &[Value], translators: &[Translator], spend: &mut Spend) -> Vec<ToolRow> {
     let mut rows: Vec<ToolRow> = tools
@@ -116,7 +116,7 @@ pub(super) fn by_dialect(tools: &[ToolRow], translators: &[Translator]) -> Vec<D
         .collect()
 }
 
-/// What the engine's verdicts tell the author.
+/// What the author learns from the engine's verdicts.
 pub(super) fn findings(tools: &[ToolRow], translators: &[Translator], spend: &mut Spend) -> Vec<Finding> {
     let mut findings = Vec::new();
     for translator in translators {
@@ -128,32 +128,16 @@ pub(super) fn findings(tools: &[ToolRow], translators: &[Translator], spend: &mu
             .count();
         let limit = dialect.limits.tools;
         if limit > 0 && sent > limit {
-            let finding = Finding {
-                level: rules::TOO_MANY_TOOLS.level,
-                rule: &rules::TOO_MANY_TOOLS,
-                tool: None,
-                index: None,
-                pointer: String::new(),
-                message: format!("{sent} tools, but one request takes {limit}"),
-                help: rules::TOO_MANY_TOOLS.help,
-                dialects: vec![dialect.name.clone()],
-            };
-            spend.add(&mut findings, finding);
+            let message = format!("{sent} tools, but one request takes {limit}");
+            let finding = Finding::new(&rules::TOO_MANY_TOOLS, message);
+            spend.add(&mut findings, Finding { dialects: vec![dialect.name.clone()], ..finding });
         }
     }
     for (index, tool) in tools.iter().enumerate() {
         let mut add =
             |rule: &'static rules::Rule, pointer: String, message: String, dialects: Vec<String>| {
-                let finding = Finding {
-                    level: rule.level,
-                    rule,
-                    tool: Some(tool.name.clone()),
-                    index: Some(index),
-                    pointer,
-                    message,
-                    help: rule.help,
-                    dialects,
-                };
+                let (name, index) = (Some(tool.name.clone()), Some(index));
+                let finding = Finding { tool: name, index, pointer, dialects, ..Finding::new(rule, message) };
                 spend.add(&mut findings, finding);
             };
         for (reason, dialects) in grouped(tool.dialects.iter().filter_map(|cell| {
@@ -187,10 +171,10 @@ pub(super) fn findings(tools: &[ToolRow], translators: &[Translator], spend: &mu
             add(&rules::VALUE_AS_TEXT, format!("{}{path}", tool.schema), message, dialects);
         }
         let most = tool.dialects.iter().max_by_key(|cell| cell.tokens.after);
-        if let Some(cell) = most.filter(|cell| cell.tokens.after > DEAR) {
+        if let Some(cell) = most.filter(|cell| cell.tokens.after > EXPENSIVE) {
             let message = format!("about {} in `{}`", counted(cell.tokens.after, "token"), cell.dialect);
-            let dear = tool.dialects.iter().filter(|cell| cell.tokens.after > DEAR);
-            add(&rules::COST, String::new(), message, dear.map(|cell| cell.dialect.clone()).collect());
+            let expensive = tool.dialects.iter().filter(|cell| cell.tokens.after > EXPENSIVE);
+            add(&rules::COST, String::new(), message, expensive.map(|cell| cell.dialect.clone()).collect());
         }
     }
     findings

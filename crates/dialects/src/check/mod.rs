@@ -20,7 +20,7 @@ mod matrix;
 mod prose;
 mod rules;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::report::Fate;
@@ -68,7 +68,7 @@ pub struct Finding {
     pub rule: &'static Rule,
     /// The tool's name; empty where it has none, absent for the list as a whole.
     pub tool: Option<String>,
-    /// Where the tool stands in the list.
+    /// The tool's index in the list.
     pub index: Option<usize>,
     /// JSON Pointer into the tool, or into the list where no tool is named.
     pub pointer: String,
@@ -81,6 +81,20 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding of `rule` about the list as a whole, for all dialects alike.
+    fn new(rule: &'static Rule, message: impl Into<String>) -> Self {
+        Self {
+            level: rule.level,
+            rule,
+            tool: None,
+            index: None,
+            pointer: String::new(),
+            message: message.into(),
+            help: rule.help,
+            dialects: Vec::new(),
+        }
+    }
+
     /// Roughly how many bytes it takes in a report.
     fn bytes(&self) -> usize {
         let dialects: usize = self.dialects.iter().map(|name| name.len() + 3).sum();
@@ -89,7 +103,7 @@ impl Finding {
     }
 
     /// The tool and the pointer, for people.
-    pub fn place(&self) -> String {
+    pub fn location(&self) -> String {
         match (self.tool.as_deref(), self.index) {
             (Some(""), Some(index)) => format!("(tool {index} of the list){}", self.pointer),
             (Some(tool), _) => format!("{tool}{}", self.pointer),
@@ -164,15 +178,9 @@ pub struct ChangeRow {
     /// Its value.
     pub value: Option<Value>,
     /// What became of it.
-    #[serde(serialize_with = "fate_name")]
     pub fate: Fate,
     /// Why.
     pub reason: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
-fn fate_name<S: Serializer>(fate: &Fate, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(fate.name())
 }
 
 /// One tool in all dialects.

@@ -37,7 +37,7 @@ pub(super) fn named_default(description: &str) -> Option<&str> {
     (!value.is_empty() && !unclear.contains(&value.to_ascii_lowercase().as_str())).then_some(value)
 }
 
-/// A tool name that does not tell what the tool does.
+/// A tool name that does not say what the tool does.
 pub(super) fn is_vague_tool(name: &str) -> bool {
     let bare = name.trim_end_matches(|char: char| char.is_ascii_digit() || matches!(char, '_' | '-'));
     let vague =
@@ -45,7 +45,7 @@ pub(super) fn is_vague_tool(name: &str) -> bool {
     bare.chars().count() < 3 || vague.contains(&bare.to_ascii_lowercase().as_str())
 }
 
-/// A parameter name that does not tell what goes in.
+/// A parameter name that does not say what goes in.
 pub(super) fn is_vague_parameter(name: &str) -> bool {
     let bare = name.trim_end_matches(|char: char| char.is_ascii_digit() || matches!(char, '_' | '-'));
     let numbered = bare.len() < name.len();

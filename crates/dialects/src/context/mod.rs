@@ -17,14 +17,13 @@
 //! );
 //! ```
 
-mod choose;
+mod grouping;
 mod parameters;
 
-pub use choose::{ToolFilter, group_by};
+pub use grouping::group_by;
 
 use serde_json::Value;
 
-use crate::tokens::estimate;
 use parameters::Parameters;
 
 /// How much is said.
@@ -99,33 +98,6 @@ fn one_resource(resource: &Value) -> String {
     }
 }
 
-/// Describes `tools` in at most about `most` tokens: with less detail where that is enough, else without the last tools,
-/// whose number is told.
-pub fn render_within(tools: &[&Value], detail: Detail, most: usize) -> String {
-    let levels = match detail {
-        Detail::Detailed => &[Detail::Detailed, Detail::Standard, Detail::Concise][..],
-        Detail::Standard => &[Detail::Standard, Detail::Concise],
-        Detail::Concise => &[Detail::Concise],
-    };
-    for level in levels {
-        let text = render_context(tools, *level);
-        if estimate(text.len()) <= most {
-            return text;
-        }
-    }
-    let shortened = |kept: usize| {
-        let text = render_context(tools.get(..kept).unwrap_or_default(), Detail::Concise);
-        format!("{text}\n\n({} more tools are not shown.)", tools.len() - kept)
-    };
-    // The more tools, the longer: the most that fit are found by halving.
-    let (mut fits, mut over) = (0, tools.len());
-    while fits + 1 < over {
-        let middle = usize::midpoint(fits, over);
-        if estimate(shortened(middle).len()) <= most { fits = middle } else { over = middle }
-    }
-    shortened(fits)
-}
-
 fn name(tool: &Value) -> &str {
     tool.get("name").and_then(Value::as_str).unwrap_or("unnamed")
 }
@@ -143,10 +115,7 @@ fn entry(number: usize, tool: &Value, detail: Detail) -> String {
     let mut lines = vec![format!("{number}. **{}**", name(tool)), description(tool)];
     let parameters = Parameters::of(schema(tool));
     let before = lines.len();
-    match detail {
-        Detail::Detailed => parameters.tell_all(&mut lines),
-        Detail::Standard | Detail::Concise => parameters.tell(&mut lines),
-    }
+    parameters.describe(&mut lines, detail);
     if lines.len() == before {
         lines.push("  (no parameters)".to_owned());
     }

@@ -2,13 +2,15 @@
 
 use serde_json::Value;
 
-/// Levels below which nested parameters are not told.
+use super::Detail;
+
+/// Levels below which nested parameters are left out.
 const DEEPEST: usize = 8;
 
-/// Lines of one tool after which nested parameters are not told: references can multiply without end.
+/// Lines of one tool after which nested parameters are left out: references can multiply without end.
 const MOST_LINES: usize = 1000;
 
-/// Schema keywords that restrict a value, and how each is told.
+/// Schema keywords that restrict a value, and the words for each.
 const CONSTRAINTS: &[(&str, &str)] = &[
     ("const", "always"),
     ("minimum", "at least"),
@@ -38,64 +40,54 @@ impl<'s> Parameters<'s> {
         Self { root: schema, schema }
     }
 
-    /// One line each, top level only.
-    pub(super) fn tell(&self, lines: &mut Vec<String>) {
-        for (name, schema, required) in self.each() {
-            let star = if required { "*" } else { "" };
-            let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-            let text = if text.is_empty() { String::new() } else { format!(" - {text}") };
-            lines.push(format!("  - {name}{star}: {}{text}", type_name(schema)));
-        }
-    }
-
-    /// All levels, with constraints.
-    pub(super) fn tell_all(&self, lines: &mut Vec<String>) {
-        self.tell_level(lines, 1);
+    /// A line for each: all levels with constraints if `detail` asks for it, else the top level only.
+    pub(super) fn describe(&self, lines: &mut Vec<String>, detail: Detail) {
+        self.describe_level(lines, 1, detail);
     }
 
     /// `a*: number, b: string`
     pub(super) fn signature(&self) -> String {
-        let told = self.each().map(|(name, schema, required)| {
-            format!("{name}{}: {}", if required { "*" } else { "" }, self.full_type(schema))
-        });
-        told.collect::<Vec<_>>().join(", ")
+        let parameters =
+            self.each().map(|(name, schema, star)| format!("{name}{star}: {}", self.full_type(schema)));
+        parameters.collect::<Vec<_>>().join(", ")
     }
 
-    fn each(&self) -> impl Iterator<Item = (&'s str, &'s Value, bool)> {
+    /// Names and schemas, with a star for what is required.
+    fn each(&self) -> impl Iterator<Item = (&'s str, &'s Value, &'static str)> {
         let required = self.schema.get("required").and_then(Value::as_array);
         let properties = self.schema.get("properties").and_then(Value::as_object);
         properties.into_iter().flatten().map(move |(name, schema)| {
             let is_required = required.is_some_and(|names| names.iter().any(|given| given == name));
-            (name.as_str(), self.resolved(schema), is_required)
+            (name.as_str(), self.resolved(schema), if is_required { "*" } else { "" })
         })
     }
 
-    fn tell_level(&self, lines: &mut Vec<String>, level: usize) {
+    fn describe_level(&self, lines: &mut Vec<String>, level: usize, detail: Detail) {
         if level > DEEPEST || lines.len() > MOST_LINES {
             return;
         }
         let indent = "  ".repeat(level);
-        for (name, schema, required) in self.each() {
-            let star = if required { "*" } else { "" };
+        for (name, schema, star) in self.each() {
             let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
             let text = if text.is_empty() { String::new() } else { format!(" - {text}") };
+            if detail != Detail::Detailed {
+                lines.push(format!("{indent}- {name}{star}: {}{text}", type_name(schema)));
+                continue;
+            }
             let facts = facts(schema);
             let facts = if facts.is_empty() { String::new() } else { format!(" [{}]", facts.join("; ")) };
             lines.push(format!("{indent}- {name}{star}: {}{text}{facts}", self.full_type(schema)));
-            self.tell_below(schema, lines, level + 1);
+            self.describe_below(schema, lines, level + 1);
         }
     }
 
     /// The parameters of an object, of a list's items, and of alternatives.
-    fn tell_below(&self, schema: &'s Value, lines: &mut Vec<String>, level: usize) {
-        Self { root: self.root, schema }.tell_level(lines, level);
-        if let Some(items) = schema.get("items").map(|items| self.resolved(items)) {
-            Self { root: self.root, schema: items }.tell_level(lines, level);
-        }
-        for keyword in ["anyOf", "oneOf", "allOf"] {
-            for branch in schema.get(keyword).and_then(Value::as_array).into_iter().flatten() {
-                Self { root: self.root, schema: self.resolved(branch) }.tell_level(lines, level);
-            }
+    fn describe_below(&self, schema: &'s Value, lines: &mut Vec<String>, level: usize) {
+        let alternatives =
+            ["anyOf", "oneOf", "allOf"].iter().filter_map(|keyword| schema.get(keyword)?.as_array());
+        let inside = schema.get("items").into_iter().chain(alternatives.flatten());
+        for schema in std::iter::once(schema).chain(inside.map(|schema| self.resolved(schema))) {
+            Self { root: self.root, schema }.describe_level(lines, level, Detail::Detailed);
         }
     }
 
@@ -133,8 +125,8 @@ fn type_name(schema: &Value) -> String {
 fn facts(schema: &Value) -> Vec<String> {
     let mut facts = Vec::new();
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        let told: Vec<String> = values.iter().map(ToString::to_string).collect();
-        facts.push(format!("one of {}", told.join(", ")));
+        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        facts.push(format!("one of {}", values.join(", ")));
     }
     for (keyword, words) in CONSTRAINTS {
         match schema.get(keyword) {

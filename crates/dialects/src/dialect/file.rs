@@ -104,11 +104,8 @@ impl Dialects {
     pub fn builtin() -> Self {
         let models = Models::parse(include_str!("../../data/models.toml"));
         debug_assert!(models.is_ok(), "embedded models: {models:?}");
-        let mut dialects = Self {
-            files: BTreeMap::new(),
-            aliases: BTreeMap::new(),
-            models: models.unwrap_or_else(|_| Models::empty()),
-        };
+        let mut dialects =
+            Self { files: BTreeMap::new(), aliases: BTreeMap::new(), models: models.unwrap_or_default() };
         for (name, text) in BUILTIN {
             let file = text.parse().map_err(|error: toml::de::Error| error.to_string());
             let added = file.and_then(|file| dialects.insert(file));
@@ -175,8 +172,7 @@ impl Dialects {
         let name = self.canonical(name)?;
         let layer = self.canonical(layer)?;
         let mut table = self.resolved(name)?;
-        let own = self.files.get(layer).cloned().unwrap_or_default();
-        let mut own = own;
+        let mut own = self.files.get(layer).cloned().unwrap_or_default();
         for key in [
             "name", "title", "label", "aliases", "extends", "layer", "tool", "names", "keys", "ids",
             "messages",

@@ -4,6 +4,7 @@ use gateway_notation::pattern;
 use serde::{Deserialize, Serialize};
 
 use super::Protocol;
+use super::rules::yes;
 
 /// How calls and results travel.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -41,7 +42,7 @@ pub struct MessageRules {
     /// How the text of an embedded resource is sent.
     #[serde(default)]
     pub resources: ResourceStyle,
-    /// How a failed call is told from one that went well.
+    /// How a failed call is marked.
     #[serde(default)]
     pub errors: ErrorStyle,
     /// What stands for a result without content.
@@ -51,7 +52,6 @@ pub struct MessageRules {
     #[serde(default)]
     pub structured: StructuredStyle,
     /// The member of a result message that names the tool; absent: none does.
-    #[serde(default)]
     pub tool_name_field: Option<String>,
     /// Whether calls and results carry ids.
     #[serde(default = "yes")]
@@ -63,16 +63,13 @@ pub struct MessageRules {
     #[serde(default)]
     pub alternate: bool,
     /// The member of an assistant message that takes the model's reasoning back; absent: it goes nowhere.
-    #[serde(default)]
     pub reasoning_field: Option<String>,
     /// Which assistant messages take it.
     #[serde(default)]
     pub reasoning_scope: ReasoningScope,
     /// The member of a call, as a path with dots, that takes the signature of its reasoning back.
-    #[serde(default)]
     pub call_signature_field: Option<String>,
     /// The signature of a call that came without one, where one must be given.
-    #[serde(default)]
     pub foreign_signature: Option<String>,
     /// In which notation its models write calls as text; a model's own rule stands above it.
     #[serde(default)]
@@ -127,13 +124,10 @@ pub struct MediaVariant {
     /// Model ids, lower case, without a vendor's prefix; `*` at the end stands for any rest.
     pub models: Vec<String>,
     /// Where images go.
-    #[serde(default)]
     pub images: Option<Placement>,
     /// Where audio goes.
-    #[serde(default)]
     pub audio: Option<Placement>,
     /// Where files go.
-    #[serde(default)]
     pub files: Option<Placement>,
 }
 
@@ -148,7 +142,7 @@ pub enum ResourceStyle {
     Document,
 }
 
-/// How a failed call is told from one that went well.
+/// How a failed call is marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorStyle {
@@ -230,8 +224,4 @@ impl TextCalls {
     /// All values by the words for them in requests and data.
     pub const WORDS: [(&'static str, Self); 4] =
         [("off", Self::Off), ("auto", Self::Auto), ("xml", Self::Xml), ("json", Self::Json)];
-}
-
-const fn yes() -> bool {
-    true
 }

@@ -37,7 +37,6 @@ pub struct Dialect {
     #[serde(default)]
     pub aliases: Vec<String>,
     /// The dialect that this one changes.
-    #[serde(default)]
     pub extends: Option<String>,
     /// Whether this is a layer: rules that can be put on top of any dialect.
     #[serde(default)]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{Dialect, DialectError, Dialects, TextCalls};
 
 /// What a model id chooses.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The dialect's name.
     pub dialect: String,
@@ -29,7 +29,7 @@ pub enum Compat {
 }
 
 /// The table of models.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Models {
     #[serde(default)]
@@ -56,10 +56,6 @@ struct Rule {
 }
 
 impl Models {
-    pub(crate) const fn empty() -> Self {
-        Self { prefix: Vec::new(), model: Vec::new() }
-    }
-
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }
@@ -111,16 +107,12 @@ impl Dialects {
         model: Option<&str>,
         compat: &Compat,
     ) -> Result<Dialect, DialectError> {
-        let choice = match (name, model) {
-            (Some(name), model) => {
+        let choice = match name {
+            Some(name) => {
                 let of_model = model.and_then(|model| self.for_model(model).ok());
-                Choice {
-                    dialect: name.to_owned(),
-                    layer: of_model.as_ref().and_then(|choice| choice.layer.clone()),
-                    text_calls: of_model.and_then(|choice| choice.text_calls),
-                }
+                Choice { dialect: name.to_owned(), ..of_model.unwrap_or_default() }
             }
-            (None, model) => self.for_model(model.unwrap_or_default())?,
+            None => self.for_model(model.unwrap_or_default())?,
         };
         let layer = match compat {
             Compat::Auto => choice.layer,

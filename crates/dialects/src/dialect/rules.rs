@@ -67,7 +67,6 @@ pub struct ToolRules {
     #[serde(default)]
     pub empty_required: EmptyRequired,
     /// The dialect that carries the same tools with the provider's guarantee, for `strict = auto`.
-    #[serde(default)]
     pub strict_dialect: Option<String>,
 }
 
@@ -99,7 +98,6 @@ pub enum EmptyRequired {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NameRule {
     /// Legal characters besides letters and digits of ASCII; absent: any character is legal.
-    #[serde(default)]
     pub punctuation: Option<String>,
     /// Whether a digit or punctuation other than `_` may come first.
     #[serde(default = "yes")]
@@ -112,7 +110,7 @@ pub struct NameRule {
     pub max: usize,
 }
 
-const fn yes() -> bool {
+pub(super) const fn yes() -> bool {
     true
 }
 
@@ -337,10 +335,11 @@ pub enum TextStyle {
 }
 
 /// What becomes of `default`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Defaults {
     /// Stays a keyword.
+    #[default]
     Keep,
     /// Goes away.
     Strip,
@@ -368,7 +367,7 @@ pub struct SchemaRules {
     #[serde(flatten)]
     pub lowering: Lowering,
     /// What becomes of `default` unless an option says otherwise.
-    #[serde(default = "keep_defaults")]
+    #[serde(default)]
     pub defaults: Defaults,
     /// The style of constraints in descriptions.
     #[serde(default)]
@@ -491,8 +490,4 @@ impl Default for RebuildRules {
             anything: Anything::Empty,
         }
     }
-}
-
-const fn keep_defaults() -> Defaults {
-    Defaults::Keep
 }

@@ -15,12 +15,15 @@ use crate::options::Options;
 use crate::plan::Plan;
 use crate::report::Changes;
 use crate::text::Note;
+use edit::{Edit, Findings};
+use reader::{Reach, Reader};
+use rebuild::Rebuild;
 
 pub(crate) use scan::{Excess, Size, scan};
 
 /// A lowered input schema.
 pub(crate) struct LoweredSchema<'a> {
-    /// Absent where the tool takes no arguments and the dialect wants that unsaid.
+    /// `None` if the tool takes no arguments and the dialect wants that unsaid.
     pub(crate) schema: Option<Json<'a>>,
     pub(crate) plan: Plan,
     pub(crate) changes: Changes<'a>,
@@ -30,7 +33,8 @@ pub(crate) struct LoweredSchema<'a> {
     pub(crate) excess: Option<Excess>,
 }
 
-/// Lowers `schema`, whose size has been checked, for `dialect`.
+/// Lowers `schema`, whose size has been checked, for `dialect`: again and again, until an attempt learns nothing new about the
+/// schema as a whole.
 pub(crate) fn lower<'a>(
     schema: &'a Value,
     size: &Size,
@@ -45,7 +49,28 @@ pub(crate) fn lower<'a>(
             tool_notes: Vec::new(),
             excess: None,
         },
-        Lowering::Edit(choices) => edit::lower(schema, size, dialect, choices, options),
-        Lowering::Rebuild(choices) => rebuild::lower(schema, size, dialect, choices, options),
+        Lowering::Edit(choices) => {
+            let mut known = Findings::default();
+            // Ends, because what is known only grows.
+            loop {
+                let reader = Reader::new(schema, size, dialect, options, Reach::new(1));
+                let (lowered, found) = Edit::new(reader, choices, &known).edit_root();
+                if !known.learn(found) {
+                    return lowered;
+                }
+            }
+        }
+        Lowering::Rebuild(choices) => {
+            let mut reach = Reach::new(choices.unroll);
+            // Ends, because references are written out less far each time.
+            loop {
+                let reader = Reader::new(schema, size, dialect, options, reach);
+                match Rebuild::new(reader, size, dialect, choices).lower_root(dialect.tool.omit_empty_schema)
+                {
+                    Ok(lowered) => return lowered,
+                    Err(shorter) => reach = shorter,
+                }
+            }
+        }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) enum Codec {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Branch {
-    /// The property that holds the value, where the alternatives could not be told apart otherwise.
+    /// The property that holds the value, if nothing else distinguishes the alternatives.
     pub(crate) tag: Option<Box<str>>,
     /// Which MCP values this alternative may carry.
     pub(crate) mcp: Guard,
@@ -106,6 +106,13 @@ pub(crate) enum Rest {
 pub(crate) struct TupleCodec {
     pub(crate) positions: Vec<Codec>,
     pub(crate) rest: Codec,
+}
+
+impl TupleCodec {
+    /// How the item at `index` travels.
+    pub(super) fn at(&self, index: usize) -> &Codec {
+        self.positions.get(index).unwrap_or(&self.rest)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

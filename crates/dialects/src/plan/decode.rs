@@ -3,58 +3,35 @@
 
 use serde_json::{Map, Value};
 
-use super::{Branch, Codec, Entries, Look, ObjectCodec, Pass, PlanError, Rest, equal, text};
+use super::{Branch, Codec, Entries, Look, ObjectCodec, Pass, PlanError, Rest, each_item, equal, text};
 
 impl Pass<'_> {
     pub(super) fn decode_with(&self, codec: &Codec, value: &Value) -> Result<Value, PlanError> {
-        match codec {
-            Codec::Same => Ok(value.clone()),
-            Codec::Object(object) => match value {
-                Value::Object(map) => self.decode_object(object, map),
-                other => Ok(other.clone()),
+        match (codec, value) {
+            (Codec::Object(object), Value::Object(map)) => self.decode_object(object, map),
+            (Codec::List(codec), Value::Array(items)) => {
+                each_item(items, |_, item| self.decode_with(codec, item))
+            }
+            (Codec::Tuple(tuple), Value::Array(items)) => {
+                each_item(items, |index, item| self.decode_with(tuple.at(index), item))
+            }
+            (Codec::Same | Codec::Object(_) | Codec::List(_) | Codec::Tuple(_), other) => Ok(other.clone()),
+            (Codec::Entries(entries), value) => self.decode_entries(entries, value),
+            (Codec::Labels(labels), value) => decode_label(labels, value),
+            (Codec::Text, Value::String(json)) => {
+                Ok(crate::unrepeated::from_str(json).unwrap_or_else(|_| value.clone()))
+            }
+            (Codec::Text, other) => Ok(other.clone()),
+            (Codec::Containers, value) => Ok(text::decode_container(value)),
+            (Codec::Anything, value) => Ok(decode_anything(value)),
+            (Codec::SpelledNull(inner), Value::String(text)) => match text::unescape_null(text) {
+                None => Ok(Value::Null),
+                Some(text) => self.decode_with(inner, &Value::String(text)),
             },
-            Codec::List(item) => match value {
-                Value::Array(items) => self.decode_items(items, |_| item),
-                other => Ok(other.clone()),
-            },
-            Codec::Tuple(tuple) => match value {
-                Value::Array(items) => {
-                    self.decode_items(items, |index| tuple.positions.get(index).unwrap_or(&tuple.rest))
-                }
-                other => Ok(other.clone()),
-            },
-            Codec::Entries(entries) => self.decode_entries(entries, value),
-            Codec::Labels(labels) => decode_label(labels, value),
-            Codec::Text => Ok(match value {
-                Value::String(json) => crate::unrepeated::from_str(json).unwrap_or_else(|_| value.clone()),
-                other => other.clone(),
-            }),
-            Codec::Containers => Ok(text::decode_container(value)),
-            Codec::Anything => Ok(decode_anything(value)),
-            Codec::SpelledNull(inner) => match value {
-                Value::String(text) => match text::unescape_null(text) {
-                    None => Ok(Value::Null),
-                    Some(text) => self.decode_with(inner, &Value::String(text)),
-                },
-                other => self.decode_with(inner, other),
-            },
-            Codec::Union(branches) => self.decode_union(branches, value),
-            Codec::Definition(index) => self.decode_with(self.plan.definition(*index)?, value),
+            (Codec::SpelledNull(inner), other) => self.decode_with(inner, other),
+            (Codec::Union(branches), value) => self.decode_union(branches, value),
+            (Codec::Definition(index), value) => self.decode_with(self.plan.definition(*index)?, value),
         }
-    }
-
-    fn decode_items<'c>(
-        &self,
-        items: &[Value],
-        codec: impl Fn(usize) -> &'c Codec,
-    ) -> Result<Value, PlanError> {
-        let mut decoded = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            let item =
-                self.decode_with(codec(index), item).map_err(|error| error.under(&index.to_string()))?;
-            decoded.push(item);
-        }
-        Ok(Value::Array(decoded))
     }
 
     fn decode_object(&self, codec: &ObjectCodec, map: &Map<String, Value>) -> Result<Value, PlanError> {
@@ -94,7 +71,7 @@ impl Pass<'_> {
         Ok(Value::Object(decoded))
     }
 
-    /// Entries as an object; an object in place of the list is taken as it is meant.
+    /// Entries as an object; an object instead of the list is taken as it is meant.
     fn decode_entries(&self, entries: &Entries, value: &Value) -> Result<Value, PlanError> {
         let list = match value {
             Value::Object(map) if entries.wrapped && map.len() == 1 => map.get("entries").unwrap_or(value),

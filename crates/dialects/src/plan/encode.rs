@@ -4,51 +4,44 @@ use std::cell::{Cell, RefCell};
 
 use serde_json::{Map, Value, json};
 
-use super::{Branch, Codec, Entries, Look, ObjectCodec, Pass, PlanError, Rest, Verdicts, Watch, equal, text};
+use super::{
+    Branch, Codec, Entries, Look, ObjectCodec, Pass, PlanError, Rest, Verdicts, Watch, each_item, equal, text,
+};
 
 impl Pass<'_> {
     pub(super) fn encode_with(&self, codec: &Codec, value: &Value) -> Result<Value, PlanError> {
-        match codec {
-            Codec::Same => Ok(value.clone()),
-            Codec::Object(object) => match value {
-                Value::Object(map) => self.encode_object(object, map),
-                other => Ok(other.clone()),
-            },
-            Codec::List(item) => match value {
-                Value::Array(items) => self.encode_items(items, |_| item),
-                other => Ok(other.clone()),
-            },
-            Codec::Tuple(tuple) => match value {
-                Value::Array(items) => {
-                    self.encode_items(items, |index| tuple.positions.get(index).unwrap_or(&tuple.rest))
-                }
-                other => Ok(other.clone()),
-            },
-            Codec::Entries(entries) => match value {
-                Value::Object(map) => {
-                    let list = self.encode_entries(entries, map)?;
-                    Ok(if entries.wrapped { json!({ "entries": list }) } else { list })
-                }
-                // An array would be read as entries on the way back.
-                Value::Array(_) => Err(PlanError::new("an array cannot stand for an object here")),
-                other => Ok(other.clone()),
-            },
-            Codec::Labels(labels) => labels
+        match (codec, value) {
+            (Codec::Object(object), Value::Object(map)) => self.encode_object(object, map),
+            (Codec::List(codec), Value::Array(items)) => {
+                each_item(items, |_, item| self.encode_with(codec, item))
+            }
+            (Codec::Tuple(tuple), Value::Array(items)) => {
+                each_item(items, |index, item| self.encode_with(tuple.at(index), item))
+            }
+            (Codec::Entries(entries), Value::Object(map)) => {
+                let list = self.encode_entries(entries, map)?;
+                Ok(if entries.wrapped { json!({ "entries": list }) } else { list })
+            }
+            // An array would be read as entries on the way back.
+            (Codec::Entries(_), Value::Array(_)) => {
+                Err(PlanError::new("an array cannot stand for an object here"))
+            }
+            (
+                Codec::Same | Codec::Object(_) | Codec::List(_) | Codec::Tuple(_) | Codec::Entries(_),
+                other,
+            ) => Ok(other.clone()),
+            (Codec::Labels(labels), value) => labels
                 .iter()
                 .find(|(_, known)| equal(known, value))
                 .map(|(label, _)| Value::String(label.to_string()))
                 .ok_or_else(|| PlanError::new(format!("{value} is not one of the allowed values"))),
-            Codec::Text => Ok(Value::String(value.to_string())),
-            Codec::Containers => Ok(text::encode_container(value)),
-            Codec::Anything => Ok(encode_anything(value)),
-            Codec::SpelledNull(inner) => {
-                if value.is_null() {
-                    return Ok(Value::String(text::NULL_TEXT.to_owned()));
-                }
-                Ok(text::escape_null(self.encode_with(inner, value)?))
-            }
-            Codec::Union(branches) => self.encode_union(branches, value),
-            Codec::Definition(index) => self.encode_definition(*index, value),
+            (Codec::Text, value) => Ok(Value::String(value.to_string())),
+            (Codec::Containers, value) => Ok(text::encode_container(value)),
+            (Codec::Anything, value) => Ok(encode_anything(value)),
+            (Codec::SpelledNull(_), Value::Null) => Ok(Value::String(text::NULL_TEXT.to_owned())),
+            (Codec::SpelledNull(inner), value) => Ok(text::escape_null(self.encode_with(inner, value)?)),
+            (Codec::Union(branches), value) => self.encode_union(branches, value),
+            (Codec::Definition(index), value) => self.encode_definition(*index, value),
         }
     }
 
@@ -64,20 +57,6 @@ impl Pass<'_> {
         let encoded = self.encode_with(codec, value);
         self.encoded.borrow_mut().insert(key, encoded.clone());
         encoded
-    }
-
-    fn encode_items<'c>(
-        &self,
-        items: &[Value],
-        codec: impl Fn(usize) -> &'c Codec,
-    ) -> Result<Value, PlanError> {
-        let mut encoded = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            let item =
-                self.encode_with(codec(index), item).map_err(|error| error.under(&index.to_string()))?;
-            encoded.push(item);
-        }
-        Ok(Value::Array(encoded))
     }
 
     fn encode_object(&self, codec: &ObjectCodec, map: &Map<String, Value>) -> Result<Value, PlanError> {

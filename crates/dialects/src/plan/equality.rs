@@ -50,3 +50,23 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
         _ => left == right,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{digest, equal};
+
+    #[test]
+    fn values_are_the_same_whatever_the_spelling() {
+        for (left, right, same) in [
+            (json!({"a": 1, "b": [2.0]}), json!({"b": [2], "a": 1.0}), true),
+            (json!({"a": 1}), json!({"a": 1, "b": null}), false),
+            (json!("1"), json!(1), false),
+            (json!(u64::MAX), json!(u64::MAX - 1), false),
+        ] {
+            assert_eq!(equal(&left, &right), same, "{left} {right}");
+            assert!(!same || digest(&left) == digest(&right), "{left} {right}");
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Telling the alternatives of a union apart by what their values look like.
+//! Distinguishing the alternatives of a union by what their values look like.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -62,7 +62,7 @@ impl Guard {
         self.members.iter().any(|(known, _)| **known == *key)
     }
 
-    /// What can be said without looking any further.
+    /// What can be said at first sight.
     fn is_plausible(&self, value: &Value) -> bool {
         self.reference.is_some() || !self.either.is_empty() || self.types.contains(TypeSet::of(value))
     }
@@ -104,7 +104,7 @@ pub(crate) struct Watch<'p> {
     pub(crate) definition: &'p dyn Fn(usize) -> Option<&'p Guard>,
     /// Alternatives inside alternatives multiply: without a bound a short value could cost hours.
     pub(crate) steps: &'p Cell<usize>,
-    /// What has been found out about values in which alternatives are being told apart.
+    /// What has been found out about values while alternatives are compared with them.
     pub(crate) verdicts: Verdicts,
 }
 
@@ -126,7 +126,7 @@ impl Verdicts {
 }
 
 impl<'p> Watch<'p> {
-    /// Takes one step; `false` where none is left.
+    /// Takes one step; `false` if none is left.
     pub(crate) fn step(&self) -> bool {
         let left = self.steps.get();
         self.steps.set(left.saturating_sub(1));
@@ -180,7 +180,7 @@ impl<'p> Watch<'p> {
                 .iter()
                 .all(|(key, member)| map.get(key.as_ref()).is_none_or(|value| accept(member, value)))
         };
-        // What is inside the members comes last: a word that tells the alternatives apart may stand behind it.
+        // What is inside the members comes last: a word that distinguishes the alternatives may stand behind it.
         let deep = |value: &Value| look.into > 1 && (value.is_object() || value.is_array());
         guard.required.iter().all(|key| map.contains_key(key.as_ref()))
             && (!guard.closed || map.keys().all(|key| guard.has_member(key)))

@@ -97,21 +97,13 @@ impl Plan {
     }
 
     /// Works on arguments of bounded depth, with steps in proportion to their size.
-    fn pass(
-        &self,
-        arguments: &Value,
-        work: impl FnOnce(&Pass<'_>) -> Result<Value, PlanError>,
-    ) -> Result<Value, PlanError> {
+    fn pass(&self, arguments: &Value, work: impl FnOnce(&Pass<'_>) -> Encoded) -> Encoded {
         let size = measure(arguments, DEEPEST)?;
         let steps = Cell::new(FREE_STEPS.saturating_add(size.saturating_mul(STEPS_FOR_EACH_VALUE)));
         self.pass_within(&steps, work)
     }
 
-    fn pass_within(
-        &self,
-        steps: &Cell<usize>,
-        work: impl FnOnce(&Pass<'_>) -> Result<Value, PlanError>,
-    ) -> Result<Value, PlanError> {
+    fn pass_within(&self, steps: &Cell<usize>, work: impl FnOnce(&Pass<'_>) -> Encoded) -> Encoded {
         let definition = |index: usize| self.guards.get(index);
         let watch = Watch { definition: &definition, steps, verdicts: Verdicts::default() };
         work(&Pass { plan: self, watch, trials: Cell::new(0), encoded: RefCell::default() })
@@ -123,6 +115,12 @@ impl Plan {
 }
 
 type Encoded = Result<Value, PlanError>;
+
+/// Every item by `each`; errors name the item.
+fn each_item(items: &[Value], each: impl Fn(usize, &Value) -> Encoded) -> Encoded {
+    let item = |(index, item)| each(index, item).map_err(|error| error.under(&index.to_string()));
+    items.iter().enumerate().map(item).collect()
+}
 
 /// One walk through arguments.
 struct Pass<'p> {

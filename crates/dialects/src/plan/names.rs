@@ -18,34 +18,30 @@ impl Plan {
     }
 
     fn step<'p>(&'p self, codec: &'p Codec, name: &str) -> (String, &'p Codec) {
+        // The names of all alternatives agree wherever they share a key.
+        if let Some(declared) = self.declared(codec, name, 9) {
+            return declared;
+        }
         match codec {
-            Codec::Object(object) => match object.properties.iter().find(|property| *property.mcp == *name) {
-                Some(property) => (property.wire.to_string(), &property.codec),
-                None => match &object.rest {
-                    Rest::Carrier { wire, entries, .. } => (format!("{wire}/{name}"), &entries.value),
-                    Rest::Each(each) => (object.escaped(name), each),
-                    Rest::Same => (object.escaped(name), &Codec::Same),
-                },
+            Codec::Object(object) => match &object.rest {
+                Rest::Carrier { wire, entries, .. } => (format!("{wire}/{name}"), &entries.value),
+                Rest::Each(each) => (object.escaped(name), each),
+                Rest::Same => (object.escaped(name), &Codec::Same),
             },
             Codec::List(item) => (name.to_owned(), item),
-            Codec::Tuple(tuple) => {
-                let position = name.parse::<usize>().ok().and_then(|index| tuple.positions.get(index));
-                (name.to_owned(), position.unwrap_or(&tuple.rest))
-            }
+            Codec::Tuple(tuple) => (name.to_owned(), tuple.at(name.parse().unwrap_or(usize::MAX))),
             Codec::Entries(entries) => (name.to_owned(), &entries.value),
             Codec::SpelledNull(inner) => self.step(inner, name),
             Codec::Definition(index) => match self.definitions.get(*index) {
                 Some(codec) => self.step(codec, name),
                 None => (name.to_owned(), &Codec::Same),
             },
-            // The names of all alternatives agree wherever they share a key.
-            Codec::Union(branches) => branches
-                .iter()
-                .find_map(|branch| self.declared(&branch.codec, name, 8))
-                .unwrap_or_else(|| (name.to_owned(), &Codec::Same)),
-            Codec::Same | Codec::Labels(_) | Codec::Text | Codec::Containers | Codec::Anything => {
-                (name.to_owned(), &Codec::Same)
-            }
+            Codec::Same
+            | Codec::Union(_)
+            | Codec::Labels(_)
+            | Codec::Text
+            | Codec::Containers
+            | Codec::Anything => (name.to_owned(), &Codec::Same),
         }
     }
 

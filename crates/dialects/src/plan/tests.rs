@@ -1,4 +1,4 @@
-//! How many steps it takes to tell alternatives apart.
+//! How many steps it takes to distinguish alternatives.
 
 use super::*;
 use crate::{Dialects, Options, Translator};
@@ -51,7 +51,7 @@ fn alternatives_inside_alternatives_end_soon() {
 }
 
 #[test]
-fn a_word_behind_the_recursion_tells_alternatives_apart() {
+fn a_word_behind_the_recursion_distinguishes_alternatives() {
     let branch = |index: usize| {
         json!({"type": "object", "properties": {
             "a": {"$ref": "#/$defs/A"},

@@ -10,7 +10,7 @@ use crate::report::Step;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Child<'a> {
     pub(crate) keyword: &'a str,
-    /// Where it stands in the keyword's value; absent where it is that value.
+    /// Where it stands in the keyword's value; `None` if it is that value.
     pub(crate) step: Option<Step<'a>>,
     pub(crate) schema: &'a Value,
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::children;
 
     #[test]
-    fn schemas_are_told_from_names_and_values() {
+    fn names_and_values_are_no_schemas() {
         let schema = json!({
             "type": "object",
             "properties": {"default": {"type": "string"}, "a/b": true},

@@ -138,33 +138,31 @@ impl<'a> Resolver<'a> {
             })?
         };
         let start = self.resources.get(resource)?;
+        let mut found = Source { schema: start.schema, path: start.path, resource, asked: false };
         let fragment = percent_decoded(fragment);
         if fragment.is_empty() {
-            return Some(Source { schema: start.schema, path: start.path, resource, asked: false });
+            return Some(found);
         }
         let Some(pointer) = fragment.strip_prefix('/') else {
             return self
                 .anchors
                 .iter()
                 .find(|anchor| anchor.resource == resource && anchor.name == fragment)
-                .map(|anchor| Source { schema: anchor.schema, path: anchor.path, resource, asked: false });
+                .map(|anchor| Source { schema: anchor.schema, path: anchor.path, ..found });
         };
-        let mut found = Source { schema: start.schema, path: start.path, resource, asked: false };
         for step in pointer.split('/').map(unescape) {
-            found = match found.schema {
+            let (schema, path) = match found.schema {
                 Value::Object(map) => {
                     let (name, schema) = Members::entry(map, step.as_ref())?;
-                    let resource = self.resource_of(schema, found.resource);
-                    Source { schema, path: paths.name(found.path, name), resource, asked: false }
+                    (schema, paths.name(found.path, name))
                 }
                 Value::Array(items) => {
                     let index: usize = step.parse().ok()?;
-                    let schema = items.get(index)?;
-                    let resource = self.resource_of(schema, found.resource);
-                    Source { schema, path: paths.index(found.path, index), resource, asked: false }
+                    (items.get(index)?, paths.index(found.path, index))
                 }
                 _ => return None,
             };
+            found = Source { schema, path, resource: self.resource_of(schema, found.resource), asked: false };
         }
         (found.schema.is_object() || found.schema.is_boolean()).then_some(found)
     }

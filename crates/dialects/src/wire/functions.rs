@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::calls::{ARGS, Layout, Malformed, inner, part_signature};
 use super::chat;
-use super::history::{Conversation, Message, Reader, Writer};
+use super::history::{Conversation, Message, Writer};
 use super::results::{Media, Prepared, text_or_list};
 use super::stream::{State, StreamEvent};
 use super::{Object, WireFormat};
@@ -20,7 +20,8 @@ impl WireFormat for Functions {
     }
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
-        Ok(inner(map, "function_call")?.map(|inner| part(inner, candidates(map, inner))))
+        let call = inner(map, "function_call")?;
+        Ok(call.map(|inner| Layout { candidates: candidates(map, inner), ..part(inner) }))
     }
 
     fn is_chunk(&self, chunk: &Object) -> bool {
@@ -32,10 +33,6 @@ impl WireFormat for Functions {
         chat::push(state, chunk, out);
     }
 
-    fn media_part(&self, media: &Media<'_>, _number: usize) -> Value {
-        chat::media_part(media)
-    }
-
     fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
         chat::user_message(text, media)
     }
@@ -43,14 +40,6 @@ impl WireFormat for Functions {
     fn write_result(&self, _rules: &MessageRules, result: &Prepared<'_>) -> Value {
         let content = text_or_list(self, &result.arranged);
         json!({"role": "function", "name": result.outcome.wire_name, "content": content})
-    }
-
-    fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {
-        false
-    }
-
-    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
-        chat::read(reader, given, messages);
     }
 
     fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
@@ -63,15 +52,9 @@ impl WireFormat for Functions {
 }
 
 /// A part that holds a call.
-pub(crate) fn part(inner: &Object, candidates: Vec<Protocol>) -> Layout<'_> {
-    Layout {
-        inner,
-        read: &["functionCall", "function_call", "thoughtSignature", "thought_signature", "role", "content"],
-        id: &["id"],
-        item_id: None,
-        arguments: ARGS,
-        candidates,
-    }
+pub(crate) fn part(inner: &Object) -> Layout<'_> {
+    let read = &["functionCall", "function_call", "thoughtSignature", "thought_signature", "role", "content"];
+    Layout::of(Protocol::GenerateContent, inner, read, ARGS)
 }
 
 /// `function_call` is a message's member in one API and a part's in another, which spells it `functionCall` as a rule.

@@ -20,15 +20,9 @@ impl WireFormat for Mcp {
         if map.member("method").and_then(Value::as_str) != Some("tools/call") {
             return Ok(None);
         }
-        Ok(Some(Layout {
-            inner: inner(map, "params")?.ok_or(Malformed::NoName)?,
-            // The request's id stays among the extras: there a number is not a string.
-            read: &["jsonrpc", "method", "params"],
-            id: &["id"],
-            item_id: None,
-            arguments: ARGUMENTS,
-            candidates: vec![Protocol::Mcp],
-        }))
+        let inner = inner(map, "params")?.ok_or(Malformed::NoName)?;
+        // The request's id stays among the extras: there a number is not a string.
+        Ok(Some(Layout::of(Protocol::Mcp, inner, &["jsonrpc", "method", "params"], ARGUMENTS)))
     }
 
     /// MCP streams no replies; the neutral format's blocks are those of Messages.
@@ -47,10 +41,6 @@ impl WireFormat for Mcp {
 
     fn write_result(&self, _rules: &MessageRules, result: &Prepared<'_>) -> Value {
         result.outcome.result.clone()
-    }
-
-    fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {
-        false
     }
 
     fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {

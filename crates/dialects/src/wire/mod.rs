@@ -28,7 +28,7 @@ use crate::dialect::{ErrorStyle, MessageRules, Protocol};
 pub(crate) use crate::schema::Members;
 use calls::{Envelope, Layout, Malformed, Said};
 use history::{Block, Conversation, Message, Reader, Writer, Written};
-use results::{Media, Part, Prepared, note};
+use results::{Media, Prepared, note};
 use stream::{State, StreamEvent};
 
 /// A JSON object.
@@ -54,7 +54,7 @@ pub(crate) fn formats() -> impl Iterator<Item = &'static dyn WireFormat> {
     Protocol::ALL.iter().map(|protocol| format(*protocol))
 }
 
-/// One API's way to carry calls, results and conversations.
+/// One API's way to carry calls, results and conversations. What has a default is as in Chat Completions, which most APIs resemble.
 pub(crate) trait WireFormat: Sync {
     /// The dialect that a caller names to choose this format.
     fn dialect(&self) -> &'static str;
@@ -113,8 +113,10 @@ pub(crate) trait WireFormat: Sync {
         json!({"type": "text", "text": text})
     }
 
-    /// An image, audio or file as a member of a content list; `number` tells documents of one message apart.
-    fn media_part(&self, media: &Media<'_>, number: usize) -> Value;
+    /// An image, audio or file as a member of a content list; `number` distinguishes documents of one message.
+    fn media_part(&self, media: &Media<'_>, _number: usize) -> Value {
+        chat::media_part(media)
+    }
 
     /// A message of the user with text and media.
     fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
@@ -132,18 +134,20 @@ pub(crate) trait WireFormat: Sync {
         false
     }
 
-    /// A part of a result as a member of its content list.
-    fn result_part(&self, part: &Part<'_>, number: usize) -> Value {
-        match part {
-            Part::Text(text) => self.text_part(text),
-            Part::Document { uri, text } => self.text_part(&note::document(uri, text)),
-            Part::Data(value) => self.text_part(&note::json_text(value)),
-            Part::Media(media) => self.media_part(media, number),
-        }
+    /// The text of a resource as a member of a result's content list.
+    fn document_part(&self, uri: &str, text: &str) -> Value {
+        self.text_part(&note::document(uri, text))
+    }
+
+    /// `structuredContent` as a member of a result's content list.
+    fn data_part(&self, value: &Value) -> Value {
+        self.text_part(&note::json_text(value))
     }
 
     /// Whether a result is written with an id of ours where its call had none.
-    fn replaces_absent_ids(&self, rules: &MessageRules) -> bool;
+    fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {
+        false
+    }
 
     /// Whether a failed call is marked in a member of the result, so that its text need not say so.
     fn marks_failure(&self, _style: ErrorStyle) -> bool {
@@ -153,7 +157,9 @@ pub(crate) trait WireFormat: Sync {
     // Conversations.
 
     /// Reads `given` onto the end of `messages`.
-    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>);
+    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
+        chat::read(reader, given, messages);
+    }
 
     /// A message of the user: a text alone as such, everything else as a list.
     fn write_user(&self, writer: &mut Writer<'_>, at: usize, blocks: &[Block]) -> Option<Value> {

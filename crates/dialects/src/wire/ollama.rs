@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::calls::Envelope;
 use super::chat;
-use super::history::{Block, Call, Conversation, Message, Reader, Writer, Written};
+use super::history::{Block, Call, Conversation, Message, Writer, Written};
 use super::results::{Media, Prepared, media};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
@@ -58,14 +58,6 @@ impl WireFormat for Ollama {
         chat::tool_message(self, rules, result)
     }
 
-    fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {
-        false
-    }
-
-    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
-        chat::read(reader, given, messages);
-    }
-
     fn write_user(&self, writer: &mut Writer<'_>, message: usize, blocks: &[Block]) -> Option<Value> {
         let mut texts = Vec::new();
         let mut images = Vec::new();
@@ -89,10 +81,7 @@ impl WireFormat for Ollama {
     }
 
     fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
-        writer.message_list(messages, |writer, at, blocks| {
-            let said = chat::assistant(writer, at, blocks, "content");
-            said.map(|said| chat::tool_calls(writer.rules(), said, function)).into_iter().collect()
-        })
+        chat::write(writer, messages, "content", function)
     }
 }
 

@@ -1,8 +1,6 @@
 //! Tool lists as text.
 
-use gateway_dialects::context::{
-    Detail, ToolFilter, group_by, render_context, render_groups, render_resources, render_within,
-};
+use gateway_dialects::context::{Detail, group_by, render_context, render_groups, render_resources};
 use serde_json::{Value, json};
 
 fn tools() -> Vec<Value> {
@@ -95,23 +93,9 @@ fn a_schema_that_refers_to_itself_ends() {
 }
 
 #[test]
-fn filters_and_groups() {
+fn tools_are_grouped_by_their_metadata() {
     let tools = tools();
     let tools: Vec<&Value> = tools.iter().collect();
-    let names = |chosen: Vec<&Value>| -> Vec<String> {
-        chosen.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
-    };
-    for (filter, expected) in [
-        (ToolFilter::default(), vec!["query_nodes", "get_status"]),
-        (ToolFilter::by_names(&["get_*"]), vec!["get_status"]),
-        (ToolFilter::by_names(&["*_*o*s"]), vec!["query_nodes"]),
-        (ToolFilter::by_names(&["*", "x"]), vec!["query_nodes", "get_status"]),
-        (ToolFilter::by_names(&["get"]), vec![]),
-        (ToolFilter::by_categories(&["ops"]), vec!["get_status"]),
-        (ToolFilter::by_servers(&["a", "b"]), vec!["query_nodes"]),
-    ] {
-        assert_eq!(names(filter.apply(&tools)), expected, "{filter:?}");
-    }
     assert_eq!(
         render_groups(&group_by(&tools, "server"), Detail::Concise),
         "# Available Tools
@@ -127,40 +111,20 @@ fn filters_and_groups() {
 }
 
 #[test]
-fn importance_is_a_filter_like_any_other() {
+fn metadata_counts_with_a_prefix_and_among_annotations() {
     let tools = [
         json!({"name": "a", "_meta": {"example.com/importance": "high"}}),
         json!({"name": "b", "annotations": {"importance": "low"}}),
         json!({"name": "c"}),
     ];
     let all: Vec<&Value> = tools.iter().collect();
-    assert_eq!(ToolFilter::by_importances(&["high", "medium"]).apply(&all), [&tools[0]]);
-    assert_eq!(ToolFilter::by_importances(&["low"]).apply(&all), [&tools[1]]);
-    assert_eq!(ToolFilter::default().apply(&all).len(), 3);
+    let expected = [("high", &tools[0]), ("low", &tools[1]), ("", &tools[2])];
+    let expected: Vec<_> = expected.map(|(title, tool)| (title.to_owned(), vec![tool])).into();
+    assert_eq!(group_by(&all, "importance"), expected);
 }
 
 #[test]
-fn a_limit_on_tokens_takes_detail_before_tools() {
-    let tools: Vec<Value> = (0..20)
-        .map(|number| {
-            json!({"name": format!("tool_{number}"), "description": "Does it. At length.", "inputSchema": {"type": "object", "properties": {
-                "a": {"type": "string", "description": "A long description of what this is for", "enum": ["x", "y"]}
-            }}})
-        })
-        .collect();
-    let all: Vec<&Value> = tools.iter().collect();
-    let size = |text: &str| text.len().div_ceil(4);
-    let detailed = render_context(&all, Detail::Detailed);
-    let concise = render_context(&all, Detail::Concise);
-    assert_eq!(render_within(&all, Detail::Detailed, size(&detailed)), detailed);
-    assert_eq!(render_within(&all, Detail::Detailed, size(&concise)), concise);
-    let short = render_within(&all, Detail::Detailed, size(&concise) - 40);
-    assert!(size(&short) <= size(&concise) - 40 && short.contains("1. tool_0("), "{short}");
-    assert!(short.ends_with(" more tools are not shown.)"), "{short}");
-}
-
-#[test]
-fn resources_are_told_below_their_servers() {
+fn resources_stand_below_their_servers() {
     let resources = [
         json!({"uri": "file:///a", "name": "A", "description": "The first."}),
         json!({"uriTemplate": "file:///{x}"}),

@@ -61,7 +61,7 @@ fn check_settled(dialect: &str, schema: &Value) {
 }
 
 #[test]
-fn a_mended_format_is_judged_like_any_other() {
+fn a_repaired_format_is_judged_like_any_other() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string", "format": false}}});
     for dialect in ["openai-compatible", "openai-chat", "llamacpp"] {
         check_settled(dialect, &schema);
@@ -504,8 +504,8 @@ fn what_alternatives_inside_alternatives_say_is_told_only_so_far() {
         let definition = translated.definition.unwrap().to_value();
         let text = schema_in(&definition).unwrap()["description"].to_string();
         assert!(text.contains("required: a | required: b"), "{dialect}: {text}");
-        let told = serde_json::to_string(&translated.changes).unwrap();
-        assert!(told.contains("some of their rules are too long to be told"), "{dialect}: {told}");
+        let changes = serde_json::to_string(&translated.changes).unwrap();
+        assert!(changes.contains("some of their rules are too long to be written"), "{dialect}: {changes}");
     }
 }
 

@@ -8,8 +8,8 @@
 )]
 
 use gateway_dialects::results::{
-    FAULT_ID, IdMap, Outcome, ResultChange, ResultFate, ResultMode, ResultOptions, escape_xml, fault_result,
-    neutral_result, render_mode, render_results, render_xml_result,
+    IdMap, Outcome, ResultChange, ResultFate, ResultMode, ResultOptions, escape_xml, neutral_result,
+    render_mode, render_results, render_xml_result,
 };
 use gateway_dialects::{Dialect, Dialects};
 use proptest::prelude::*;
@@ -395,9 +395,9 @@ fn a_long_result_keeps_head_and_tail() {
 }
 
 #[test]
-fn faults_are_told_in_the_format_of_the_call() {
-    let result = fault_result("no such tool");
+fn faults_have_the_format_of_the_call() {
     let text = "Error routing tool use: no such tool";
+    let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
     for (name, expected) in [
         ("openai-chat", json!({"role": "tool", "tool_call_id": "error", "content": text})),
         (
@@ -406,7 +406,7 @@ fn faults_are_told_in_the_format_of_the_call() {
                 {"type": "tool_result", "tool_use_id": "error", "content": text, "is_error": true}]}),
         ),
     ] {
-        let outcome = Outcome { call_id: Some(FAULT_ID), wire_name: "", result: &result, kept: None };
+        let outcome = Outcome { call_id: Some("error"), wire_name: "", result: &result, kept: None };
         assert_eq!(
             render_results(&dialect(name), &[outcome], &ResultOptions::default()).messages,
             [expected],

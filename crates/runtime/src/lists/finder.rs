@@ -135,7 +135,7 @@ impl Finder {
         let hits = index.search(&read.query, read.limit());
         let found: Vec<FoundTool<'_>> = hits
             .iter()
-            .filter_map(|hit| self.tools.get(hit.place))
+            .filter_map(|hit| self.tools.get(hit.position))
             .map(|tool| FoundTool {
                 name: &tool.name,
                 server: tool.server.as_str(),

@@ -224,14 +224,14 @@ fn changes(read: &[ReadResult], rendered: &[ResultChange]) -> Vec<Value> {
         let fate = format!("{fate:?}").to_lowercase();
         json!({"result": result, "path": path, "fate": fate, "reason": reason})
     };
-    let retold = read.iter().enumerate().flat_map(|(result, read)| {
-        read.retold
+    let substituted = read.iter().enumerate().flat_map(|(result, read)| {
+        read.substitutions
             .iter()
-            .map(move |retold| entry(result, &retold.path, ResultFate::Described, &retold.reason))
+            .map(move |part| entry(result, &part.path, ResultFate::Described, &part.reason))
     });
     let arranged =
         rendered.iter().map(|change| entry(change.result, &change.path, change.fate, &change.reason));
-    retold.chain(arranged).collect()
+    substituted.chain(arranged).collect()
 }
 
 fn outcome_of<'a>(call: &'a ToolCall, result: &'a Value) -> Outcome<'a> {

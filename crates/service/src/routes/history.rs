@@ -1,9 +1,7 @@
 //! `POST /history`: a conversation of one dialect, written as one of another.
 
 use bytes::Bytes;
-use gateway_dialects::history::{
-    ArgumentCodec, Conversation, HistoryOptions, SameArguments, TransferMode, TranslatedTools, transfer,
-};
+use gateway_dialects::history::{Conversation, HistoryOptions, TransferMode, TranslatedTools, transfer};
 use gateway_dialects::{Dialect, Options, Work};
 use serde_json::{Map, Value, json};
 
@@ -39,8 +37,7 @@ pub(super) fn history(gateway: &Gateway, _: Option<&str>, body: &Bytes) -> Resul
         options.results = options.results.for_model(model);
     }
     let held = Conversation { system, messages };
-    let (moved, warnings) =
-        transfer(&held, (&from, from_tools.as_ref()), (&to, to_tools.as_ref()), mode, &options);
+    let (moved, warnings) = transfer(&held, (&from, &from_tools), (&to, &to_tools), mode, &options);
     let mut answer = json!({"messages": moved.messages});
     if let Some(system) = moved.system {
         answer["system"] = system;
@@ -68,11 +65,11 @@ fn codec(
     dialect: &Dialect,
     tools: &[Value],
     work: &mut Work,
-) -> Result<Box<dyn ArgumentCodec>, ApiError> {
+) -> Result<TranslatedTools, ApiError> {
     if tools.is_empty() {
-        return Ok(Box::new(SameArguments));
+        return Ok(TranslatedTools::default());
     }
     let translator = gateway.lists().translator(dialect.clone(), Options::default())?;
     let translation = translator.translate_within(tools, work).map_err(too_much)?;
-    Ok(Box::new(TranslatedTools::new(&translation)))
+    Ok(TranslatedTools::new(&translation))
 }

@@ -3,7 +3,7 @@
 use super::{Edit, Entries, Exactness, NodeEdit};
 use crate::dialect::Verdict;
 use crate::json::Json;
-use crate::schema::{Keyword, Members, Source};
+use crate::schema::{Keyword, Members};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -19,12 +19,12 @@ impl<'a> Edit<'a, '_> {
                 changed = true;
                 continue;
             }
-            let path = self.step(list, key);
-            let edited = self.edit(Source { schema, path, resource: node.resource, asked: false });
+            let source = self.source(schema, list, key, node.resource);
+            let edited = self.edit(source);
             node.adopt(&edited);
             let wire = self.keys.wire(key);
             if matches!(wire, Cow::Owned(_)) {
-                self.encoded(path, "properties", None, "the key travels under another name");
+                self.encoded(source.path, "properties", None, "the key travels under another name");
                 node.exact = false;
                 changed = true;
             }
@@ -72,9 +72,8 @@ impl<'a> Edit<'a, '_> {
             node.keep(name, value);
             return;
         }
-        node.changed = true;
         node.exact = false;
-        self.rewritten(node.path, name, Some(value), "keys travel under other names");
+        self.rewrite(name, value, node, "keys travel under other names");
         let names =
             names.iter().filter_map(Value::as_str).map(|key| Json::Text(self.keys.wire(key))).collect();
         node.out.push((Cow::Borrowed(name), Json::Array(names)));
@@ -102,8 +101,8 @@ impl<'a> Edit<'a, '_> {
                 written.push((Cow::Borrowed(key.as_str()), Json::Same(schema)));
                 continue;
             }
-            let path = self.step(list, key);
-            let edited = self.edit(Source { schema, path, resource: node.resource, asked: false });
+            let source = self.source(schema, list, key, node.resource);
+            let edited = self.edit(source);
             if speaks {
                 node.adopt(&edited);
             }
@@ -111,7 +110,7 @@ impl<'a> Edit<'a, '_> {
             let wire =
                 if name == "dependentSchemas" { self.keys.wire(key) } else { Cow::Borrowed(key.as_str()) };
             if matches!(wire, Cow::Owned(_)) {
-                self.rewritten(path, name, None, "the key travels under another name");
+                self.rewritten(source.path, name, None, "the key travels under another name");
                 node.exact = false;
                 changed = true;
             }
@@ -125,15 +124,12 @@ impl<'a> Edit<'a, '_> {
             return self.edit_child(name, value, node, Exactness::Free);
         }
         if node.map.get("prefixItems").is_some_and(Value::is_array) {
-            node.changed = true;
-            self.rewritten(node.path, name, Some(value), "prefixItems says the positions");
-            return;
+            return self.rewrite(name, value, node, "prefixItems says the positions");
         }
         if self.rules.items_lists {
             return self.edit_list(Keyword::PrefixItems, name, value, node);
         }
-        node.changed = true;
-        self.rewritten(node.path, name, Some(value), "a list of items means positions");
+        self.rewrite(name, value, node, "a list of items means positions");
         self.modern = true;
         // An empty list names no position.
         let positions = value.as_array().is_some_and(|positions| !positions.is_empty());
@@ -147,8 +143,8 @@ impl<'a> Edit<'a, '_> {
             node.map.member("additionalItems").filter(|rest| rest.is_object() || rest.is_boolean())
         {
             self.rewritten(node.path, "additionalItems", Some(rest), "said by items");
-            let path = self.step(node.path, "additionalItems");
-            let edited = self.edit(Source { schema: rest, path, resource: node.resource, asked: false });
+            let source = self.source(rest, node.path, "additionalItems", node.resource);
+            let edited = self.edit(source);
             node.adopt(&edited);
             node.out.push((Cow::Borrowed("items"), edited.json));
         }
@@ -194,8 +190,8 @@ impl<'a> Edit<'a, '_> {
         let (mut exact, mut relies) = (true, false);
         let mut written = Vec::with_capacity(members.len());
         for (index, schema) in members.iter().enumerate() {
-            let path = self.changes.paths.index(list, index);
-            let edited = self.edit(Source { schema, path, resource: node.resource, asked: false });
+            let source = self.item_source(schema, list, index, node.resource);
+            let edited = self.edit(source);
             exact &= edited.exact;
             relies |= edited.relies;
             changed |= !matches!(edited.json, Json::Same(_));
@@ -206,8 +202,7 @@ impl<'a> Edit<'a, '_> {
         self.relied |= relies && exact && keyword == Keyword::OneOf;
         if keyword == Keyword::OneOf && (!exact || self.rules.keywords.of(keyword) == Verdict::Describe) {
             node.exact = false;
-            node.changed = true;
-            self.rewritten(node.path, name, Some(value), "alternatives may overlap here: said by anyOf");
+            self.rewrite(name, value, node, "alternatives may overlap here: said by anyOf");
             if node.map.has("anyOf") {
                 let union = Json::object([("anyOf", Json::Array(written))]);
                 node.out.push((Cow::Borrowed("allOf"), Json::Array(vec![union])));

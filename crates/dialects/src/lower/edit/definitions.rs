@@ -3,8 +3,8 @@
 use super::{Edit, Entries};
 use crate::json::Json;
 use crate::report::PathId;
+use crate::schema::Members;
 use crate::schema::refs::percent_decoded;
-use crate::schema::{Members, Source};
 use gateway_notation::pointer::escape;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -49,8 +49,8 @@ impl<'a> Edit<'a, '_> {
             let Some((table, name, schema)) = definitions.get(index).copied() else { continue };
             let Some(slot) = written.get_mut(index).filter(|slot| slot.is_none()) else { continue };
             let list = self.step(PathId::ROOT, table);
-            let path = self.step(list, name);
-            let edited = self.edit(Source { schema, path, resource: 0, asked: false });
+            let source = self.source(schema, list, name, 0);
+            let edited = self.edit(source);
             used.note(&edited.json);
             *slot = Some(edited.json);
         }

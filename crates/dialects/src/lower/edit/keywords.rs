@@ -1,5 +1,6 @@
 //! What becomes of one keyword.
 
+use super::reader::members::is_trivial_name_rule;
 use super::{Edit, Exactness, NodeEdit};
 use crate::dialect::{Defaults, RefStyle, Verdict};
 use crate::json::Json;
@@ -25,22 +26,19 @@ impl<'a> Edit<'a, '_> {
             && !matches!(keyword.kind(), Kind::Annotation | Kind::Hint)
             && node.map.has("$ref")
         {
-            node.changed = true;
-            self.rewritten(node.path, name, Some(value), "this draft ignores it beside $ref");
-            return;
+            return self.rewrite(name, value, node, "this draft ignores it beside $ref");
         }
         match check(keyword, value) {
             Checked::Fine => {}
             Checked::Repaired(json) => {
-                node.changed = true;
-                self.rewritten(node.path, name, Some(value), "mended: not what the keyword asks for");
+                self.rewrite(name, value, node, "repaired: not what the keyword asks for");
                 if keyword == Keyword::Required {
                     node.out.push((Cow::Borrowed(name), self.renamed_list(json)));
                 } else if keyword == Keyword::Enum
                     && self.rules.satisfiable
                     && !node.types.contains(TypeSet::of(value))
                 {
-                    // The one value that stood in place of a list: nothing can have it.
+                    // The one value that stood for a list: nothing can have it.
                     node.exact = false;
                 } else if self.rules.keywords.of(keyword) == Verdict::Keep {
                     node.out.push((Cow::Borrowed(name), json));
@@ -58,9 +56,7 @@ impl<'a> Edit<'a, '_> {
             Verdict::Drop => return self.drop_keyword(name, value, node, "an annotation"),
             Verdict::Describe => {
                 if keyword == Keyword::PropertyNames && is_trivial_name_rule(value) {
-                    node.changed = true;
-                    self.rewritten(node.path, name, Some(value), "keys are text anyway");
-                    return;
+                    return self.rewrite(name, value, node, "keys are text anyway");
                 }
                 if keyword == Keyword::OneOf {
                     return self.edit_list(keyword, name, value, node);
@@ -91,8 +87,7 @@ impl<'a> Edit<'a, '_> {
                 self.remove(name, value, node, "keys travel under other names");
             }
             Keyword::Defs | Keyword::Definitions if self.rules.refs == RefStyle::Defs => {
-                node.changed = true;
-                self.rewritten(node.path, name, Some(value), "what is used stands at the root");
+                self.rewrite(name, value, node, "what is used stands at the root");
             }
             Keyword::Id | Keyword::DraftFourId if node.path != PathId::ROOT && value.is_string() => {
                 // References no longer need it: they are written as pointers.
@@ -166,6 +161,18 @@ impl<'a> Edit<'a, '_> {
         }
     }
 
+    /// Leaves a keyword to what else says the same.
+    pub(super) fn rewrite(
+        &mut self,
+        name: &'a str,
+        value: &'a Value,
+        node: &mut NodeEdit<'a>,
+        reason: &'static str,
+    ) {
+        node.changed = true;
+        self.rewritten(node.path, name, Some(value), reason);
+    }
+
     /// Takes a constraint out of the schema and into the description.
     pub(super) fn remove(
         &mut self,
@@ -201,29 +208,19 @@ impl<'a> Edit<'a, '_> {
     }
 
     fn edit_unusable(&mut self, keyword: Keyword, value: &'a Value, node: &mut NodeEdit<'a>) {
-        node.changed = true;
         let name = keyword.name();
         match (keyword, value) {
             (Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum, Value::Bool(flag)) => {
-                self.rewritten(node.path, name, Some(value), "a flag on the bound, as in draft 4");
+                self.rewrite(name, value, node, "a flag on the bound, as in draft 4");
                 let bound = if keyword == Keyword::ExclusiveMinimum { "minimum" } else { "maximum" };
                 if *flag && let Some(bound) = node.map.member(bound).filter(|bound| bound.is_number()) {
                     node.out.push((Cow::Borrowed(name), Json::Same(bound)));
                 }
             }
             (_, Value::Null) | (Keyword::Required, Value::Bool(_)) => {
-                self.rewritten(node.path, name, Some(value), "says nothing in this form");
+                self.rewrite(name, value, node, "says nothing in this form");
             }
             _ => self.remove(name, value, node, "not what the keyword asks for"),
         }
-    }
-}
-
-/// Keys are always text: a rule that says only that says nothing.
-fn is_trivial_name_rule(value: &Value) -> bool {
-    match value {
-        Value::Bool(flag) => *flag,
-        Value::Object(map) => map.iter().all(|(name, value)| name == "type" && value == "string"),
-        _ => false,
     }
 }

@@ -8,11 +8,10 @@ mod rename;
 mod root;
 mod values;
 
-use super::reader::{Reach, Reader};
-use super::{Excess, LoweredSchema, Size, reader};
-use crate::dialect::{Dialect, EditRules};
+use super::reader::Reader;
+use super::{Excess, LoweredSchema, reader};
+use crate::dialect::EditRules;
 use crate::json::{Entries, Json};
-use crate::options::Options;
 use crate::report::PathId;
 use crate::schema::repair::type_alias;
 use crate::schema::{Members, Source, TypeSet};
@@ -51,7 +50,7 @@ struct Definition<'a> {
 
 /// What only the whole edited schema shows, so that it is edited once more.
 #[derive(Debug, Default)]
-struct Findings {
+pub(super) struct Findings {
     /// Schemas that came out looser than they were, where something else relied on them.
     inexact: HashSet<*const Value>,
     /// Schemas that references name and that are no longer where they were.
@@ -62,7 +61,7 @@ struct Findings {
 
 impl Findings {
     /// Whether `more` has anything new.
-    fn learn(&mut self, more: Self) -> bool {
+    pub(super) fn learn(&mut self, more: Self) -> bool {
         let before = self.count();
         self.inexact.extend(more.inexact);
         self.gone.extend(more.gone);
@@ -87,35 +86,6 @@ impl<'a, 'r> Deref for Edit<'a, 'r> {
 impl DerefMut for Edit<'_, '_> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.reader
-    }
-}
-
-/// Lowers `schema`, whose size has been checked.
-pub(super) fn lower<'a>(
-    schema: &'a Value,
-    size: &Size,
-    dialect: &Dialect,
-    choices: &EditRules,
-    options: &Options,
-) -> LoweredSchema<'a> {
-    let mut known = Findings::default();
-    // Ends, because what is known only grows.
-    loop {
-        let edit = Edit {
-            reader: Reader::new(schema, size, dialect, options, Reach::new(1)),
-            choices,
-            known: &known,
-            definitions: Vec::new(),
-            inexact: Vec::new(),
-            kept_references: Vec::new(),
-            relied: false,
-            abandoned: false,
-            modern: false,
-        };
-        let (lowered, found) = edit.edit_root();
-        if !known.learn(found) {
-            return lowered;
-        }
     }
 }
 
@@ -144,7 +114,21 @@ struct NodeEdit<'a> {
     patterns_gone: bool,
 }
 
-impl<'a> Edit<'a, '_> {
+impl<'a, 'r> Edit<'a, 'r> {
+    pub(super) fn new(reader: Reader<'a, 'r>, choices: &'r EditRules, known: &'r Findings) -> Self {
+        Self {
+            reader,
+            choices,
+            known,
+            definitions: Vec::new(),
+            inexact: Vec::new(),
+            kept_references: Vec::new(),
+            relied: false,
+            abandoned: false,
+            modern: false,
+        }
+    }
+
     fn edit(&mut self, source: Source<'a>) -> Edited<'a> {
         let map = match source.schema {
             Value::Object(map) => map,
@@ -202,12 +186,8 @@ impl<'a> Edit<'a, '_> {
             && !node.has("prefixItems")
         {
             node.changed = true;
-            self.rewritten(
-                node.path,
-                "items",
-                node.map.member("items"),
-                "the dialect wants to know the items",
-            );
+            let items = node.map.member("items");
+            self.rewritten(node.path, "items", items, "the dialect wants to know the items");
             node.out.push((Cow::Borrowed("items"), Json::Object(Vec::new())));
             // All items are looked at now, so none is left to be unevaluated.
             node.exact &= !node.map.contains_key("unevaluatedItems");

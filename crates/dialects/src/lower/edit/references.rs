@@ -27,8 +27,7 @@ impl<'a> Edit<'a, '_> {
             if written == *reference {
                 node.keep(name, value);
             } else {
-                node.changed = true;
-                self.rewritten(node.path, name, Some(value), "refers to a definition at the root");
+                self.rewrite(name, value, node, "refers to a definition at the root");
                 node.out.push((Cow::Borrowed(name), Json::from(written)));
             }
             return;
@@ -40,8 +39,7 @@ impl<'a> Edit<'a, '_> {
             let pointer = self.changes.paths.pointer(target.path);
             let renamed = self.renamed_pointer(&pointer);
             if !local || node.resource != 0 || renamed != pointer {
-                node.changed = true;
-                self.rewritten(node.path, name, Some(value), "the same place, from the root");
+                self.rewrite(name, value, node, "the same schema, by its path from the root");
                 node.out.push((Cow::Borrowed(name), Json::from(format!("#{}", percent_encoded(&renamed)))));
                 self.kept_references.push((Cow::Owned(renamed), target.schema));
                 return;
@@ -108,7 +106,7 @@ impl<'a> Edit<'a, '_> {
         if let Some(definition) = known {
             return Some(definition.name.clone());
         }
-        // Where references stay in place, so do the definitions of the schema.
+        // Where references stay as they are, so do the definitions of the schema.
         let kept = self.root.get("$defs").filter(|_| self.rules.refs != RefStyle::Defs);
         let name = self.definition_name(target.path, |name| {
             kept.is_some_and(|table| table.get(name).is_some())

@@ -34,9 +34,10 @@ pub(super) struct Renaming {
 }
 
 /// Positions being worked on, by the schemas that describe them.
+#[derive(Default)]
 struct Walk<'a> {
     positions: HashMap<Vec<*const Value>, usize>,
-    /// Absent while they are being worked on.
+    /// `None` while they are being worked on.
     codecs: Vec<Option<Codec>>,
     /// Positions that are being worked on, each inside the one before.
     depth: usize,
@@ -56,14 +57,7 @@ const MOST_SOURCES: usize = 1_000_000;
 impl<'a> Edit<'a, '_> {
     /// The codec for the whole schema, and its definitions.
     pub(super) fn rename_codec(&mut self) -> Renaming {
-        let mut walk = Walk {
-            positions: HashMap::new(),
-            codecs: Vec::new(),
-            depth: 0,
-            waiting: Vec::new(),
-            misled: HashSet::new(),
-            room: MOST_SOURCES,
-        };
+        let mut walk = Walk { room: MOST_SOURCES, ..Walk::default() };
         let mut root = Codec::Same;
         if self.keys.renames() {
             root = self.rename_position(&[self.root_source()], &mut walk);
@@ -140,31 +134,26 @@ impl<'a> Edit<'a, '_> {
             })
         };
         for source in all {
-            for (key, schema) in
-                source.schema.get("properties").and_then(Value::as_object).into_iter().flatten()
-            {
+            for (key, schema) in table(source.schema, "properties") {
                 let at = slot(&mut names, key);
                 if let Some((_, sources)) = names.get_mut(at) {
                     sources.push(Source { schema, ..*source });
                 }
             }
             // Named, but declared nowhere: renamed all the same.
-            let listed = source.schema.get("required").and_then(Value::as_array).into_iter().flatten();
             let slipped = source.schema.get("properties").and_then(|properties| properties.get("required"));
-            let slipped = slipped.and_then(Value::as_array).into_iter().flatten();
-            let tabled =
-                source.schema.get("dependentSchemas").and_then(Value::as_object).into_iter().flatten();
-            let mentioned = listed.chain(slipped).filter_map(Value::as_str);
-            for key in mentioned.chain(tabled.map(|(key, _)| key.as_str())) {
+            let lists = source.schema.get("required").into_iter().chain(slipped).filter_map(Value::as_array);
+            let listed = lists.flatten().filter_map(Value::as_str);
+            let tabled = table(source.schema, "dependentSchemas").map(|(key, _)| key.as_str());
+            for key in listed.chain(tabled) {
                 if self.keys.wire(key) != key {
                     slot(&mut names, key);
                 }
             }
         }
-        let general: Vec<&Source<'a>> = all
-            .iter()
-            .filter(|source| OTHERS.iter().any(|name| source.schema.get(*name).is_some()))
-            .collect();
+        let has_any =
+            |source: &Source<'a>, names: &[&str]| names.iter().any(|name| source.schema.get(*name).is_some());
+        let general: Vec<&Source<'a>> = all.iter().filter(|source| has_any(source, OTHERS)).collect();
         for (name, sources) in &mut names {
             for source in &general {
                 self.add_general(source, name, sources);
@@ -190,9 +179,8 @@ impl<'a> Edit<'a, '_> {
             }
         }
         if renames {
-            let judges =
-                |source: &&Source<'a>| NAME_RULES.iter().any(|name| source.schema.get(*name).is_some());
-            walk.misled.extend(all.iter().filter(judges).map(|source| std::ptr::from_ref(source.schema)));
+            let judging = all.iter().filter(|source| has_any(source, NAME_RULES));
+            walk.misled.extend(judging.map(|source| std::ptr::from_ref(source.schema)));
         }
         if properties.is_empty() && rest == Codec::Same {
             return Codec::Same;
@@ -204,8 +192,7 @@ impl<'a> Edit<'a, '_> {
     /// What `source` says about the key `name` without naming it.
     fn add_general(&mut self, source: &Source<'a>, name: &str, sources: &mut Vec<Source<'a>>) {
         let mut known = source.schema.get("properties").is_some_and(|table| table.get(name).is_some());
-        let patterns = source.schema.get("patternProperties").and_then(Value::as_object);
-        for (pattern, schema) in patterns.into_iter().flatten() {
+        for (pattern, schema) in table(source.schema, "patternProperties") {
             // Where that is not known, one schema too many does no harm: all of them agree on the names.
             if self.fits(pattern, name) != Some(false) {
                 known = true;
@@ -258,6 +245,11 @@ impl<'a> Edit<'a, '_> {
         let under = |source| keywords.iter().flat_map(move |keyword| sources_under(source, keyword));
         all.iter().flat_map(under).collect()
     }
+}
+
+/// The members of an object under `name`.
+fn table<'a>(schema: &'a Value, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    schema.get(name).and_then(Value::as_object).into_iter().flatten()
 }
 
 /// The sub-schemas of `source` under one keyword; a boolean that stands alone speaks of no key.

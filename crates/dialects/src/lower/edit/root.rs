@@ -18,7 +18,7 @@ use std::collections::HashSet;
 
 impl<'a> Edit<'a, '_> {
     /// The whole schema.
-    pub(super) fn edit_root(mut self) -> (LoweredSchema<'a>, Findings) {
+    pub(crate) fn edit_root(mut self) -> (LoweredSchema<'a>, Findings) {
         let root = self.root;
         let mut schema = if self.root_needs_folding() { self.fold_root() } else { self.edit_plain_root() };
         let mut index = 0;
@@ -88,7 +88,7 @@ impl<'a> Edit<'a, '_> {
             .collect()
     }
 
-    pub(super) fn root_needs_folding(&self) -> bool {
+    fn root_needs_folding(&self) -> bool {
         let Value::Object(map) = self.root else { return true };
         let has = |name: &str| map.contains_key(name);
         has("$ref")
@@ -96,12 +96,11 @@ impl<'a> Edit<'a, '_> {
             || (!self.rules.root_values && (has("enum") || has("const") || has("not")))
     }
 
-    pub(super) fn edit_plain_root(&mut self) -> Json<'a> {
+    fn edit_plain_root(&mut self) -> Json<'a> {
         let root = self.root;
         let edited = self.edit(self.root_source());
-        let map = root.as_object();
-        let typed = map.is_some_and(|map| map.member("type").is_some_and(|name| name == "object"));
-        let properties = map.is_some_and(|map| map.member("properties").is_some_and(Value::is_object));
+        let typed = root.member("type").is_some_and(|name| name == "object");
+        let properties = root.member("properties").is_some_and(Value::is_object);
         let hides = !self.options.hidden.is_empty() || !self.options.injected.is_empty();
         if typed && properties && !hides {
             return edited.json;
@@ -116,12 +115,8 @@ impl<'a> Edit<'a, '_> {
             }
         }
         if !properties {
-            self.rewritten(
-                PathId::ROOT,
-                "properties",
-                root.member("properties"),
-                "said even where there are none",
-            );
+            let original = root.member("properties");
+            self.rewritten(PathId::ROOT, "properties", original, "said even where there are none");
             entries.retain(|(name, _)| name != "properties");
             let at = entries.iter().position(|(name, _)| name == "type").map_or(0, |at| at + 1);
             entries.insert(at, (Cow::Borrowed("properties"), Json::Object(Vec::new())));
@@ -133,28 +128,18 @@ impl<'a> Edit<'a, '_> {
     }
 
     /// Takes hidden parameters out of `properties` and `required`.
-    pub(super) fn hide(&mut self, entries: &mut Entries<'a>) {
-        let hidden = |name: &str, options: &crate::options::Options| {
-            options.hidden.iter().any(|hidden| hidden == name) || options.injected.contains_key(name)
-        };
+    fn hide(&mut self, entries: &mut Entries<'a>) {
         for (name, value) in entries.iter_mut() {
             match name.as_ref() {
                 "properties" => {
                     let mut properties = into_entries(std::mem::replace(value, Json::Null));
-                    properties.retain(|(name, _)| !hidden(name, self.options));
+                    properties.retain(|(name, _)| !self.options.hides(name));
                     *value = Json::Object(properties);
                 }
                 "required" => {
-                    let names: Vec<Json<'a>> = match std::mem::replace(value, Json::Null) {
-                        Json::Same(Value::Array(names)) => names.iter().map(Json::Same).collect(),
-                        Json::Array(names) => names,
-                        _ => Vec::new(),
-                    };
-                    let kept: Vec<_> = names
-                        .into_iter()
-                        .filter(|name| !name.as_str().is_some_and(|name| hidden(name, self.options)))
-                        .collect();
-                    *value = Json::Array(kept);
+                    let mut names = std::mem::replace(value, Json::Null).into_items().unwrap_or_default();
+                    names.retain(|name| !name.as_str().is_some_and(|name| self.options.hides(name)));
+                    *value = Json::Array(names);
                 }
                 _ => {}
             }
@@ -163,7 +148,7 @@ impl<'a> Edit<'a, '_> {
     }
 
     /// One object for a root that is a reference or a composition.
-    pub(super) fn fold_root(&mut self) -> Json<'a> {
+    fn fold_root(&mut self) -> Json<'a> {
         let root = self.root;
         let mut view = View::new(PathId::ROOT, Some(root));
         self.inexact.push(root);
@@ -174,14 +159,10 @@ impl<'a> Edit<'a, '_> {
         if let Some(values) = view.values.take()
             && !values.is_empty()
         {
-            for name in ["enum", "const"] {
-                if let Some(value) = root.member(name) {
-                    self.describe(PathId::ROOT, name, value, &mut view, "the root cannot list values");
-                }
-            }
+            self.describe_root_values(&mut view);
         }
         for facet in std::mem::take(&mut view.facets) {
-            self.describe(facet.path, facet.keyword.name(), facet.original, &mut view, "the root was folded");
+            self.describe_facet(&facet, &mut view, "the root was folded");
         }
         let parts = view.objects.clone();
         let properties = self.fold_parts(&mut view);
@@ -195,14 +176,14 @@ impl<'a> Edit<'a, '_> {
         let declared: HashSet<&str> = properties.properties.iter().map(|(name, ..)| *name).collect();
         let mut unknown: Vec<&'a str> = parts.iter().flat_map(|part| part.required.iter().copied()).collect();
         let mut seen = HashSet::new();
-        unknown.retain(|name| !declared.contains(name) && !self.is_ours(name) && seen.insert(*name));
+        unknown.retain(|name| !declared.contains(name) && !self.options.hides(name) && seen.insert(*name));
         if !unknown.is_empty() && self.rules.required_known {
             let original = root.member("required");
             self.rewritten(PathId::ROOT, "required", original, "names what is not declared");
             unknown.clear();
         }
         for (name, kinds, must) in properties.properties {
-            if self.is_ours(name) {
+            if self.options.hides(name) {
                 continue;
             }
             let wire = self.keys.wire(name);
@@ -251,11 +232,6 @@ impl<'a> Edit<'a, '_> {
         Json::Object(out)
     }
 
-    /// Whether a property of the root is not the model's to give.
-    fn is_ours(&self, name: &str) -> bool {
-        self.options.hidden.iter().any(|hidden| hidden == name) || self.options.injected.contains_key(name)
-    }
-
     /// What `parts` of a folded root say of properties that they do not declare.
     fn describe_others(&mut self, parts: &[ObjectPart<'a>], closed: bool, view: &mut View<'a>) {
         for part in parts {
@@ -273,21 +249,20 @@ impl<'a> Edit<'a, '_> {
     }
 
     /// Several schemas for one property as one schema.
-    pub(super) fn edit_kinds(&mut self, kinds: &[Vec<Source<'a>>]) -> Json<'a> {
-        let mut written = Vec::with_capacity(kinds.len());
-        for sources in kinds {
-            let mut all: Vec<Json<'a>> = sources.iter().map(|source| self.edit(*source).json).collect();
-            written.push(match all.len() {
-                0 => Json::Object(Vec::new()),
-                1 => all.pop().unwrap_or(Json::Null),
-                _ => Json::object([("allOf", Json::Array(all))]),
-            });
-        }
-        match written.len() {
-            0 => Json::Object(Vec::new()),
-            1 => written.pop().unwrap_or(Json::Null),
-            _ => Json::object([("anyOf", Json::Array(written))]),
-        }
+    fn edit_kinds(&mut self, kinds: &[Vec<Source<'a>>]) -> Json<'a> {
+        let mut kind = |sources: &Vec<Source<'a>>| {
+            composed("allOf", sources.iter().map(|source| self.edit(*source).json).collect())
+        };
+        composed("anyOf", kinds.iter().map(&mut kind).collect())
+    }
+}
+
+/// Schemas under a keyword that composes them; one alone needs none.
+fn composed<'a>(keyword: &'static str, mut schemas: Vec<Json<'a>>) -> Json<'a> {
+    match schemas.len() {
+        0 => Json::Object(Vec::new()),
+        1 => schemas.pop().unwrap_or(Json::Null),
+        _ => Json::object([(keyword, Json::Array(schemas))]),
     }
 }
 

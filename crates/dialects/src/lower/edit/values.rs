@@ -19,8 +19,7 @@ impl<'a> Edit<'a, '_> {
             Keyword::Minimum | Keyword::ExclusiveMinimum => ("minimum", bound.ceil()),
             _ => ("maximum", bound.floor()),
         };
-        node.changed = true;
-        self.rewritten(node.path, name, Some(value), "the nearest whole number bounds the same");
+        self.rewrite(name, value, node, "the nearest whole number bounds the same");
         if let Ok(whole) = format!("{whole}").parse::<i64>()
             && !node.out.iter().any(|(known, _)| known == inclusive)
         {
@@ -37,8 +36,7 @@ impl<'a> Edit<'a, '_> {
             node.keep(name, value);
             return;
         }
-        node.changed = true;
-        self.rewritten(node.path, name, Some(value), "values that nothing can have left out");
+        self.rewrite(name, value, node, "values that nothing can have left out");
         if kept.is_empty() {
             // Nothing satisfied it before; now anything of the type does.
             node.exact = false;
@@ -50,14 +48,7 @@ impl<'a> Edit<'a, '_> {
     /// Bounds that no value satisfies make a schema that some compilers refuse.
     pub(super) fn drop_contradictions(&mut self, node: &mut NodeEdit<'a>) {
         for (low, high) in [("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")] {
-            let bound = |name: &str| {
-                let (_, json) = node.out.iter().find(|(known, _)| known == name)?;
-                match json {
-                    Json::Same(value) => value.as_f64(),
-                    Json::Number(number) => number.as_f64(),
-                    _ => None,
-                }
-            };
+            let bound = |name: &str| node.out.iter().find(|(known, _)| known == name)?.1.as_f64();
             if let (Some(least), Some(most)) = (bound(low), bound(high))
                 && least > most
             {

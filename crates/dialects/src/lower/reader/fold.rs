@@ -65,14 +65,10 @@ impl<'a> Reader<'a, '_> {
     /// Turns unions into alternatives of one object.
     pub(crate) fn fold(&mut self, unions: Vec<UnionPart<'a>>, view: &mut View<'a>) {
         for union in unions {
-            let list = self.step(union.path, union.keyword.name());
             let mut set: Vec<Vec<ObjectPart<'a>>> = Vec::with_capacity(union.branches.len());
             let mut branches = Vec::with_capacity(union.branches.len());
-            for (index, schema) in union.branches.iter().enumerate() {
-                let path = self.changes.paths.index(list, index);
-                let branch =
-                    self.fold_branch(Source { schema, path, resource: union.resource, asked: false }, 4);
-                if let Some(mut folded) = branch {
+            for branch in self.branches(&union) {
+                if let Some(mut folded) = self.fold_branch(branch, 4) {
                     set.append(&mut folded.alternatives);
                     view.conditional.append(&mut folded.unsaid);
                     branches.push(folded);
@@ -86,7 +82,7 @@ impl<'a> Reader<'a, '_> {
                 let sentence = format!("{} these must hold: {}", choice.rule(), conditions.join(" | "));
                 view.notes.push(Note::Sentence(Cow::Owned(sentence)));
                 if room.cut {
-                    reason = "properties of all alternatives together; some of their rules are too long to be told";
+                    reason = "properties of all alternatives together; some of their rules are too long to be written";
                 }
             }
             self.rewritten(union.path, union.keyword.name(), Some(union.original), reason);
@@ -209,15 +205,12 @@ impl<'a> Reader<'a, '_> {
     /// The branches of a union, each where it stands.
     pub(crate) fn branches(&mut self, union: &UnionPart<'a>) -> Vec<Source<'a>> {
         let list = self.step(union.path, union.keyword.name());
-        let branch = |(index, schema): (usize, &'a Value)| {
-            let path = self.changes.paths.index(list, index);
-            Source { schema, path, resource: union.resource, asked: false }
-        };
-        union.branches.iter().enumerate().map(branch).collect()
+        let branches = union.branches.iter().enumerate();
+        branches.map(|(index, schema)| self.item_source(schema, list, index, union.resource)).collect()
     }
 }
 
-/// Characters of the rules that tell alternatives apart.
+/// Characters of the rules that distinguish alternatives.
 const LONGEST_CONDITIONS: usize = 8_000;
 
 /// Characters that may still be written.

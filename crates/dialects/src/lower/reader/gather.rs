@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Reader;
 use super::view::{ArrayPart, Facet, ObjectPart, UnionPart, View};
@@ -23,7 +23,7 @@ impl<'a> Reader<'a, '_> {
                 return;
             }
             other => {
-                // A type name in place of a schema is a common slip; anything else says nothing.
+                // A type name instead of a schema is a common slip; anything else says nothing.
                 if let Some(types) = other.as_str().and_then(type_alias).and_then(TypeSet::named) {
                     view.types = view.types.and(types);
                 }
@@ -37,17 +37,7 @@ impl<'a> Reader<'a, '_> {
             && let Some(Value::String(reference)) = map.member("$ref")
         {
             self.gather_reference(Source { resource, ..source }, reference, view);
-            for (name, value) in map {
-                match Keyword::parse(name) {
-                    Some(Keyword::Description) => self.gather_description(path, value, view),
-                    Some(Keyword::Ref) => {}
-                    Some(Keyword::Defs | Keyword::Definitions) => self.spread_definitions(path, name, value),
-                    Some(keyword) if matches!(keyword.kind(), Kind::Annotation | Kind::Hint) => {
-                        view.hints.push((keyword, value, path));
-                    }
-                    _ => self.rewritten(path, name, Some(value), "this draft ignores it beside $ref"),
-                }
-            }
+            self.gather_siblings(path, map, view);
             return;
         }
         let mut object: Option<ObjectPart<'a>> = None;
@@ -64,7 +54,7 @@ impl<'a> Reader<'a, '_> {
             let repaired = match check(keyword, value) {
                 Checked::Fine => None,
                 Checked::Repaired(json) => {
-                    self.rewritten(path, name, Some(value), "mended: not what the keyword asks for");
+                    self.rewritten(path, name, Some(value), "repaired: not what the keyword asks for");
                     Some(json)
                 }
                 Checked::Unusable => {
@@ -77,12 +67,8 @@ impl<'a> Reader<'a, '_> {
                 Keyword::Description => self.gather_description(path, value, view),
                 Keyword::Enum => match value {
                     Value::Array(values) if values.is_empty() => {
-                        self.rewritten(
-                            path,
-                            name,
-                            Some(value),
-                            "an empty list allows nothing; taken as absent",
-                        );
+                        let reason = "an empty list allows nothing; taken as absent";
+                        self.rewritten(path, name, Some(value), reason);
                     }
                     Value::Array(values) => view.restrict_values(values.iter().collect()),
                     single => view.restrict_values(vec![single]),
@@ -100,9 +86,9 @@ impl<'a> Reader<'a, '_> {
                     if let Value::Array(members) = value {
                         self.rewritten(path, name, Some(value), "merged");
                         let list = self.step(path, "allOf");
-                        for (index, member) in members.iter().enumerate() {
-                            let path = self.changes.paths.index(list, index);
-                            self.gather(Source { schema: member, path, resource, ..source }, view);
+                        for (index, schema) in members.iter().enumerate() {
+                            let member = self.item_source(schema, list, index, resource);
+                            self.gather(Source { asked: source.asked, ..member }, view);
                         }
                     }
                 }
@@ -159,12 +145,8 @@ impl<'a> Reader<'a, '_> {
                             if map.member("items").is_some_and(Value::is_array) {
                                 part.items = Some((keyword.name(), value));
                             } else {
-                                self.rewritten(
-                                    path,
-                                    name,
-                                    Some(value),
-                                    "says nothing without a list of items",
-                                );
+                                let reason = "says nothing without a list of items";
+                                self.rewritten(path, name, Some(value), reason);
                             }
                         }
                         _ => part.items = Some((keyword.name(), value)),
@@ -303,7 +285,22 @@ impl<'a> Reader<'a, '_> {
         push_part(&mut view.arrays, array);
     }
 
-    pub(crate) fn spread_definitions(&mut self, path: PathId, name: &'a str, value: &'a Value) {
+    /// Reads what stands beside a reference and says nothing about values.
+    pub(crate) fn gather_siblings(&mut self, path: PathId, map: &'a Map<String, Value>, view: &mut View<'a>) {
+        for (name, value) in map {
+            match Keyword::parse(name) {
+                Some(Keyword::Description) => self.gather_description(path, value, view),
+                Some(Keyword::Ref) => {}
+                Some(Keyword::Defs | Keyword::Definitions) => self.spread_definitions(path, name, value),
+                Some(keyword) if matches!(keyword.kind(), Kind::Annotation | Kind::Hint) => {
+                    view.hints.push((keyword, value, path));
+                }
+                _ => self.rewritten(path, name, Some(value), "this draft ignores it beside $ref"),
+            }
+        }
+    }
+
+    fn spread_definitions(&mut self, path: PathId, name: &'a str, value: &'a Value) {
         self.rewritten(path, name, Some(value), "what is used is written where it is needed");
     }
 
@@ -312,7 +309,7 @@ impl<'a> Reader<'a, '_> {
             Value::String(text) if !text.is_empty() => view.add_description(Cow::Borrowed(text)),
             Value::String(_) | Value::Null => {}
             other => {
-                self.rewritten(path, "description", Some(other), "mended: not text");
+                self.rewritten(path, "description", Some(other), "repaired: not text");
                 view.add_description(Cow::Owned(other.to_string()));
             }
         }

@@ -21,11 +21,7 @@ impl<'a> Reader<'a, '_> {
         if equal(known.original, facet.original) {
             return;
         }
-        let number = |value: &Json<'_>| match value {
-            Json::Same(Value::Number(number)) | Json::Number(number) => number.as_f64(),
-            _ => None,
-        };
-        let tighter = match (number(&known.value), number(&facet.value)) {
+        let tighter = match (known.value.as_f64(), facet.value.as_f64()) {
             (Some(old), Some(new)) => match facet.keyword {
                 Keyword::MinLength
                 | Keyword::MinItems
@@ -44,26 +40,19 @@ impl<'a> Reader<'a, '_> {
         match tighter {
             Some(true) => {
                 let old = std::mem::replace(known, facet);
-                self.rewritten(old.path, old.keyword.name(), Some(old.original), "a tighter bound holds");
+                self.facet_rewritten(&old, "a tighter bound holds");
             }
-            Some(false) => {
-                self.rewritten(
-                    facet.path,
-                    facet.keyword.name(),
-                    Some(facet.original),
-                    "a tighter bound holds",
-                );
-            }
-            None => {
-                self.describe(
-                    facet.path,
-                    facet.keyword.name(),
-                    facet.original,
-                    view,
-                    "a second one cannot be said here",
-                );
-            }
+            Some(false) => self.facet_rewritten(&facet, "a tighter bound holds"),
+            None => self.describe_facet(&facet, view, "a second one cannot be said here"),
         }
+    }
+
+    pub(crate) fn facet_rewritten(&mut self, facet: &Facet<'a>, reason: &'static str) {
+        self.rewritten(facet.path, facet.keyword.name(), Some(facet.original), reason);
+    }
+
+    pub(crate) fn describe_facet(&mut self, facet: &Facet<'a>, view: &mut View<'a>, reason: &'static str) {
+        self.describe(facet.path, facet.keyword.name(), facet.original, view, reason);
     }
 
     pub(crate) fn unknown_keyword(
@@ -108,6 +97,15 @@ impl<'a> Reader<'a, '_> {
                 self.rewritten(path, keyword.name(), Some(value), "says nothing in this form");
             }
             _ => self.describe(path, keyword.name(), value, view, "not what the keyword asks for"),
+        }
+    }
+
+    /// Values that the root lists: arguments are an object of properties, so a description says them.
+    pub(crate) fn describe_root_values(&mut self, view: &mut View<'a>) {
+        for name in ["enum", "const"] {
+            if let Some(value) = self.root.member(name) {
+                self.describe(PathId::ROOT, name, value, view, "the root cannot list values");
+            }
         }
     }
 

@@ -156,6 +156,15 @@ pub(crate) fn says_nothing(source: &Source<'_>) -> bool {
     }
 }
 
+/// Keys are always text: a rule for names that says only that says nothing.
+pub(crate) fn is_trivial_name_rule(rule: &Value) -> bool {
+    match rule {
+        Value::Bool(flag) => *flag,
+        Value::Object(map) => map.iter().all(|(name, value)| name == "type" && value == "string"),
+        _ => false,
+    }
+}
+
 /// A set of names that is quick to ask while it is small.
 #[derive(Default)]
 pub(crate) struct Names<'a> {
@@ -379,12 +388,8 @@ impl<'a> Reader<'a, '_> {
                         continue;
                     }
                     if known.insert(name) {
-                        self.rewritten(
-                            part.path,
-                            "required",
-                            None,
-                            "names a property that is not declared: declared",
-                        );
+                        let reason = "names a property that is not declared: declared";
+                        self.rewritten(part.path, "required", None, reason);
                         let described = self.key_kinds(said, name, always);
                         found.extend(described.map(|described| Property::new(name, described, false)));
                     }

@@ -137,6 +137,17 @@ impl<'a, 'r> Reader<'a, 'r> {
         Source { schema, path: self.step(parent, name), resource, asked: false }
     }
 
+    /// The schema at `index` of a list.
+    pub(crate) fn item_source(
+        &mut self,
+        schema: &'a Value,
+        list: PathId,
+        index: usize,
+        resource: usize,
+    ) -> Source<'a> {
+        Source { schema, path: self.changes.paths.index(list, index), resource, asked: false }
+    }
+
     /// The schema itself.
     pub(crate) fn root_source(&self) -> Source<'a> {
         Source { schema: self.root, path: PathId::ROOT, resource: 0, asked: false }

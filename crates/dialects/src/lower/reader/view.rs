@@ -15,7 +15,7 @@ use crate::schema::{Keyword, Members, Source, TypeSet};
 use crate::text::Note;
 
 /// What all sources of one position say.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct View<'a> {
     pub(crate) types: TypeSet,
     pub(crate) description: Option<Cow<'a, str>>,
@@ -36,7 +36,7 @@ pub(crate) struct View<'a> {
     pub(crate) hints: Vec<(Keyword, &'a Value, PathId)>,
     /// No value satisfies all sources.
     pub(crate) impossible: bool,
-    /// A recursion that is not written out any further.
+    /// A recursion that is written out no deeper.
     pub(crate) cut: bool,
     /// The schema calls itself required, as draft 3 did.
     pub(crate) required: bool,
@@ -122,26 +122,7 @@ impl<'a> ObjectPart<'a> {
 
 impl<'a> View<'a> {
     pub(crate) fn new(path: PathId, schema: Option<&'a Value>) -> Self {
-        Self {
-            types: TypeSet::ALL,
-            description: None,
-            values: None,
-            constant: false,
-            facets: Vec::new(),
-            objects: Vec::new(),
-            arrays: Vec::new(),
-            unions: Vec::new(),
-            conditional: Vec::new(),
-            contained: Vec::new(),
-            alternatives: Vec::new(),
-            notes: Vec::new(),
-            hints: Vec::new(),
-            impossible: false,
-            cut: false,
-            required: false,
-            path,
-            schema,
-        }
+        Self { types: TypeSet::ALL, path, schema, ..Self::default() }
     }
 
     /// A keyword of the first source.

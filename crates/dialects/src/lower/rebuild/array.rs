@@ -1,6 +1,6 @@
 //! Lowering arrays: lists and tuples.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::node::ArrayNode;
 use super::position::{Location, Lowered};
@@ -8,12 +8,11 @@ use super::reader::fold::Discovered;
 use super::reader::view::{ArrayPart, View};
 use super::{Node, Rebuild};
 use crate::dialect::Verdict;
-use crate::json::Json;
 use crate::plan::{Codec, TupleCodec};
 use crate::schema::{Keyword, Members, Source, TypeSet};
 use crate::text::Note;
 
-/// Positions that are lowered one by one; further ones share the last rule.
+/// Positions that are lowered one by one; later ones share the last rule.
 const MOST_POSITIONS: usize = 64;
 
 impl<'a> Rebuild<'a, '_> {
@@ -42,7 +41,7 @@ impl<'a> Rebuild<'a, '_> {
         let rest = if closed.is_some() { None } else { Some(self.lower_item(&rest, &may, &found, inside)) };
         let rest = rest.filter(|lowered| lowered.possible || length == 0);
         if length == 0 {
-            let lowered = rest.unwrap_or_else(|| self.lower(&[], inside));
+            let lowered = rest.unwrap_or_else(|| self.lower(&[], &[], inside));
             let unsaid = parts.iter().all(|part| part.items.is_none());
             let write = !unsaid || self.rules.items_required;
             if unsaid && write {
@@ -67,7 +66,7 @@ impl<'a> Rebuild<'a, '_> {
         found: &Discovered<'a>,
         inside: Location,
     ) -> Lowered<'a> {
-        if found.complete { self.lower_with(sources, may, inside) } else { self.lower(&[], inside) }
+        if found.complete { self.lower(sources, may, inside) } else { self.lower(&[], &[], inside) }
     }
 
     /// What conditions say about items from position `from` on, and what not every item must satisfy.
@@ -77,8 +76,8 @@ impl<'a> Rebuild<'a, '_> {
             if let Some((name, prefix)) = part.prefix {
                 let list = self.step(part.path, name);
                 for (index, schema) in prefix.iter().enumerate().skip(from) {
-                    let path = self.changes.paths.index(list, index);
-                    may.push(Source { schema, path, resource: part.resource, asked: part.asked });
+                    let source = self.item_source(schema, list, index, part.resource);
+                    may.push(Source { asked: part.asked, ..source });
                 }
             }
             if let Some((name, items)) = part.items {
@@ -107,8 +106,7 @@ impl<'a> Rebuild<'a, '_> {
                 match part.prefix.and_then(|(name, prefix)| Some((name, prefix.get(index)?))) {
                     Some((name, schema)) => {
                         let list = self.step(part.path, name);
-                        let path = self.changes.paths.index(list, index);
-                        sources.push(Source { schema, path, resource: part.resource, asked: false });
+                        sources.push(self.item_source(schema, list, index, part.resource));
                     }
                     None => {
                         if let Some((name, items)) = part.items {
@@ -128,10 +126,8 @@ impl<'a> Rebuild<'a, '_> {
             Codec::Tuple(Box::new(TupleCodec { positions: codecs, rest: rest_codec }))
         };
         if self.rules.keywords.of(Keyword::PrefixItems) == Verdict::Keep {
-            node.array = Some(Box::new(ArrayNode {
-                prefix: positions.into_iter().map(|lowered| lowered.node).collect(),
-                items: rest.map(|lowered| lowered.node),
-            }));
+            let prefix = positions.into_iter().map(|lowered| lowered.node).collect();
+            node.array = Some(Box::new(ArrayNode { prefix, items: rest.map(|lowered| lowered.node) }));
             return Lowered::new(node, codec);
         }
         for part in parts {
@@ -159,13 +155,8 @@ impl<'a> Rebuild<'a, '_> {
     }
 
     fn rest_sources(&mut self, parts: &[ArrayPart<'a>]) -> Vec<Source<'a>> {
-        let mut sources = Vec::with_capacity(parts.len());
-        for part in parts {
-            if let Some((name, items)) = part.items {
-                sources.push(self.source(items, part.path, name, part.resource));
-            }
-        }
-        sources
+        let items = parts.iter().filter_map(|part| part.items.map(|items| (part, items)));
+        items.map(|(part, (name, items))| self.source(items, part.path, name, part.resource)).collect()
     }
 
     /// No items beyond the first `most`.
@@ -191,10 +182,7 @@ impl<'a> Rebuild<'a, '_> {
         match node.keywords.iter_mut().find(|(name, _)| *name == "maxItems") {
             None => node.keywords.push(("maxItems", most.into())),
             Some((_, value)) => {
-                let known = match &*value {
-                    Json::Same(Value::Number(number)) | Json::Number(number) => number.as_u64(),
-                    _ => None,
-                };
+                let known = value.as_number().and_then(Number::as_u64);
                 if known.is_none_or(|known| known > most) {
                     *value = most.into();
                 }

@@ -1,15 +1,15 @@
 //! Properties that an object does not declare: maps, and carriers for them.
 
 use super::Rebuild;
-use super::node::{ArrayNode, Node, ObjectNode, Rest as RestNode};
+use super::node::{Node, ObjectNode, Rest as RestNode};
 use super::position::{Location, Lowered};
-use super::reader::members::{Undeclared, says_nothing};
+use super::reader::members::{Undeclared, is_trivial_name_rule, says_nothing};
 use super::reader::view::{ObjectPart, View};
 use crate::dialect::{Additional, RefStyle, Verdict};
 use crate::plan::{Codec, Entries, Rest};
 use crate::report::Fate;
-use crate::schema::{Keyword, Members, Source, TypeSet};
-use serde_json::{Value, json};
+use crate::schema::{Keyword, Members, TypeSet};
+use serde_json::Value;
 use std::borrow::Cow;
 
 impl<'a> Rebuild<'a, '_> {
@@ -29,17 +29,7 @@ impl<'a> Rebuild<'a, '_> {
         }
         for part in parts {
             self.report_additional(part, Fate::Encoded, "a list of entries");
-            if part.patterns.is_some() {
-                let original = part.schema.member("patternProperties");
-                match original {
-                    Some(value) => {
-                        self.describe(part.path, "patternProperties", value, view, "a list of entries");
-                    }
-                    None => {
-                        self.encoded(part.path, "patternProperties", None, "a list of entries");
-                    }
-                }
-            }
+            self.describe_patterns(part, view, "a list of entries");
         }
         self.encoded(view.path, "type", view.original("type"), "a list of entries");
         for part in parts.iter().filter(|part| part.properties.is_some() || !part.required.is_empty()) {
@@ -66,20 +56,21 @@ impl<'a> Rebuild<'a, '_> {
             let taken = self.takes_facet(items, facet.original, TypeSet::ARRAY);
             if !wrapped && taken && self.rules.keywords.of(items) == Verdict::Keep {
                 node.keywords.push((items.name(), facet.value.clone()));
-                self.rewritten(facet.path, facet.keyword.name(), Some(facet.original), "counts the entries");
+                self.facet_rewritten(&facet, "counts the entries");
             } else {
-                self.describe(
-                    facet.path,
-                    facet.keyword.name(),
-                    facet.original,
-                    view,
-                    "not a keyword of this dialect",
-                );
+                self.describe_facet(&facet, view, "not a keyword of this dialect");
             }
         }
         view.facets = counts;
         self.write_facets(view, TypeSet::OBJECT, &mut node);
         Lowered::new(node, Codec::Entries(Box::new(Entries { value: value.codec, wrapped })))
+    }
+
+    /// Says the patterns of `part` for keys in the description.
+    fn describe_patterns(&mut self, part: &ObjectPart<'a>, view: &mut View<'a>, reason: &'static str) {
+        if let Some(patterns) = part.schema.member("patternProperties").filter(|_| part.patterns.is_some()) {
+            self.describe(part.path, "patternProperties", patterns, view, reason);
+        }
     }
 
     /// What became of the rule of `part` for other properties, where it has one.
@@ -92,32 +83,20 @@ impl<'a> Rebuild<'a, '_> {
     /// `[{"key": …, "value": …}]`, in `{"entries": …}` where `wrapped`.
     pub(crate) fn entries_node(&self, mut key: Node<'a>, value: Node<'a>, wrapped: bool) -> Node<'a> {
         key.types = TypeSet::STRING;
-        let mut entry = Node::of(TypeSet::OBJECT);
-        entry.object = Some(Box::new(ObjectNode {
-            properties: vec![(Cow::Borrowed("key"), key), (Cow::Borrowed("value"), value)],
-            required: vec![Cow::Borrowed("key"), Cow::Borrowed("value")],
-            additional: self.closed_rest(),
-        }));
-        let mut list = Node::of(TypeSet::ARRAY);
-        list.array = Some(Box::new(ArrayNode { prefix: Vec::new(), items: Some(entry) }));
-        if !wrapped {
-            return list;
-        }
-        let mut object = Node::of(TypeSet::OBJECT);
-        object.object = Some(Box::new(ObjectNode {
-            properties: vec![(Cow::Borrowed("entries"), list)],
-            required: vec![Cow::Borrowed("entries")],
-            additional: self.closed_rest(),
-        }));
-        object
+        let entry = self.object_node([(Cow::Borrowed("key"), key), (Cow::Borrowed("value"), value)]);
+        let list = Node::list(entry);
+        if wrapped { self.object_node([(Cow::Borrowed("entries"), list)]) } else { list }
     }
 
-    /// What an object of ours says about other properties.
-    pub(crate) fn closed_rest(&self) -> RestNode<'a> {
-        match self.choices.additional {
+    /// An object of ours: all of its properties are required, and there are no others.
+    pub(super) fn object_node<const N: usize>(&self, properties: [(Cow<'a, str>, Node<'a>); N]) -> Node<'a> {
+        let required = properties.iter().map(|(name, _)| name.clone()).collect();
+        let additional = match self.choices.additional {
             Additional::Closed | Additional::Keep | Additional::Explicit => RestNode::Closed,
             Additional::Declared | Additional::Open => RestNode::Unsaid,
-        }
+        };
+        let object = ObjectNode { properties: properties.into(), required, additional };
+        Node { object: Some(Box::new(object)), ..Node::of(TypeSet::OBJECT) }
     }
 
     /// The rule for keys of a map.
@@ -130,8 +109,7 @@ impl<'a> Rebuild<'a, '_> {
         let mut sources = Vec::new();
         for part in parts {
             if let Some(names) = part.names {
-                let path = self.step(part.path, "propertyNames");
-                sources.push(Source { schema: names, path, resource: part.resource, asked: false });
+                sources.push(self.source(names, part.path, "propertyNames", part.resource));
                 self.rewritten(part.path, "propertyNames", Some(names), "a rule for the key of each entry");
             }
         }
@@ -160,9 +138,9 @@ impl<'a> Rebuild<'a, '_> {
     pub(super) fn lower_undeclared(&mut self, undeclared: Undeclared<'a>, inside: Location) -> Lowered<'a> {
         let lowered = match undeclared {
             Undeclared::Allowed { kinds, may } => self.lower_kinds(&kinds, &may, inside),
-            Undeclared::Unsaid | Undeclared::Forbidden => self.lower(&[], inside),
+            Undeclared::Unsaid | Undeclared::Forbidden => self.lower(&[], &[], inside),
         };
-        if lowered.possible { lowered } else { self.lower(&[], inside) }
+        if lowered.possible { lowered } else { self.lower(&[], &[], inside) }
     }
 
     /// A property of ours that carries all properties that are not declared.
@@ -182,11 +160,7 @@ impl<'a> Rebuild<'a, '_> {
         }
         for part in parts {
             self.report_additional(part, Fate::Encoded, "a list of entries");
-            if part.patterns.is_some()
-                && let Some(value) = part.schema.member("patternProperties")
-            {
-                self.describe(part.path, "patternProperties", value, view, "a list of entries");
-            }
+            self.describe_patterns(part, view, "a list of entries");
         }
         if parts.iter().all(|part| part.additional.is_none()) {
             self.encoded(view.path, "additionalProperties", None, "a list of entries");
@@ -195,8 +169,7 @@ impl<'a> Rebuild<'a, '_> {
         let value = self.lower_undeclared(undeclared, inside.deeper(2));
         let mut node = self.entries_node(key, value.node, false);
         if self.too_deep(inside, 2) && self.rules.refs == RefStyle::Defs {
-            let index = self.add_part(node);
-            node = Node { reference: Some(index), ..Node::default() };
+            node = Node::reference(self.add_part(node));
         }
         node.description = Some(Cow::Borrowed("Properties that are not declared"));
         let optional = self.choices.all_required;
@@ -228,32 +201,21 @@ impl<'a> Rebuild<'a, '_> {
     ) -> Rest {
         for part in parts {
             if let Some(names) = part.names {
-                let trivial =
-                    names == &json!({"type": "string"}) || names == &json!({}) || names == &json!(true);
-                if trivial {
+                if is_trivial_name_rule(names) {
                     self.rewritten(part.path, "propertyNames", Some(names), "keys are text anyway");
                 } else {
                     self.describe(part.path, "propertyNames", names, view, "not a keyword of this dialect");
                 }
             }
-            if part.patterns.is_some()
-                && let Some(value) = part.schema.member("patternProperties")
-            {
-                self.describe(part.path, "patternProperties", value, view, "not a keyword of this dialect");
-            }
+            self.describe_patterns(part, view, "not a keyword of this dialect");
         }
-        let merged = parts.len() > 1;
         match self.choices.additional {
             Additional::Keep | Additional::Explicit => {}
             Additional::Closed => {
                 object.additional = RestNode::Closed;
                 if !matches!(undeclared, Undeclared::Forbidden) {
-                    self.rewritten(
-                        view.path,
-                        "additionalProperties",
-                        None,
-                        "closed: the dialect wants it so",
-                    );
+                    let reason = "closed: the dialect wants it so";
+                    self.rewritten(view.path, "additionalProperties", None, reason);
                 }
                 return Rest::Same;
             }
@@ -271,13 +233,8 @@ impl<'a> Rebuild<'a, '_> {
                             self.rewritten(part.path, "additionalProperties", part.additional, "open anyway");
                         }
                         Some(additional) => {
-                            self.describe(
-                                part.path,
-                                "additionalProperties",
-                                additional,
-                                view,
-                                "not a keyword of this dialect",
-                            );
+                            let reason = "not a keyword of this dialect";
+                            self.describe(part.path, "additionalProperties", additional, view, reason);
                         }
                     }
                 }
@@ -294,27 +251,16 @@ impl<'a> Rebuild<'a, '_> {
             }
             Undeclared::Forbidden => {
                 object.additional = RestNode::Closed;
-                if merged {
-                    self.rewritten(
-                        view.path,
-                        "additionalProperties",
-                        None,
-                        "one of the merged parts forbids others",
-                    );
+                if parts.len() > 1 {
+                    let reason = "one of the merged parts forbids others";
+                    self.rewritten(view.path, "additionalProperties", None, reason);
                 }
                 Rest::Same
             }
             Undeclared::Allowed { kinds, .. } if kinds.iter().all(|kind| kind.iter().all(says_nothing)) => {
                 object.additional = RestNode::Open;
-                for part in parts {
-                    if let Some(additional @ (Value::Object(_) | Value::Bool(false))) = part.additional {
-                        self.rewritten(
-                            part.path,
-                            "additionalProperties",
-                            Some(additional),
-                            "any value: said by true",
-                        );
-                    }
+                for part in parts.iter().filter(|part| part.additional != Some(&Value::Bool(true))) {
+                    self.report_additional(part, Fate::Rewritten, "any value: said by true");
                 }
                 Rest::Same
             }

@@ -40,31 +40,15 @@ impl<'a> Rebuild<'a, '_> {
             })
     }
 
-    /// One position, described by all of `sources` together; what `may` hold as well is not enforced, but what it declares gets
-    /// through.
-    pub(crate) fn lower_with(
-        &mut self,
-        sources: &[Source<'a>],
-        may: &[Source<'a>],
-        location: Location,
-    ) -> Lowered<'a> {
+    /// What `may` hold beside `sources` and declares properties that must get through.
+    pub(super) fn declaring(&self, sources: &[Source<'a>], may: &[Source<'a>]) -> Vec<Source<'a>> {
         // With all of them open, nothing is kept out.
         if may.is_empty() || self.options.open == Open::All {
-            return self.lower(sources, location);
+            return Vec::new();
         }
         let given = |schema: &Value| sources.iter().any(|source| std::ptr::eq(source.schema, schema));
-        let more: Vec<Source<'a>> = may
-            .iter()
-            .filter(|source| can_declare(source.schema) && !given(source.schema))
-            .copied()
-            .collect();
-        if more.is_empty() {
-            return self.lower(sources, location);
-        }
-        self.conditions += 1;
-        let lowered = self.lower_sources(sources, &more, location);
-        self.conditions -= 1;
-        lowered
+        let declares = |source: &&Source<'a>| can_declare(source.schema) && !given(source.schema);
+        may.iter().filter(declares).copied().collect()
     }
 
     /// Any of `kinds`, each described by all of its sources; `may` hold as well.
@@ -77,7 +61,7 @@ impl<'a> Rebuild<'a, '_> {
         let inside = Location { in_union: true, ..location };
         let mut alternatives = Vec::with_capacity(kinds.len());
         for sources in kinds {
-            let lowered = self.lower_with(sources, may, inside);
+            let lowered = self.lower(sources, may, inside);
             let mcp = sources.first().map_or_else(Outline::anything, |source| self.outline(*source));
             alternatives.push(Alternative::new(lowered, mcp));
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::position::{JSON_TEXT, Location, Lowered};
+use super::position::{Location, Lowered};
 use super::reader::ANYTHING;
 use super::reader::view::View;
 use super::{Definition, Node, Rebuild};
@@ -40,7 +40,7 @@ impl<'a> Rebuild<'a, '_> {
             }
             Anything::Definition => {
                 if location.in_union && !self.choices.ref_in_union {
-                    return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
+                    return Lowered::json_text();
                 }
                 let index = self.anything_definition();
                 let native = matches!(self.choices.additional, Additional::Keep | Additional::Explicit);
@@ -48,7 +48,7 @@ impl<'a> Rebuild<'a, '_> {
                     self.encoded(view.path, "type", None, "objects of any kind travel as lists of entries");
                 }
                 let codec = if native { Codec::Same } else { Codec::Anything };
-                Lowered::new(Node { reference: Some(index), ..Node::default() }, codec)
+                Lowered::new(Node::reference(index), codec)
             }
         }
     }
@@ -59,24 +59,21 @@ impl<'a> Rebuild<'a, '_> {
             return index;
         }
         let index = self.definitions.len();
-        let itself = || Node { reference: Some(index), ..Node::default() };
-        let mut array = Node::of(TypeSet::ARRAY);
-        array.array = Some(Box::new(super::node::ArrayNode { items: Some(itself()), ..Default::default() }));
         let object = if matches!(self.choices.additional, Additional::Keep | Additional::Explicit) {
             Node::of(TypeSet::OBJECT)
         } else {
-            self.entries_node(Node::of(TypeSet::STRING), itself(), true)
+            self.entries_node(Node::of(TypeSet::STRING), Node::reference(index), true)
         };
         let mut branches: Vec<_> =
             TypeSet::STRING.or(TypeSet::NUMBER).or(TypeSet::BOOLEAN).singles().map(Node::of).collect();
-        branches.push(array);
+        branches.push(Node::list(Node::reference(index)));
         branches.push(object);
         let node = Node { types: TypeSet::NULL, branches, ..Node::default() };
         self.definitions.push(Definition::new(ANYTHING.to_owned(), None, Some(node), 0));
         index
     }
 
-    /// A reference that stays one; `None` where it has to be written out.
+    /// A reference that stays one; `None` if it has to be written out.
     pub(super) fn lower_reference(&mut self, source: Source<'a>, location: Location) -> Option<Lowered<'a>> {
         let map = source.schema.as_object()?;
         let Value::String(reference) = map.member("$ref")? else { return None };
@@ -110,30 +107,13 @@ impl<'a> Rebuild<'a, '_> {
             self.rewritten(source.path, "$ref", map.member("$ref"), "refers to a definition at the root");
         }
         let mut view = View::new(source.path, Some(source.schema));
-        for (name, value) in map {
-            match Keyword::parse(name) {
-                Some(Keyword::Description) => {
-                    if let Value::String(text) = value {
-                        view.description = Some(Cow::Borrowed(text));
-                    }
-                }
-                Some(Keyword::Ref) => {}
-                Some(Keyword::Defs | Keyword::Definitions) => {
-                    self.spread_definitions(source.path, name, value);
-                }
-                Some(keyword) if matches!(keyword.kind(), Kind::Annotation | Kind::Hint) => {
-                    view.hints.push((keyword, value, source.path));
-                }
-                _ => self.rewritten(source.path, name, Some(value), "this draft ignores it beside $ref"),
-            }
-        }
-        let node = Node { reference: Some(index), ..Node::default() };
-        let mut lowered = Lowered::new(node, Codec::Definition(index));
+        self.gather_siblings(source.path, map, &mut view);
+        let mut lowered = Lowered::new(Node::reference(index), Codec::Definition(index));
         self.finish_words(&mut lowered, &mut view, true, &mut Vec::new());
         Some(lowered)
     }
 
-    /// Makes a definition of `target`; `None` where it is only a reference to itself, or too many are being made.
+    /// Makes a definition of `target`; `None` if it is only a reference to itself, or too many are being made.
     fn define(&mut self, target: Source<'a>, location: Location) -> Option<usize> {
         if self.opened >= super::DEEPEST {
             return None;
@@ -143,7 +123,7 @@ impl<'a> Rebuild<'a, '_> {
         self.definitions.push(Definition::new(name, Some(target.schema), None, location.total));
         let location = Location { depth: 1, total: location.total, root: false, in_union: false };
         self.opened += 1;
-        let lowered = self.lower(&[target], location);
+        let lowered = self.lower(&[target], &[], location);
         self.opened -= 1;
         if lowered.node.reference == Some(index) || !lowered.possible {
             self.definitions.truncate(index);

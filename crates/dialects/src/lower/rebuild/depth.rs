@@ -5,7 +5,6 @@ use super::position::{Location, Lowered};
 use super::reader::view::View;
 use super::{Definition, Rebuild};
 use crate::dialect::RefStyle;
-use crate::plan::Codec;
 
 impl<'a> Rebuild<'a, '_> {
     /// Makes a definition of ours.
@@ -31,11 +30,10 @@ impl<'a> Rebuild<'a, '_> {
             || (location.in_union && !self.choices.ref_in_union)
             || location.root
         {
-            self.encode_whole(view.path, view.schema, "JSON text: deeper than the dialect takes");
             view.facets.clear();
             view.objects.clear();
             view.arrays.clear();
-            return Lowered::new(Node::text("JSON text"), Codec::Text);
+            return self.lower_as_text(view.path, view.schema, "JSON text: deeper than the dialect takes");
         }
         let index = self.add_part(Node::default());
         if let Some(definition) = self.definitions.get_mut(index) {
@@ -47,6 +45,6 @@ impl<'a> Rebuild<'a, '_> {
         if let Some(definition) = self.definitions.get_mut(index) {
             definition.node = Some(lowered.node);
         }
-        Lowered::new(Node { reference: Some(index), ..Node::default() }, lowered.codec)
+        Lowered::new(Node::reference(index), lowered.codec)
     }
 }

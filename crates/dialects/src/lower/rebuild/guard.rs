@@ -1,6 +1,6 @@
 //! What values of alternatives look like: in the dialect, and as MCP values.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Rebuild;
 use super::node::{Node, Rest};
@@ -78,21 +78,21 @@ fn surface(schema: &Value) -> Option<Guard> {
         Some(Value::String(name)) => TypeSet::named(name)?,
         _ => TypeSet::ALL,
     };
-    let nullable = schema.member("nullable").is_some();
-    let values = match (schema.member("const"), schema.member("enum")) {
-        (Some(value), _) => Some(vec![value.clone()]),
-        (None, Some(Value::Array(values))) if !values.is_empty() => Some(values.clone()),
-        _ => None,
-    };
-    if nullable || (values.is_none() && types == TypeSet::ALL) || schema.member("$ref").is_some() {
+    let values = listed_values(schema);
+    if (values.is_none() && types == TypeSet::ALL) || schema.has("nullable") || schema.has("$ref") {
         return None;
     }
+    let values = values.map(|values| values.into_iter().cloned().collect());
     Some(Guard { values, ..Guard::of_types(types) })
 }
 
-fn required_names(map: &Map<String, Value>) -> Vec<&str> {
-    let names = map.member("required").and_then(Value::as_array);
-    names.into_iter().flatten().filter_map(Value::as_str).collect()
+/// The values that `const` or `enum` lists.
+fn listed_values(schema: &Value) -> Option<Vec<&Value>> {
+    match (schema.member("const"), schema.member("enum")) {
+        (Some(value), _) => Some(vec![value]),
+        (None, Some(Value::Array(values))) if !values.is_empty() => Some(values.iter().collect()),
+        _ => None,
+    }
 }
 
 impl<'a> Rebuild<'a, '_> {
@@ -114,14 +114,11 @@ impl<'a> Rebuild<'a, '_> {
             Some(Value::String(name)) => TypeSet::named(name).unwrap_or(TypeSet::ALL),
             _ => TypeSet::ALL,
         };
-        let values = match (map.member("const"), map.member("enum")) {
-            (Some(value), _) => Some(vec![value]),
-            (None, Some(Value::Array(values))) if !values.is_empty() => Some(values.iter().collect()),
-            _ => None,
-        };
+        let values = listed_values(source.schema);
+        let required = map.member("required").and_then(Value::as_array).into_iter().flatten();
         let object = ObjectPart {
             properties: map.member("properties").and_then(Value::as_object),
-            required: required_names(map),
+            required: required.filter_map(Value::as_str).collect(),
             additional: map.member("additionalProperties"),
             patterns: map.member("patternProperties").and_then(Value::as_object),
             ..ObjectPart::new(source.schema, source.path, source.resource)

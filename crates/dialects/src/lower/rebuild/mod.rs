@@ -21,10 +21,9 @@ use std::ops::{Deref, DerefMut};
 
 use serde_json::Value;
 
-use super::reader::{Reach, Reader};
+use super::reader::Reader;
 use super::{LoweredSchema, Size, reader};
 use crate::dialect::{Additional, Dialect, Limits, RebuildRules, RefStyle};
-use crate::options::Options;
 use crate::plan::{Codec, Guard};
 use node::{Node, Writer};
 
@@ -55,10 +54,10 @@ pub(super) struct Rebuild<'a, 'r> {
 
 /// A definition that the lowered schema refers to.
 struct Definition<'a> {
-    /// What it was made from; absent for definitions of ours.
+    /// What it was made from; `None` for definitions of ours.
     target: Option<&'a Value>,
     name: String,
-    /// Absent while it is being made.
+    /// `None` while it is being made.
     node: Option<Node<'a>>,
     codec: Codec,
     /// What its values look like; made when an alternative asks for it.
@@ -88,38 +87,18 @@ impl DerefMut for Rebuild<'_, '_> {
     }
 }
 
-/// Lowers `schema`, whose size has been checked.
-pub(super) fn lower<'a>(
-    schema: &'a Value,
-    size: &Size,
-    dialect: &Dialect,
-    choices: &RebuildRules,
-    options: &Options,
-) -> LoweredSchema<'a> {
-    let mut reach = Reach::new(choices.unroll);
-    loop {
-        let rebuild = Rebuild::new(schema, size, dialect, choices, options, reach);
-        match rebuild.lower_root(dialect.tool.omit_empty_schema) {
-            Ok(lowered) => return lowered,
-            Err(shorter) => reach = shorter,
-        }
-    }
-}
-
 impl<'a, 'r> Rebuild<'a, 'r> {
-    fn new(
-        schema: &'a Value,
+    pub(super) fn new(
+        mut reader: Reader<'a, 'r>,
         size: &Size,
         dialect: &'r Dialect,
         choices: &'r RebuildRules,
-        options: &'r Options,
-        reach: Reach,
     ) -> Self {
-        let mut reader = Reader::new(schema, size, dialect, options, reach);
         reader.closed = matches!(choices.additional, Additional::Closed | Additional::Declared);
         reader.declares_required |= choices.all_required || reader.closed;
         // Recursion that branches grows quickly: it is written out only as far as that stays in proportion.
         let room = 256 + 4 * size.nodes;
+        let node_limit = reader.options.budget.nodes.min(room);
         let mut rebuild = Self {
             reader,
             choices,
@@ -128,7 +107,7 @@ impl<'a, 'r> Rebuild<'a, 'r> {
             opened: 0,
             definitions: Vec::new(),
             nodes: 0,
-            node_limit: options.budget.nodes.min(room),
+            node_limit,
             room,
             comparisons: Cell::new(guard::MOST_COMPARISONS),
             guarded: false,
@@ -172,8 +151,9 @@ impl<'a, 'r> Rebuild<'a, 'r> {
 mod tests {
     use serde_json::json;
 
-    use super::{Reach, Rebuild};
+    use super::Rebuild;
     use crate::dialect::Dialects;
+    use crate::lower::reader::{Reach, Reader};
     use crate::lower::scan;
     use crate::options::Options;
 
@@ -184,7 +164,8 @@ mod tests {
         let size = scan(schema, &options.budget).unwrap();
         let choices = dialect.schema.rebuild().unwrap();
         let whole = Reach { unroll: 1, chain: 64 };
-        let rebuild = Rebuild::new(schema, &size, &dialect, choices, &options, whole);
+        let reader = Reader::new(schema, &size, &dialect, &options, whole);
+        let rebuild = Rebuild::new(reader, &size, &dialect, choices);
         assert_eq!(rebuild.chain.reach, expected);
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::dialect::{AnyOfStyle, NullStyle, RebuildRules};
-use crate::json::Json;
+use crate::json::{Entries, Json};
 use crate::plan::NULL_TEXT;
 use crate::schema::TypeSet;
 
@@ -63,6 +63,17 @@ impl<'a> Node<'a> {
         Self { types: TypeSet::ALL, free: true, ..Self::default() }
     }
 
+    /// A reference to the definition with this number.
+    pub(crate) fn reference(index: usize) -> Self {
+        Self { reference: Some(index), ..Self::default() }
+    }
+
+    /// A list of such items.
+    pub(crate) fn list(items: Self) -> Self {
+        let array = ArrayNode { prefix: Vec::new(), items: Some(items) };
+        Self { array: Some(Box::new(array)), ..Self::of(TypeSet::ARRAY) }
+    }
+
     /// Text with a description.
     pub(crate) fn text(description: &'a str) -> Self {
         Self { description: Some(Cow::Borrowed(description)), ..Self::of(TypeSet::STRING) }
@@ -71,6 +82,14 @@ impl<'a> Node<'a> {
     /// Whether null is among the values.
     pub(crate) fn takes_null(&self) -> bool {
         self.free || self.types.contains(TypeSet::NULL) || self.branches.iter().any(Node::takes_null)
+    }
+
+    /// Adds a line to the description.
+    pub(crate) fn add_words(&mut self, words: Cow<'a, str>) {
+        self.description = Some(match self.description.take() {
+            Some(own) => Cow::Owned(format!("{own}\n{words}")),
+            None => words,
+        });
     }
 
     /// The same node, and null.
@@ -185,16 +204,14 @@ impl Writer<'_> {
             + usize::from(node.values.is_some())
             + if node.object.is_some() { 3 } else { 0 }
             + if node.array.is_some() { 2 } else { 0 };
-        let mut out: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(room + node.keywords.len());
+        let mut out: Entries<'a> = Vec::with_capacity(room + node.keywords.len());
         let nullable = null && self.choices.null == NullStyle::Nullable;
         let written = if nullable && !others.is_empty() { others } else { node.types };
         self.write_type(&mut out, written, node.values.is_some());
         if nullable {
             out.push((Cow::Borrowed("nullable"), Json::Bool(true)));
         }
-        if let Some(description) = node.description.take() {
-            out.push((Cow::Borrowed("description"), Json::Text(description)));
-        }
+        Self::describe(&mut out, node);
         if let Some(mut values) = node.values.take() {
             if null && !nullable {
                 values.push(Json::Null);
@@ -227,7 +244,7 @@ impl Writer<'_> {
         }
     }
 
-    fn write_type<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, types: TypeSet, has_values: bool) {
+    fn write_type<'a>(&self, out: &mut Entries<'a>, types: TypeSet, has_values: bool) {
         let Some(first) = types.names().next() else { return };
         let json = if types.count() == 1 {
             Json::literal(first)
@@ -242,10 +259,14 @@ impl Writer<'_> {
         out.push((Cow::Borrowed("type"), json));
     }
 
-    fn annotate<'a>(out: &mut Vec<(Cow<'a, str>, Json<'a>)>, node: &mut Node<'a>) {
+    fn describe<'a>(out: &mut Entries<'a>, node: &mut Node<'a>) {
         if let Some(description) = node.description.take() {
             out.push((Cow::Borrowed("description"), Json::Text(description)));
         }
+    }
+
+    fn annotate<'a>(out: &mut Entries<'a>, node: &mut Node<'a>) {
+        Self::describe(out, node);
         out.extend(node.keywords.drain(..).map(|(name, value)| (Cow::Borrowed(name), value)));
     }
 
@@ -255,15 +276,11 @@ impl Writer<'_> {
         let null = node.types.contains(TypeSet::NULL);
         if !null && (node.description.is_none() || self.choices.ref_siblings) {
             let mut out = vec![target];
-            if let Some(description) = node.description.take() {
-                out.push((Cow::Borrowed("description"), Json::Text(description)));
-            }
+            Self::describe(&mut out, node);
             return Json::Object(out);
         }
         let mut out = Vec::with_capacity(2);
-        if let Some(description) = node.description.take() {
-            out.push((Cow::Borrowed("description"), Json::Text(description)));
-        }
+        Self::describe(&mut out, node);
         let mut branches = vec![Json::Object(vec![target])];
         if null {
             branches.push(Json::object([("type", Json::literal("null"))]));
@@ -295,7 +312,7 @@ impl Writer<'_> {
         Json::Object(out)
     }
 
-    fn write_object<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, object: &mut ObjectNode<'a>) {
+    fn write_object<'a>(&self, out: &mut Entries<'a>, object: &mut ObjectNode<'a>) {
         let member = |(name, node): &mut (Cow<'a, str>, Node<'a>)| (std::mem::take(name), self.write(node));
         let properties = object.properties.iter_mut().map(member).collect();
         out.push((Cow::Borrowed("properties"), Json::Object(properties)));
@@ -312,7 +329,7 @@ impl Writer<'_> {
         out.push((Cow::Borrowed("additionalProperties"), additional));
     }
 
-    fn write_array<'a>(&self, out: &mut Vec<(Cow<'a, str>, Json<'a>)>, array: &mut ArrayNode<'a>) {
+    fn write_array<'a>(&self, out: &mut Entries<'a>, array: &mut ArrayNode<'a>) {
         if !array.prefix.is_empty() {
             let prefix = array.prefix.iter_mut().map(|node| self.write(node)).collect();
             out.push((Cow::Borrowed("prefixItems"), Json::Array(prefix)));
@@ -329,10 +346,10 @@ fn push_down(node: &mut Node<'_>) {
         // Beside alternatives with words of their own it is said once, in front; otherwise by each of them.
         if node.branches.iter().any(|branch| branch.description.is_some()) {
             if let Some(first) = node.branches.first_mut() {
-                first.description = Some(match first.description.take() {
-                    Some(own) => Cow::Owned(format!("{description}\n{own}")),
-                    None => description,
-                });
+                let own = first.description.replace(description);
+                if let Some(own) = own {
+                    first.add_words(own);
+                }
             }
         } else {
             for branch in &mut node.branches {

@@ -50,20 +50,12 @@ impl<'a> Rebuild<'a, '_> {
             if carried {
                 return self.lower_map(view, &said.parts, undeclared, location);
             }
-            let empty = match self.choices.empty_object {
-                EmptyObject::Keep => false,
-                EmptyObject::Root | EmptyObject::Never => true,
-            };
-            if empty && !open {
+            if self.choices.empty_object != EmptyObject::Keep && !open {
                 for name in ["type", "properties", "additionalProperties", "propertyNames", "required"] {
                     let original = view.original(name);
                     if original.is_some() || name == "type" {
-                        self.encoded(
-                            view.path,
-                            name,
-                            original,
-                            "an object that must be empty travels as a label",
-                        );
+                        let reason = "an object that must be empty travels as a label";
+                        self.encoded(view.path, name, original, reason);
                     }
                 }
                 let node = Node { values: Some(vec![Json::literal("{}")]), ..Node::of(TypeSet::STRING) };
@@ -99,14 +91,17 @@ impl<'a> Rebuild<'a, '_> {
         });
 
         for (index, property) in properties.into_iter().enumerate() {
-            if location.root && self.is_hidden(property.name) {
+            if location.root && self.options.hides(property.name) {
                 self.rewritten(view.path, property.name, None, "hidden from the model");
                 continue;
             }
             let (path, schema) =
                 property.kinds.first().map_or((view.path, None), |source| (source.path, Some(source.schema)));
             self.conditions += usize::from(property.conditional);
-            let mut lowered = self.lower_property(&property, inside);
+            let mut lowered = match &property.kinds {
+                Kinds::One(source) => self.lower(std::slice::from_ref(source), &property.may, inside),
+                Kinds::Any(kinds) => self.lower_kinds(kinds, &property.may, inside),
+            };
             self.conditions -= usize::from(property.conditional);
             let must = required.contains(property.name) || lowered.required;
             if !lowered.possible {
@@ -114,7 +109,7 @@ impl<'a> Rebuild<'a, '_> {
                     self.rewritten(path, "", None, "no value can satisfy it: left out");
                     continue;
                 }
-                lowered = self.lower(&[], inside);
+                lowered = self.lower(&[], &[], inside);
             }
             let wire = self.keys.wire(property.name);
             let renamed = matches!(wire, Cow::Owned(_));
@@ -130,7 +125,7 @@ impl<'a> Rebuild<'a, '_> {
             }
             let plain = matches!(lowered.codec, Codec::Same) && !absent_as_null && !renamed;
             identity &= plain;
-            // Undeclared properties have to be told from declared ones; otherwise plain ones need no entry.
+            // Where undeclared properties can come, declared ones need an entry each; otherwise plain ones need none.
             if list_all || !plain {
                 if codecs.is_empty() {
                     codecs.reserve_exact(count - index);
@@ -168,13 +163,6 @@ impl<'a> Rebuild<'a, '_> {
         Lowered::new(node, codec)
     }
 
-    fn lower_property(&mut self, property: &Property<'a>, inside: Location) -> Lowered<'a> {
-        match &property.kinds {
-            Kinds::One(source) => self.lower_with(std::slice::from_ref(source), &property.may, inside),
-            Kinds::Any(kinds) => self.lower_kinds(kinds, &property.may, inside),
-        }
-    }
-
     pub(super) fn lower_kinds(
         &mut self,
         kinds: &[Vec<Source<'a>>],
@@ -182,9 +170,11 @@ impl<'a> Rebuild<'a, '_> {
         inside: Location,
     ) -> Lowered<'a> {
         match kinds {
-            [] => self.lower(&[], inside),
-            [only] => self.lower_with(only, may, inside),
-            several if several.iter().any(|kind| kind.iter().all(says_nothing)) => self.lower(&[], inside),
+            [] => self.lower(&[], &[], inside),
+            [only] => self.lower(only, may, inside),
+            several if several.iter().any(|kind| kind.iter().all(says_nothing)) => {
+                self.lower(&[], &[], inside)
+            }
             several => self.lower_any_of(several, may, inside),
         }
     }
@@ -256,11 +246,7 @@ impl<'a> Rebuild<'a, '_> {
             lowered.node = node.or_spelled_null(&escaped).or_null();
             if !shown {
                 // Nothing in the schema shows the word: the description has to.
-                let words = "Write (null) for a real null";
-                lowered.node.description = Some(match lowered.node.description.take() {
-                    Some(own) => Cow::Owned(format!("{own}\n{words}")),
-                    None => Cow::Borrowed(words),
-                });
+                lowered.node.add_words(Cow::Borrowed("Write (null) for a real null"));
             }
             let codec = std::mem::take(&mut lowered.codec);
             lowered.codec = Codec::SpelledNull(Box::new(codec));
@@ -299,26 +285,11 @@ impl<'a> Rebuild<'a, '_> {
         let facets = std::mem::take(&mut view.facets);
         for facet in &facets {
             if matches!(facet.keyword, Keyword::MinProperties | Keyword::MaxProperties) {
-                self.describe(
-                    facet.path,
-                    facet.keyword.name(),
-                    facet.original,
-                    view,
-                    "counts differ in this form",
-                );
+                self.describe_facet(facet, view, "counts differ in this form");
             } else if !view.types.meets(TypeSet::ALL.without(TypeSet::OBJECT)) {
-                self.rewritten(
-                    facet.path,
-                    facet.keyword.name(),
-                    Some(facet.original),
-                    "says nothing about this type",
-                );
+                self.facet_rewritten(facet, "says nothing about this type");
             }
         }
         view.facets = facets;
-    }
-
-    fn is_hidden(&self, name: &str) -> bool {
-        self.options.hidden.iter().any(|hidden| hidden == name) || self.options.injected.contains_key(name)
     }
 }

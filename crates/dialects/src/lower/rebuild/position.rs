@@ -19,7 +19,7 @@ pub(crate) struct Lowered<'a> {
     pub(crate) possible: bool,
     /// The schema calls itself required.
     pub(crate) required: bool,
-    /// A recursion that is not written out any further.
+    /// A recursion that is written out no deeper.
     pub(crate) cut: bool,
 }
 
@@ -28,12 +28,17 @@ impl<'a> Lowered<'a> {
         Self { node, codec, possible: true, required: false, cut: false }
     }
 
-    /// Whether it is a recursion that is not written out any further, and nothing more is said about it.
+    /// Whether it is a recursion that is written out no deeper, and nothing more is said about it.
     pub(crate) fn is_bare_cut(&self) -> bool {
         self.cut
             && self.node.description.as_deref() == Some(JSON_TEXT)
             && self.node.types == TypeSet::STRING
             && self.node.keywords.is_empty()
+    }
+
+    /// Any value, as JSON text.
+    pub(crate) fn json_text() -> Self {
+        Self::new(Node::text(JSON_TEXT), Codec::Text)
     }
 
     pub(crate) fn impossible() -> Self {
@@ -58,48 +63,50 @@ impl Location {
     }
 }
 
-pub(super) const JSON_TEXT: &str = "JSON text";
-impl<'a> Rebuild<'a, '_> {
-    /// One position, described by all of `sources` together.
-    pub(crate) fn lower(&mut self, sources: &[Source<'a>], location: Location) -> Lowered<'a> {
-        if let [source] = sources
-            && self.rules.refs == RefStyle::Defs
-            && let Some(lowered) = self.lower_reference(*source, location)
-        {
-            return lowered;
-        }
-        self.lower_sources(sources, &[], location)
-    }
+const JSON_TEXT: &str = "JSON text";
 
-    /// The same, written out; what `may` hold as well is not enforced, but what it declares is known.
-    pub(crate) fn lower_sources(
+/// Why positions far inside others travel as JSON text.
+pub(super) const TOO_DEEP: &str = "JSON text: deeper than is written out";
+
+impl<'a> Rebuild<'a, '_> {
+    /// One position, described by all of `sources` together; what `may` hold as well is not enforced, but what it declares gets
+    /// through.
+    pub(crate) fn lower(
         &mut self,
         sources: &[Source<'a>],
         may: &[Source<'a>],
         location: Location,
     ) -> Lowered<'a> {
+        let more = self.declaring(sources, may);
+        if let ([source], []) = (sources, more.as_slice())
+            && self.rules.refs == RefStyle::Defs
+            && let Some(lowered) = self.lower_reference(*source, location)
+        {
+            return lowered;
+        }
         if self.is_in_vain() {
             return Lowered::impossible();
         }
+        let first = sources.first();
+        let (path, schema) = first.map_or((PathId::ROOT, None), |source| (source.path, Some(source.schema)));
         if self.depth >= super::DEEPEST {
-            if let Some(source) = sources.first() {
-                self.encode_whole(source.path, Some(source.schema), "JSON text: deeper than is written out");
-            }
-            return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
+            return self.lower_as_text(path, schema, TOO_DEEP);
         }
+        let under_condition = usize::from(!more.is_empty());
+        self.conditions += under_condition;
         self.depth += 1;
         let mark = self.chain.len();
-        let path = sources.first().map_or(PathId::ROOT, |source| source.path);
-        let mut view = View::new(path, sources.first().map(|source| source.schema));
+        let mut view = View::new(path, schema);
         for source in sources {
             self.gather(*source, &mut view);
         }
         if view.keeps_out() {
-            view.conditional.extend(may);
+            view.conditional.extend(more);
         }
         let lowered = self.lower_view(&mut view, location);
         self.chain.truncate(mark);
         self.depth -= 1;
+        self.conditions -= under_condition;
         lowered
     }
 
@@ -117,11 +124,11 @@ impl<'a> Rebuild<'a, '_> {
     #[inline(never)]
     fn lower_rules(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
         if view.cut {
-            return Lowered { cut: true, ..Lowered::new(Node::text(JSON_TEXT), Codec::Text) };
+            return Lowered { cut: true, ..Lowered::json_text() };
         }
         if self.nodes > self.node_limit {
-            self.encode_whole(view.path, view.schema, "JSON text: the written-out schema would be too large");
-            return Lowered::new(Node::text(JSON_TEXT), Codec::Text);
+            let reason = "JSON text: the written-out schema would be too large";
+            return self.lower_as_text(view.path, view.schema, reason);
         }
         if view.impossible {
             return Lowered::impossible();
@@ -129,24 +136,9 @@ impl<'a> Rebuild<'a, '_> {
         if let Some(values) = view.values.take() {
             return self.lower_values(view, values);
         }
-        if view.unions.is_empty() {
-            self.lower_types(view, location)
-        } else {
-            self.lower_union(view, location)
+        if !view.unions.is_empty() {
+            return self.lower_union(view, location);
         }
-    }
-
-    /// Reports that everything at `path` travels as JSON text.
-    pub(crate) fn encode_whole(&mut self, path: PathId, schema: Option<&'a Value>, reason: &'static str) {
-        for (name, value) in schema.and_then(Value::as_object).into_iter().flatten() {
-            if name != "description" {
-                self.encoded(path, name, Some(value), reason);
-            }
-        }
-    }
-
-    /// By type, where there are no unions left.
-    fn lower_types(&mut self, view: &mut View<'a>, location: Location) -> Lowered<'a> {
         if view.types.is_empty() {
             return Lowered::impossible();
         }
@@ -159,9 +151,11 @@ impl<'a> Rebuild<'a, '_> {
         if others.is_empty() {
             return self.lower_null();
         }
-        let mut lowered = if others.count() == 1 {
-            self.lower_typed(view, others, location)
-        } else if self.choices.type_lists && !others.meets(TypeSet::CONTAINERS) {
+        let mut lowered = if others == TypeSet::OBJECT {
+            self.lower_object(view, location)
+        } else if others == TypeSet::ARRAY {
+            self.lower_array(view, location)
+        } else if others.count() == 1 || (self.choices.type_lists && !others.meets(TypeSet::CONTAINERS)) {
             let mut node = Node::of(others);
             self.write_facets(view, others, &mut node);
             Lowered::new(node, Codec::Same)
@@ -173,6 +167,21 @@ impl<'a> Rebuild<'a, '_> {
             lowered.codec = super::union::keep_null(lowered.codec);
         }
         lowered
+    }
+
+    /// A position that travels as JSON text, with everything that its schema says.
+    pub(super) fn lower_as_text(
+        &mut self,
+        path: PathId,
+        schema: Option<&'a Value>,
+        reason: &'static str,
+    ) -> Lowered<'a> {
+        for (name, value) in schema.and_then(Value::as_object).into_iter().flatten() {
+            if name != "description" {
+                self.encoded(path, name, Some(value), reason);
+            }
+        }
+        Lowered::json_text()
     }
 
     /// Rules for arrays or objects where neither can come: they bind nothing, but the author meant something by them.

@@ -19,7 +19,7 @@ use crate::text::Note;
 
 impl<'a> Rebuild<'a, '_> {
     /// The whole schema; where it came out too large, how far to write references out instead.
-    pub(super) fn lower_root(mut self, omit_empty: bool) -> Result<LoweredSchema<'a>, Reach> {
+    pub(crate) fn lower_root(mut self, omit_empty: bool) -> Result<LoweredSchema<'a>, Reach> {
         let root = self.root;
         let location = Location { depth: 0, total: 0, root: true, in_union: false };
         let mut view = View::new(PathId::ROOT, Some(root));
@@ -34,11 +34,7 @@ impl<'a> Rebuild<'a, '_> {
         view.cut = false;
         view.impossible = false;
         if view.values.take().is_some() {
-            for name in ["enum", "const"] {
-                if let Some(value) = root.member(name) {
-                    self.describe(PathId::ROOT, name, value, &mut view, "the root cannot list values");
-                }
-            }
+            self.describe_root_values(&mut view);
         }
         let unions = std::mem::take(&mut view.unions);
         self.fold(unions, &mut view);
@@ -56,12 +52,8 @@ impl<'a> Rebuild<'a, '_> {
             lowered.node.description = None;
             if let Some(text) = root_description {
                 tool_notes.insert(0, Note::Sentence(text));
-                self.described(
-                    PathId::ROOT,
-                    "description",
-                    root.member("description"),
-                    "said by the tool's description",
-                );
+                let original = root.member("description");
+                self.described(PathId::ROOT, "description", original, "said by the tool's description");
             }
         }
         let empty = lowered.node.object.as_ref().is_none_or(|object| {

@@ -1,35 +1,15 @@
-//! Lowering one type: facets, and the way to objects and arrays.
+//! Facets: bounds, patterns and formats of a type.
 
 use serde_json::{Number, Value};
 
-use super::position::{Location, Lowered};
 use super::reader::view::{Facet, View};
 use super::{Node, Rebuild};
 use crate::dialect::Verdict;
 use crate::json::Json;
-use crate::plan::Codec;
 use crate::schema::{Keyword, Kind, TypeSet, pattern};
 use crate::text::{Note, has_hint};
 
 impl<'a> Rebuild<'a, '_> {
-    /// Values of one type only.
-    pub(crate) fn lower_typed(
-        &mut self,
-        view: &mut View<'a>,
-        only: TypeSet,
-        location: Location,
-    ) -> Lowered<'a> {
-        if only == TypeSet::OBJECT {
-            return self.lower_object(view, location);
-        }
-        if only == TypeSet::ARRAY {
-            return self.lower_array(view, location);
-        }
-        let mut node = Node::of(only);
-        self.write_facets(view, only, &mut node);
-        Lowered::new(node, Codec::Same)
-    }
-
     /// Writes the facets that speak of `types` onto `node`, or into its description.
     pub(crate) fn write_facets(&mut self, view: &mut View<'a>, types: TypeSet, node: &mut Node<'a>) {
         if view.facets.is_empty() {
@@ -43,7 +23,7 @@ impl<'a> Rebuild<'a, '_> {
     }
 
     fn write_facet(&mut self, facet: &Facet<'a>, types: TypeSet, node: &mut Node<'a>, view: &mut View<'a>) {
-        let Facet { keyword, ref value, original, path } = *facet;
+        let Facet { keyword, ref value, original, .. } = *facet;
         let subject = match keyword.kind() {
             Kind::String if keyword == Keyword::Format => TypeSet::STRING.or(TypeSet::NUMBER),
             Kind::String => TypeSet::STRING,
@@ -54,7 +34,7 @@ impl<'a> Rebuild<'a, '_> {
         };
         if !types.meets(subject) {
             if !view.types.meets(subject) {
-                self.rewritten(path, keyword.name(), Some(original), "says nothing about this type");
+                self.facet_rewritten(facet, "says nothing about this type");
             }
             return;
         }
@@ -63,7 +43,7 @@ impl<'a> Rebuild<'a, '_> {
             if self.rules.keywords.of(keyword) == Verdict::Keep {
                 node.keywords.push((keyword.name(), value.clone()));
             } else {
-                self.rewritten(path, keyword.name(), Some(original), "asks for nothing");
+                self.facet_rewritten(facet, "asks for nothing");
             }
             return;
         }
@@ -81,9 +61,9 @@ impl<'a> Rebuild<'a, '_> {
             }
             Verdict::Describe | Verdict::Drop => {
                 if self.rewrite_bound(keyword, original, types, node) {
-                    self.rewritten(path, keyword.name(), Some(original), "an inclusive bound says the same");
+                    self.facet_rewritten(facet, "an inclusive bound says the same");
                 } else {
-                    self.describe(path, keyword.name(), original, view, "not a keyword of this dialect");
+                    self.describe_facet(facet, view, "not a keyword of this dialect");
                 }
             }
         }
@@ -122,15 +102,11 @@ impl<'a> Rebuild<'a, '_> {
         let exact = types.and(TypeSet::NUMBER) == TypeSet::INTEGER;
         let bound = if exact { shifted(value, step) } else { value.as_number().cloned() };
         let Some(bound) = bound else { return false };
-        let number = |value: &Json<'_>| match value {
-            Json::Same(Value::Number(number)) | Json::Number(number) => number.as_f64(),
-            _ => None,
-        };
         let known = node.keywords.iter_mut().find(|(name, _)| *name == inclusive.name());
         match known {
             None => node.keywords.push((inclusive.name(), Json::Number(bound))),
             Some((_, known)) => {
-                if let (Some(old), Some(new)) = (number(known), bound.as_f64())
+                if let (Some(old), Some(new)) = (known.as_f64(), bound.as_f64())
                     && ((step > 0 && new > old) || (step < 0 && new < old))
                 {
                     *known = Json::Number(bound);

@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::Rebuild;
 use super::guard::Outline;
 use super::node::{Node, Writer};
-use super::position::{Location, Lowered};
+use super::position::{Location, Lowered, TOO_DEEP};
 use super::reader::view::View;
+use crate::dialect::RefStyle;
 use crate::plan::{Branch, Codec, Guard, Watch, agree, does_nothing, innocent};
-use crate::schema::{Keyword, Source, TypeSet};
+use crate::schema::{Keyword, TypeSet};
 use crate::text::Note;
 
 /// Branches that one position may have after all unions of it are multiplied.
@@ -56,10 +57,10 @@ impl<'a> Rebuild<'a, '_> {
             if self.is_in_vain() {
                 return Lowered::impossible();
             }
-            let path = self.changes.paths.index(list, index);
-            let source = Source { schema: branch, path, resource: union.resource, asked: false };
-            if bare && self.rules.refs == crate::dialect::RefStyle::Defs && branch.get("$ref").is_some() {
-                let lowered = self.lower(&[source], inside);
+            let source = self.item_source(branch, list, index, union.resource);
+            let path = source.path;
+            if bare && self.rules.refs == RefStyle::Defs && branch.get("$ref").is_some() {
+                let lowered = self.lower(&[source], &[], inside);
                 let mcp = self.outline(source);
                 alternatives.push(Alternative { lowered, mcp });
                 continue;
@@ -74,8 +75,7 @@ impl<'a> Rebuild<'a, '_> {
             let lowered = if self.depth < super::DEEPEST {
                 self.lower_view(&mut inner, inside)
             } else {
-                self.encode_whole(path, Some(branch), "JSON text: deeper than is written out");
-                Lowered::new(Node::text("JSON text"), Codec::Text)
+                self.lower_as_text(path, Some(branch), TOO_DEEP)
             };
             self.depth -= 1;
             self.chain.truncate(mark);
@@ -103,12 +103,8 @@ impl<'a> Rebuild<'a, '_> {
         if union.keyword == Keyword::AnyOf
             && (lowered.node.branches.len() != count || !bare || location.in_union)
         {
-            self.rewritten(
-                union.path,
-                "anyOf",
-                Some(union.original),
-                "alternatives are said in another form",
-            );
+            let reason = "alternatives are said in another form";
+            self.rewritten(union.path, "anyOf", Some(union.original), reason);
         }
         lowered
     }
@@ -146,7 +142,7 @@ impl<'a> Rebuild<'a, '_> {
     /// One node for all alternatives.
     pub(crate) fn join(&mut self, alternatives: Vec<Alternative<'a>>) -> Lowered<'a> {
         let mut null = false;
-        let mut null_words: Option<String> = None;
+        let mut null_words: Option<Cow<'a, str>> = None;
         let mut kept: Vec<Alternative<'a>> = Vec::with_capacity(alternatives.len());
         for alternative in alternatives.into_iter().filter(|alternative| alternative.lowered.possible) {
             let lowered = &alternative.lowered;
@@ -156,7 +152,7 @@ impl<'a> Rebuild<'a, '_> {
             }
             let only_null = alternative.mcp.is_null();
             if let Some(words) = lowered.node.description.as_ref().filter(|_| only_null) {
-                null_words = Some(format!("null: {words}"));
+                null_words = Some(Cow::Owned(format!("null: {words}")));
             }
             if only_null
                 || (lowered.node.types == TypeSet::NULL
@@ -180,7 +176,7 @@ impl<'a> Rebuild<'a, '_> {
                 lowered.node = lowered.node.or_null();
                 lowered.codec = keep_null(lowered.codec);
             }
-            add_words(&mut lowered.node, null_words);
+            null_words.into_iter().for_each(|words| lowered.node.add_words(words));
             return lowered;
         }
         if let Some(merged) = merge_values(&kept) {
@@ -196,7 +192,7 @@ impl<'a> Rebuild<'a, '_> {
         if null {
             node = node.or_null();
         }
-        add_words(&mut node, null_words);
+        null_words.into_iter().for_each(|words| node.add_words(words));
         Lowered::new(node, if null { keep_null(codec) } else { codec })
     }
 
@@ -256,10 +252,10 @@ impl<'a> Rebuild<'a, '_> {
             .iter()
             .map(|alternative| (alternative.mcp.types(), self.types_of(&alternative.lowered.node, 8)))
             .collect();
-        let told_by_type = types.iter().enumerate().all(|(index, left)| {
+        let differ_by_type = types.iter().enumerate().all(|(index, left)| {
             types.iter().skip(index + 1).all(|right| !left.0.meets(right.0) && !left.1.meets(right.1))
         });
-        if told_by_type {
+        if differ_by_type {
             let branch = |(alternative, (mcp, wire)): (&mut Alternative<'a>, &(TypeSet, TypeSet))| Branch {
                 tag: None,
                 mcp: Guard::of_types(*mcp),
@@ -292,7 +288,7 @@ impl<'a> Rebuild<'a, '_> {
             {
                 let tag = tag_of(index);
                 let inner = std::mem::take(&mut alternative.lowered.node);
-                alternative.lowered.node = self.tagged_node(&tag, inner);
+                alternative.lowered.node = self.object_node([(Cow::Owned(tag.clone()), inner)]);
                 branch.wire = Guard::tagged(&tag, std::mem::take(&mut branch.wire));
                 branch.tag = Some(tag.into_boxed_str());
             }
@@ -311,17 +307,6 @@ impl<'a> Rebuild<'a, '_> {
             }
         }
         codec
-    }
-
-    /// An object with the value under `tag`.
-    fn tagged_node(&self, tag: &str, inner: Node<'a>) -> Node<'a> {
-        let mut node = Node::of(TypeSet::OBJECT);
-        node.object = Some(Box::new(super::node::ObjectNode {
-            properties: vec![(Cow::Owned(tag.to_owned()), inner)],
-            required: vec![Cow::Owned(tag.to_owned())],
-            additional: self.closed_rest(),
-        }));
-        node
     }
 }
 
@@ -372,15 +357,6 @@ fn confused(watch: &Watch<'_>, branches: &[Branch], settled: &[&Codec]) -> Vec<b
 /// The property that holds values of the alternative with this number.
 fn tag_of(index: usize) -> String {
     format!("option_{}", index + 1)
-}
-
-fn add_words(node: &mut Node<'_>, words: Option<String>) {
-    if let Some(words) = words {
-        node.description = Some(match node.description.take() {
-            Some(own) => Cow::Owned(format!("{own}\n{words}")),
-            None => Cow::Owned(words),
-        });
-    }
 }
 
 fn keep_once<'a>(writer: &Writer<'_>, node: Node<'a>, written: &mut Vec<String>, kept: &mut Vec<Node<'a>>) {

@@ -9,7 +9,6 @@ use crate::dialect::Verdict;
 use crate::json::Json;
 use crate::plan::{Codec, equal};
 use crate::schema::{Keyword, TypeSet};
-use crate::text::Note;
 
 impl<'a> Rebuild<'a, '_> {
     /// One of a few values.
@@ -48,21 +47,12 @@ impl<'a> Rebuild<'a, '_> {
             }
         }
         if kept.len() + usize::from(null) < total {
-            self.rewritten(
-                view.path,
-                keyword,
-                view.original(keyword),
-                "values twice or of another type left out",
-            );
+            let reason = "values twice or of another type left out";
+            self.rewritten(view.path, keyword, view.original(keyword), reason);
         }
         for union in std::mem::take(&mut view.unions) {
-            view.notes.push(Note::Keyword(union.keyword.name(), union.original));
-            self.described(
-                union.path,
-                union.keyword.name(),
-                Some(union.original),
-                "the values are listed already",
-            );
+            let name = union.keyword.name();
+            self.describe(union.path, name, union.original, view, "the values are listed already");
         }
         if kept.is_empty() {
             return if null { self.lower_null() } else { Lowered::impossible() };
@@ -72,7 +62,7 @@ impl<'a> Rebuild<'a, '_> {
         if let Some(original) = view.original("type").filter(|original| original.is_array())
             && types.count() < view.types.count()
         {
-            self.rewritten(view.path, "type", Some(original), "the values tell the types");
+            self.rewritten(view.path, "type", Some(original), "the values show the types");
         }
         if null {
             lowered.node = lowered.node.or_null();
@@ -140,7 +130,7 @@ impl<'a> Rebuild<'a, '_> {
             self.encoded(view.path, "type", Some(original), "values travel as labels");
         }
         for facet in &view.facets {
-            self.rewritten(facet.path, facet.keyword.name(), Some(facet.original), "the values are listed");
+            self.facet_rewritten(facet, "the values are listed");
         }
         let labels = labels(values);
         let node = Node {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     CallError, Ids, ReadOptions, Reply, TextScan,
     shape::{RawCall, read_call},
-    text::{Found, Notation, Scanner, SkippedCall, Wanted, calls_only},
+    text::{Found, Notation, Scanner, SkippedCall, calls_only},
 };
 use crate::dialect::Protocol;
 use crate::wire::{Members as _, Object, format, formats};
@@ -170,9 +170,8 @@ impl<'a> Collector<'a> {
                 return Err(CallError::Name { label: self.options.label.to_owned() });
             }
             None => {
-                let keys = map.keys().take(12).map(String::as_str).collect::<Vec<_>>().join(", ");
-                let keys = if keys.is_empty() { "no members".to_owned() } else { keys };
-                return Err(CallError::Unknown { label: self.options.label.to_owned(), keys });
+                let label = self.options.label.to_owned();
+                return Err(CallError::Unknown { label, keys: listed_keys(map) });
             }
         }
         Ok(())
@@ -337,12 +336,9 @@ impl<'a> Collector<'a> {
             return;
         }
         // A model that makes native calls does not write others into its text.
-        let wanted = if self.calls.is_empty() { Wanted::in_prose(&self.options.text) } else { Wanted::None };
-        let mut scanner = Scanner::new(wanted);
-        let mut found = scanner.push(&self.said.text);
-        found.extend(scanner.finish());
-        self.said.text.clear();
-        for piece in found {
+        let wanted = if self.calls.is_empty() { self.options.text.in_prose() } else { TextScan::Off };
+        let text = std::mem::take(&mut self.said.text);
+        for piece in Scanner::new(wanted).read(&text) {
             match piece {
                 Found::Text(text) => self.said.text.push_str(&text),
                 Found::Reasoning(text) => self.said.reasoning.push_str(&text),
@@ -370,26 +366,25 @@ impl<'a> Collector<'a> {
         if self.written.is_some() {
             return Ok(None);
         }
-        let mut calls = self.calls.iter().map(|call| &call.candidates);
-        let Some(first) = calls.next() else { return Ok(None) };
-        let mut common = first.clone();
-        let mut all = first.clone();
-        for candidates in calls {
-            common.retain(|protocol| candidates.contains(protocol));
-            all.extend(candidates.iter().filter(|protocol| !first.contains(protocol)));
-        }
-        match common.as_slice() {
-            [one] => Ok(Some(*one)),
-            [] => {
-                let mut unique = Vec::new();
-                for protocol in all {
-                    if !unique.contains(&protocol) {
-                        unique.push(protocol);
-                    }
-                }
-                Err(CallError::Ambiguous { candidates: unique })
+        let mut all: Vec<Protocol> = Vec::new();
+        for protocol in self.calls.iter().flat_map(|call| &call.candidates) {
+            if !all.contains(protocol) {
+                all.push(*protocol);
             }
+        }
+        let mut common = all.clone();
+        common.retain(|protocol| self.calls.iter().all(|call| call.candidates.contains(protocol)));
+        match common.as_slice() {
+            _ if self.calls.is_empty() => Ok(None),
+            [one] => Ok(Some(*one)),
+            [] => Err(CallError::Ambiguous { candidates: all }),
             _ => Err(CallError::Ambiguous { candidates: common }),
         }
     }
+}
+
+/// The first keys of an object that is of no known shape.
+pub(crate) fn listed_keys(map: &Object) -> String {
+    let keys = map.keys().take(12).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if keys.is_empty() { "no members".to_owned() } else { keys }
 }

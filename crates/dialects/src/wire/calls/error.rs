@@ -4,7 +4,7 @@ use crate::arguments::ArgumentError;
 use crate::dialect::Protocol;
 use crate::wire;
 
-/// A value out of which no calls can be read. All of them are the caller's to mend.
+/// A value out of which no calls can be read. All of them are the caller's to correct.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {

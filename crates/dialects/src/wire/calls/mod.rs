@@ -25,7 +25,7 @@ use crate::wire::stream::{protocol_of, read_chunks, recognised_chunks};
 
 pub use text::TextScan;
 
-pub(crate) use collect::{Envelope, MAX_SKIPPED, Said};
+pub(crate) use collect::{Envelope, MAX_SKIPPED, Said, listed_keys};
 pub(crate) use ids::Ids;
 pub(crate) use shape::{
     ARGS, ARGUMENTS, INPUT, Layout, Malformed, RawCall, carried_signature, inner, part_signature, read_call,
@@ -48,7 +48,7 @@ pub struct ToolCall {
     pub signature: Option<String>,
     /// Members of the call that are none of the above, as they came.
     pub extra: Map<String, Value>,
-    /// How it is written, if it was found in the text. Its result is then told as text too.
+    /// How it is written, if it was found in the text. Its result is then text too.
     pub written: Option<text::Notation>,
 }
 
@@ -67,7 +67,7 @@ pub struct Reply {
     pub calls: Vec<ToolCall>,
     /// What it said besides.
     pub text: String,
-    /// What it thought, where that is told.
+    /// What it thought, if the provider shows it.
     pub reasoning: String,
     /// Reasoning items as they came: some providers want them replayed unchanged.
     pub reasoning_items: Vec<Value>,

@@ -7,7 +7,7 @@ use crate::dialect::Protocol;
 use crate::wire::{Members as _, Object, format, formats};
 
 /// A call that may still lack an id, and the protocols that send this shape.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RawCall {
     pub(crate) id: Option<String>,
     pub(crate) name: String,
@@ -57,6 +57,18 @@ pub(crate) struct Layout<'a> {
     pub(crate) arguments: &'static [&'static str],
     /// The formats that send this shape.
     pub(crate) candidates: Vec<Protocol>,
+}
+
+impl<'a> Layout<'a> {
+    /// A call with its id under `id`, which only `protocol` sends so.
+    pub(crate) fn of(
+        protocol: Protocol,
+        inner: &'a Object,
+        read: &'static [&'static str],
+        arguments: &'static [&'static str],
+    ) -> Self {
+        Self { inner, read, id: &["id"], item_id: None, arguments, candidates: vec![protocol] }
+    }
 }
 
 /// What is wrong with an object that can only be meant as a call.

@@ -8,12 +8,12 @@ mod write;
 pub use plain::PlainCall;
 pub(crate) use read::read;
 pub(crate) use stream::{listed, push, push_speech};
-pub(crate) use write::{Said, assistant, function, tool_calls};
+pub(crate) use write::{Said, assistant, function, write};
 
 use serde_json::{Map, Value, json};
 
 use super::calls::{ARGUMENTS, Envelope, Layout, Malformed, inner};
-use super::history::{Conversation, Message, Reader, Writer};
+use super::history::{Conversation, Message, Writer};
 use super::results::{Media, MediaKind, Prepared, media, text_or_list};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
@@ -39,14 +39,8 @@ impl WireFormat for Chat {
         // Object arguments are one server's own; where the call says its type, it is a chat call with an object.
         let is_bare = inner.member("arguments").is_some_and(Value::is_object)
             && map.member("type").and_then(Value::as_str).is_none();
-        Ok(Some(Layout {
-            inner,
-            read: &["id", "type", "function", "index"],
-            id: &["id"],
-            item_id: None,
-            arguments: ARGUMENTS,
-            candidates: vec![if is_bare { Protocol::OllamaChat } else { Protocol::Chat }],
-        }))
+        let protocol = if is_bare { Protocol::OllamaChat } else { Protocol::Chat };
+        Ok(Some(Layout::of(protocol, inner, &["id", "type", "function", "index"], ARGUMENTS)))
     }
 
     fn is_chunk(&self, chunk: &Object) -> bool {
@@ -61,10 +55,6 @@ impl WireFormat for Chat {
         push(state, chunk, out);
     }
 
-    fn media_part(&self, media: &Media<'_>, _number: usize) -> Value {
-        media_part(media)
-    }
-
     fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
         user_message(text, media)
     }
@@ -77,15 +67,8 @@ impl WireFormat for Chat {
         rules.call_ids
     }
 
-    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
-        read(reader, given, messages);
-    }
-
     fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
-        writer.message_list(messages, |writer, at, blocks| {
-            let said = assistant(writer, at, blocks, "content");
-            said.map(|said| tool_calls(writer.rules(), said, function)).into_iter().collect()
-        })
+        write(writer, messages, "content", function)
     }
 }
 

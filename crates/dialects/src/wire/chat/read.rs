@@ -95,12 +95,7 @@ fn tool(reader: &mut Reader<'_>, message: &Value) -> Block {
 }
 
 fn content(reader: &mut Reader<'_>, content: Option<&Value>) -> Vec<Block> {
-    let parts = parts(content);
-    let mut blocks = Vec::with_capacity(parts.len());
-    for part in &parts {
-        blocks.push(block(reader, part));
-    }
-    blocks
+    parts(content).iter().map(|part| block(reader, part)).collect()
 }
 
 /// Content as a list, whether it is one, a text or nothing.
@@ -135,12 +130,7 @@ fn block(reader: &mut Reader<'_>, part: &Value) -> Block {
         Some("thinking") => part.get("thinking").map(|thinking| {
             let whole = match thinking {
                 Value::String(text) => text.clone(),
-                other => other
-                    .as_array()
-                    .map_or(&[][..], Vec::as_slice)
-                    .iter()
-                    .filter_map(|t| text(t, "text"))
-                    .collect(),
+                _ => list(part, "thinking").iter().filter_map(|piece| text(piece, "text")).collect(),
             };
             Block::Thinking(reader.thinking(&whole, None))
         }),

@@ -25,8 +25,8 @@ fn push_delta(state: &mut State, delta: &Map<String, Value>, out: &mut Vec<Strea
         push_fragment(state, fragment, out);
     }
     if let Some(Value::Object(fragment)) = delta.get("function_call") {
-        if state.open.get(&Key::Only).is_none() && state.admit(out) {
-            state.open.push(OpenCall::new(Key::Only, state.options.argument_limit));
+        if state.open.get(&Key::Only).is_none() {
+            state.begin(Key::Only, None, None, out);
         }
         if let Some(call) = state.open.get(&Key::Only) {
             add(call, None, fragment);
@@ -34,7 +34,7 @@ fn push_delta(state: &mut State, delta: &Map<String, Value>, out: &mut Vec<Strea
     }
 }
 
-/// Entries of a list, or the one that stands in its place.
+/// Entries of a list, or the one that stands for it.
 pub(crate) fn listed(calls: Option<&Value>) -> impl Iterator<Item = &Map<String, Value>> {
     let list = calls.and_then(Value::as_array).into_iter().flatten();
     list.chain(calls.filter(|calls| calls.is_object())).filter_map(Value::as_object)
@@ -70,14 +70,10 @@ fn push_fragment(state: &mut State, fragment: &Map<String, Value>, out: &mut Vec
     let id = fragment.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
     let name = function.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
     if begins_call(state, index, id, name) {
-        if !state.admit(out) {
-            return;
-        }
         let key = index.map_or(Key::Unnumbered, Key::Index);
-        state.open.push(OpenCall::new(key, state.options.argument_limit));
-        if let Some(call) = state.open.last() {
-            add(call, id, function);
-            keep_extras(call, fragment);
+        if let Some(open) = state.begin(key, None, None, out) {
+            add(open, id, function);
+            keep_extras(open, fragment);
         }
         return;
     }
@@ -104,14 +100,15 @@ fn begins_call(state: &mut State, index: Option<u64>, id: Option<&str>, name: Op
         (None, None) => (state.open.last(), false),
     };
     let Some(call) = call else { return !state.overflown || by_index };
-    let other_id = id.is_some_and(|id| call.id.as_deref().is_some_and(|known| known != id));
+    let known = &call.call;
+    let other_id = id.is_some_and(|id| known.id.as_deref().is_some_and(|known| known != id));
     match name {
-        // One server numbers all parallel calls alike: then only the id tells.
+        // One server numbers all parallel calls alike: then only the id differs.
         Some(_) if other_id => true,
         Some(_) if by_index => false,
         // A name alone is a new call, unless it is the last one's name again while its arguments still run.
         Some(name) => {
-            call.given() || call.arguments.is_whole() || (!call.name.is_empty() && call.name != name)
+            call.given() || call.arguments.is_whole() || (!known.name.is_empty() && known.name != name)
         }
         None => other_id && !by_index,
     }
@@ -127,13 +124,11 @@ fn add(call: &mut OpenCall, id: Option<&str>, function: &Map<String, Value>) {
 }
 
 /// Members beyond the usual ones, among them the signature that has to be replayed.
-fn keep_extras(call: &mut OpenCall, fragment: &Map<String, Value>) {
+fn keep_extras(open: &mut OpenCall, fragment: &Map<String, Value>) {
     for (key, value) in fragment {
         if !matches!(key.as_str(), "id" | "type" | "index" | "function" | "name" | "arguments") {
-            call.extra.insert(key.clone(), value.clone());
+            open.call.extra.insert(key.clone(), value.clone());
         }
     }
-    if let Some(signature) = carried_signature(fragment) {
-        call.signature = Some(signature);
-    }
+    open.call.signature = carried_signature(fragment).or(open.call.signature.take());
 }

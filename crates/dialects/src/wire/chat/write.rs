@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::dialect::{MessageRules, Placement, SilentContent};
-use crate::wire::history::{AssistantBlock, Block, Call, ThinkingBlock, Writer, Written};
+use crate::wire::history::{
+    AssistantBlock, Block, Call, Conversation, Message, ThinkingBlock, Writer, Written,
+};
 
 /// A message of the model without its calls, and the calls.
 pub(crate) struct Said<'b> {
@@ -65,8 +67,20 @@ fn keeps_reasoning(writer: &mut Writer<'_>, at: usize, thought: &ThinkingBlock) 
     kept
 }
 
-/// The message with its calls under `tool_calls`; `function` writes one.
-pub(crate) fn tool_calls(rules: &MessageRules, said: Said<'_>, function: fn(&Call) -> Value) -> Value {
+/// A conversation with the calls of a message under `tool_calls`; `function` writes one, and text goes under `text_key`.
+pub(crate) fn write(
+    writer: &mut Writer<'_>,
+    messages: &[Message],
+    text_key: &str,
+    function: fn(&Call) -> Value,
+) -> Conversation {
+    writer.message_list(messages, |writer, at, blocks| {
+        let said = assistant(writer, at, blocks, text_key);
+        said.map(|said| tool_calls(writer.rules(), said, function)).into_iter().collect()
+    })
+}
+
+fn tool_calls(rules: &MessageRules, said: Said<'_>, function: fn(&Call) -> Value) -> Value {
     let mut message = said.message;
     if !said.calls.is_empty() {
         let calls = said.calls.iter().map(|call| signed(rules, call, function(call)));

@@ -5,8 +5,8 @@ mod stream;
 use serde_json::{Value, json};
 
 use super::chat;
-use super::history::{Conversation, Message, Reader, Writer};
-use super::results::{Media, Part, Prepared};
+use super::history::{Conversation, Message, Writer};
+use super::results::{Media, Prepared};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
 use crate::dialect::MessageRules;
@@ -31,10 +31,6 @@ impl WireFormat for Cohere {
         stream::push(state, chunk, out);
     }
 
-    fn media_part(&self, media: &Media<'_>, _number: usize) -> Value {
-        chat::media_part(media)
-    }
-
     fn user_message(&self, text: &str, media: &[&Media<'_>]) -> Value {
         chat::user_message(text, media)
     }
@@ -43,29 +39,19 @@ impl WireFormat for Cohere {
         chat::tool_message(self, rules, result)
     }
 
-    fn result_part(&self, part: &Part<'_>, number: usize) -> Value {
-        match part {
-            Part::Text(text) => self.text_part(text),
-            Part::Document { uri, text } => {
-                json!({"type": "document", "document": {"data": {"uri": uri, "text": text}}})
-            }
-            Part::Data(value) => json!({"type": "document", "document": {"data": value}}),
-            Part::Media(media) => self.media_part(media, number),
-        }
+    fn document_part(&self, uri: &str, text: &str) -> Value {
+        self.data_part(&json!({"uri": uri, "text": text}))
+    }
+
+    fn data_part(&self, value: &Value) -> Value {
+        json!({"type": "document", "document": {"data": value}})
     }
 
     fn replaces_absent_ids(&self, rules: &MessageRules) -> bool {
         rules.call_ids
     }
 
-    fn read_history(&self, reader: &mut Reader<'_>, given: &[Value], messages: &mut Vec<Message>) {
-        chat::read(reader, given, messages);
-    }
-
     fn write_history(&self, writer: &mut Writer<'_>, messages: &[Message]) -> Conversation {
-        writer.message_list(messages, |writer, at, blocks| {
-            let said = chat::assistant(writer, at, blocks, "tool_plan");
-            said.map(|said| chat::tool_calls(writer.rules(), said, chat::function)).into_iter().collect()
-        })
+        chat::write(writer, messages, "tool_plan", chat::function)
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::calls::{Envelope, INPUT, Layout, Malformed, Said, inner};
 use super::history::{Block, Conversation, Message, PartList, Reader, Writer, bytes, list, result, text};
 use super::messages::{self, Own};
-use super::results::{Media, MediaKind, Part, Prepared, content_list, media, note};
+use super::results::{Media, MediaKind, Prepared, content_list, media};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
 use crate::dialect::{ErrorStyle, MessageRules, Protocol};
@@ -34,12 +34,8 @@ impl WireFormat for Converse {
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
         Ok(inner(map, "toolUse")?.map(|inner| Layout {
-            inner,
-            read: &["toolUse"],
             id: &["toolUseId"],
-            item_id: None,
-            arguments: INPUT,
-            candidates: vec![Protocol::Converse],
+            ..Layout::of(Protocol::Converse, inner, &["toolUse"], INPUT)
         }))
     }
 
@@ -88,13 +84,8 @@ impl WireFormat for Converse {
         true
     }
 
-    fn result_part(&self, part: &Part<'_>, number: usize) -> Value {
-        match part {
-            Part::Text(text) => self.text_part(text),
-            Part::Document { uri, text } => self.text_part(&note::document(uri, text)),
-            Part::Data(value) => json!({"json": value}),
-            Part::Media(media) => self.media_part(media, number),
-        }
+    fn data_part(&self, value: &Value) -> Value {
+        json!({"json": value})
     }
 
     fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {

@@ -2,19 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent};
+use crate::wire::stream::{Key, State, StreamEvent};
 
 pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let index =
         |body: &Value| Key::Index(body.get("contentBlockIndex").and_then(Value::as_u64).unwrap_or_default());
     if let Some(start) = event.get("contentBlockStart")
         && let Some(tool) = start.pointer("/start/toolUse")
-        && state.admit(out)
     {
-        let mut call = OpenCall::new(index(start), state.options.argument_limit);
-        call.set_id(tool.get("toolUseId").and_then(Value::as_str));
-        call.set_name(tool.get("name").and_then(Value::as_str));
-        state.open.push(call);
+        let at = |key: &str| tool.get(key).and_then(Value::as_str);
+        state.begin(index(start), at("toolUseId"), at("name"), out);
     }
     if let Some(body) = event.get("contentBlockDelta") {
         let key = index(body);
@@ -26,11 +23,8 @@ pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>)
         let key = index(stop);
         if let Some(block) = state.thought.end(&key) {
             out.push(StreamEvent::ReasoningItem(json!({"reasoningContent": {"reasoningText": block}})));
-        } else if let Some(call) = state.open.get(&key) {
-            if call.arguments.is_empty() {
-                call.arguments.set(&json!({}));
-            }
-            out.extend(call.give(Outcome::Complete, &mut state.ids));
+        } else {
+            state.end(&key, out);
         }
     }
     if let Some(stop) = event.get("messageStop") {

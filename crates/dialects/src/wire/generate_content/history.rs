@@ -73,16 +73,16 @@ fn function_response(reader: &mut Reader<'_>, given: &Value) -> Block {
     let mut failed = false;
     match given.get("response") {
         Some(Value::Object(response)) => {
-            let told = response.get("error").or_else(|| response.get("output"));
+            let said = response.get("error").or_else(|| response.get("output"));
             let others =
                 response.keys().any(|key| !matches!(key.as_str(), "output" | "error" | "structuredContent"));
-            match told {
-                Some(told)
+            match said {
+                Some(said)
                     if !others && (response.len() == 1 || response.contains_key("structuredContent")) =>
                 {
                     failed = response.contains_key("error");
                     structured = response.get("structuredContent").cloned();
-                    match told {
+                    match said {
                         Value::String(text) if text.is_empty() => {}
                         Value::String(text) => blocks.push(Block::text(text)),
                         other => structured = Some(other.clone()),

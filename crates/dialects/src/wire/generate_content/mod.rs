@@ -11,7 +11,7 @@ use super::history::{Conversation, Message, PartList, Reader, Writer};
 use super::results::{Media, Part, Prepared, Source};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
-use crate::dialect::{ErrorStyle, MessageRules, Protocol};
+use crate::dialect::{ErrorStyle, MessageRules};
 
 pub(crate) struct GenerateContent;
 
@@ -24,7 +24,7 @@ impl WireFormat for GenerateContent {
         Some(Envelope::Alternatives(response.member("candidates")?.as_array()?))
     }
 
-    /// Parts are told apart by their members.
+    /// Parts have no type: their members show what they are.
     fn read_block(&self, kind: Option<&str>, part: &Object, said: &mut Said) -> bool {
         let others = ["functionCall", "function_call", "toolUse", "reasoningContent", "name"];
         if kind.is_some() || others.iter().any(|key| part.has(*key)) {
@@ -43,7 +43,7 @@ impl WireFormat for GenerateContent {
     }
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
-        Ok(inner(map, "functionCall")?.map(|inner| part(inner, vec![Protocol::GenerateContent])))
+        Ok(inner(map, "functionCall")?.map(part))
     }
 
     fn bare_call(&self) -> (&'static [&'static str], &'static [&'static str]) {
@@ -110,10 +110,6 @@ impl WireFormat for GenerateContent {
 
     fn gathers_results(&self) -> bool {
         true
-    }
-
-    fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {
-        false
     }
 
     fn marks_failure(&self, style: ErrorStyle) -> bool {

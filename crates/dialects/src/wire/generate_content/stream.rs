@@ -47,7 +47,7 @@ fn push_partial(
     out: &mut Vec<StreamEvent>,
 ) {
     let at = |key: &str| call.get(key).and_then(Value::as_str);
-    if at("name").is_some_and(|name| state.partial.as_ref().is_some_and(|open| open.call.name != name)) {
+    if at("name").is_some_and(|name| state.partial.as_ref().is_some_and(|open| open.call.call.name != name)) {
         state.close_partial(Outcome::Complete, out);
     }
     state.native(out);
@@ -55,7 +55,8 @@ fn push_partial(
     let partial = state.partial.get_or_insert_with(|| Partial::new(limit));
     partial.call.set_id(at("id"));
     partial.call.set_name(at("name"));
-    partial.call.signature = part_signature(part).or(partial.call.signature.take());
+    let call_so_far = &mut partial.call.call;
+    call_so_far.signature = part_signature(part).or(call_so_far.signature.take());
     for piece in call.get("partialArgs").and_then(Value::as_array).into_iter().flatten() {
         let Some(path) = piece.get("jsonPath").and_then(Value::as_str) else { continue };
         let value = ["stringValue", "numberValue", "boolValue"].iter().find_map(|key| piece.get(*key));

@@ -7,41 +7,8 @@ use serde_json::Value;
 use crate::plan::Plan;
 use crate::translate::Translation;
 
-/// Translates tool names and arguments between MCP and a dialect.
-pub trait ArgumentCodec {
-    /// The name by which the model knows the tool that MCP calls `mcp_name`.
-    fn wire_name(&self, mcp_name: &str) -> String;
-    /// The name in MCP of the tool that the model knows as `wire_name`.
-    fn mcp_name(&self, wire_name: &str) -> String;
-    /// Arguments for MCP as the model would write them.
-    fn encode(&self, mcp_name: &str, arguments: &Value) -> Value;
-    /// Arguments of the model as MCP wants them.
-    fn decode(&self, mcp_name: &str, arguments: &Value) -> Value;
-}
-
-/// Names and arguments are the same on both sides.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SameArguments;
-
-impl ArgumentCodec for SameArguments {
-    fn wire_name(&self, mcp_name: &str) -> String {
-        mcp_name.to_owned()
-    }
-
-    fn mcp_name(&self, wire_name: &str) -> String {
-        wire_name.to_owned()
-    }
-
-    fn encode(&self, _mcp_name: &str, arguments: &Value) -> Value {
-        arguments.clone()
-    }
-
-    fn decode(&self, _mcp_name: &str, arguments: &Value) -> Value {
-        arguments.clone()
-    }
-}
-
-/// Names and arguments as a translation of their tools made them. Tools that are not among them stay as they are.
+/// Names and arguments as a translation of their tools made them. Tools that are not among them stay as they are; the default knows
+/// none.
 #[derive(Clone, Debug, Default)]
 pub struct TranslatedTools {
     tools: HashMap<String, (String, Plan)>,
@@ -58,24 +25,26 @@ impl TranslatedTools {
         }
         codec
     }
-}
 
-impl ArgumentCodec for TranslatedTools {
-    fn wire_name(&self, mcp_name: &str) -> String {
+    /// The name by which the model knows the tool that MCP calls `mcp_name`.
+    pub(super) fn wire_name(&self, mcp_name: &str) -> String {
         self.tools.get(mcp_name).map_or_else(|| mcp_name.to_owned(), |(name, _)| name.clone())
     }
 
-    fn mcp_name(&self, wire_name: &str) -> String {
+    /// The name in MCP of the tool that the model knows as `wire_name`.
+    pub(super) fn mcp_name(&self, wire_name: &str) -> String {
         self.names.get(wire_name).cloned().unwrap_or_else(|| wire_name.to_owned())
     }
 
+    /// Arguments for MCP as the model would write them.
     // A conversation may hold calls that were refused: their arguments are shown as they were.
-    fn encode(&self, mcp_name: &str, arguments: &Value) -> Value {
+    pub(super) fn encode(&self, mcp_name: &str, arguments: &Value) -> Value {
         let plan = self.tools.get(mcp_name).map(|(_, plan)| plan);
         plan.and_then(|plan| plan.encode(arguments).ok()).unwrap_or_else(|| arguments.clone())
     }
 
-    fn decode(&self, mcp_name: &str, arguments: &Value) -> Value {
+    /// Arguments of the model as MCP wants them.
+    pub(super) fn decode(&self, mcp_name: &str, arguments: &Value) -> Value {
         let plan = self.tools.get(mcp_name).map(|(_, plan)| plan);
         plan.and_then(|plan| plan.decode(arguments).ok()).unwrap_or_else(|| arguments.clone())
     }

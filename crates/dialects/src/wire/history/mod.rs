@@ -1,11 +1,10 @@
 //! Whole conversations, to and from every dialect.
 //!
 //! [`to_dialect`] writes a neutral conversation as the messages of an API, with names and arguments as that
-//! dialect's models know them; [`from_dialect`] reads such messages back. What an API cannot carry is told as a
+//! dialect's models know them; [`from_dialect`] reads such messages back. What an API cannot carry is reported as a
 //! [`Warning`].
 
 mod codec;
-mod format;
 mod neutral;
 mod read;
 mod transfer;
@@ -13,8 +12,7 @@ mod turns;
 mod write;
 
 pub use crate::wire::text::{ToolTurns, to_text};
-pub use codec::{ArgumentCodec, SameArguments, TranslatedTools};
-pub use format::format_schema;
+pub use codec::TranslatedTools;
 pub use neutral::{
     Block, Content, MediaBlock, Message, OpaqueBlock, ResourceBlock, Role, Source, TextBlock, ThinkingBlock,
     ToolResultBlock, ToolUseBlock,
@@ -23,7 +21,7 @@ pub use read::from_dialect;
 pub use transfer::{TransferMode, transfer};
 pub use write::to_dialect;
 
-pub(crate) use read::{Reader, bytes, image, list, result, result_blocks, text};
+pub(crate) use read::{Reader, bytes, image, list, result, text};
 pub(crate) use turns::{AssistantBlock, Call};
 pub(crate) use write::{PartList, Writer, Written};
 
@@ -48,7 +46,7 @@ pub struct HistoryOptions {
     pub results: ResultOptions,
 }
 
-/// Something that the other side cannot carry, or that had to be mended.
+/// Something that the other side cannot carry, or that had to be repaired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The message, counted from zero.

@@ -8,7 +8,7 @@
 //!
 //! Unknown members and unknown blocks are kept.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One message of a conversation.
@@ -37,7 +37,8 @@ impl Message {
 }
 
 /// Who speaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum Role {
     /// The instructions.
     System,
@@ -62,28 +63,23 @@ impl Role {
             Self::Other(name) => name,
         }
     }
+}
 
-    /// The role called `name`.
-    pub fn parse(name: &str) -> Self {
-        match name {
+impl From<String> for Role {
+    fn from(name: String) -> Self {
+        match name.as_str() {
             "system" => Self::System,
             "user" => Self::User,
             "assistant" => Self::Assistant,
             "tool" => Self::Tool,
-            other => Self::Other(other.to_owned()),
+            _ => Self::Other(name),
         }
     }
 }
 
-impl Serialize for Role {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for Role {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self::parse(&String::deserialize(deserializer)?))
+impl From<Role> for String {
+    fn from(role: Role) -> Self {
+        role.name().to_owned()
     }
 }
 
@@ -122,7 +118,8 @@ impl Content {
 }
 
 /// A part of a message.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     /// Text.
     Text(TextBlock),
@@ -141,6 +138,7 @@ pub enum Block {
     /// Something that only one API understands.
     Opaque(OpaqueBlock),
     /// A block that the format does not know, as it came.
+    #[serde(untagged)]
     Other(Value),
 }
 
@@ -279,57 +277,4 @@ pub struct OpaqueBlock {
     /// All other members.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
-}
-
-impl Serialize for Block {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        #[serde(tag = "type", rename_all = "snake_case")]
-        enum Tagged<'b> {
-            Text(&'b TextBlock),
-            Image(&'b MediaBlock),
-            Audio(&'b MediaBlock),
-            Resource(&'b ResourceBlock),
-            Thinking(&'b ThinkingBlock),
-            ToolUse(&'b ToolUseBlock),
-            ToolResult(&'b ToolResultBlock),
-            Opaque(&'b OpaqueBlock),
-        }
-        match self {
-            Self::Text(block) => Tagged::Text(block).serialize(serializer),
-            Self::Image(block) => Tagged::Image(block).serialize(serializer),
-            Self::Audio(block) => Tagged::Audio(block).serialize(serializer),
-            Self::Resource(block) => Tagged::Resource(block).serialize(serializer),
-            Self::Thinking(block) => Tagged::Thinking(block).serialize(serializer),
-            Self::ToolUse(block) => Tagged::ToolUse(block).serialize(serializer),
-            Self::ToolResult(block) => Tagged::ToolResult(block).serialize(serializer),
-            Self::Opaque(block) => Tagged::Opaque(block).serialize(serializer),
-            Self::Other(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Block {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        Ok(read_block(&value).unwrap_or(Self::Other(value)))
-    }
-}
-
-fn read_block(value: &Value) -> Option<Block> {
-    let mut members = value.as_object()?.clone();
-    let kind = members.shift_remove("type")?;
-    let rest = Value::Object(members);
-    match kind.as_str()? {
-        "text" => serde_json::from_value(rest).map(Block::Text),
-        "image" => serde_json::from_value(rest).map(Block::Image),
-        "audio" => serde_json::from_value(rest).map(Block::Audio),
-        "resource" => serde_json::from_value(rest).map(Block::Resource),
-        "thinking" => serde_json::from_value(rest).map(Block::Thinking),
-        "tool_use" => serde_json::from_value(rest).map(Block::ToolUse),
-        "tool_result" => serde_json::from_value(rest).map(Block::ToolResult),
-        "opaque" => serde_json::from_value(rest).map(Block::Opaque),
-        _ => return None,
-    }
-    .ok()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::codec::ArgumentCodec;
+use super::codec::TranslatedTools;
 use super::neutral::{
     Block, Content, MediaBlock, Message, OpaqueBlock, ResourceBlock, Role, Source, ThinkingBlock,
     ToolResultBlock, ToolUseBlock,
@@ -18,7 +18,7 @@ use crate::wire::results::piece::split_data_url;
 pub fn from_dialect(
     conversation: &Conversation,
     protocol: Protocol,
-    codec: &dyn ArgumentCodec,
+    codec: &TranslatedTools,
     ids: &IdMap,
 ) -> (Vec<Message>, Vec<Warning>) {
     let mut reader = Reader { protocol, codec, ids, open: Vec::new(), at: 0, made: 0, warnings: Vec::new() };
@@ -33,7 +33,7 @@ pub fn from_dialect(
 /// What all APIs' readers share.
 pub(crate) struct Reader<'r> {
     pub(crate) protocol: Protocol,
-    codec: &'r dyn ArgumentCodec,
+    codec: &'r TranslatedTools,
     ids: &'r IdMap,
     /// Calls without a result so far: id and wire name.
     open: Vec<(String, String)>,
@@ -72,22 +72,16 @@ impl Reader<'_> {
     }
 
     fn arguments(&mut self, wire_name: &str, arguments: Option<&Value>) -> Value {
-        match arguments {
-            None | Some(Value::Null) => json!({}),
-            Some(Value::Object(members)) => Value::Object(members.clone()),
-            Some(Value::String(text)) if text.trim().is_empty() => json!({}),
-            Some(Value::String(text)) => match crate::unrepeated::from_str(text) {
-                Ok(value) if value.is_object() => value,
-                Ok(_) | Err(_) => {
-                    self.warn(format!("arguments of `{wire_name}` are no JSON object"));
-                    json!({"raw": text})
-                }
-            },
-            Some(other) => {
-                self.warn(format!("arguments of `{wire_name}` are no JSON object"));
-                json!({"raw": other})
-            }
-        }
+        let parsed = match arguments {
+            None | Some(Value::Null) => return json!({}),
+            Some(Value::String(text)) if text.trim().is_empty() => return json!({}),
+            Some(Value::String(text)) => crate::unrepeated::from_str(text).ok(),
+            Some(other) => Some(other.clone()),
+        };
+        parsed.filter(Value::is_object).unwrap_or_else(|| {
+            self.warn(format!("arguments of `{wire_name}` are no JSON object"));
+            json!({"raw": arguments})
+        })
     }
 
     /// The id of the call that a result answers: by its id, else by the tool's name, else the oldest.
@@ -218,13 +212,6 @@ pub(crate) fn bytes(mime: &str, data: &str, name: &str) -> Block {
             extra: Map::new(),
         }),
     }
-}
-
-/// The blocks of a result in MCP's shape, and whether it failed.
-pub(crate) fn result_blocks(result: &Value) -> (Vec<Block>, bool) {
-    let failed = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
-    let content = result.get("content").cloned().unwrap_or_default();
-    (serde_json::from_value(content).unwrap_or_default(), failed)
 }
 
 /// The text under `key`.

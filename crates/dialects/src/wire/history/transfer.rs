@@ -1,7 +1,7 @@
 //! Conversations from one dialect to another.
 
 use super::{
-    ArgumentCodec, Conversation, HistoryOptions, ToolTurns, Warning, from_dialect, to_dialect, to_text,
+    Conversation, HistoryOptions, ToolTurns, TranslatedTools, Warning, from_dialect, to_dialect, to_text,
 };
 use crate::dialect::Dialect;
 use crate::wire::results::IdMap;
@@ -29,15 +29,16 @@ impl TransferMode {
 ///
 /// ```
 /// use gateway_dialects::Dialects;
-/// use gateway_dialects::history::{Conversation, HistoryOptions, SameArguments, TransferMode, transfer};
+/// use gateway_dialects::history::{Conversation, HistoryOptions, TransferMode, TranslatedTools, transfer};
 /// use serde_json::json;
 ///
 /// # fn main() -> Result<(), gateway_dialects::DialectError> {
 /// let dialects = Dialects::builtin();
 /// let (openai, gemini) = (dialects.get("openai-chat")?, dialects.get("gemini")?);
 /// let held = Conversation { system: None, messages: vec![json!({"role": "user", "content": "Hello"})] };
-/// let sides = ((&openai, &SameArguments as _), (&gemini, &SameArguments as _));
-/// let (moved, warnings) = transfer(&held, sides.0, sides.1, TransferMode::Native, &HistoryOptions::default());
+/// let (tools, options) = (TranslatedTools::default(), HistoryOptions::default());
+/// let sides = ((&openai, &tools), (&gemini, &tools));
+/// let (moved, warnings) = transfer(&held, sides.0, sides.1, TransferMode::Native, &options);
 /// assert_eq!(moved.messages, [json!({"role": "user", "parts": [{"text": "Hello"}]})]);
 /// assert!(warnings.is_empty());
 /// # Ok(())
@@ -45,8 +46,8 @@ impl TransferMode {
 /// ```
 pub fn transfer(
     conversation: &Conversation,
-    (from, from_tools): (&Dialect, &dyn ArgumentCodec),
-    (to, to_tools): (&Dialect, &dyn ArgumentCodec),
+    (from, from_tools): (&Dialect, &TranslatedTools),
+    (to, to_tools): (&Dialect, &TranslatedTools),
     mode: TransferMode,
     options: &HistoryOptions,
 ) -> (Conversation, Vec<Warning>) {
@@ -54,7 +55,7 @@ pub fn transfer(
         from_dialect(conversation, from.messages.protocol, from_tools, &IdMap::new(from));
     let turns = match mode {
         TransferMode::Native => None,
-        TransferMode::Text => Some(ToolTurns::Tell),
+        TransferMode::Text => Some(ToolTurns::Describe),
         TransferMode::TextOnly => Some(ToolTurns::Drop),
     };
     if let Some(turns) = turns {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::Warning;
-use super::codec::ArgumentCodec;
+use super::codec::TranslatedTools;
 use super::neutral::{Block, Content, Message, Role, ToolResultBlock};
 use crate::wire::results::IdMap;
 
@@ -57,7 +57,7 @@ pub(crate) struct Reply {
 /// Splits `messages` into turns; ids, names and arguments are the dialect's afterwards.
 pub(crate) fn turns(
     messages: &[Message],
-    codec: &dyn ArgumentCodec,
+    codec: &TranslatedTools,
     ids: &mut IdMap,
     warnings: &mut Vec<Warning>,
 ) -> Vec<Turn> {
@@ -101,7 +101,7 @@ struct Builder<'b> {
     /// The calls of the last assistant turn.
     open: Vec<OpenCall>,
     replies: Vec<(usize, Reply)>,
-    codec: &'b dyn ArgumentCodec,
+    codec: &'b TranslatedTools,
     ids: &'b mut IdMap,
     warnings: &'b mut Vec<Warning>,
 }
@@ -128,7 +128,7 @@ impl Builder<'_> {
                 self.add_user(message, others);
             }
             Role::Other(name) => {
-                self.warn(message, &format!("unknown role `{name}` is sent as the user's"));
+                self.warn(message, format!("unknown role `{name}` is sent as the user's"));
                 self.add_user(message, others);
             }
         }
@@ -143,7 +143,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Only the model calls tools: a call by anyone else is told as text.
+    /// Only the model calls tools: a call by anyone else is sent as text.
     fn without_calls(&mut self, message: usize, blocks: Vec<Block>) -> Vec<Block> {
         blocks
             .into_iter()
@@ -171,7 +171,7 @@ impl Builder<'_> {
             let wire = if *count == 0 {
                 self.ids.wire(&call.id)
             } else {
-                self.warnings.push(Warning { message, text: format!("call id `{}` is used twice", call.id) });
+                self.warn(message, format!("call id `{}` is used twice", call.id));
                 self.ids.wire(&format!("{}\u{0}{count}", call.id))
             };
             *count += 1;
@@ -180,8 +180,7 @@ impl Builder<'_> {
             if arguments.is_null() {
                 arguments = json!({});
             } else if !arguments.is_object() {
-                self.warnings
-                    .push(Warning { message, text: format!("arguments of `{}` are no object", call.name) });
+                self.warn(message, format!("arguments of `{}` are no object", call.name));
                 arguments = json!({"raw": arguments});
             }
             self.open.push(OpenCall {
@@ -205,14 +204,11 @@ impl Builder<'_> {
         let position = self.open.iter().position(|call| !call.answered && call.original == block.tool_use_id);
         let Some((position, call)) = position.and_then(|at| self.open.get_mut(at).map(|call| (at, call)))
         else {
-            self.warn(
-                message,
-                &format!("result `{}` answers no open call and is sent as text", block.tool_use_id),
-            );
-            let result = as_mcp(block);
-            let (blocks, _) = super::result_blocks(&result);
+            let id = &block.tool_use_id;
+            self.warn(message, format!("result `{id}` answers no open call and is sent as text"));
             others.push(Block::text("Result of an earlier tool call:"));
-            others.extend(blocks);
+            let content = as_mcp(block).get("content").cloned().unwrap_or_default();
+            others.extend(serde_json::from_value::<Vec<Block>>(content).unwrap_or_default());
             return;
         };
         call.answered = true;
@@ -229,15 +225,15 @@ impl Builder<'_> {
             return;
         }
         let mut replies = std::mem::take(&mut self.replies);
-        let place = self.turns.iter().rposition(|turn| matches!(turn.kind, TurnKind::Results(_)));
-        let message = place.and_then(|at| self.turns.get(at)).map_or(0, |turn| turn.message);
+        let turn = self.turns.iter_mut().rfind(|turn| matches!(turn.kind, TurnKind::Results(_)));
+        let message = turn.as_ref().map_or(0, |turn| turn.message);
         for (position, call) in self.open.iter().enumerate().filter(|(_, call)| !call.answered) {
             self.warnings.push(Warning { message, text: format!("call `{}` has no result", call.original) });
             replies.push((position, lost(call)));
         }
         replies.sort_by_key(|(position, _)| *position);
         self.open.clear();
-        if let Some(turn) = place.and_then(|at| self.turns.get_mut(at)) {
+        if let Some(turn) = turn {
             turn.kind = TurnKind::Results(replies.into_iter().map(|(_, reply)| reply).collect());
         }
     }
@@ -254,8 +250,8 @@ impl Builder<'_> {
         self.turns.push(Turn { message, kind: TurnKind::Results(replies) });
     }
 
-    fn warn(&mut self, message: usize, text: &str) {
-        self.warnings.push(Warning { message, text: text.to_owned() });
+    fn warn(&mut self, message: usize, text: impl Into<String>) {
+        self.warnings.push(Warning { message, text: text.into() });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::codec::ArgumentCodec;
+use super::codec::TranslatedTools;
 use super::neutral::{Block, Message};
 use super::turns::{AssistantBlock, Reply, Turn, TurnKind, turns};
 use super::{Conversation, HistoryOptions, Warning};
@@ -16,7 +16,7 @@ use crate::wire::{WireFormat, format};
 pub fn to_dialect(
     messages: &[Message],
     dialect: &Dialect,
-    codec: &dyn ArgumentCodec,
+    codec: &TranslatedTools,
     ids: &mut IdMap,
     options: &HistoryOptions,
 ) -> (Conversation, Vec<Warning>) {
@@ -31,7 +31,7 @@ pub fn to_dialect(
 pub(crate) struct Writer<'w> {
     dialect: &'w Dialect,
     format: &'static dyn WireFormat,
-    codec: &'w dyn ArgumentCodec,
+    codec: &'w TranslatedTools,
     ids: &'w mut IdMap,
     options: &'w HistoryOptions,
     /// Whether the message that is being written takes the model's reasoning back.
@@ -73,7 +73,7 @@ impl Writer<'_> {
     pub(crate) fn message_list(
         &mut self,
         messages: &[Message],
-        assistant: fn(&mut Self, usize, &[AssistantBlock]) -> Vec<Value>,
+        assistant: impl Fn(&mut Self, usize, &[AssistantBlock]) -> Vec<Value>,
     ) -> Conversation {
         let turns = self.turns(messages);
         let last_question = turns.iter().rposition(|turn| matches!(turn.kind, TurnKind::User(_)));
@@ -143,12 +143,13 @@ impl Writer<'_> {
     pub(crate) fn user_blocks(&mut self, message: usize, blocks: &[Block]) -> Vec<Written> {
         let rules = &self.dialect.messages;
         let files = rules.placements(self.options.results.model.as_deref()).files;
-        let place = |taken| if taken { Placement::Result } else { Placement::Note };
-        let places = Placements { images: place(rules.user_images), audio: place(rules.user_audio), files };
+        let placed = |taken| if taken { Placement::Result } else { Placement::Note };
+        let placements =
+            Placements { images: placed(rules.user_images), audio: placed(rules.user_audio), files };
         let mut written = Vec::with_capacity(blocks.len());
         let mut number = 0;
         for block in blocks {
-            written.extend(self.block(message, block, number, places));
+            written.extend(self.block(message, block, number, placements));
             number += usize::from(matches!(block, Block::Resource(_)));
         }
         written
@@ -164,7 +165,13 @@ impl Writer<'_> {
         self.block(message, block, 0, Placements { images: media, audio: media, files: media })
     }
 
-    fn block(&mut self, message: usize, block: &Block, number: usize, places: Placements) -> Option<Written> {
+    fn block(
+        &mut self,
+        message: usize,
+        block: &Block,
+        number: usize,
+        placements: Placements,
+    ) -> Option<Written> {
         match block {
             Block::Text(text) if text.text.trim().is_empty() => None,
             Block::Text(text) => Some(Written::Text(text.text.clone())),
@@ -186,12 +193,12 @@ impl Writer<'_> {
             | Block::ToolResult(_)
             | Block::Other(_) => {
                 let value = serde_json::to_value(block).ok()?;
-                Some(self.piece(message, read_block(&value), number, places))
+                Some(self.piece(message, read_block(&value), number, placements))
             }
         }
     }
 
-    fn piece(&mut self, message: usize, piece: Piece<'_>, number: usize, places: Placements) -> Written {
+    fn piece(&mut self, message: usize, piece: Piece<'_>, number: usize, placements: Placements) -> Written {
         match piece {
             Piece::Text(text) => Written::Text(text.into_owned()),
             Piece::Document { uri, text } => Written::Text(note::document(uri, text)),
@@ -199,13 +206,9 @@ impl Writer<'_> {
                 self.warn(message, "an unknown block is sent as text");
                 Written::Text(line)
             }
-            Piece::Media(medium) => match placement(self.rules(), places, &medium) {
-                Ok(Placement::Result | Placement::UserMessage) => {
+            Piece::Media(medium) => match placement(self.rules(), placements, &medium) {
+                Ok(Placement::Result | Placement::UserMessage | Placement::Note) => {
                     Written::Media(self.format.media_part(&medium, number))
-                }
-                Ok(Placement::Note) => {
-                    self.warn(message, format!("no place for {}: a note stands for it", medium.kind.name()));
-                    Written::Text(note::media(&medium, None))
                 }
                 Err(reason) => {
                     self.warn(message, format!("{reason}: a note stands for it"));

@@ -92,7 +92,7 @@ pub(crate) enum Own<'a> {
     Reasoning { text: &'a str, signature: &'a str },
 }
 
-/// Reasoning goes back only as it came: signed by the provider. Messages and Converse carry the same signatures.
+/// Reasoning is replayed only as it came: signed by the provider. Messages and Converse carry the same signatures.
 fn signature(thought: &ThinkingBlock) -> Option<&str> {
     let own = [Protocol::Messages.name(), Protocol::Converse.name()];
     if thought.origin.as_deref().is_some_and(|given| !own.contains(&given)) {

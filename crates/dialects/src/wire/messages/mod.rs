@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::calls::{INPUT, Layout, Malformed, Said};
 use super::history::{Conversation, Message, PartList, Reader, Writer};
-use super::results::{Media, MediaKind, Part, Prepared, Source, content_list, note};
+use super::results::{Media, MediaKind, Part, Prepared, Source, content_list};
 use super::stream::{State, StreamEvent};
 use super::{Members as _, Object, WireFormat};
 use crate::dialect::{ErrorStyle, MessageRules, Protocol};
@@ -36,14 +36,7 @@ impl WireFormat for Messages {
 
     fn call<'a>(&self, map: &'a Object) -> Result<Option<Layout<'a>>, Malformed> {
         let is_block = map.member("type").and_then(Value::as_str) == Some("tool_use");
-        Ok(is_block.then(|| Layout {
-            inner: map,
-            read: &["id", "type", "name", "input"],
-            id: &["id"],
-            item_id: None,
-            arguments: INPUT,
-            candidates: vec![Protocol::Messages],
-        }))
+        Ok(is_block.then(|| Layout::of(Protocol::Messages, map, &["id", "type", "name", "input"], INPUT)))
     }
 
     fn bare_call(&self) -> (&'static [&'static str], &'static [&'static str]) {
@@ -96,14 +89,9 @@ impl WireFormat for Messages {
         true
     }
 
-    fn result_part(&self, part: &Part<'_>, number: usize) -> Value {
-        match part {
-            Part::Text(text) => self.text_part(text),
-            Part::Document { uri, text } => json!({"type": "document", "title": uri,
-                "source": {"type": "text", "media_type": "text/plain", "data": text}}),
-            Part::Data(value) => self.text_part(&note::json_text(value)),
-            Part::Media(media) => self.media_part(media, number),
-        }
+    fn document_part(&self, uri: &str, text: &str) -> Value {
+        json!({"type": "document", "title": uri,
+            "source": {"type": "text", "media_type": "text/plain", "data": text}})
     }
 
     fn replaces_absent_ids(&self, _rules: &MessageRules) -> bool {

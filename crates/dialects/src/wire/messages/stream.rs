@@ -1,8 +1,8 @@
 //! Events of the Messages API.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::wire::stream::{Key, OpenCall, Outcome, State, StreamEvent};
+use crate::wire::stream::{Key, State, StreamEvent};
 
 pub(super) fn push(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     let index = Key::Index(event.get("index").and_then(Value::as_u64).unwrap_or_default());
@@ -34,25 +34,19 @@ fn start(state: &mut State, index: Key, block: &Value, out: &mut Vec<StreamEvent
     let at = |key: &str| block.get(key).and_then(Value::as_str);
     match at("type").unwrap_or_default() {
         "tool_use" => {
-            if !state.admit(out) {
-                return;
-            }
-            let mut call = OpenCall::new(index, state.options.argument_limit);
-            call.set_id(at("id"));
-            call.set_name(at("name"));
+            let Some(open) = state.begin(index, at("id"), at("name"), out) else { return };
             // The input of a start is empty, except where the server does not stream it.
             if let Some(input) =
                 block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()))
             {
-                call.arguments.set(input);
+                open.arguments.set(input);
             }
             let extras = block.as_object().into_iter().flatten();
             for (key, value) in
                 extras.filter(|(key, _)| !matches!(key.as_str(), "type" | "id" | "name" | "input"))
             {
-                call.extra.insert(key.clone(), value.clone());
+                open.call.extra.insert(key.clone(), value.clone());
             }
-            state.open.push(call);
         }
         "text" => state.text(at("text").unwrap_or_default(), out),
         "thinking" => {
@@ -88,12 +82,7 @@ fn continue_block(state: &mut State, index: &Key, delta: &Value, out: &mut Vec<S
 fn stop(state: &mut State, index: &Key, out: &mut Vec<StreamEvent>) {
     if let Some(block) = state.thought.end(index) {
         out.push(StreamEvent::ReasoningItem(block));
-        return;
-    }
-    if let Some(call) = state.open.get(index) {
-        if call.arguments.is_empty() {
-            call.arguments.set(&json!({}));
-        }
-        out.extend(call.give(Outcome::Complete, &mut state.ids));
+    } else {
+        state.end(index, out);
     }
 }

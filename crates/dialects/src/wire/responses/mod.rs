@@ -41,13 +41,11 @@ impl WireFormat for Responses {
         let kind = map.member("type").and_then(Value::as_str);
         let is_bare = || map.has("call_id") && map.has("name");
         let is_item = kind == Some("function_call") || (kind != Some("tool_use") && is_bare());
+        let read = &["type", "id", "call_id", "name", "arguments"];
         Ok(is_item.then(|| Layout {
-            inner: map,
-            read: &["type", "id", "call_id", "name", "arguments"],
             id: if map.member("call_id").is_some_and(Value::is_string) { &["call_id"] } else { &["id"] },
             item_id: Some("id"),
-            arguments: ARGUMENTS,
-            candidates: vec![Protocol::Responses],
+            ..Layout::of(Protocol::Responses, map, read, ARGUMENTS)
         }))
     }
 

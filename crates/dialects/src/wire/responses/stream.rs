@@ -42,41 +42,41 @@ fn is_call(item: &Value) -> bool {
     item.get("type").and_then(Value::as_str) == Some("function_call")
 }
 
-/// The call that an event speaks of: by item id, else by place.
+/// The call that an event speaks of: by item id, else by index.
 fn find<'a>(state: &'a mut State, event: &Value, item: Option<&Value>) -> Option<&'a mut OpenCall> {
     let id = item.and_then(|item| item.get("id")).or_else(|| event.get("item_id")).and_then(Value::as_str);
     let index = event.get("output_index").and_then(Value::as_u64);
+    let has_id = |open: &OpenCall, id: &str| open.call.item_id.as_deref() == Some(id);
     if let Some(id) = id.filter(|id| !id.is_empty())
-        && state.open.iter_mut().any(|call| call.item_id.as_deref() == Some(id))
+        && state.open.iter_mut().any(|open| has_id(open, id))
     {
-        return state.open.iter_mut().find(|call| call.item_id.as_deref() == Some(id));
+        return state.open.iter_mut().find(|open| has_id(open, id));
     }
     state.open.get(&Key::Index(index?))
 }
 
 fn open(state: &mut State, event: &Value, item: &Value, out: &mut Vec<StreamEvent>) {
-    if find(state, event, Some(item)).is_some() || !state.admit(out) {
+    if find(state, event, Some(item)).is_some() {
         return;
     }
     let index = event.get("output_index").and_then(Value::as_u64);
-    let key = index.map_or(Key::Unnumbered, Key::Index);
-    let mut call = OpenCall::new(key, state.options.argument_limit);
-    describe(&mut call, item);
-    call.arguments.add(item.get("arguments"));
-    state.open.push(call);
+    if let Some(open) = state.begin(index.map_or(Key::Unnumbered, Key::Index), None, None, out) {
+        describe(open, item);
+        open.arguments.add(item.get("arguments"));
+    }
 }
 
 /// Takes names and ids from an item.
-fn describe(call: &mut OpenCall, item: &Value) {
+fn describe(open: &mut OpenCall, item: &Value) {
     let at = |key: &str| item.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    call.set_id(at("call_id"));
-    call.set_name(at("name"));
+    open.set_id(at("call_id"));
+    open.set_name(at("name"));
     if let Some(id) = at("id") {
-        call.item_id = Some(id.to_owned());
+        open.call.item_id = Some(id.to_owned());
     }
     for (key, value) in item.as_object().into_iter().flatten() {
         if !matches!(key.as_str(), "type" | "id" | "call_id" | "name" | "arguments") {
-            call.extra.insert(key.clone(), value.clone());
+            open.call.extra.insert(key.clone(), value.clone());
         }
     }
 }
@@ -109,9 +109,9 @@ fn finish(state: &mut State, event: &Value, out: &mut Vec<StreamEvent>) {
     state.usage(response.get("usage"), "input_tokens", "output_tokens");
     let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
     for (index, item) in items.enumerate() {
-        let place = serde_json::json!({"output_index": index});
-        if is_call(item) && find(state, &place, Some(item)).is_none_or(|call| !call.given()) {
-            item_done(state, &place, item, out);
+        let event = serde_json::json!({"output_index": index});
+        if is_call(item) && find(state, &event, Some(item)).is_none_or(|call| !call.given()) {
+            item_done(state, &event, item, out);
         }
     }
     State::stop(response.get("status"), out);

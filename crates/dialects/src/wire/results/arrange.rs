@@ -46,7 +46,7 @@ impl Arranged<'_> {
     }
 }
 
-/// Arranges `answer`; `report` is told of every difference.
+/// Arranges `answer`; `report` gets every difference.
 pub(crate) fn arrange<'a>(
     rules: &MessageRules,
     answer: &Answer<'a>,
@@ -77,18 +77,11 @@ pub(crate) fn arrange<'a>(
             }),
             Piece::Media(media) => match placement(rules, placements, media) {
                 Ok(Placement::Result) => arranged.parts.push(Part::Media(media.clone())),
-                Ok(Placement::UserMessage) => {
-                    report(
-                        path(),
-                        ResultFate::Moved,
-                        "results take no media; they follow in user content".to_owned(),
-                    );
+                Ok(Placement::UserMessage | Placement::Note) => {
+                    let reason = "results take no media; they follow in user content";
+                    report(path(), ResultFate::Moved, reason.to_owned());
                     arranged.parts.push(Part::Text(note::moved(media)));
                     arranged.after.push(media.clone());
-                }
-                Ok(Placement::Note) => {
-                    report(path(), ResultFate::Described, format!("no place for {}", media.kind.name()));
-                    arranged.parts.push(Part::Text(note::media(media, kept)));
                 }
                 Err(reason) => {
                     report(path(), ResultFate::Described, reason);
@@ -102,11 +95,8 @@ pub(crate) fn arrange<'a>(
             Some(data) if !data_placed => arranged.parts.push(data),
             Some(_) => {}
             None if answer.repeated.is_some() => {
-                report(
-                    "/structuredContent".to_owned(),
-                    ResultFate::Dropped,
-                    "a text block repeats it".to_owned(),
-                );
+                let path = "/structuredContent".to_owned();
+                report(path, ResultFate::Dropped, "a text block repeats it".to_owned());
             }
             None => arranged.parts.push(Part::Text(note::json_text(value))),
         }
@@ -122,7 +112,7 @@ pub(crate) fn arrange<'a>(
     arranged
 }
 
-/// Where `media` goes, or why nowhere.
+/// Where `media` goes, or why only a note can stand for it.
 pub(crate) fn placement(
     rules: &MessageRules,
     placements: Placements,
@@ -134,7 +124,7 @@ pub(crate) fn placement(
         MediaKind::File => (placements.files, &rules.file_types),
     };
     if placement == Placement::Note {
-        return Ok(Placement::Note);
+        return Err(format!("no place for {}", media.kind.name()));
     }
     match &media.source {
         Source::Url(_) if media.kind != MediaKind::Image || !rules.image_urls => {
@@ -146,7 +136,7 @@ pub(crate) fn placement(
     }
 }
 
-/// `structuredContent` as a value of its own, where the dialect has a place for it and it is short enough.
+/// `structuredContent` as a value of its own, if the dialect takes it so and it is short enough.
 fn structured_part<'a>(
     rules: &MessageRules,
     answer: &Answer<'a>,
@@ -160,7 +150,7 @@ fn structured_part<'a>(
     fits.then_some(Part::Data(value))
 }
 
-/// Says in the text that the call failed, unless the API has, and the dialect uses, a better place.
+/// Says in the text that the call failed, unless the API has, and the dialect uses, a member for it.
 fn mark_failure(rules: &MessageRules, arranged: &mut Arranged<'_>) {
     if !arranged.failed || format(rules.protocol).marks_failure(rules.errors) {
         return;

@@ -38,10 +38,10 @@ pub(crate) use mode::{joined, piece_text};
 pub use neutral::neutral_result;
 pub(crate) use piece::{Media, MediaKind, Source, split_data_url};
 pub use plain::PlainResult;
-pub use read::{ReadResult, Retold, read_result};
+pub use read::{ReadResult, Substitution, read_result};
 pub(crate) use write::{content_list, text_or_list};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::dialect::Dialect;
 use crate::wire::format;
@@ -124,14 +124,6 @@ pub enum ResultFate {
     Added,
 }
 
-/// The call id of a fault that belongs to no call.
-pub const FAULT_ID: &str = "error";
-
-/// The result that tells the model that its call could not be routed to any tool.
-pub fn fault_result(message: &str) -> Value {
-    json!({"content": [{"type": "text", "text": format!("Error routing tool use: {message}")}], "isError": true})
-}
-
 /// Renders the results of one turn, in order, as messages to append to the conversation.
 pub fn render_results(
     dialect: &Dialect,
@@ -166,15 +158,9 @@ fn render_answers(
         .zip(answers)
         .enumerate()
         .map(|(index, (outcome, answer))| {
-            let arranged = arrange::arrange(
-                &dialect.messages,
-                answer,
-                options,
-                |path, fate, reason| {
-                    changes.push(ResultChange { result: index, path, fate, reason });
-                },
-                outcome.kept,
-            );
+            let report =
+                |path, fate, reason| changes.push(ResultChange { result: index, path, fate, reason });
+            let arranged = arrange::arrange(&dialect.messages, answer, options, report, outcome.kept);
             Prepared { outcome: *outcome, fallback_id: format!("call_{index}"), arranged }
         })
         .collect();

@@ -98,7 +98,7 @@ fn first_text(result: &Value) -> Value {
 pub(crate) fn joined(result: &Value) -> String {
     let answer = Answer::read(result);
     let mut lines: Vec<String> = answer.pieces.iter().map(|(_, piece)| piece_text(piece)).collect();
-    lines.extend(answer.untold().map(note::json_text));
+    lines.extend(answer.unrepeated().map(note::json_text));
     lines.join("\n")
 }
 

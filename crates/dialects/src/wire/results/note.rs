@@ -77,11 +77,11 @@ pub(crate) fn byte_count(data: &str) -> usize {
 
 fn describe(media: &Media<'_>) -> String {
     let what = media.kind.name();
-    let place = media.uri.filter(|uri| !uri.is_empty()).map(|uri| format!(" {uri}")).unwrap_or_default();
+    let uri = media.uri.filter(|uri| !uri.is_empty()).map(|uri| format!(" {uri}")).unwrap_or_default();
     let mime = if media.mime.is_empty() { "unknown type" } else { &media.mime };
     match &media.source {
-        Source::Data(data) => format!("[{what}{place}: {mime}, {} bytes", byte_count(data)),
-        Source::Url(url) => format!("[{what}{place}: {mime}, at {url}"),
+        Source::Data(data) => format!("[{what}{uri}: {mime}, {} bytes", byte_count(data)),
+        Source::Url(url) => format!("[{what}{uri}: {mime}, at {url}"),
     }
 }
 

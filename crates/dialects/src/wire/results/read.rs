@@ -1,14 +1,14 @@
 //! Results read so that nothing of them is lost, whatever a server wrote.
 //!
 //! JSON knows more than a [`Value`] can hold: numbers of any size, values of any depth, halves of surrogate pairs. Such a
-//! part is told as text, digit by digit, instead of being rounded or taking the whole result with it.
+//! part becomes text, digit by digit, instead of being rounded or taking the whole result with it.
 
 use gateway_notation::pointer;
 use serde_json::{Map, Number, Value};
 
 use crate::arguments::{has_doubles, string_end};
 
-/// Values deeper than this are told as their JSON text.
+/// Values deeper than this become their JSON text.
 const DEEPEST: usize = 100;
 
 /// Numbers of so few characters, without an exponent, are always held exactly.
@@ -19,16 +19,16 @@ const SURELY_EXACT: usize = 15;
 pub struct ReadResult {
     /// The result.
     pub value: Value,
-    /// What is told in another form than it came.
-    pub retold: Vec<Retold>,
+    /// What has another form than it came in.
+    pub substitutions: Vec<Substitution>,
 }
 
 /// A part of a result that no [`Value`] can hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Retold {
+pub struct Substitution {
     /// JSON Pointer to it.
     pub path: String,
-    /// How it is told, and why.
+    /// What stands for it, and why.
     pub reason: String,
 }
 
@@ -40,31 +40,29 @@ pub struct Retold {
 /// let read = read_result(r#"{"structuredContent": {"id": 12345678901234567890123, "huge": 1e400}}"#);
 /// assert_eq!(read.value["structuredContent"]["id"], "12345678901234567890123");
 /// assert_eq!(read.value["structuredContent"]["huge"], "1e400");
-/// assert_eq!(read.retold[1].path, "/structuredContent/huge");
+/// assert_eq!(read.substitutions[1].path, "/structuredContent/huge");
 /// ```
 pub fn read_result(text: &str) -> ReadResult {
     // Doubles alone may say other digits than came; few results have any.
     if let Ok(value) = serde_json::from_str(text)
         && (!has_doubles(&value) || has_only_exact_numbers(text))
     {
-        return ReadResult { value, retold: Vec::new() };
+        return ReadResult { value, substitutions: Vec::new() };
     }
-    let mut reader = Reader { text, at: 0, path: String::new(), retold: Vec::new() };
+    let mut reader = Reader { text, at: 0, path: String::new(), substitutions: Vec::new() };
     if let Some(value) = reader.value(0) {
-        return ReadResult { value, retold: reader.retold };
+        return ReadResult { value, substitutions: reader.substitutions };
     }
-    let reason = "it is no JSON, and told as the text that came".to_owned();
-    let retold = vec![Retold { path: String::new(), reason }];
-    ReadResult { value: Value::String(text.to_owned()), retold }
+    let reason = "it is no JSON, and sent as the text that came".to_owned();
+    let substitutions = vec![Substitution { path: String::new(), reason }];
+    ReadResult { value: Value::String(text.to_owned()), substitutions }
 }
 
 /// Whether a double or an integer holds every number outside of strings.
 fn has_only_exact_numbers(text: &str) -> bool {
     let mut rest = text;
-    while let Some(place) =
-        rest.find(|letter: char| letter == '"' || letter == '-' || letter.is_ascii_digit())
-    {
-        let here = rest.get(place..).unwrap_or_default();
+    while let Some(at) = rest.find(|letter: char| letter == '"' || letter == '-' || letter.is_ascii_digit()) {
+        let here = rest.get(at..).unwrap_or_default();
         let length = if here.starts_with('"') {
             string_end(here)
         } else {
@@ -98,7 +96,7 @@ fn is_exact(token: &str) -> bool {
     double.is_finite() && decimal(token) == decimal(&format!("{double:e}"))
 }
 
-/// The significant digits of a number, and the power of ten of the first; nothing where the power is beyond all bounds.
+/// The significant digits of a number, and the power of ten of the first; `None` if the power is beyond all bounds.
 fn decimal(token: &str) -> Option<(String, i64)> {
     let unsigned = token.trim_start_matches('-');
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
@@ -119,7 +117,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     path: String,
-    retold: Vec<Retold>,
+    substitutions: Vec<Substitution>,
 }
 
 impl<'a> Reader<'a> {
@@ -143,15 +141,15 @@ impl<'a> Reader<'a> {
         is_it
     }
 
-    fn retold(&mut self, reason: &str) {
-        self.retold.push(Retold { path: self.path.clone(), reason: reason.to_owned() });
+    fn substituted(&mut self, reason: &str) {
+        self.substitutions.push(Substitution { path: self.path.clone(), reason: reason.to_owned() });
     }
 
     fn value(&mut self, depth: usize) -> Option<Value> {
         match self.next()? {
             '{' | '[' if depth >= DEEPEST => {
                 let raw = self.skipped()?;
-                self.retold("it is nested too deeply, and told as its JSON text");
+                self.substituted("it is nested too deeply, and sent as its JSON text");
                 Some(Value::String(raw.to_owned()))
             }
             '{' => self.object(depth),
@@ -232,7 +230,9 @@ impl<'a> Reader<'a> {
         match read {
             Ok(number) if is_exact(token) => Some(Value::Number(number)),
             Ok(_) | Err(_) => {
-                self.retold("the number has more digits or size than a double holds, and is told as text");
+                self.substituted(
+                    "the number has more digits or size than a double holds, and is sent as text",
+                );
                 Some(Value::String(token.to_owned()))
             }
         }
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
         if let Ok(text) = serde_json::from_str(token) {
             return Some(text);
         }
-        self.retold("half of a surrogate pair is told as U+FFFD");
+        self.substituted("half of a surrogate pair is sent as U+FFFD");
         unescaped(token.strip_prefix('"')?.strip_suffix('"')?)
     }
 
@@ -255,9 +255,9 @@ impl<'a> Reader<'a> {
         let mut open = 0_usize;
         loop {
             let rest = self.rest();
-            let place = rest.find(['"', '{', '}', '[', ']'])?;
-            let here = rest.get(place..)?;
-            self.at += place;
+            let at = rest.find(['"', '{', '}', '[', ']'])?;
+            let here = rest.get(at..)?;
+            self.at += at;
             match here.as_bytes().first()? {
                 b'"' => self.at += string_end(here),
                 b'{' | b'[' => {
@@ -322,8 +322,8 @@ mod tests {
 
     use super::*;
 
-    fn places(read: &ReadResult) -> Vec<&str> {
-        read.retold.iter().map(|retold| retold.path.as_str()).collect()
+    fn paths(read: &ReadResult) -> Vec<&str> {
+        read.substitutions.iter().map(|substitution| substitution.path.as_str()).collect()
     }
 
     #[test]
@@ -336,12 +336,16 @@ mod tests {
             r#""\ud83d\ude00 \\ \" \u00e4""#,
         ] {
             let expected: Value = serde_json::from_str(text).unwrap();
-            assert_eq!(read_result(text), ReadResult { value: expected, retold: Vec::new() }, "{text}");
+            assert_eq!(
+                read_result(text),
+                ReadResult { value: expected, substitutions: Vec::new() },
+                "{text}"
+            );
         }
     }
 
     #[test]
-    fn numbers_that_would_lose_digits_are_told_as_text() {
+    fn numbers_that_would_lose_digits_become_text() {
         let text = r#"{"a/b": [1e400, 12345678901234567890123, 0.1000000000000000055511, 7], "~": -1e-400,
                        "t": 18446744073709551616, "u": 1e99999999999999999999}"#;
         let read = read_result(text);
@@ -350,25 +354,25 @@ mod tests {
             "~": "-1e-400", "t": "18446744073709551616", "u": "1e99999999999999999999",
         });
         assert_eq!(read.value, expected);
-        assert_eq!(places(&read), ["/a~1b/0", "/a~1b/1", "/a~1b/2", "/~0", "/t", "/u"]);
+        assert_eq!(paths(&read), ["/a~1b/0", "/a~1b/1", "/a~1b/2", "/~0", "/t", "/u"]);
     }
 
     #[test]
     fn halves_of_surrogate_pairs_take_nothing_else_with_them() {
         let read = read_result(r#"{"x":"a\ud800b\n\"\\\/\u00e4\ud83d\ude00\udc00","y":"\ud83d\\u","z":1}"#);
         let expected = json!({"x": "a\u{fffd}b\n\"\\/ä😀\u{fffd}", "y": "\u{fffd}\\u", "z": 1});
-        assert_eq!((&read.value, places(&read)), (&expected, vec!["/x", "/y"]));
+        assert_eq!((&read.value, paths(&read)), (&expected, vec!["/x", "/y"]));
         assert_eq!(read_result(r#"{"\udead":1}"#).value, json!({"\u{fffd}": 1}));
     }
 
     #[test]
-    fn what_is_too_deep_is_told_as_its_text() {
+    fn what_is_too_deep_becomes_its_text() {
         let (open, close) = ("[{\"a\":".repeat(5_000), "}]".repeat(5_000));
         let text = format!("{{\"content\":[],\"deep\":{open}\"]}}\\\"\"{close}}}");
         let read = read_result(&text);
         assert_eq!(read.value["content"], json!([]));
-        assert_eq!(read.retold.len(), 1);
-        let inner = read.value.pointer(&read.retold[0].path).unwrap().as_str().unwrap();
+        assert_eq!(read.substitutions.len(), 1);
+        let inner = read.value.pointer(&read.substitutions[0].path).unwrap().as_str().unwrap();
         assert!(text.contains(inner) && inner.starts_with("{\"a\":[{") && inner.ends_with("}]}"), "{inner}");
         assert_eq!(
             inner.matches("{\"a\":").count(),
@@ -383,7 +387,7 @@ mod tests {
             ["", "{", "[1,", "{\"a\":", "{\"a\" 1}", "[1 2]", "{a:1}", "-", "nul", "\"x", "[1e5", "\\"]
         {
             let read = read_result(text);
-            assert_eq!((read.value, read.retold.len()), (json!(text), 1), "{text}");
+            assert_eq!((read.value, read.substitutions.len()), (json!(text), 1), "{text}");
         }
     }
 }

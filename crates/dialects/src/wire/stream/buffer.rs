@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::wire::calls::Arguments;
 
 /// Argument text up to a limit, or an object that came whole.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Buffer {
     limit: usize,
     text: String,
@@ -17,14 +17,7 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            text: String::new(),
-            object: None,
-            seen: false,
-            limited: false,
-            progress: Progress::default(),
-        }
+        Self { limit, ..Self::default() }
     }
 
     /// More text. A whole text that comes once more is not added again.

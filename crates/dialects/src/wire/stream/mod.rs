@@ -17,15 +17,14 @@ pub use read::parse_chunks;
 pub(crate) use open::{Key, OpenCall};
 pub(crate) use partial::Partial;
 pub(crate) use read::{protocol_of, read_chunks, recognised_chunks};
-pub(crate) use waiting::TextReader;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::dialect::Protocol;
 use crate::wire::calls::{
     Ids, RawCall, TextScan, ToolCall, read_call,
-    text::{Found, FoundCall, SkippedCall},
+    text::{Found, Scanner, SkippedCall},
 };
 use crate::wire::{Object, format};
 use open::OpenCalls;
@@ -90,6 +89,18 @@ pub enum StreamEvent {
     Skipped(SkippedCall),
 }
 
+impl StreamEvent {
+    /// What was found in the text; a call is the text that it was written as.
+    pub(crate) fn without_call(found: Found) -> Self {
+        match found {
+            Found::Text(text) => Self::Text(text),
+            Found::Reasoning(text) => Self::Reasoning(text),
+            Found::Skipped(skipped) => Self::Skipped(skipped),
+            Found::Call(found) => Self::Text(found.source),
+        }
+    }
+}
+
 /// A call and how its stream ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamedCall {
@@ -133,7 +144,7 @@ pub(crate) struct State {
     pub(crate) options: StreamOptions,
     pub(crate) open: OpenCalls,
     pub(crate) ids: Ids,
-    text: TextReader,
+    text: Scanner,
     waiting: WaitingText,
     /// Whether a native call has come, so that text is text.
     is_native: bool,
@@ -187,7 +198,7 @@ impl State {
         Self {
             open: OpenCalls::default(),
             ids: Ids::after(options.ids_after),
-            text: TextReader::new(&options),
+            text: options.scanner(),
             waiting: WaitingText::default(),
             is_native: false,
             usage: None,
@@ -205,19 +216,13 @@ impl State {
 
     fn found(&mut self, found: Vec<Found>, out: &mut Vec<StreamEvent>) {
         for piece in found {
-            match piece {
-                Found::Call(found) if self.is_native => out.push(StreamEvent::Text(found.source)),
-                piece if self.waiting.takes(&piece) => {
-                    let limit = self.options.argument_limit.saturating_mul(WAITING_LIMITS);
-                    if self.waiting.push(piece, limit) {
-                        self.give_up_text_calls(out);
-                    }
-                }
-                Found::Text(text) => out.push(StreamEvent::Text(text)),
-                Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
-                Found::Skipped(skipped) => out.push(StreamEvent::Skipped(skipped)),
-                // Calls wait, so that none comes here.
-                Found::Call(found) => out.push(StreamEvent::Text(found.source)),
+            if self.is_native || !self.waiting.takes(&piece) {
+                out.push(StreamEvent::without_call(piece));
+                continue;
+            }
+            let limit = self.options.argument_limit.saturating_mul(WAITING_LIMITS);
+            if self.waiting.push(piece, limit) {
+                self.give_up_text_calls(out);
             }
         }
     }
@@ -230,29 +235,16 @@ impl State {
 
     /// Gives everything that waits, calls as text.
     fn give_up_text_calls(&mut self, out: &mut Vec<StreamEvent>) {
-        for piece in self.waiting.take() {
-            out.push(match piece {
-                Found::Text(text) => StreamEvent::Text(text),
-                Found::Reasoning(text) => StreamEvent::Reasoning(text),
-                Found::Skipped(skipped) => StreamEvent::Skipped(skipped),
-                Found::Call(found) => StreamEvent::Text(found.source),
-            });
-        }
+        out.extend(self.waiting.take().into_iter().map(StreamEvent::without_call));
     }
 
     /// Gives everything that waits at the end of a reply without native calls.
     fn give_text_calls(&mut self, out: &mut Vec<StreamEvent>) {
         for piece in self.waiting.take() {
             match piece {
-                Found::Text(text) => out.push(StreamEvent::Text(text)),
-                Found::Reasoning(text) => out.push(StreamEvent::Reasoning(text)),
-                Found::Skipped(skipped) => out.push(StreamEvent::Skipped(skipped)),
-                Found::Call(found) => {
-                    let FoundCall { call, .. } = *found;
-                    if self.has_room(out) {
-                        self.give_whole(call, out);
-                    }
-                }
+                Found::Call(found) if self.has_room(out) => self.give_whole(found.call, out),
+                Found::Call(_) => {}
+                other => out.push(StreamEvent::without_call(other)),
             }
         }
     }
@@ -269,7 +261,7 @@ impl State {
         true
     }
 
-    /// Takes what `usage` tells under these names and keeps what it does not tell.
+    /// Takes the counts that `usage` has under these names; what it lacks stays as it was.
     pub(crate) fn usage(&mut self, usage: Option<&Value>, input: &str, output: &str) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
         let known = self.usage.get_or_insert_default();
@@ -321,6 +313,34 @@ impl State {
         let event = open.give(Outcome::Complete, &mut self.ids);
         self.open.push(open);
         out.extend(event);
+    }
+
+    /// Begins a native call, if there is room for one.
+    pub(crate) fn begin(
+        &mut self,
+        key: Key,
+        id: Option<&str>,
+        name: Option<&str>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Option<&mut OpenCall> {
+        if !self.admit(out) {
+            return None;
+        }
+        let mut open = OpenCall::new(key, self.options.argument_limit);
+        open.set_id(id);
+        open.set_name(name);
+        self.open.push(open);
+        self.open.last()
+    }
+
+    /// Ends the call under `key`; without arguments it has none.
+    pub(crate) fn end(&mut self, key: &Key, out: &mut Vec<StreamEvent>) {
+        if let Some(open) = self.open.get(key) {
+            if open.arguments.is_empty() {
+                open.arguments.set(&json!({}));
+            }
+            out.extend(open.give(Outcome::Complete, &mut self.ids));
+        }
     }
 
     /// Gives every call that has not been given.

@@ -1,14 +1,14 @@
 //! Calls that are still arriving.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Outcome, StreamEvent, StreamedCall, buffer::Buffer};
-use crate::wire::calls::{Arguments, Ids, RawCall, text::Notation};
+use crate::wire::calls::{Arguments, Ids, RawCall};
 
 /// Bytes of a name or an id.
 const MAX_NAME: usize = 1024;
 
-/// By what a provider tells fragments of different calls apart.
+/// By what a provider distinguishes fragments of different calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     /// A number.
@@ -23,29 +23,15 @@ pub(crate) enum Key {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenCall {
     pub(crate) key: Key,
-    pub(crate) id: Option<String>,
-    pub(crate) name: String,
+    /// What is known of it besides its arguments.
+    pub(crate) call: RawCall,
     pub(crate) arguments: Buffer,
-    pub(crate) item_id: Option<String>,
-    pub(crate) signature: Option<String>,
-    pub(crate) extra: Map<String, Value>,
-    written: Option<Notation>,
     given: bool,
 }
 
 impl OpenCall {
     pub(crate) fn new(key: Key, limit: usize) -> Self {
-        Self {
-            key,
-            id: None,
-            name: String::new(),
-            arguments: Buffer::new(limit),
-            item_id: None,
-            signature: None,
-            extra: Map::new(),
-            written: None,
-            given: false,
-        }
+        Self { key, call: RawCall::default(), arguments: Buffer::new(limit), given: false }
     }
 
     pub(crate) fn from_call(call: RawCall, limit: usize) -> Self {
@@ -55,15 +41,7 @@ impl OpenCall {
             Arguments::Text(text) => open.arguments.push(text),
             Arguments::Json(value) => open.arguments.set(value),
         }
-        Self {
-            id: call.id,
-            name: call.name,
-            item_id: call.item_id,
-            signature: call.signature,
-            extra: call.extra,
-            written: call.written,
-            ..open
-        }
+        Self { call, ..open }
     }
 
     /// Whether the call has been given already, so that late fragments mean nothing.
@@ -73,18 +51,19 @@ impl OpenCall {
 
     /// The first id stays.
     pub(crate) fn set_id(&mut self, id: Option<&str>) {
-        if self.id.is_none() {
-            self.id = id.filter(|id| !id.is_empty()).map(clipped);
+        if self.call.id.is_none() {
+            self.call.id = id.filter(|id| !id.is_empty()).map(clipped);
         }
     }
 
     /// Takes a name, a name once more, or, before any arguments, more of a name.
     pub(crate) fn set_name(&mut self, name: Option<&str>) {
         let Some(name) = name.filter(|name| !name.is_empty()) else { return };
-        if self.name.is_empty() || name.starts_with(&self.name) {
-            self.name = clipped(name);
-        } else if self.arguments.is_empty() && self.name != name && !self.name.ends_with(name) {
-            self.name = clipped(&format!("{}{name}", self.name));
+        let known = &mut self.call.name;
+        if known.is_empty() || name.starts_with(known.as_str()) {
+            *known = clipped(name);
+        } else if self.arguments.is_empty() && !known.ends_with(name) {
+            *known = clipped(&format!("{known}{name}"));
         }
     }
 
@@ -94,19 +73,13 @@ impl OpenCall {
             return None;
         }
         let outcome = if self.arguments.limited() { Outcome::Limited } else { outcome };
-        if let Some(id) = &self.id {
+        if let Some(id) = &self.call.id {
             ids.note(id);
         }
-        let call = RawCall {
-            id: self.id.clone(),
-            name: self.name.clone(),
-            arguments: self.arguments.take(),
-            item_id: self.item_id.take(),
-            signature: self.signature.take(),
-            extra: std::mem::take(&mut self.extra),
-            candidates: Vec::new(),
-            written: self.written,
-        };
+        // Late fragments are still compared with the id and the name.
+        let (id, name) = (self.call.id.clone(), self.call.name.clone());
+        let call = std::mem::replace(&mut self.call, RawCall { id, name, ..RawCall::default() });
+        let call = RawCall { arguments: self.arguments.take(), ..call };
         if call.name.is_empty() {
             let text = "a streamed tool call has no name";
             return Some(StreamEvent::Error(Value::String(text.to_owned())));
@@ -143,7 +116,7 @@ impl OpenCalls {
 
     /// The call with this id.
     pub(crate) fn with_id(&mut self, id: &str) -> Option<&mut OpenCall> {
-        self.0.iter_mut().rev().find(|call| call.id.as_deref() == Some(id))
+        self.0.iter_mut().rev().find(|open| open.call.id.as_deref() == Some(id))
     }
 
     pub(crate) fn last(&mut self) -> Option<&mut OpenCall> {

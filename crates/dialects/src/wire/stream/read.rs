@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::{Assembler, Outcome, StreamEvent, StreamOptions, StreamedCall};
 use crate::dialect::Protocol;
-use crate::wire::calls::{CallError, MAX_SKIPPED, ReadOptions, Reply};
-use crate::wire::{Object, format};
+use crate::wire::calls::{CallError, MAX_SKIPPED, ReadOptions, Reply, listed_keys};
+use crate::wire::format;
 
 /// How many chunks at the start of a stream may be of no known shape, such as those that only keep a connection open.
 const UNKNOWN_CHUNKS: usize = 8;
 
-/// What stands in place of a last chunk.
+/// What stands for a last chunk.
 const DONE: &str = "[DONE]";
 
 /// Reads the text of a streamed reply into its chunks: server-sent events, a JSON document a line, or a JSON list.
@@ -37,7 +37,7 @@ pub fn parse_chunks(text: &str) -> Result<Vec<Value>, CallError> {
         return Err(unreadable("it has no chunk"));
     }
     if protocol_of(&chunks).is_none() {
-        let keys = chunks.first().and_then(Value::as_object).map(keys_of).unwrap_or_default();
+        let keys = chunks.first().and_then(Value::as_object).map(listed_keys).unwrap_or_default();
         return Err(unreadable(&format!("no known API sends chunks with {keys}")));
     }
     Ok(chunks)
@@ -176,11 +176,6 @@ fn document(text: &str, line: usize) -> Result<Option<Value>, CallError> {
     let chunk = crate::unrepeated::from_str(text)
         .map_err(|error| unreadable(&format!("line {line} holds no JSON document: {error}")))?;
     Ok(Some(chunk))
-}
-
-fn keys_of(map: &Object) -> String {
-    let keys = map.keys().take(12).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if keys.is_empty() { "no members".to_owned() } else { keys }
 }
 
 fn unreadable(cause: &str) -> CallError {

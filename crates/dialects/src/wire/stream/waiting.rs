@@ -1,26 +1,12 @@
-//! Text deltas: reasoning and tool use in plain text.
+//! Text in which calls may be written: they wait for the end of the reply.
 
 use super::StreamOptions;
-use crate::wire::calls::text::{Found, Scanner, Wanted};
+use crate::wire::calls::text::{Found, Scanner};
 
-/// Scans the text of a reply, as far as the options want it.
-#[derive(Clone, Debug)]
-pub(crate) struct TextReader {
-    scanner: Scanner,
-}
-
-impl TextReader {
-    pub(crate) fn new(options: &StreamOptions) -> Self {
-        let scanner = Scanner::new(Wanted::in_prose(&options.text));
-        Self { scanner: scanner.with_limit_below(options.argument_limit) }
-    }
-
-    pub(crate) fn push(&mut self, text: &str) -> Vec<Found> {
-        self.scanner.push(text)
-    }
-
-    pub(crate) fn finish(&mut self) -> Vec<Found> {
-        self.scanner.finish()
+impl StreamOptions {
+    /// A scanner of the reply's text.
+    pub(crate) fn scanner(&self) -> Scanner {
+        Scanner::new(self.text.in_prose()).with_limit_below(self.argument_limit)
     }
 }
 

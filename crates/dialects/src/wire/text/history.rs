@@ -10,8 +10,8 @@ pub enum ToolTurns {
     /// They are left out, with a warning.
     #[default]
     Drop,
-    /// They are told as text.
-    Tell,
+    /// They are described as text.
+    Describe,
 }
 
 /// Writes `messages` as `{role, content}` with nothing but text.
@@ -36,10 +36,10 @@ pub fn to_text(messages: &[Message], tools: ToolTurns) -> (Vec<Value>, Vec<Warni
             for block in message.content.blocks() {
                 match (&block, tools) {
                     (Block::Text(text), _) => texts.push(text.text.clone()),
-                    (Block::ToolUse(call), ToolTurns::Tell) => {
+                    (Block::ToolUse(call), ToolTurns::Describe) => {
                         texts.push(format!("Tool call `{}` ({}): {}", call.name, call.id, call.input));
                     }
-                    (Block::ToolResult(result), ToolTurns::Tell) => {
+                    (Block::ToolResult(result), ToolTurns::Describe) => {
                         let failed = result.status.as_deref() == Some("error") || result.error.is_some();
                         let what = if failed { "Tool error" } else { "Tool result" };
                         texts.push(format!("{what} ({}): {}", result.tool_use_id, plain(&result.content)));

@@ -37,7 +37,7 @@ fn write_result(out: &mut String, result: &Value, depth: u32) {
             let _ = writeln!(out, "{}", escape_xml(&other.to_string()));
         }
     }
-    if let Some(structured) = Answer::read(result).untold() {
+    if let Some(structured) = Answer::read(result).unrepeated() {
         let _ = writeln!(out, "{}", escape_xml(&structured.to_string()));
     }
     if let Some(error) = result.get("error").filter(|error| !error.is_null()) {

@@ -119,7 +119,7 @@ fn default_in_tuple_items() {
         json!({"type": "array", "prefixItems": [{"type": "string", "default": "x"}, {"type": "integer"}]}),
         json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}),
     );
-    // The list form is mended, and clean all the same.
+    // The list form is repaired, and clean all the same.
     let listed = schema(
         "argo",
         json!({"type": "object", "properties": {"p": {"type": "array", "items": [{"type": "string", "default": "x"}]}}}),

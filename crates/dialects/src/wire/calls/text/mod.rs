@@ -13,7 +13,7 @@ pub use crate::dialect::TextCalls;
 pub use crate::wire::text::{escape_xml, render_xml_result};
 pub use offered::{OfferedTools, SkippedCall, TextScan, ToolSchemas};
 
-pub(crate) use scan::{Found, FoundCall, Scanner, Wanted, calls_only};
+pub(crate) use scan::{Found, Scanner, calls_only};
 
 /// How tool use is written in plain text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     Notation, OfferedTools, SkippedCall, TextCalls, TextScan,
@@ -30,23 +30,20 @@ const RESERVED: [&str; 3] = ["think", "tool_result", "tool_use"];
 /// First members of an object that can become tool use or a thought.
 const FIRST_KEYS: [&str; 6] = ["type", "id", "name", "input", "content", "thinking"];
 
-/// Which calls are looked for; reasoning is looked for always.
-#[derive(Clone, Debug)]
-pub(crate) enum Wanted {
-    /// None.
-    None,
-    /// Calls of any name. The tools give types to XML.
-    Any(Arc<dyn OfferedTools>),
-    /// Calls of these tools in this notation, with arguments that they accept.
-    Offered(TextCalls, Arc<dyn OfferedTools>),
-}
+impl TextScan {
+    /// The same for text that is not the whole input.
+    pub(crate) fn in_prose(&self) -> Self {
+        match self {
+            Self::Off | Self::Whole(_) | Self::Offered(TextCalls::Off, _) => Self::Off,
+            Self::Offered(notation, tools) => Self::Offered(*notation, Arc::clone(tools)),
+        }
+    }
 
-impl Wanted {
-    /// What `scan` wants of text that is not the whole input.
-    pub(crate) fn in_prose(scan: &TextScan) -> Self {
-        match scan {
-            TextScan::Off | TextScan::Whole(_) | TextScan::Offered(TextCalls::Off, _) => Self::None,
-            TextScan::Offered(notation, tools) => Self::Offered(*notation, Arc::clone(tools)),
+    fn reads(&self, notation: Notation) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Whole(_) => true,
+            Self::Offered(wanted, _) => wanted.reads(notation),
         }
     }
 }
@@ -73,9 +70,7 @@ pub(crate) fn calls_only(text: &str, tools: &Arc<dyn OfferedTools>) -> Option<Ve
     if !text.trim_start().starts_with(['<', '{']) {
         return None;
     }
-    let mut scanner = Scanner::new(Wanted::Any(Arc::clone(tools)));
-    let mut found = scanner.push(text);
-    found.extend(scanner.finish());
+    let found = Scanner::new(TextScan::Whole(Arc::clone(tools))).read(text);
     let mut calls = Vec::new();
     for piece in found {
         match piece {
@@ -90,7 +85,8 @@ pub(crate) fn calls_only(text: &str, tools: &Arc<dyn OfferedTools>) -> Option<Ve
 /// Reads text piece by piece.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
-    wanted: Wanted,
+    /// Which calls are looked for; reasoning is looked for always.
+    wanted: TextScan,
     limit: usize,
     held: String,
     /// Bytes of `held` that have been given already; taken off once per push, not once per piece.
@@ -119,13 +115,20 @@ enum Step {
 }
 
 impl Scanner {
-    pub(crate) fn new(wanted: Wanted) -> Self {
+    pub(crate) fn new(wanted: TextScan) -> Self {
         Self { wanted, limit: LIMIT, held: String::new(), given: 0, state: State::Text, retries: 0 }
     }
 
     /// Holds back at most `limit` bytes, and no more than it does without one.
     pub(crate) fn with_limit_below(self, limit: usize) -> Self {
         Self { limit: limit.min(LIMIT), ..self }
+    }
+
+    /// All of a text.
+    pub(crate) fn read(mut self, text: &str) -> Vec<Found> {
+        let mut found = self.push(text);
+        found.extend(self.finish());
+        found
     }
 
     pub(crate) fn push(&mut self, text: &str) -> Vec<Found> {
@@ -221,12 +224,7 @@ impl Scanner {
         if THINK.starts_with(self.rest()) {
             return Verdict::Perhaps;
         }
-        let reads_xml = match &self.wanted {
-            Wanted::None => false,
-            Wanted::Any(_) => true,
-            Wanted::Offered(notation, _) => notation.reads(Notation::Xml),
-        };
-        if !reads_xml {
+        if !self.wanted.reads(Notation::Xml) {
             return Verdict::No;
         }
         let (name, body) = match opening_tag(self.rest(), MAX_TAG) {
@@ -235,9 +233,9 @@ impl Scanner {
             Verdict::No => return Verdict::No,
         };
         let tool = match &self.wanted {
-            Wanted::None => false,
-            Wanted::Any(_) => true,
-            Wanted::Offered(_, tools) => tools.is_offered(name),
+            TextScan::Off => false,
+            TextScan::Whole(_) => true,
+            TextScan::Offered(_, tools) => tools.is_offered(name),
         };
         if tool || RESERVED.contains(&name) {
             let finder = CloseFinder::new(name, body);
@@ -308,12 +306,12 @@ impl Scanner {
     /// Takes `count` bytes off the front as a call, or as text if the call is not one that is wanted.
     fn emit_call(&mut self, mut call: RawCall, notation: Notation, count: usize, out: &mut Vec<Found>) {
         let refused = match &self.wanted {
-            Wanted::None => Some("calls are not taken out of text".to_owned()),
-            Wanted::Any(_) => None,
-            Wanted::Offered(_, tools) if !tools.is_offered(&call.name) => {
+            TextScan::Off => Some("calls are not taken out of text".to_owned()),
+            TextScan::Whole(_) => None,
+            TextScan::Offered(_, tools) if !tools.is_offered(&call.name) => {
                 Some("no tool of this name was offered".to_owned())
             }
-            Wanted::Offered(_, tools) => match parse_arguments(&call.arguments, BadArguments::Error) {
+            TextScan::Offered(_, tools) => match parse_arguments(&call.arguments, BadArguments::Error) {
                 Ok(parsed) => tools.check(&call.name, &parsed.object).err(),
                 Err(error) => Some(error.to_string()),
             },
@@ -358,15 +356,18 @@ impl Scanner {
         let inner = self.rest().get(body..inner_end).unwrap_or_default();
         let arguments = match &self.wanted {
             _ if RESERVED.contains(&name.as_str()) => None,
-            Wanted::None => None,
+            TextScan::Off => None,
             // Without a list of tools an empty element is markup.
-            Wanted::Any(_) if closed_at_once => None,
-            Wanted::Any(tools) | Wanted::Offered(_, tools) => {
+            TextScan::Whole(_) if closed_at_once => None,
+            TextScan::Whole(tools) | TextScan::Offered(_, tools) => {
                 element_arguments(inner, Some(&tools.schema(&name)))
             }
         };
         match arguments {
-            Some(arguments) => self.emit_call(written_call(name, arguments), Notation::Xml, end, out),
+            Some(arguments) => {
+                let arguments = Arguments::Json(Value::Object(arguments));
+                self.emit_call(RawCall { name, arguments, ..RawCall::default() }, Notation::Xml, end, out);
+            }
             None => self.emit_text(end, out),
         }
         Step::Again
@@ -376,12 +377,12 @@ impl Scanner {
 /// Whether something begins here.
 pub(super) enum Verdict<T> {
     Yes(T),
-    /// The text so far does not tell.
+    /// The text so far does not show it.
     Perhaps,
     No,
 }
 
-/// Whether `text`, which starts with a brace, may be tool use: the first key tells.
+/// Whether `text`, which starts with a brace, may be tool use: the first key shows it.
 fn begins_object(text: &str) -> Verdict<State> {
     let rest = text.get(1..).unwrap_or_default();
     let key = rest.trim_start();
@@ -407,7 +408,7 @@ enum Object {
     Call(Box<RawCall>),
 }
 
-fn read_object(text: &str, wanted: &Wanted) -> Option<Object> {
+fn read_object(text: &str, wanted: &TextScan) -> Option<Object> {
     let Ok(Value::Object(map)) = crate::unrepeated::from_str(text) else { return None };
     match map.get("type")?.as_str()? {
         "thinking" => {
@@ -415,28 +416,10 @@ fn read_object(text: &str, wanted: &Wanted) -> Option<Object> {
             Some(Object::Thought(thought.to_owned()))
         }
         "tool_use" => {
-            let reads_json = match wanted {
-                Wanted::None => false,
-                Wanted::Any(_) => true,
-                Wanted::Offered(notation, _) => notation.reads(Notation::Json),
-            };
-            let call = reads_json.then(|| read_call(&map, None, "").ok().flatten()).flatten()?;
-            Some(Object::Call(Box::new(call)))
+            let call = read_call(&map, None, "").ok().flatten().filter(|_| wanted.reads(Notation::Json));
+            call.map(|call| Object::Call(Box::new(call)))
         }
         _ => None,
-    }
-}
-
-fn written_call(name: String, arguments: Map<String, Value>) -> RawCall {
-    RawCall {
-        id: None,
-        name,
-        arguments: Arguments::Json(Value::Object(arguments)),
-        item_id: None,
-        signature: None,
-        extra: Map::new(),
-        candidates: Vec::new(),
-        written: None,
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::arguments::Kinds;
 use crate::unrepeated::from_str;
 
-/// What the text looks like, when no schema tells.
+/// What the text looks like, if no schema says what it is.
 pub(super) fn guess(text: &str) -> Value {
     let as_text = || Value::String(text.to_owned());
     match text {
