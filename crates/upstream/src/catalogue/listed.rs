@@ -172,7 +172,7 @@ impl ListedTool {
                 .map(|category| Arc::from(category.as_str()))
                 .or(labels.category),
             importance: first(&rules.importance, &name)
-                .and_then(|importance| Importance::parse(importance))
+                .copied()
                 .or(labels.importance)
                 .unwrap_or_default(),
             tags: all_tags(&rules.tags, &name, labels.tags),
