@@ -7,6 +7,7 @@ mod execute;
 mod health;
 mod history;
 mod logs;
+mod mcp;
 mod metrics;
 mod providers;
 mod registry;
@@ -20,6 +21,7 @@ mod tools;
 use axum_core::body::Body;
 use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use gateway_mcp::HttpRequest;
 use http::request::Parts;
 use http::{HeaderValue, Method, header};
 use hyper::body::Body as _;
@@ -28,7 +30,6 @@ use tokio_util::sync::CancellationToken;
 use self::tool_request::ToolRequest;
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
-use crate::mcp;
 use crate::metrics::Entered;
 use crate::openapi::{Action, Route, path_parameter};
 use crate::progress::{Answering, stream_of, wants_events};
@@ -47,15 +48,15 @@ pub(crate) fn ask(
     body: Bytes,
     entered: &mut Option<Entered>,
 ) -> Answering {
-    let own = gateway.clone();
+    let (own, counted) = (gateway.clone(), entered.clone());
     let is_call = matches!(route.action, Action::CallTool | Action::Execute);
     if is_call && wants_events(&parts.headers) {
         let stopping = stopping.clone();
-        let call = move |context| handle(own, &stopping, route, context, parts, body);
+        let call = move |context| handle((own, &stopping), route, context, parts, body, counted);
         return Box::pin(stream_of(gateway.clone(), context, entered.take(), call));
     }
     // Calls and messages of MCP look for repeated members where they read the body; all others have them sought here.
-    let is_mcp = matches!(route.action, Action::McpPost | Action::McpApi);
+    let is_mcp = matches!(route.action, Action::Mcp(_));
     if !is_call
         && !is_mcp
         && let Some(repeated) = gateway_protocol::find_repeated(&body)
@@ -64,10 +65,10 @@ pub(crate) fn ask(
         return Box::pin(std::future::ready(refusal));
     }
     if parts.method == Method::HEAD {
-        let answer = handle(own, stopping, route, context, parts, body);
+        let answer = handle((own, stopping), route, context, parts, body, counted);
         return Box::pin(async move { without_body(answer.await) });
     }
-    handle(own, stopping, route, context, parts, body)
+    handle((own, stopping), route, context, parts, body, counted)
 }
 
 /// An answer to `HEAD`: its length says what `GET` would give.
@@ -81,34 +82,37 @@ fn without_body(response: Response) -> Response {
 
 /// What answers.
 fn handle(
-    gateway: Gateway,
-    stopping: &CancellationToken,
+    (gateway, stopping): (Gateway, &CancellationToken),
     route: &'static Route,
     context: RequestContext,
     parts: Parts,
     body: Bytes,
+    entered: Option<Entered>,
 ) -> Answering {
     // `+` means a blank only in a query.
     let decode = |given: &str| decoded(&given.replace('+', "%2B"));
     let named = path_parameter(route, parts.uri.path()).map(decode);
     let name = || named.clone().unwrap_or_default();
-    let endpoint = || gateway.mcp().clone();
     let now = |response: Response| -> Answering { Box::pin(std::future::ready(response)) };
     let Parts { uri, headers, .. } = parts;
     match route.action {
         Action::Tools => Box::pin(tools::list(gateway, uri, headers)),
         Action::Render => Box::pin(tools::render(gateway, name(), uri, headers)),
         Action::Context => Box::pin(tools::context(gateway, name(), uri)),
-        Action::Execute => Box::pin(execute::execute(ToolRequest { gateway, context, uri, headers, body })),
-        Action::CallTool => {
-            Box::pin(call_tool::call_tool(ToolRequest { gateway, context, uri, headers, body }))
+        Action::Execute => {
+            Box::pin(execute::execute(ToolRequest { gateway, context, uri, headers, body, entered }))
         }
-        Action::Route => Box::pin(route::route(ToolRequest { gateway, context, uri, headers, body })),
-        Action::McpPost => Box::pin(mcp::post(endpoint(), context, named, headers, body)),
-        Action::McpGet => now(mcp::get(gateway.mcp(), &context, named.as_deref(), &headers)),
-        Action::McpDelete => now(mcp::delete(gateway.mcp(), &context, named.as_deref(), &headers)),
-        Action::McpEvents => now(mcp::events(gateway.mcp(), &context, named.as_deref(), &uri)),
-        Action::McpApi => now(mcp::api(gateway.mcp(), context, named.as_deref(), &uri, body)),
+        Action::CallTool => {
+            Box::pin(call_tool::call_tool(ToolRequest { gateway, context, uri, headers, body, entered }))
+        }
+        Action::Route => {
+            Box::pin(route::route(ToolRequest { gateway, context, uri, headers, body, entered }))
+        }
+        Action::Mcp(operation) => {
+            let slot = entered.map(|entered| entered.slot());
+            let request = HttpRequest { context, name: named, uri, headers, body, slot };
+            Box::pin(mcp::answer(gateway, operation, request))
+        }
         Action::Convert => Box::pin(stateless::convert(gateway, uri, body)),
         Action::Transform => Box::pin(stateless::transform(gateway, uri, body)),
         Action::History => Box::pin(history::history(gateway, body)),

@@ -7,6 +7,7 @@ use http::{HeaderMap, Uri};
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
 use crate::idempotency::IdempotencyKey;
+use crate::metrics::Entered;
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::failure::ErrorStyle;
 use gateway_runtime::parameters::Parameters;
@@ -19,6 +20,8 @@ pub(super) struct ToolRequest {
     pub(super) uri: Uri,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
+    /// The request counts as one at work as long as its tools run.
+    pub(super) entered: Option<Entered>,
 }
 
 /// What a route works on.
@@ -38,7 +41,7 @@ impl ToolRequest {
     where
         F: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
-        let Self { gateway, context, uri, headers, body } = self;
+        let Self { gateway, context, uri, headers, body, entered } = self;
         let query = Parameters::of_query(uri.query());
         if query.get("errors") == Some("precise") {
             context.held.set_style(ErrorStyle::Precise);
@@ -52,15 +55,12 @@ impl ToolRequest {
             let work = run(Work { gateway, context, query, body });
             return work.await.unwrap_or_else(ApiError::into_response);
         };
-        let (attached, detached) = gateway.metrics().detached();
         let work = Box::pin(run(Work { gateway: gateway.clone(), context, query, body }));
         let work = async move {
             let response = work.await.unwrap_or_else(ApiError::into_response);
-            drop(detached);
+            drop(entered);
             response
         };
-        let answer = gateway.idempotency().run(key, work).await;
-        drop(attached);
-        answer.unwrap_or_else(ApiError::into_response)
+        gateway.idempotency().run(key, work).await.unwrap_or_else(ApiError::into_response)
     }
 }
