@@ -9,8 +9,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use gateway_config::{ConfigSource, DotenvScope, Environment, Lookup, Problem, Problems, Secret};
 use gateway_dialects::Dialects;
+use gateway_mcp::client_capabilities;
 use gateway_protocol::printable;
-use gateway_service::{LogFormat, LogLevel, ServiceConfig, client_capabilities, install_logs};
+use gateway_service::{LogFormat, LogLevel, ServiceConfig, install_logs};
 use gateway_store::CallLog;
 use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, ResultBudget, UpstreamSpec};
 

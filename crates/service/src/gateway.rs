@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway_dialects::Dialects;
+use gateway_mcp::Endpoint;
 use gateway_store::CallLog;
 use gateway_upstream::{Fleet, ResultBudget};
 
 use crate::idempotency::Idempotency;
-use crate::mcp::Endpoint;
 use crate::metrics::Metrics;
 use crate::turns::Turns;
 use gateway_config::ServiceConfig;
@@ -33,7 +33,7 @@ pub struct Gateway {
 
 #[derive(Debug)]
 struct Faces {
-    metrics: Arc<Metrics>,
+    metrics: Metrics,
     idempotency: Idempotency,
     mcp: Endpoint,
     turns: Turns,
@@ -48,10 +48,9 @@ impl Gateway {
 
     /// Gives a runtime its faces.
     pub fn over(runtime: Runtime) -> Self {
-        let metrics = Arc::new(Metrics::new(Arc::clone(runtime.call_metrics())));
         let faces = Faces {
-            mcp: Endpoint::new(runtime.clone(), Arc::clone(&metrics)),
-            metrics,
+            mcp: Endpoint::new(runtime.clone()),
+            metrics: Metrics::new(Arc::clone(runtime.call_metrics())),
             idempotency: Idempotency::default(),
             turns: Turns::default(),
             bodies: bodies_of(runtime.config()),
@@ -70,7 +69,8 @@ impl Gateway {
         &self.faces.metrics
     }
 
-    pub(crate) fn mcp(&self) -> &Endpoint {
+    /// The gateway as an MCP server.
+    pub fn mcp(&self) -> &Endpoint {
         &self.faces.mcp
     }
 

@@ -10,7 +10,6 @@ mod errors;
 mod gateway;
 mod guard;
 mod idempotency;
-mod mcp;
 mod metrics;
 mod openapi;
 mod progress;
@@ -25,9 +24,8 @@ pub use gateway_runtime::Runtime;
 pub use gateway_runtime::failure::code;
 pub use gateway_runtime::route::RouteOptions;
 pub use gateway_runtime::system::{SystemError, SystemParts, ToolSystem};
-pub use mcp::{StdioError, client_capabilities};
 pub use openapi::document as openapi_document;
-pub use server::{Running, ServeError, serve, serve_stdio};
+pub use server::{Running, ServeError, serve};
 pub use telemetry::{AlreadyInstalled, LogFormat, install as install_logs};
 
 // What stands in the signatures of this crate, so that its users need no other one.

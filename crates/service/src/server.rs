@@ -10,7 +10,6 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +18,6 @@ use tokio_util::task::TaskTracker;
 use crate::connections::{Connections, Link, Wire};
 use crate::gateway::Gateway;
 use crate::guard::Guard;
-use crate::mcp::{self, StdioError};
 
 /// Connections at once. For more, the oldest makes room on which nobody has shown a key or sent a request.
 const CONNECTIONS: usize = 8_192;
@@ -88,20 +86,6 @@ pub async fn serve(gateway: Gateway) -> Result<Running, ServeError> {
     shared.tasks.spawn(accept(listener, Arc::clone(&shared)));
     gateway.mcp().start();
     Ok(Running { gateway, address, shared })
-}
-
-/// Answers the messages of `input` on `output` as an MCP server, until it ends. `group` narrows what is shown.
-pub async fn serve_stdio<R, W>(
-    gateway: &Gateway,
-    group: Option<&str>,
-    input: R,
-    output: W,
-) -> Result<(), StdioError>
-where
-    R: AsyncRead + Unpin + Send,
-    W: AsyncWrite + Unpin + Send + 'static,
-{
-    mcp::serve_stdio(gateway.mcp(), group, input, output).await
 }
 
 /// A service that listens. Dropping it does not end it; [`Running::shutdown`] does.

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use gateway_service::{Gateway, LogFormat, LogLevel, serve_stdio};
+use gateway_mcp::{Endpoint, serve_stdio};
+use gateway_runtime::Runtime;
+use gateway_service::{LogFormat, LogLevel};
 use gateway_store::CallLog;
 use gateway_upstream::Fleet;
 
@@ -47,14 +49,16 @@ async fn serve(mut setup: Setup, group: Option<&str>) -> Result<Outcome> {
     let mut ends = EndSignals::listen()?;
     let dialects = setup.dialects()?;
     let fleet = Fleet::start(setup.specs.clone(), setup.remembering_fleet());
-    let gateway = Gateway::new(setup.service.clone(), fleet.clone(), dialects, call_log(&mut setup)?);
+    let log = call_log(&mut setup)?;
+    let endpoint = Endpoint::new(Runtime::new(setup.service.clone(), fleet, dialects, log));
     let outcome = tokio::select! {
-        outcome = serve_stdio(&gateway, group, tokio::io::stdin(), tokio::io::stdout()) => {
+        outcome = serve_stdio(&endpoint, group, tokio::io::stdin(), tokio::io::stdout()) => {
             outcome.map(|()| Outcome::Good).map_err(anyhow::Error::from)
         }
         signal = ends.next() => Err(Interrupted(signal).into()),
     };
-    gateway.close(setup.service.drain).await;
+    endpoint.stop();
+    endpoint.close(setup.service.drain).await;
     outcome
 }
 

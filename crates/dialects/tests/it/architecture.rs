@@ -36,10 +36,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "gateway-mcp",
+        &["gateway-config", "gateway-protocol", "gateway-runtime", "gateway-search", "gateway-upstream"],
+    ),
+    (
         "gateway-service",
         &[
             "gateway-notation",
             "gateway-agent",
+            "gateway-mcp",
             "gateway-config",
             "gateway-runtime",
             "gateway-upstream",
@@ -56,10 +61,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "gateway-config",
             "gateway-notation",
             "gateway-dialects",
+            "gateway-mcp",
             "gateway-process",
             "gateway-protocol",
             "gateway-upstream",
             "gateway-store",
+            "gateway-runtime",
             "gateway-service",
             "gateway-agent",
         ],

@@ -8,9 +8,10 @@ mod summary;
 mod window;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use gateway_mcp::Slot;
 use http::StatusCode;
 
 use crate::openapi::ROUTES;
@@ -132,13 +133,6 @@ impl Metrics {
         Entered::new(&self.in_flight, limit)
     }
 
-    /// The two sides of work that goes on when its caller leaves. It stays counted until it has ended.
-    pub(crate) fn detached(&self) -> (Attached, Detached) {
-        let shared =
-            Arc::new(Detachment { count: Arc::clone(&self.in_flight), state: AtomicU8::new(WAITED_FOR) });
-        (Attached(Arc::clone(&shared)), Detached(shared))
-    }
-
     /// Lets a stream of events in, unless `limit` are open already.
     pub(crate) fn open_stream(&self, limit: usize) -> Option<Entered> {
         Entered::new(&self.streams, limit)
@@ -150,65 +144,29 @@ impl Metrics {
     }
 }
 
-/// A place that is taken until it is dropped.
+/// A request at work, or an open stream: counted until the last clone is dropped. Work that goes on when its caller has left
+/// holds one of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Entered(Arc<Counted>);
+
 #[derive(Debug)]
-pub(crate) struct Entered(Arc<AtomicUsize>);
+struct Counted(Arc<AtomicUsize>);
 
 impl Entered {
     fn new(count: &Arc<AtomicUsize>, limit: usize) -> Option<Self> {
-        let entered = Self(Arc::clone(count));
-        (count.fetch_add(1, Ordering::Relaxed) < limit).then_some(entered)
+        let counted = Counted(Arc::clone(count));
+        (count.fetch_add(1, Ordering::Relaxed) < limit).then(|| Self(Arc::new(counted)))
+    }
+
+    /// For whoever need not know what is counted.
+    pub(crate) fn slot(&self) -> Slot {
+        Arc::clone(&self.0) as Slot
     }
 }
 
-impl Drop for Entered {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// What the caller and its work share.
-#[derive(Debug)]
-struct Detachment {
-    count: Arc<AtomicUsize>,
-    state: AtomicU8,
-}
-
-/// The request that is counted itself waits for the work.
-const WAITED_FOR: u8 = 0;
-/// The request is over and the work goes on, which is counted instead.
-const LEFT: u8 = 1;
-/// The work is over.
-const ENDED: u8 = 2;
-
-/// The side of the caller: dropped when nobody waits any more.
-#[derive(Debug)]
-pub(crate) struct Attached(Arc<Detachment>);
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        // The work that ended first leaves nothing to count.
-        if self.0.state.load(Ordering::Acquire) == ENDED {
-            return;
-        }
-        // Counted before it can be seen, so that the other side never takes away what was not added.
-        self.0.count.fetch_add(1, Ordering::Relaxed);
-        let seen = self.0.state.compare_exchange(WAITED_FOR, LEFT, Ordering::AcqRel, Ordering::Acquire);
-        if seen.is_err() {
-            self.0.count.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
-/// The side of the work: dropped when it has ended.
-#[derive(Debug)]
-pub(crate) struct Detached(Arc<Detachment>);
-
-impl Drop for Detached {
-    fn drop(&mut self) {
-        if self.0.state.swap(ENDED, Ordering::AcqRel) == LEFT {
-            self.0.count.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }
 
@@ -242,15 +200,15 @@ mod tests {
     #[test]
     fn work_is_counted_until_it_ends_also_without_its_caller() {
         let metrics = Metrics::new(Arc::default());
-        let request = metrics.enter(1);
-        let (attached, detached) = metrics.detached();
-        drop((attached, request));
+        let request = metrics.enter(1).unwrap();
+        let work = request.slot();
+        drop(request);
         assert!(metrics.enter(1).is_none(), "the work goes on");
-        drop(detached);
-        let request = metrics.enter(1);
-        assert!(request.is_some(), "the work is over");
-        let (attached, detached) = metrics.detached();
-        drop((detached, attached, request));
-        assert!(metrics.enter(1).is_some(), "the work ended first");
+        drop(work);
+        let request = metrics.enter(1).expect("the work is over");
+        drop(request.clone());
+        assert!(metrics.enter(1).is_none(), "the work ended first");
+        drop(request);
+        assert!(metrics.enter(1).is_some());
     }
 }

@@ -1,5 +1,7 @@
 //! The routes of the MCP endpoint, which has its own rules for messages and errors.
 
+use gateway_mcp::Operation;
+
 use super::parts::ROW;
 use super::route::{Action, Answer, Body, Content, Kind, Load, Parameter, Place, Route, Verb};
 
@@ -47,7 +49,7 @@ const STREAM: Answer =
 const NOT_KNOWN: Answer = refused(404, "The group, the session or the method is not known.");
 
 pub(super) const POST: Route = Route {
-    action: Action::McpPost,
+    action: Action::Mcp(Operation::Post),
     verb: Verb::Post,
     path: "/mcp",
     tag: "MCP",
@@ -69,7 +71,7 @@ pub(super) const POST: Route = Route {
 };
 
 pub(super) const GET: Route = Route {
-    action: Action::McpGet,
+    action: Action::Mcp(Operation::Get),
     verb: Verb::Get,
     path: "/mcp",
     tag: "MCP",
@@ -87,7 +89,7 @@ pub(super) const GET: Route = Route {
 };
 
 pub(super) const DELETE: Route = Route {
-    action: Action::McpDelete,
+    action: Action::Mcp(Operation::Delete),
     verb: Verb::Delete,
     path: "/mcp",
     tag: "MCP",
@@ -102,7 +104,7 @@ pub(super) const DELETE: Route = Route {
 };
 
 pub(super) const EVENTS: Route = Route {
-    action: Action::McpEvents,
+    action: Action::Mcp(Operation::Events),
     verb: Verb::Get,
     path: "/mcp/events",
     tag: "MCP",
@@ -114,7 +116,7 @@ pub(super) const EVENTS: Route = Route {
 };
 
 pub(super) const API: Route = Route {
-    action: Action::McpApi,
+    action: Action::Mcp(Operation::Api),
     verb: Verb::Post,
     path: "/mcp/api",
     tag: "MCP",

@@ -1,5 +1,6 @@
 //! What is said about one route.
 
+use gateway_mcp::Operation;
 use http::Method;
 
 /// What a route does. Every action has a handler, so a row of the table without one does not compile.
@@ -10,11 +11,7 @@ pub(crate) enum Action {
     Context,
     Execute,
     CallTool,
-    McpPost,
-    McpGet,
-    McpDelete,
-    McpEvents,
-    McpApi,
+    Mcp(Operation),
     Convert,
     Transform,
     History,
@@ -44,7 +41,7 @@ pub(crate) enum Action {
 impl Action {
     /// Whether its answers hold results of tools.
     pub(crate) fn runs_tools(self) -> bool {
-        matches!(self, Self::CallTool | Self::Execute | Self::Route | Self::McpPost)
+        matches!(self, Self::CallTool | Self::Execute | Self::Route | Self::Mcp(Operation::Post))
     }
 }
 

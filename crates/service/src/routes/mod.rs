@@ -7,6 +7,7 @@ mod execute;
 mod health;
 mod history;
 mod logs;
+mod mcp;
 mod metrics;
 mod providers;
 mod registry;
@@ -20,6 +21,7 @@ use axum_core::body::Body;
 use axum_core::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
+use gateway_mcp::HttpRequest;
 use http::request::Parts;
 use http::{HeaderValue, Method, header};
 use hyper::body::Body as _;
@@ -29,7 +31,6 @@ use self::stateless::heavy;
 use self::tool_request::ToolRequest;
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
-use crate::mcp;
 use crate::metrics::Entered;
 use crate::openapi::{Action, Route, path_parameter};
 use crate::progress::{Answering, EventStream, wants_events};
@@ -50,13 +51,14 @@ pub(crate) fn answer(
 ) -> Answering {
     let is_call = matches!(route.action, Action::CallTool | Action::Execute);
     // Calls and messages of MCP look for repeated members where they read the body; all others have them sought here.
-    let is_mcp = matches!(route.action, Action::McpPost | Action::McpApi);
+    let is_mcp = matches!(route.action, Action::Mcp(_));
     if !is_call
         && !is_mcp
         && let Some(repeated) = gateway_protocol::find_repeated(&body)
     {
         return now(Err(ApiError::repeated(&repeated)));
     }
+    let counted = entered.clone();
     let events = (is_call && wants_events(&parts.headers))
         .then(|| EventStream::new(gateway, &mut context, entered.take()));
     // `+` means a blank only in a query.
@@ -64,24 +66,21 @@ pub(crate) fn answer(
     let named = path_parameter(route, parts.uri.path()).map(decode);
     let name = || named.clone().unwrap_or_default();
     let gateway = gateway.clone();
-    let endpoint = || gateway.mcp().clone();
     let Parts { uri, headers, method, .. } = parts;
     let answer: Answering = match route.action {
         Action::Tools => later(tools::list(gateway, uri, headers)),
         Action::Render => later(tools::render(gateway, name(), uri, headers)),
         Action::Context => later(tools::context(gateway, name(), uri)),
-        Action::Execute => {
-            later(ToolRequest { gateway, context, uri, headers, body }.answered(execute::execute))
-        }
+        Action::Execute => later(ToolRequest { gateway, context, uri, headers, body, entered: counted }.answered(execute::execute)),
         Action::CallTool => {
-            later(ToolRequest { gateway, context, uri, headers, body }.answered(call_tool::call_tool))
+            later(ToolRequest { gateway, context, uri, headers, body, entered: counted }.answered(call_tool::call_tool))
         }
-        Action::Route => later(ToolRequest { gateway, context, uri, headers, body }.answered(route::route)),
-        Action::McpPost => Box::pin(mcp::post(endpoint(), context, named, headers, body)),
-        Action::McpGet => now(Ok(mcp::get(gateway.mcp(), &context, named.as_deref(), &headers))),
-        Action::McpDelete => now(Ok(mcp::delete(gateway.mcp(), &context, named.as_deref(), &headers))),
-        Action::McpEvents => now(Ok(mcp::events(gateway.mcp(), &context, named.as_deref(), &uri))),
-        Action::McpApi => now(Ok(mcp::api(gateway.mcp(), context, named.as_deref(), &uri, body))),
+        Action::Route => later(ToolRequest { gateway, context, uri, headers, body, entered: counted }.answered(route::route)),
+        Action::Mcp(operation) => {
+            let slot = counted.map(|entered| entered.slot());
+            let request = HttpRequest { context, name: named, uri, headers, body, slot };
+            Box::pin(mcp::answer(gateway, operation, request))
+        }
         Action::Convert => later(heavy(gateway, uri, body, stateless::convert)),
         Action::Transform => later(heavy(gateway, uri, body, stateless::transform)),
         Action::History => later(heavy(gateway, uri, body, history::history)),

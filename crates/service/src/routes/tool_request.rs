@@ -7,6 +7,7 @@ use http::{HeaderMap, Uri};
 use crate::errors::ApiError;
 use crate::gateway::Gateway;
 use crate::idempotency::IdempotencyKey;
+use crate::metrics::Entered;
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::failure::ErrorStyle;
 use gateway_runtime::parameters::Parameters;
@@ -19,6 +20,8 @@ pub(super) struct ToolRequest {
     pub(super) uri: Uri,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
+    /// The request counts as one at work as long as its tools run.
+    pub(super) entered: Option<Entered>,
 }
 
 impl ToolRequest {
@@ -40,15 +43,8 @@ impl ToolRequest {
         let key = IdempotencyKey::of(headers, context.caller.clone(), uri.path(), uri.query(), body)?;
         let Some(key) = key else { return run(self, query).await };
         let gateway = self.gateway.clone();
-        let (attached, detached) = gateway.metrics().detached();
         let work = Box::pin(run(self, query));
-        let work = async move {
-            let response = work.await.unwrap_or_else(ApiError::into_response);
-            drop(detached);
-            response
-        };
-        let answer = gateway.idempotency().run(key, work).await;
-        drop(attached);
-        answer
+        let work = async move { work.await.unwrap_or_else(ApiError::into_response) };
+        gateway.idempotency().run(key, work).await
     }
 }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use gateway_service::{Secret, serve_stdio};
+use gateway_mcp::serve_stdio;
+use gateway_service::Secret;
 use gateway_testkit::{Fault, Fixture, SpokenEra};
 use gateway_upstream::{CatalogueRules, Endpoint, HttpMode, UpstreamSpec};
 use serde_json::{Value, json};
@@ -159,7 +160,7 @@ async fn requests_over_standard_input_are_bounded() {
     let gateway = service.running.gateway().clone();
     let (mut input, theirs) = tokio::io::duplex(1 << 20);
     let (output, ours) = tokio::io::duplex(1 << 20);
-    let serving = tokio::spawn(async move { serve_stdio(&gateway, None, theirs, output).await });
+    let serving = tokio::spawn(async move { serve_stdio(gateway.mcp(), None, theirs, output).await });
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}
     });

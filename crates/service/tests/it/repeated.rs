@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use gateway_service::{Secret, serve_stdio};
+use gateway_mcp::serve_stdio;
+use gateway_service::Secret;
 use gateway_testkit::{Fixture, eventually};
 use gateway_upstream::{CatalogueRules, Endpoint, OnDefinitionChange, ProtocolChoice, UpstreamSpec};
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ async fn over_stdio(service: &Service, message: &str) -> Value {
     let gateway = service.running.gateway().clone();
     let (mut input, theirs) = tokio::io::duplex(1 << 20);
     let (output, ours) = tokio::io::duplex(1 << 20);
-    let serving = tokio::spawn(async move { serve_stdio(&gateway, None, theirs, output).await });
+    let serving = tokio::spawn(async move { serve_stdio(gateway.mcp(), None, theirs, output).await });
     input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     let mut lines = BufReader::new(ours).lines();
     let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().expect("an answer");

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gateway_dialects::Dialects;
+use gateway_mcp::client_capabilities;
 use gateway_protocol::RawJson;
 use gateway_search::{ToolEntry, ToolIndex};
-use gateway_service::{Gateway, SearchMode, ServiceConfig, client_capabilities, serve};
+use gateway_service::{Gateway, SearchMode, ServiceConfig, serve};
 use gateway_store::CallLog;
 use gateway_testkit::Fixture;
 use gateway_upstream::{Endpoint, Fleet, FleetOptions, ToolGroup, UpstreamSpec};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gateway_service::serve_stdio;
+use gateway_mcp::serve_stdio;
 use gateway_testkit::{Fault, Fixture};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, duplex};
@@ -19,7 +19,7 @@ impl Pipe {
     fn open(front: &Front) -> Self {
         let ((input, theirs), (ours, output)) = (duplex(65_536), duplex(65_536));
         let gateway = front.service.running.gateway().clone();
-        tokio::spawn(async move { serve_stdio(&gateway, None, theirs, ours).await });
+        tokio::spawn(async move { serve_stdio(gateway.mcp(), None, theirs, ours).await });
         Self { input, output: BufReader::new(output) }
     }
 

@@ -129,7 +129,7 @@ impl Client {
                 let gateway = front.service.running.gateway().clone();
                 let (input, output) = tokio::io::split(theirs);
                 tokio::spawn(
-                    async move { gateway_service::serve_stdio(&gateway, None, input, output).await },
+                    async move { gateway_mcp::serve_stdio(gateway.mcp(), None, input, output).await },
                 );
                 Heard(sender).serve_with_lifecycle(ours, lifecycle).await
             }

@@ -126,7 +126,7 @@ impl Front {
         change: impl FnOnce(&mut ServiceConfig),
     ) -> Self {
         let mut options = FleetOptions::default();
-        options.capabilities = gateway_service::client_capabilities();
+        options.capabilities = gateway_mcp::client_capabilities();
         options.catalogue = catalogue;
         let (specs, fixtures): (Vec<_>, Vec<_>) = upstreams.into_iter().unzip();
         let service = Service::with_fleet(specs, options, change).await;

@@ -21,13 +21,13 @@ const KEPT_BYTES: usize = 4 << 20;
 /// results, like that of every answer, until the last reader has dropped them; there the streams that nobody reads make room
 /// as soon as somebody needs it. So it needs no room of its own there, and nothing is counted twice.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     most: usize,
     bytes: AtomicUsize,
     /// A wider one that this is part of.
     whole: Option<Arc<Budget>>,
     /// The streams with long messages, in the widest one.
-    long: Mutex<Vec<Weak<Stream>>>,
+    long: Mutex<Vec<Weak<ResumableStream>>>,
 }
 
 impl Reclaim for Budget {
@@ -46,12 +46,12 @@ impl Reclaim for Budget {
 }
 
 impl Budget {
-    pub(super) fn new(most: usize, whole: Option<Arc<Self>>) -> Self {
+    pub(crate) fn new(most: usize, whole: Option<Arc<Self>>) -> Self {
         Self { most, bytes: AtomicUsize::new(0), whole, long: Mutex::default() }
     }
 
     /// Notes a stream with a long message.
-    fn note_long(&self, stream: &Arc<Stream>) {
+    fn note_long(&self, stream: &Arc<ResumableStream>) {
         if let Some(whole) = &self.whole {
             return whole.note_long(stream);
         }
@@ -60,17 +60,17 @@ impl Budget {
         long.push(Arc::downgrade(stream));
     }
 
-    fn long(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Stream>>> {
+    fn long(&self) -> std::sync::MutexGuard<'_, Vec<Weak<ResumableStream>>> {
         self.long.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How much is kept.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
     /// Whether more is kept than may be.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.bytes() > self.most || self.whole.as_ref().is_some_and(|whole| whole.is_over())
     }
 
@@ -91,14 +91,14 @@ impl Budget {
 
 /// One stream: what was sent on it, and who reads it.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct ResumableStream {
     number: u64,
     state: Mutex<State>,
     wake: Notify,
     budget: Option<Arc<Budget>>,
 }
 
-impl Drop for Stream {
+impl Drop for ResumableStream {
     fn drop(&mut self) {
         self.forget();
     }
@@ -124,23 +124,23 @@ struct State {
     is_long: bool,
 }
 
-impl Stream {
-    pub(in crate::mcp) fn new(number: u64) -> Self {
+impl ResumableStream {
+    pub(crate) fn new(number: u64) -> Self {
         Self { number, state: Mutex::default(), wake: Notify::new(), budget: None }
     }
 
     /// The same, with others in one budget.
-    pub(super) fn within(mut self, budget: &Arc<Budget>) -> Self {
+    pub(crate) fn within(mut self, budget: &Arc<Budget>) -> Self {
         self.budget = Some(Arc::clone(budget));
         self
     }
 
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// Adds a message.
-    pub(in crate::mcp) fn push(&self, message: Bytes) {
+    pub(crate) fn push(&self, message: Bytes) {
         self.add(&mut self.lock(), message);
         self.wake.notify_waiters();
     }
@@ -164,16 +164,16 @@ impl Stream {
     }
 
     /// Nothing will be added any more.
-    pub(super) fn end(self: &Arc<Self>) {
+    pub(crate) fn end(self: &Arc<Self>) {
         self.end_at(Instant::now());
     }
 
-    pub(super) fn end_at(self: &Arc<Self>, moment: Instant) {
+    pub(crate) fn end_at(self: &Arc<Self>, moment: Instant) {
         self.end_with(None, moment);
     }
 
     /// Adds the last message; nobody can see it without seeing that it is the last.
-    pub(super) fn finish(self: &Arc<Self>, message: Bytes) {
+    pub(crate) fn finish(self: &Arc<Self>, message: Bytes) {
         self.end_with(Some(message), Instant::now());
     }
 
@@ -193,7 +193,7 @@ impl Stream {
     }
 
     /// Counts it no more among what is kept.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         let mut state = self.lock();
         self.release(state.bytes);
         // Whoever still reads it gets the rest, which counts no more.
@@ -220,7 +220,7 @@ impl Stream {
     }
 
     /// Whether its messages made room for others.
-    pub(super) fn is_forgotten(&self) -> bool {
+    pub(crate) fn is_forgotten(&self) -> bool {
         self.lock().is_forgotten
     }
 
@@ -237,17 +237,17 @@ impl Stream {
     }
 
     /// Whether it ended so long ago that nobody will come back to it.
-    pub(super) fn is_over(&self, patience: Duration) -> bool {
+    pub(crate) fn is_over(&self, patience: Duration) -> bool {
         self.lock().ended.is_some_and(|ended| ended.elapsed() > patience)
     }
 
     /// How many messages were ever given to a reader.
-    pub(super) fn delivered(&self) -> u64 {
+    pub(crate) fn delivered(&self) -> u64 {
         self.lock().delivered
     }
 
     /// A reader of what comes after message number `after`, as far as it is kept. Another reader ends.
-    pub(super) fn reader(self: Arc<Self>, after: u64) -> Reader {
+    pub(crate) fn reader(self: Arc<Self>, after: u64) -> Reader {
         let number = {
             let mut state = self.lock();
             state.reader += 1;
@@ -259,7 +259,7 @@ impl Stream {
     }
 
     /// The next message for a reader.
-    async fn next(&self, reader: u64, next: u64) -> Option<Heard> {
+    async fn next(&self, reader: u64, next: u64) -> Option<StreamEvent> {
         loop {
             let woken = self.wake.notified();
             {
@@ -274,7 +274,7 @@ impl Stream {
                     let is_last = state.ended.is_some() && place + 1 == state.messages.len();
                     let number = next + 1;
                     state.delivered = state.delivered.max(number);
-                    return Some(Heard { id: event_id(self.number, number), number, message, is_last });
+                    return Some(StreamEvent { id: event_id(self.number, number), number, message, is_last });
                 }
                 if state.ended.is_some() {
                     return None;
@@ -291,15 +291,15 @@ impl Stream {
 
 /// Reads one stream.
 #[derive(Debug)]
-pub(super) struct Reader {
-    stream: Arc<Stream>,
+pub(crate) struct Reader {
+    stream: Arc<ResumableStream>,
     number: u64,
     next: u64,
 }
 
 impl Reader {
     /// The next message; nothing once the stream is over or somebody else reads it.
-    pub(super) async fn next(&mut self) -> Option<Heard> {
+    pub(crate) async fn next(&mut self) -> Option<StreamEvent> {
         let heard = self.stream.next(self.number, self.next).await?;
         self.next = heard.number;
         Some(heard)
@@ -315,23 +315,23 @@ impl Drop for Reader {
 
 /// A message that a reader heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(crate) struct StreamEvent {
     /// The id of its event.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Its place in the stream, from one.
     number: u64,
-    pub(super) message: Bytes,
+    pub(crate) message: Bytes,
     /// Nothing comes after it.
-    pub(super) is_last: bool,
+    pub(crate) is_last: bool,
 }
 
 /// The id of an event: its stream, and its place there.
-pub(super) fn event_id(stream: u64, message: u64) -> String {
+pub(crate) fn event_id(stream: u64, message: u64) -> String {
     format!("{stream}-{message}")
 }
 
 /// The stream and the place that an id names.
-pub(super) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
+pub(crate) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
     let (stream, message) = id.split_once('-')?;
     Some((stream.parse().ok()?, message.parse().ok()?))
 }
@@ -344,12 +344,12 @@ mod tests {
 
     #[test]
     fn a_reader_who_comes_back_misses_nothing_and_hears_nothing_twice() {
-        let stream = Arc::new(Stream::new(3));
+        let stream = Arc::new(ResumableStream::new(3));
         for text in ["one", "two", "three"] {
             stream.push(text.into());
         }
         let mut first = Arc::clone(&stream).reader(0);
-        let Heard { id, is_last, .. } = first.next().now_or_never().flatten().unwrap();
+        let StreamEvent { id, is_last, .. } = first.next().now_or_never().flatten().unwrap();
         assert!(!is_last);
         assert_eq!(id, "3-1");
         let (_, after) = parse_event_id(&id).unwrap();
@@ -371,7 +371,7 @@ mod tests {
         let whole = Arc::new(Budget::new(1 << 20, None));
         let budget = Arc::new(Budget::new(1 << 20, Some(Arc::clone(&whole))));
         let [left, read, short, open] =
-            [1, 2, 3, 4].map(|number| Arc::new(Stream::new(number).within(&budget)));
+            [1, 2, 3, 4].map(|number| Arc::new(ResumableStream::new(number).within(&budget)));
         let long = Bytes::from(vec![b'x'; FREE_BYTES + 1]);
         let mut reader = Arc::clone(&read).reader(0);
         for (stream, message) in [(&left, long.clone()), (&read, long.clone()), (&short, "short".into())] {
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded_and_the_rest_is_heard() {
-        let stream = Arc::new(Stream::new(1));
+        let stream = Arc::new(ResumableStream::new(1));
         for number in 0..KEPT + 5 {
             stream.push(number.to_string().into());
         }

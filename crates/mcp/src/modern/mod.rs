@@ -1,8 +1,9 @@
 //! Requests of the modern era: each carries everything, and nothing is kept between two of them.
 
+pub(crate) mod listen;
+
 use std::sync::Arc;
 
-use axum_core::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
@@ -17,15 +18,20 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::caller::{Caller, Reach};
-use super::core::{self, check_params, invalid};
-use super::events::{counted_message, counted_response, event, event_pieces, refusal, status_of, streamed};
-use super::face::Face;
-use super::level::Level;
-use super::listen;
-use super::out::{Out, Sink};
-use super::tasks;
-use crate::mcp::Endpoint;
+use crate::caller::{Caller, Reach};
+use crate::endpoint::Endpoint;
+use crate::errors::{check_params, internal, invalid};
+use crate::http_request::HttpRequest;
+use crate::log_level::LogLevel;
+use crate::outbound::{Out, Sink};
+use crate::requests;
+use crate::response::{
+    Refused, Response, counted_message, event, event_pieces, json_response, not_acceptable, status_of,
+    streamed, takes_events,
+};
+use crate::server_info;
+use crate::tasks;
+use crate::view::View;
 use gateway_runtime::capabilities::Capabilities;
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::seal::unique_name;
@@ -41,7 +47,7 @@ struct Meta {
     #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
     capabilities: RawJson,
     #[serde(default, rename = "io.modelcontextprotocol/logLevel")]
-    level: Option<Level>,
+    level: Option<LogLevel>,
     #[serde(default, rename = "progressToken")]
     token: Option<RawJson>,
 }
@@ -58,7 +64,7 @@ struct Params<'a, M> {
 }
 
 /// Whether a message is one of the modern era: it carries its version, or its header names a modern one.
-pub(super) fn is_meant(params: Option<&RawJson>, version: Option<&str>) -> bool {
+pub(crate) fn is_meant(params: Option<&RawJson>, version: Option<&str>) -> bool {
     #[derive(Deserialize)]
     struct Versioned {
         #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
@@ -69,31 +75,25 @@ pub(super) fn is_meant(params: Option<&RawJson>, version: Option<&str>) -> bool 
 }
 
 /// A request that was checked.
-pub(super) struct Checked {
-    pub(super) request: Request,
-    pub(super) caller: Caller,
+pub(crate) struct Checked {
+    pub(crate) request: Request,
+    pub(crate) caller: Caller,
     token: Option<RawJson>,
-    level: Option<Level>,
+    level: Option<LogLevel>,
     /// The name and the address in its params, as they stand there.
     name: Option<RawJson>,
     uri: Option<RawJson>,
 }
 
-/// A request that was not taken.
-pub(super) struct Refused {
-    pub(super) id: RawJson,
-    pub(super) error: RpcError,
-}
-
 /// Reads what a request says about itself, and compares it with the header that repeats it, where there are headers.
-pub(super) fn check(
+pub(crate) fn check(
     request: Request,
     context: RequestContext,
     owner: Arc<str>,
-    face: Face,
+    view: View,
     transport: &'static str,
     headers: Option<&HeaderMap>,
-) -> Result<Checked, Box<Refused>> {
+) -> Result<Checked, Refused> {
     let read = || {
         check_params(request.params.as_ref())?;
         let params = request.params.as_ref().ok_or_else(|| invalid("`params._meta` is missing"))?;
@@ -119,46 +119,38 @@ pub(super) fn check(
     match read() {
         Ok((meta, name, uri)) => {
             let can = Capabilities::of(meta.capabilities);
-            let caller = Caller { context, owner, face, can, reach: Reach::Returns, transport };
+            let caller = Caller { context, owner, view, can, reach: Reach::Returns, transport };
             Ok(Checked { request, caller, token: meta.token, level: meta.level, name, uri })
         }
-        Err(error) => Err(Box::new(Refused { id: request.id, error })),
+        Err(error) => Err(Refused::by_code(request.id, error)),
     }
 }
 
 /// Answers a request over HTTP.
-pub(super) async fn post(
+pub(crate) async fn post(
     endpoint: &Endpoint,
-    context: RequestContext,
-    face: Face,
-    headers: &HeaderMap,
+    http: HttpRequest,
+    view: View,
     request: Request,
-) -> Response {
+) -> Result<Response, Refused> {
     // Two requests are two owners: nothing ties them together.
     let single = unique_name().into();
-    let checked = match check(request, context, single, face, "mcp", Some(headers)) {
-        Ok(checked) => checked,
-        Err(refused) => return refusal(status_of(&refused.error), Some(&refused.id), refused.error),
-    };
-    if let Err(error) = check_headers(endpoint, &checked, headers) {
-        return refusal(status_of(&error), Some(&checked.request.id), error);
-    }
+    let checked = check(request, http.context, single, view, "mcp", Some(&http.headers))?;
     let id = checked.request.id.clone();
-    let takes_events = super::takes_events(headers);
+    check_headers(endpoint, &checked, &http.headers).map_err(|error| Refused::by_code(id.clone(), error))?;
+    let takes_events = takes_events(&http.headers);
     if checked.request.method == method::LISTEN {
         if !takes_events {
-            let error = RpcError::new(code::INVALID_REQUEST, "Not Acceptable: this is a stream of events");
-            return refusal(StatusCode::NOT_ACCEPTABLE, Some(&id), error);
+            return Err(not_acceptable(Some(id)));
         }
         return listen::stream(endpoint, checked).await;
     }
     let is_watched = checked.token.is_some() || checked.level.is_some();
     let context = checked.caller.context.clone();
     if !takes_events || !is_watched {
-        // What comes before the answer has no place in it, or is not wanted.
+        // What comes before the answer has no room in it, or is not wanted.
         let outcome = Box::pin(answer(endpoint, checked, Sink::Nobody)).await;
-        let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
-        return counted_response(status, counted_message(endpoint, &context, &id, &outcome).await);
+        return Ok(alone(endpoint, &context, &id, &outcome).await);
     }
     let (sender, mut messages) = mpsc::channel(MESSAGES);
     let heartbeat = endpoint.config().heartbeat;
@@ -168,10 +160,7 @@ pub(super) async fn post(
     let (first, stage) = tokio::select! {
         biased;
         outcome = &mut work => match messages.try_recv() {
-            Err(_) => {
-                let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
-                return counted_response(status, counted_message(endpoint, &context, &id, &outcome).await);
-            }
+            Err(_) => return Ok(alone(endpoint, &context, &id, &outcome).await),
             Ok(first) => (first, Stage::Done(outcome)),
         },
         Some(first) = messages.recv() => (first, Stage::Working(work)),
@@ -179,7 +168,18 @@ pub(super) async fn post(
     let writing = Writing { stage: Some(stage), messages, id, endpoint: endpoint.clone(), context };
     let rest = stream::unfold(writing, Writing::next);
     let rest = rest.flat_map(stream::iter);
-    streamed(stream::iter([event(None, &first)]).chain(rest), heartbeat)
+    Ok(streamed(stream::iter([event(None, &first)]).chain(rest), heartbeat))
+}
+
+/// An answer that is one message.
+async fn alone(
+    endpoint: &Endpoint,
+    context: &RequestContext,
+    id: &RawJson,
+    outcome: &Result<RawJson, RpcError>,
+) -> Response {
+    let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
+    json_response(status, counted_message(endpoint, context, id, outcome).await)
 }
 
 type Work = std::pin::Pin<Box<dyn Future<Output = Result<RawJson, RpcError>> + Send>>;
@@ -225,14 +225,13 @@ impl Writing {
 }
 
 /// Answers a request; what belongs to it goes to `sink` first.
-pub(super) async fn answer(endpoint: &Endpoint, checked: Checked, sink: Sink) -> Result<RawJson, RpcError> {
+pub(crate) async fn answer(endpoint: &Endpoint, checked: Checked, sink: Sink) -> Result<RawJson, RpcError> {
     let Checked { request, caller, token, level, .. } = checked;
     let out = Out { sink, token, level };
     if request.method == method::DISCOVER {
-        let answer = super::about::discover(endpoint, &caller.face).await;
-        return RawJson::of(&answer).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()));
+        return RawJson::of(&server_info::discover(endpoint, &caller.view).await).map_err(internal);
     }
-    core::answer(endpoint, &caller, &out, &request.method, request.params.as_ref()).await
+    requests::answer(endpoint, &caller, &out, &request.method, request.params.as_ref()).await
 }
 
 /// The headers of a request must say what its body says (MCP 2026-07-28, SEP-2243).
@@ -247,7 +246,7 @@ fn check_headers(endpoint: &Endpoint, checked: &Checked, headers: &HeaderMap) ->
             same(headers, header::NAME, name.as_deref())?;
             let name = name.unwrap_or_default();
             let catalogue = endpoint.fleet().catalogue();
-            let Ok(tool) = checked.caller.face.tool(&catalogue, &name) else { return Ok(()) };
+            let Ok(tool) = checked.caller.view.tool(&catalogue, &name) else { return Ok(()) };
             if tool.header_parameters.is_empty() {
                 return Ok(());
             }

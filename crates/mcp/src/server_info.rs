@@ -1,21 +1,29 @@
-//! What an endpoint tells about itself.
+//! What an endpoint says about itself: to callers, and to the servers whose client it is.
 
 use std::fmt::Write as _;
 
 use futures_util::future::join_all;
-use gateway_protocol::supported_versions;
+use gateway_protocol::{RawJson, supported_versions};
 use gateway_upstream::Capabilities;
 use serde_json::{Map, Value, json};
 
-use super::face::Face;
-use super::lists::LIST_TTL;
-use super::offers::SOON;
-use crate::mcp::Endpoint;
+use crate::endpoint::Endpoint;
+use crate::lists::LIST_TTL;
+use crate::offers::SOON;
+use crate::view::View;
 
-/// What the servers behind a face can do together. A server that has not said yet may turn out to have anything: callers
+/// What servers learn that we can do for them: whatever our callers can. Who cannot answer refuses when asked.
+pub fn client_capabilities() -> RawJson {
+    RawJson::of(
+        &json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": false}}),
+    )
+    .unwrap_or_else(|_| RawJson::empty_object())
+}
+
+/// What the servers behind a view can do together. A server that has not said yet may turn out to have anything: callers
 /// who are not told of resources and prompts would never ask for them.
-async fn abilities(endpoint: &Endpoint, face: &Face) -> Capabilities {
-    let servers = face.servers(endpoint);
+async fn abilities(endpoint: &Endpoint, view: &View) -> Capabilities {
+    let servers = view.servers(endpoint.fleet());
     let patience = endpoint.config().list_wait.min(SOON);
     let asking = servers.iter().map(|server| endpoint.fleet().capabilities(server.as_str(), patience));
     let mut all = Capabilities::default();
@@ -41,8 +49,8 @@ fn unknown() -> Capabilities {
 }
 
 /// The capabilities of an endpoint. Changes of lists are always told: servers come and go.
-async fn capabilities(endpoint: &Endpoint, face: &Face) -> Value {
-    let can = abilities(endpoint, face).await;
+async fn capabilities(endpoint: &Endpoint, view: &View) -> Value {
+    let can = abilities(endpoint, view).await;
     let mut members = Map::new();
     members.insert("tools".to_owned(), json!({"listChanged": true}));
     if can.resources {
@@ -64,12 +72,12 @@ async fn capabilities(endpoint: &Endpoint, face: &Face) -> Value {
 }
 
 /// What the servers tell the model, each under its name.
-fn instructions(endpoint: &Endpoint, face: &Face) -> Option<String> {
-    if let Face::Server(server) = face {
+fn instructions(endpoint: &Endpoint, view: &View) -> Option<String> {
+    if let View::Server(server) = view {
         return endpoint.fleet().instructions(server.as_str());
     }
     let mut text = String::new();
-    for server in face.servers(endpoint) {
+    for server in view.servers(endpoint.fleet()) {
         if let Some(instructions) = endpoint.fleet().instructions(server.as_str()) {
             let gap = if text.is_empty() { "" } else { "\n\n" };
             let _ = write!(text, "{gap}# {server}\n\n{instructions}");
@@ -83,29 +91,29 @@ fn server_info() -> Value {
 }
 
 /// The answer to `initialize`.
-pub(super) async fn initialize(endpoint: &Endpoint, face: &Face, version: &str) -> Value {
+pub(crate) async fn initialize(endpoint: &Endpoint, view: &View, version: &str) -> Value {
     let mut answer = json!({
         "protocolVersion": version,
-        "capabilities": capabilities(endpoint, face).await,
+        "capabilities": capabilities(endpoint, view).await,
         "serverInfo": server_info(),
     });
-    if let (Some(instructions), Value::Object(members)) = (instructions(endpoint, face), &mut answer) {
+    if let (Some(instructions), Value::Object(members)) = (instructions(endpoint, view), &mut answer) {
         members.insert("instructions".to_owned(), instructions.into());
     }
     answer
 }
 
 /// The answer to `server/discover`.
-pub(super) async fn discover(endpoint: &Endpoint, face: &Face) -> Value {
+pub(crate) async fn discover(endpoint: &Endpoint, view: &View) -> Value {
     let mut answer = json!({
         "resultType": "complete",
         "supportedVersions": supported_versions(),
-        "capabilities": capabilities(endpoint, face).await,
+        "capabilities": capabilities(endpoint, view).await,
         "ttlMs": LIST_TTL,
         "cacheScope": "private",
         "_meta": {gateway_protocol::meta::SERVER_INFO: server_info()},
     });
-    if let (Some(instructions), Value::Object(members)) = (instructions(endpoint, face), &mut answer) {
+    if let (Some(instructions), Value::Object(members)) = (instructions(endpoint, view), &mut answer) {
         members.insert("instructions".to_owned(), instructions.into());
     }
     answer

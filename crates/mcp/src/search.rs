@@ -10,11 +10,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::caller::Caller;
-use super::core::{invalid, not_found};
-use super::face::Face;
-use super::per_face::PerFace;
-use crate::mcp::Endpoint;
+use crate::caller::Caller;
+use crate::endpoint::Endpoint;
+use crate::errors::{invalid, not_found};
+use crate::view::View;
 use gateway_config::SearchMode;
 use gateway_runtime::failure::error_result;
 use gateway_runtime::lists::{Finder, Named, may_be_meant};
@@ -22,18 +21,15 @@ use gateway_runtime::lists::{Finder, Named, may_be_meant};
 /// A member of `_meta` of `tools/list`: `all` gives every definition, whatever is configured.
 const LIST_META: &str = "mcp-tool-gateway/list";
 
-/// The finder of each face.
-pub(super) type Finders = PerFace<Arc<Finder>>;
-
-fn finder_of(endpoint: &Endpoint, face: &Face) -> Arc<Finder> {
+fn finder_of(endpoint: &Endpoint, view: &View) -> Arc<Finder> {
     let catalogue = endpoint.fleet().catalogue();
-    endpoint.mcp().finders.get(face, catalogue.version(), || {
-        let tools = face.tools(&catalogue);
-        let finder = Arc::new(Finder::new(tools.into_iter().map(|tool| (face.name_of(tool), tool))));
+    endpoint.state().finders.get(view, catalogue.version(), || {
+        let tools = view.tools(&catalogue);
+        let finder = Arc::new(Finder::new(tools.into_iter().map(|tool| (view.name_of(tool), tool))));
         if is_on(endpoint, &finder) {
             let TokenCost { all, listed } = finder.cost();
             tracing::info!(
-                face = %face.word(), tools = finder.tool_count(), tokens = all, listed, saved = finder.cost().saved(),
+                view = %view.word(), tools = finder.tool_count(), tokens = all, listed, saved = finder.cost().saved(),
                 "Tools are offered through search."
             );
         }
@@ -50,7 +46,7 @@ fn is_on(endpoint: &Endpoint, finder: &Finder) -> bool {
 }
 
 /// What `tools/list` shows instead of all tools, and what it says about it; nothing where all are to be shown.
-pub(super) fn offered(
+pub(crate) fn offered(
     endpoint: &Endpoint,
     caller: &Caller,
     params: Option<&RawJson>,
@@ -58,7 +54,7 @@ pub(super) fn offered(
     if endpoint.config().mcp.search == SearchMode::Off || params.is_some_and(wants_all) {
         return None;
     }
-    let finder = finder_of(endpoint, &caller.face);
+    let finder = finder_of(endpoint, &caller.view);
     is_on(endpoint, &finder).then(|| (Arc::clone(finder.shown()), finder.note()))
 }
 
@@ -73,7 +69,7 @@ fn wants_all(params: &RawJson) -> bool {
 }
 
 /// What a request for a tool means.
-pub(super) enum Meant {
+pub(crate) enum Meant {
     /// What it says.
     Itself,
     /// One of the three, and this is what it gives.
@@ -83,7 +79,7 @@ pub(super) enum Meant {
 }
 
 /// Looks whether a request asks for one of the three.
-pub(super) async fn meant(
+pub(crate) async fn meant(
     endpoint: &Endpoint,
     caller: &Caller,
     asked: &str,
@@ -105,8 +101,8 @@ pub(super) async fn meant(
     if !may_be_meant(&name) {
         return Ok(Meant::Itself);
     }
-    endpoint.fleet().listed(caller.face.awaited(), endpoint.config().list_wait).await;
-    let finder = finder_of(endpoint, &caller.face);
+    endpoint.fleet().listed(caller.view.awaited(), endpoint.config().list_wait).await;
+    let finder = finder_of(endpoint, &caller.view);
     let Some(tool) = finder.meta_tool(&name) else { return Ok(Meant::Itself) };
     let arguments = arguments.map_or_else(RawJson::empty_object, |arguments| params.part(arguments));
     let fault = |error: serde_json::Error| invalid(format!("reading `params.arguments`: {error}"));
@@ -121,7 +117,7 @@ pub(super) async fn meant(
     };
     let catalogue = endpoint.fleet().catalogue();
     let unknown = || Meant::Answered(error_result(&finder.unknown(&named.name)));
-    let found = match caller.face.tool(&catalogue, &named.name) {
+    let found = match caller.view.tool(&catalogue, &named.name) {
         Ok(found) => found,
         Err(error) => {
             let failure = not_found(endpoint, caller, &named.name, &error, finder.unknown(&named.name));

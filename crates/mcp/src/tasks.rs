@@ -4,15 +4,14 @@
 //! A task's id says which server has it, where more than one is behind the endpoint: `gateway:<server>:<id>`. Where callers
 //! have keys, it is signed, so that nobody asks about the tasks of others.
 
-use gateway_protocol::{RawJson, RawObject, ResultType, RpcError, code, method};
+use gateway_protocol::{RawJson, RawObject, ResultType, RpcError, method};
 use gateway_upstream::UpstreamId;
 use serde::Deserialize;
 
-use super::caller::Caller;
-use super::core::invalid;
-use super::drive::rpc_error;
-use super::face::Face;
-use crate::mcp::Endpoint;
+use crate::caller::Caller;
+use crate::endpoint::Endpoint;
+use crate::errors::{internal, invalid, rpc_error};
+use crate::view::View;
 use gateway_runtime::call::CallResult;
 use gateway_runtime::questions;
 use gateway_runtime::seal::Behind;
@@ -20,12 +19,12 @@ use gateway_runtime::seal::Behind;
 const TASK_ID: &str = "taskId";
 
 /// Whether a method is about a task.
-pub(super) fn is_meant(asked: &str) -> bool {
+pub(crate) fn is_meant(asked: &str) -> bool {
     matches!(asked, method::GET_TASK | method::UPDATE_TASK | method::CANCEL_TASK)
 }
 
 /// The task that a request is about.
-pub(super) fn task_id(params: Option<&RawJson>) -> Option<String> {
+pub(crate) fn task_id(params: Option<&RawJson>) -> Option<String> {
     #[derive(Deserialize)]
     struct Params {
         #[serde(rename = "taskId")]
@@ -35,7 +34,7 @@ pub(super) fn task_id(params: Option<&RawJson>) -> Option<String> {
 }
 
 /// A result of `server` with the id that its task has here. Results that are no tasks stay as they are.
-pub(super) fn published(
+pub(crate) fn published(
     endpoint: &Endpoint,
     caller: &Caller,
     server: &UpstreamId,
@@ -58,24 +57,24 @@ fn renamed(endpoint: &Endpoint, caller: &Caller, server: &UpstreamId, result: Ra
 /// The id of a task here. The server sees one client, us; so where callers have keys, the id is signed for its caller.
 /// It has no end of its own: every answer must name the task alike, and the server says how long it lives.
 fn public_id(endpoint: &Endpoint, caller: &Caller, server: &UpstreamId, own: String) -> String {
-    let (plain, face) = (matches!(caller.face, Face::Server(_)), caller.face.word());
+    let (plain, view) = (matches!(caller.view, View::Server(_)), caller.view.word());
     match caller.context.caller.as_ref() {
         None if plain => own,
         None => format!("gateway:{server}:{own}"),
         Some(who) => {
             let behind = Behind::Upstream(Some(own));
-            let state = endpoint.seal().write(behind, Some(who), &task_mark(&face, server), None);
+            let state = endpoint.seal().write(behind, Some(who), &task_mark(&view, server), None);
             format!("gateway:{server}:{state}")
         }
     }
 }
 
-fn task_mark(face: &str, server: &UpstreamId) -> String {
-    format!("task {face} {server}")
+fn task_mark(view: &str, server: &UpstreamId) -> String {
+    format!("task {view} {server}")
 }
 
 /// Asks the server that has the task.
-pub(super) async fn answer(
+pub(crate) async fn answer(
     endpoint: &Endpoint,
     caller: &Caller,
     method: &str,
@@ -94,25 +93,24 @@ pub(super) async fn answer(
     let mut options = caller.context.call_options();
     options.capabilities = Some(caller.can.raw().clone());
     let outcome = endpoint.fleet().request(server.as_str(), method, Some(&own), &list, &options).await;
-    let result = questions::attributed(&server, &outcome.map_err(rpc_error)?).map_err(|error| {
-        RpcError::new(code::INTERNAL_ERROR, format!("what the server asks cannot be read: {error}"))
-    })?;
+    let result = questions::attributed(&server, &outcome.map_err(rpc_error)?)
+        .map_err(|error| internal(format!("what the server asks cannot be read: {error}")))?;
     Ok(renamed(endpoint, caller, &server, result))
 }
 
 fn owner(endpoint: &Endpoint, caller: &Caller, public: &str) -> Option<(UpstreamId, String)> {
     let who = caller.context.caller.as_ref();
-    if let (Face::Server(server), None) = (&caller.face, who) {
+    if let (View::Server(server), None) = (&caller.view, who) {
         return Some((server.clone(), public.to_owned()));
     }
-    let (server, own) = caller.face.servers(endpoint).into_iter().find_map(|server| {
+    let (server, own) = caller.view.servers(endpoint.fleet()).into_iter().find_map(|server| {
         let own = public.strip_prefix("gateway:")?.strip_prefix(server.as_str())?.strip_prefix(':')?;
         Some((server.clone(), own.to_owned()))
     })?;
     if who.is_none() {
         return Some((server, own));
     }
-    match endpoint.seal().read(&own, who, &task_mark(&caller.face.word(), &server)).ok()? {
+    match endpoint.seal().read(&own, who, &task_mark(&caller.view.word(), &server)).ok()? {
         Behind::Upstream(Some(own)) => Some((server, own)),
         Behind::Upstream(None) | Behind::Parked(_) => None,
     }

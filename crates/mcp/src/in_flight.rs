@@ -5,45 +5,21 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError, code, without_repeats};
-use gateway_upstream::CallError;
-use serde_json::json;
+use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError, without_repeats};
 
-use super::caller::{Caller, Reach};
-use super::out::Out;
-use crate::mcp::Endpoint;
+use crate::caller::{Caller, Reach};
+use crate::endpoint::Endpoint;
+use crate::errors::{internal, rpc_failure};
+use crate::outbound::Out;
 use gateway_runtime::call::CallResult;
 use gateway_runtime::call::in_flight::{InFlight, Input, Peer, Reached};
-use gateway_runtime::failure::{Failure, call_code, error_result};
-use gateway_runtime::questions;
+use gateway_runtime::failure::{Failure, error_result};
 
 /// How often a server may ask for more before the call is given up.
 const ROUNDS: usize = 32;
 
-/// What a caller gets for a request that gave no result: the upstream's own error, or that there is none.
-pub(super) fn rpc_error(error: CallError) -> RpcError {
-    match error {
-        CallError::Refused { upstream, error } => questions::attributed_error(&upstream, error),
-        other => {
-            let data = RawJson::of(&json!({"code": call_code(&other)})).ok();
-            RpcError { code: code::INTERNAL_ERROR, message: other.to_string(), data }
-        }
-    }
-}
-
-/// The same for a call that may have failed before it reached its upstream.
-pub(super) fn rpc_failure(failure: Failure) -> RpcError {
-    match failure {
-        Failure::Call(error) => rpc_error(error),
-        Failure::NoRoom(message) | Failure::Internal(message) | Failure::BadQuestion(message) => {
-            RpcError::new(code::INTERNAL_ERROR, message)
-        }
-        other => RpcError::new(code::INVALID_PARAMS, other.message()),
-    }
-}
-
 /// How far a request came.
-pub(super) enum Progressed {
+pub(crate) enum Progressed {
     /// It ended.
     Done(CallResult),
     /// The server waits for answers that only another request can bring.
@@ -75,7 +51,7 @@ impl Peer for CallerPeer<'_> {
         match &self.caller.reach {
             Reach::Asked(peer) => Box::pin(peer.ask(&self.out.sink, method, params)),
             Reach::Returns => {
-                let error = RpcError::new(code::INTERNAL_ERROR, "the caller comes back with its answers");
+                let error = internal("the caller comes back with its answers");
                 Box::pin(std::future::ready(Err(error)))
             }
         }
@@ -83,7 +59,7 @@ impl Peer for CallerPeer<'_> {
 }
 
 /// Goes on until there is a result, or answers are needed that this request cannot get.
-pub(super) async fn drive(
+pub(crate) async fn drive(
     endpoint: &Endpoint,
     mut flight: InFlight,
     caller: &Caller,
@@ -109,20 +85,20 @@ pub(super) async fn drive(
         }
         if rounds >= ROUNDS {
             let message = format!("the server asked {ROUNDS} times and gave no result");
-            return Err(RpcError::new(code::INTERNAL_ERROR, message));
+            return Err(internal(message));
         }
         rounds += 1;
         let patience = endpoint.config().mcp.input_expiry;
         let asking = tokio::time::timeout(patience, answers(&result.result, &peer));
-        let answered = endpoint.mcp().stopping.run_until_cancelled(asking).await.and_then(Result::ok);
-        let late = || RpcError::new(code::INTERNAL_ERROR, "the caller gave no answer in time");
+        let answered = endpoint.state().stopping.run_until_cancelled(asking).await.and_then(Result::ok);
+        let late = || internal("the caller gave no answer in time");
         flight = Arc::clone(&flight.request).start(answered.ok_or_else(late)??, None);
     }
 }
 
 /// Asks a legacy caller what a modern server wants to know.
 async fn answers(result: &RawJson, peer: &CallerPeer<'_>) -> Result<Input, RpcError> {
-    let malformed = |_| RpcError::new(code::INTERNAL_ERROR, "the server's `input_required` cannot be read");
+    let malformed = |_| internal("the server's `input_required` cannot be read");
     let result = without_repeats(result);
     let members = RawObject::parse(&result).map_err(malformed)?;
     let state = match members.get("requestState") {
@@ -140,7 +116,7 @@ async fn answers(result: &RawJson, peer: &CallerPeer<'_>) -> Result<Input, RpcEr
             let method: String = serde_json::from_str(text).map_err(malformed)?;
             if !peer.caller.can.answers(&method) {
                 let message = format!("the server asks for `{method}`, which the client does not offer");
-                return Err(RpcError::new(code::INTERNAL_ERROR, message));
+                return Err(internal(message));
             }
             let params = object.get("params").and_then(|params| RawJson::parse(params.get().to_owned()).ok());
             let answer = peer.ask(&method, params.as_ref()).await?;

@@ -2,41 +2,57 @@
 
 mod batch;
 mod http;
-mod session;
 mod sse;
-mod stream;
 
-pub(in crate::mcp) use batch::Batch;
-pub(in crate::mcp) use http::{delete, get, post, post_batch};
-pub(crate) use session::Session;
-pub(in crate::mcp) use session::{Running, Sessions, Shaken};
-pub(in crate::mcp) use sse::{api, events};
-pub(crate) use stream::Stream;
+pub(crate) use self::batch::Batch;
+pub(crate) use self::http::{delete, get, post, post_batch};
+pub(crate) use self::sse::{api, events};
 
 use std::sync::Arc;
 
+use ::http::StatusCode;
+use bytes::Bytes;
 use gateway_protocol::{Incoming, Notification, RawJson, Request, RpcError, code, method, negotiate_legacy};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
-use super::caller::{Caller, Reach};
-use super::core::{self, check_params, invalid, resource};
-use super::drive::rpc_error;
-use super::events::{counted_message, message};
-use super::face::Face;
-use super::level::Level;
-use super::listen::Subscribed;
-use super::out::{Out, Sink};
-use crate::mcp::Endpoint;
+use crate::caller::{Caller, Reach};
+use crate::endpoint::Endpoint;
+use crate::errors::{check_params, internal, invalid, read_params, required, rpc_error};
+use crate::http_request::HttpRequest;
+use crate::log_level::LogLevel;
+use crate::notifications::spread_level;
+use crate::outbound::{Out, Sink};
+use crate::requests::{self, resource};
+use crate::response::{Refused, counted_message, message};
+use crate::server_info;
+use crate::sessions::{Handshake, Running, Session};
+use crate::subscriptions::Subscription;
+use crate::view::View;
 use gateway_runtime::capabilities::Capabilities;
 use gateway_runtime::context::RequestContext;
 
-/// Reads `initialize` and answers it.
-pub(in crate::mcp) async fn shake(
+/// Opens a session for the caller of a request.
+fn open_session(
     endpoint: &Endpoint,
-    face: &Face,
+    http: &HttpRequest,
+    request: Option<&RawJson>,
+    handshake: Option<Handshake>,
+    sink: Option<Sink>,
+) -> Result<Arc<Session>, Refused> {
+    let (caller, name) = (http.context.caller.clone(), http.name.as_deref().map(Arc::from));
+    endpoint.state().sessions.open(caller, name, handshake, sink).ok_or_else(|| {
+        let error = internal("the system gives no random numbers for a session");
+        Refused::new(StatusCode::SERVICE_UNAVAILABLE, request.cloned(), error)
+    })
+}
+
+/// Reads `initialize` and answers it.
+async fn initialize(
+    endpoint: &Endpoint,
+    view: &View,
     params: Option<&RawJson>,
-) -> Result<(Shaken, RawJson), RpcError> {
+) -> Result<(Handshake, RawJson), RpcError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Params {
@@ -45,72 +61,67 @@ pub(in crate::mcp) async fn shake(
         capabilities: RawJson,
     }
     check_params(params)?;
-    let params = params.ok_or_else(|| invalid("`params` are missing"))?;
-    let params: Params =
-        params.read().map_err(|error| invalid(format!("reading the params of initialize: {error}")))?;
+    let params: Params = read_params(method::INITIALIZE, params)?;
     let version = negotiate_legacy(&params.protocol_version);
-    let answer = super::about::initialize(endpoint, face, version).await;
-    let answer =
-        RawJson::of(&answer).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))?;
-    Ok((Shaken { version, can: Capabilities::of(params.capabilities) }, answer))
+    let answer = RawJson::of(&server_info::initialize(endpoint, view, version).await).map_err(internal)?;
+    Ok((Handshake { version, can: Capabilities::of(params.capabilities) }, answer))
 }
 
 /// Takes a message on a connection whose answers share one channel: standard output, or the events of old clients. It is
 /// noted at once, in the order in which messages come; what it needs to be answered is left to the future.
-pub(in crate::mcp) fn take(
+pub(crate) fn take(
     endpoint: &Endpoint,
     session: &Arc<Session>,
     context: RequestContext,
     incoming: Incoming,
-    channel: &mpsc::Sender<bytes::Bytes>,
+    channel: &mpsc::Sender<Bytes>,
 ) -> impl Future<Output = ()> + Send + use<> {
-    let noted = match incoming {
-        Incoming::Request(request) => {
-            let running = session.running(&request.id);
-            Some((request, running))
-        }
-        Incoming::Notification(notification) => {
-            notified(session, &notification);
-            None
-        }
-        Incoming::Response(response) => {
-            session.peer.answered(&response.id, response.outcome);
-            None
-        }
-    };
+    let noted = note(session, incoming);
     let (endpoint, session, sink) = (endpoint.clone(), Arc::clone(session), Sink::Channel(channel.clone()));
     async move {
-        let Some((request, running)) = noted else { return };
-        let id = request.id.clone();
-        let running = match running {
-            Ok(running) => running,
-            Err(error) => return sink.send(message(&id, &Err(error))).await,
+        let (request, running) = match noted {
+            Ok(Some(noted)) => noted,
+            Ok(None) => return,
+            Err(refused) => return sink.send(refused.message()).await,
         };
         if request.method == method::INITIALIZE {
-            let outcome = match face_of(&endpoint, &session) {
-                Ok(face) => shake(&endpoint, &face, request.params.as_ref()).await,
+            let outcome = match view_of(&endpoint, &session) {
+                Ok(view) => initialize(&endpoint, &view, request.params.as_ref()).await,
                 Err(error) => Err(error),
             };
-            let outcome = outcome.map(|(shaken, answer)| {
-                let _ = session.shaken.set(shaken);
+            let outcome = outcome.map(|(handshake, answer)| {
+                let _ = session.handshake.set(handshake);
                 answer
             });
-            return sink.send(message(&id, &outcome)).await;
+            return sink.send(message(&request.id, &outcome)).await;
         }
-        let holding = context.clone();
-        if let Some(outcome) = answer(&endpoint, &session, context, request, sink.clone(), running).await {
-            sink.send(counted_message(&endpoint, &holding, &id, &outcome).await).await;
+        let answer = answer_message(&endpoint, &session, context, request, sink.clone(), running).await;
+        if let Some(text) = answer {
+            sink.send(text).await;
         }
     }
 }
 
-fn face_of(endpoint: &Endpoint, session: &Session) -> Result<Face, RpcError> {
-    Face::named(endpoint, session.face.as_deref())
+fn view_of(endpoint: &Endpoint, session: &Session) -> Result<View, RpcError> {
+    View::named(endpoint.fleet(), session.view.as_deref())
         .ok_or_else(|| RpcError::new(code::INVALID_REQUEST, "this group is not configured any more"))
 }
 
+/// Notes a message of a session, in the order in which messages come. A request has an answer that is still to be found.
+fn note(session: &Arc<Session>, incoming: Incoming) -> Result<Option<(Request, Running)>, Refused> {
+    match incoming {
+        Incoming::Request(request) => match session.running(&request.id) {
+            Ok(running) => return Ok(Some((request, running))),
+            Err(error) => return Err(Refused::new(StatusCode::BAD_REQUEST, Some(request.id), error)),
+        },
+        Incoming::Notification(notification) => notified(session, &notification),
+        Incoming::Response(response) => session.peer.answered(&response.id, response.outcome),
+    }
+    Ok(None)
+}
+
 /// Takes a notification of a caller.
-pub(in crate::mcp) fn notified(session: &Session, notification: &Notification) {
+fn notified(session: &Session, notification: &Notification) {
     #[derive(Deserialize)]
     struct Cancelled {
         #[serde(rename = "requestId")]
@@ -124,8 +135,22 @@ pub(in crate::mcp) fn notified(session: &Session, notification: &Notification) {
     }
 }
 
+/// Answers a request of a session with a message that counts if it is long.
+async fn answer_message(
+    endpoint: &Endpoint,
+    session: &Arc<Session>,
+    context: RequestContext,
+    request: Request,
+    sink: Sink,
+    running: Running,
+) -> Option<Bytes> {
+    let (id, holding) = (request.id.clone(), context.clone());
+    let outcome = answer(endpoint, session, context, request, sink, running).await?;
+    Some(counted_message(endpoint, &holding, &id, &outcome).await)
+}
+
 /// Answers a request of a session; a request that was cancelled has no answer.
-pub(in crate::mcp) async fn answer(
+async fn answer(
     endpoint: &Endpoint,
     session: &Arc<Session>,
     context: RequestContext,
@@ -139,7 +164,7 @@ pub(in crate::mcp) async fn answer(
     if answered.is_none() && session.over.is_cancelled() {
         let message =
             "the session ended before the answer: it was closed, or made room for another of the same caller";
-        return Some(Err(RpcError::new(code::INTERNAL_ERROR, message)));
+        return Some(Err(internal(message)));
     }
     answered
 }
@@ -164,7 +189,7 @@ async fn answered(
     if request.method == method::PING {
         return Ok(RawJson::empty_object());
     }
-    let Some(shaken) = session.shaken.get() else {
+    let Some(handshake) = session.handshake.get() else {
         return Err(RpcError::new(code::INVALID_REQUEST, "`initialize` must come first"));
     };
     let params = request.params.as_ref();
@@ -172,16 +197,16 @@ async fn answered(
     let caller = Caller {
         context,
         owner: Arc::clone(&session.id),
-        face: face_of(endpoint, session)?,
-        can: shaken.can.clone(),
+        view: view_of(endpoint, session)?,
+        can: handshake.can.clone(),
         reach: Reach::Asked(Arc::clone(&session.peer)),
         transport: "mcp",
     };
     match request.method.as_str() {
         method::SET_LEVEL => {
-            let level = Level::read(params).ok_or_else(|| invalid("`level` is missing or not known"))?;
+            let level = LogLevel::read(params).ok_or_else(|| invalid("`level` is missing or not known"))?;
             session.set_level(level);
-            super::news::spread_level(endpoint, &caller.face).await;
+            spread_level(endpoint, &caller.view).await;
             Ok(RawJson::empty_object())
         }
         method::SUBSCRIBE => {
@@ -191,7 +216,7 @@ async fn answered(
             let upstream = endpoint.fleet().subscribe(server.as_str(), &own).await.map_err(rpc_error)?;
             // Others may have come meanwhile.
             session.check_room(&uri)?;
-            session.subscribe(Subscribed { server, own, public: uri, _upstream: upstream });
+            session.subscribe(Subscription { server, own, public: uri, _upstream: upstream });
             Ok(RawJson::empty_object())
         }
         method::UNSUBSCRIBE => {
@@ -202,7 +227,7 @@ async fn answered(
             let meta = params.and_then(|params| params.read::<Params>().ok()).and_then(|found| found.meta);
             let token = meta.and_then(|meta| meta.read::<Token>().ok()).and_then(|found| found.token);
             let out = Out { sink, token, level: session.level() };
-            core::answer(endpoint, &caller, &out, asked, params).await
+            requests::answer(endpoint, &caller, &out, asked, params).await
         }
     }
 }
@@ -212,8 +237,7 @@ fn uri_of(params: Option<&RawJson>) -> Result<String, RpcError> {
     struct Params {
         uri: String,
     }
-    let params = params.ok_or_else(|| invalid("`params` are missing"))?;
-    params
+    required(params)?
         .read::<Params>()
         .map(|params| params.uri)
         .map_err(|error| invalid(format!("reading `uri`: {error}")))

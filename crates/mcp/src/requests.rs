@@ -5,31 +5,29 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code, meta, method, without_repeats};
-use gateway_upstream::{LookupError, UpstreamId};
+use gateway_upstream::UpstreamId;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::caller::Caller;
-use super::drive::{Progressed, drive, rpc_error, rpc_failure};
-use super::face::Face;
-use super::lists;
-use super::offers::{self, Whose};
-use super::out::Out;
-use super::search::{self, Meant};
-use super::tasks;
-use crate::mcp::Endpoint;
+use crate::caller::Caller;
+use crate::endpoint::Endpoint;
+use crate::errors::{internal, invalid, not_found, required, rpc_error, rpc_failure};
+use crate::in_flight::{Progressed, drive};
+use crate::lists;
+use crate::offers::{self, Whose};
+use crate::outbound::Out;
+use crate::search::{self, Meant};
+use crate::tasks;
 use gateway_runtime::call::Origin;
 use gateway_runtime::call::in_flight::{
     InFlight, Input, Target, UpstreamRequest, prompt_input, resource_input,
 };
-use gateway_runtime::failure::Failure;
-use gateway_runtime::lookup::Sought;
 use gateway_runtime::parked::Waiting;
 use gateway_runtime::seal::{Behind, request_mark};
 
 /// Answers a request. A method that both eras do not share is not known here.
-pub(super) async fn answer(
+pub(crate) async fn answer(
     endpoint: &Endpoint,
     caller: &Caller,
     out: &Out,
@@ -44,7 +42,7 @@ pub(super) async fn answer(
         }
         method::LIST_PROMPTS => lists::list(endpoint, caller, ListKind::Prompts, params).await,
         method::CALL_TOOL | method::GET_PROMPT | method::READ_RESOURCE => {
-            let params = params.ok_or_else(|| invalid("`params` are missing"))?;
+            let params = required(params)?;
             let other;
             let params = match search::meant(endpoint, caller, asked, params).await? {
                 Meant::Itself => params,
@@ -63,18 +61,6 @@ pub(super) async fn answer(
         }
         other => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {other}"))),
     }
-}
-
-/// MCP has parameters by name only; a list would be read as if their order meant something.
-pub(super) fn check_params(params: Option<&RawJson>) -> Result<(), RpcError> {
-    match params.and_then(|params| params.as_bytes().first()) {
-        None | Some(b'{') => Ok(()),
-        Some(_) => Err(invalid("`params` must be an object")),
-    }
-}
-
-pub(super) fn invalid(message: impl Into<String>) -> RpcError {
-    RpcError::new(code::INVALID_PARAMS, message)
 }
 
 /// A request that an upstream answers, and that may need more than one try.
@@ -158,7 +144,7 @@ impl<'a> Asked<'a> {
     /// What a state for this request is bound to.
     fn mark(&self, caller: &Caller) -> Result<String, RpcError> {
         let arguments = self.arguments.map(RawValue::get);
-        request_mark(&caller.face.word(), self.method, self.name(), arguments)
+        request_mark(&caller.view.word(), self.method, self.name(), arguments)
             .map_err(|error| invalid(format!("reading `params.arguments`: {error}")))
     }
 
@@ -215,7 +201,7 @@ impl<'a> Asked<'a> {
                 Ok(Target::Tool { server, name, arguments })
             }
             method::GET_PROMPT => {
-                let Some((server, own)) = offers::prompt(endpoint, &caller.face, name).await else {
+                let Some((server, own)) = offers::prompt(endpoint, &caller.view, name).await else {
                     let input = prompt_input(name, arguments.as_ref());
                     let error = invalid(format!("Unknown prompt: {name}"));
                     return Err(self.missing(endpoint, caller, &input, error).await);
@@ -313,53 +299,32 @@ async fn tool(
 ) -> Result<(UpstreamId, String), RpcError> {
     let find = || {
         let catalogue = endpoint.fleet().catalogue();
-        let found = caller.face.tool(&catalogue, name);
+        let found = caller.view.tool(&catalogue, name);
         found.map(|tool| (tool.server.clone(), tool.name.clone()))
     };
     if let Ok(found) = find() {
         return Ok(found);
     }
-    endpoint.fleet().listed(caller.face.awaited(), endpoint.config().list_wait).await;
+    endpoint.fleet().listed(caller.view.awaited(), endpoint.config().list_wait).await;
     let error = match find() {
         Ok(found) => return Ok(found),
         Err(error) => error,
     };
     let failure = not_found(endpoint, caller, name, &error, format!("Unknown tool: {name} ({error})"));
     let permit = endpoint.reserve().await.map_err(rpc_failure)?;
-    let server = caller.face.server().map(UpstreamId::as_str);
+    let server = caller.view.server().map(UpstreamId::as_str);
     let origin = Origin { transport: caller.transport, provider: None };
     endpoint.record_unknown((server, name), arguments, permit, &caller.context, &origin, &failure);
     Err(rpc_failure(failure))
 }
 
-/// What is told of a name that leads to no tool of an endpoint, in the words of `text`.
-pub(super) fn not_found(
-    endpoint: &Endpoint,
-    caller: &Caller,
-    name: &str,
-    error: &LookupError,
-    text: String,
-) -> Failure {
-    let server = caller.face.server().map(UpstreamId::as_str);
-    let failure = endpoint.not_found(Sought { server, name, implied: None }, error, text.clone());
-    match (&caller.face, &failure) {
-        // Who sees a group learns nothing of other servers.
-        (Face::Group(_), Failure::Call(error))
-            if !error.upstream().is_some_and(|server| caller.face.shows(endpoint, server)) =>
-        {
-            Failure::UnknownTool(text)
-        }
-        _ => failure,
-    }
-}
-
 /// The resource that a caller means.
-pub(super) async fn resource(
+pub(crate) async fn resource(
     endpoint: &Endpoint,
     caller: &Caller,
     uri: &str,
 ) -> Result<(UpstreamId, String), RpcError> {
-    let (message, candidates) = match offers::resource(endpoint, &caller.face, uri).await {
+    let (message, candidates) = match offers::resource(endpoint, &caller.view, uri).await {
         Whose::Of(server, own) => return Ok((server, own)),
         Whose::Nobodys => (format!("Resource not found: {uri}"), None),
         Whose::Several(candidates) => {
@@ -386,25 +351,22 @@ fn waiting(
     mark: &str,
     flight: Box<InFlight>,
 ) -> Result<RawJson, RpcError> {
-    let fault = |error: serde_json::Error| RpcError::new(code::INTERNAL_ERROR, error.to_string());
-    let requests = flight.input_requests().and_then(|requests| requests.to_raw()).map_err(fault)?;
+    let requests = flight.input_requests().and_then(|requests| requests.to_raw()).map_err(internal)?;
     let life = flight.patience();
     let waiting = Waiting { what: flight, calls: 1, keys: Vec::new() };
-    let id = endpoint.parked().park(waiting, life).ok_or_else(|| {
-        RpcError::new(code::INTERNAL_ERROR, "too many calls wait for answers; try again later")
-    })?;
+    let parked = endpoint.parked().park(waiting, life);
+    let id = parked.ok_or_else(|| internal("too many calls wait for answers; try again later"))?;
     let who = caller.context.caller.as_ref();
     let state = endpoint.seal().write(Behind::Parked(id), who, mark, Some(life));
     let answer =
         InputRequired { result_type: "input_required", input_requests: requests, request_state: state };
-    RawJson::of(&answer).map_err(fault)
+    RawJson::of(&answer).map_err(internal)
 }
 
 /// The upstream's own `input_required`, with a state that is bound to this caller and this request.
 fn resealed(endpoint: &Endpoint, caller: &Caller, mark: &str, result: &RawJson) -> Result<RawJson, RpcError> {
-    let fault = |error: serde_json::Error| {
-        RpcError::new(code::INTERNAL_ERROR, format!("the server's `input_required` cannot be read: {error}"))
-    };
+    let fault =
+        |error: serde_json::Error| internal(format!("the server's `input_required` cannot be read: {error}"));
     let result = without_repeats(result);
     let mut members = RawObject::parse(&result).map_err(fault)?;
     let theirs = match members.get("requestState") {
@@ -433,7 +395,7 @@ async fn complete(
         #[serde(default)]
         uri: Option<String>,
     }
-    let params = params.ok_or_else(|| invalid("`params` are missing"))?;
+    let params = required(params)?;
     let fault =
         |error: serde_json::Error| invalid(format!("reading the params of completion/complete: {error}"));
     let mut members = RawObject::parse(params).map_err(fault)?;
@@ -441,7 +403,7 @@ async fn complete(
     let read: Reference = serde_json::from_str(reference.get()).map_err(fault)?;
     let (server, key, own) = match (read.kind.as_str(), read.name, read.uri) {
         ("ref/prompt", Some(name), _) => {
-            let found = offers::prompt(endpoint, &caller.face, &name).await;
+            let found = offers::prompt(endpoint, &caller.view, &name).await;
             let (server, own) = found.ok_or_else(|| invalid(format!("Unknown prompt: {name}")))?;
             (server, "name", own)
         }
@@ -465,7 +427,7 @@ async fn complete(
 
 /// The template that a caller means, or the resource.
 async fn template(endpoint: &Endpoint, caller: &Caller, uri: &str) -> Result<(UpstreamId, String), RpcError> {
-    let found = offers::offers(endpoint, &caller.face, ListKind::ResourceTemplates).await;
+    let found = offers::offers(endpoint, &caller.view, ListKind::ResourceTemplates).await;
     match found.into_iter().find(|offer| offer.public == uri) {
         Some(offer) => Ok((offer.server, offer.own)),
         None => resource(endpoint, caller, uri).await,

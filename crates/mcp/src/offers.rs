@@ -15,28 +15,28 @@ use futures_util::future::join_all;
 use gateway_protocol::{ListKind, RawJson, RawObject};
 use gateway_upstream::UpstreamId;
 
-use super::face::Face;
-use crate::mcp::Endpoint;
+use crate::endpoint::Endpoint;
+use crate::view::View;
 use gateway_runtime::lists::renamed;
 
 /// How long servers are waited for that have not said yet what they offer. Whoever is late is left out and tells when it
 /// comes.
-pub(super) const SOON: Duration = Duration::from_secs(3);
+pub(crate) const SOON: Duration = Duration::from_secs(3);
 
 /// One entry of one server's list.
 #[derive(Clone, Debug)]
-pub(super) struct Offer {
-    pub(super) server: UpstreamId,
+pub(crate) struct Offer {
+    pub(crate) server: UpstreamId,
     /// Its name, URI or template at the server.
-    pub(super) own: String,
+    pub(crate) own: String,
     /// Its name, URI or template here.
-    pub(super) public: String,
+    pub(crate) public: String,
     definition: RawJson,
 }
 
 impl Offer {
     /// The definition as it is shown.
-    pub(super) fn shown(&self, kind: ListKind) -> RawJson {
+    pub(crate) fn shown(&self, kind: ListKind) -> RawJson {
         if self.own == self.public {
             return self.definition.clone();
         }
@@ -53,10 +53,10 @@ fn member(kind: ListKind) -> &'static str {
     }
 }
 
-/// What the servers of a face offer, in the order of the servers. A server that cannot be listed is left out: it must not
+/// What the servers of a view offer, in the order of the servers. A server that cannot be listed is left out: it must not
 /// take the others with it.
-pub(super) async fn offers(endpoint: &Endpoint, face: &Face, kind: ListKind) -> Vec<Offer> {
-    let servers = face.servers(endpoint);
+pub(crate) async fn offers(endpoint: &Endpoint, view: &View, kind: ListKind) -> Vec<Offer> {
+    let servers = view.servers(endpoint.fleet());
     let patience = endpoint.config().list_wait.min(SOON);
     let reading = servers.iter().map(|server| endpoint.fleet().entries(server.as_str(), kind, patience));
     let lists = join_all(reading).await;
@@ -109,11 +109,11 @@ fn prefixed(server: &UpstreamId, uri: &str) -> String {
 }
 
 /// The prompt that a caller means.
-pub(super) async fn prompt(endpoint: &Endpoint, face: &Face, name: &str) -> Option<(UpstreamId, String)> {
-    if let Face::Server(server) = face {
+pub(crate) async fn prompt(endpoint: &Endpoint, view: &View, name: &str) -> Option<(UpstreamId, String)> {
+    if let View::Server(server) = view {
         return Some((server.clone(), name.to_owned()));
     }
-    let offers = offers(endpoint, face, ListKind::Prompts).await;
+    let offers = offers(endpoint, view, ListKind::Prompts).await;
     let is_meant = |offer: &&Offer| whole_name(&offer.server, &offer.own) == name;
     let found = offers.iter().find(|offer| offer.public == name).or_else(|| offers.iter().find(is_meant))?;
     Some((found.server.clone(), found.own.clone()))
@@ -126,7 +126,7 @@ fn whole_name(server: &UpstreamId, own: &str) -> String {
 
 /// Whose resource a URI is, and what the server calls it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(crate) enum Whose {
     Of(UpstreamId, String),
     Nobodys,
     /// More than one server may have it; their names for it.
@@ -134,26 +134,26 @@ pub(super) enum Whose {
 }
 
 /// The resource that a caller means.
-pub(super) async fn resource(endpoint: &Endpoint, face: &Face, uri: &str) -> Whose {
-    if let Face::Server(server) = face {
+pub(crate) async fn resource(endpoint: &Endpoint, view: &View, uri: &str) -> Whose {
+    if let View::Server(server) = view {
         return Whose::Of(server.clone(), uri.to_owned());
     }
-    for server in face.servers(endpoint) {
+    for server in view.servers(endpoint.fleet()) {
         let own = uri.strip_prefix("gateway:").and_then(|rest| rest.strip_prefix(server.as_str()));
         if let Some(own) = own.and_then(|rest| rest.strip_prefix(':')) {
             return Whose::Of(server, own.to_owned());
         }
     }
-    let listed = offers(endpoint, face, ListKind::Resources).await;
+    let listed = offers(endpoint, view, ListKind::Resources).await;
     let mut owners: Vec<UpstreamId> =
         listed.into_iter().filter(|offer| offer.own == uri).map(|offer| offer.server).collect();
     if owners.is_empty() {
-        let templates = offers(endpoint, face, ListKind::ResourceTemplates).await;
+        let templates = offers(endpoint, view, ListKind::ResourceTemplates).await;
         owners =
             templates.into_iter().filter(|offer| fits(&offer.own, uri)).map(|offer| offer.server).collect();
     }
     if owners.is_empty() {
-        owners = servers_with_resources(endpoint, face).await;
+        owners = servers_with_resources(endpoint, view).await;
         if owners.len() > 1 {
             return Whose::Nobodys;
         }
@@ -166,8 +166,8 @@ pub(super) async fn resource(endpoint: &Endpoint, face: &Face, uri: &str) -> Who
     }
 }
 
-async fn servers_with_resources(endpoint: &Endpoint, face: &Face) -> Vec<UpstreamId> {
-    let servers = face.servers(endpoint);
+async fn servers_with_resources(endpoint: &Endpoint, view: &View) -> Vec<UpstreamId> {
+    let servers = view.servers(endpoint.fleet());
     let asking = servers.iter().map(|server| endpoint.fleet().capabilities(server.as_str(), SOON));
     let known = join_all(asking).await;
     let with = servers.iter().zip(known).filter(|(_, can)| can.as_ref().is_some_and(|can| can.resources));

@@ -10,30 +10,27 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::face::Face;
-use super::level::Level;
-use super::out::written;
-use crate::mcp::Endpoint;
+use crate::endpoint::Endpoint;
+use crate::log_level::LogLevel;
+use crate::outbound::written;
+use crate::subscriptions::Change;
+use crate::view::View;
 
 /// How often sessions and calls that nobody came back for are looked for.
 const SWEEP: Duration = Duration::from_secs(5);
 
-/// Something that callers may want to hear.
-#[derive(Clone, Debug)]
-pub(super) enum News {
-    /// A list is another than before; of all servers where none is named.
-    Changed { server: Option<UpstreamId>, list: &'static str },
-    /// A server has something of this list for the first time.
-    Appeared { server: UpstreamId, list: &'static str },
-    /// A resource is another than before.
-    Updated { server: UpstreamId, uri: String },
-}
-
 const LISTS: [&str; 3] = [method::TOOLS_CHANGED, method::RESOURCES_CHANGED, method::PROMPTS_CHANGED];
 
+impl Endpoint {
+    /// Begins to notify callers of what happens.
+    pub fn start(&self) {
+        self.state().tasks.spawn(run(self.clone()));
+    }
+}
+
 /// Listens to the fleet until the gateway ends.
-pub(super) async fn run(endpoint: Endpoint) {
-    let stopping = endpoint.mcp().stopping.clone();
+async fn run(endpoint: Endpoint) {
+    let stopping = endpoint.state().stopping.clone();
     let mut events = endpoint.fleet().events();
     let mut sweep = tokio::time::interval(SWEEP);
     let mut known = Known::default();
@@ -41,7 +38,7 @@ pub(super) async fn run(endpoint: Endpoint) {
         tokio::select! {
             () = stopping.cancelled() => return,
             _ = sweep.tick() => {
-                endpoint.mcp().sessions.sweep();
+                endpoint.state().sessions.sweep();
                 endpoint.parked().sweep();
             }
             event = events.recv() => match event {
@@ -49,7 +46,7 @@ pub(super) async fn run(endpoint: Endpoint) {
                 // What was missed may have been anything.
                 Err(RecvError::Lagged(_)) => {
                     for list in LISTS {
-                        tell(&endpoint, &News::Changed { server: None, list });
+                        publish(&endpoint, &Change::List { server: None, method: list });
                     }
                 }
                 Err(RecvError::Closed) => return,
@@ -73,9 +70,14 @@ fn take(endpoint: &Endpoint, event: FleetEvent, known: &mut Known) {
             // Lists are read again and again; only another list is news.
             let now = fingerprint(endpoint, &upstream);
             match known.tools.insert(upstream.clone(), now) {
-                None => tell(endpoint, &News::Appeared { server: upstream, list: method::TOOLS_CHANGED }),
+                None => {
+                    publish(endpoint, &Change::Appeared { server: upstream, method: method::TOOLS_CHANGED })
+                }
                 Some(before) if before != now => {
-                    tell(endpoint, &News::Changed { server: Some(upstream), list: method::TOOLS_CHANGED });
+                    publish(
+                        endpoint,
+                        &Change::List { server: Some(upstream), method: method::TOOLS_CHANGED },
+                    );
                 }
                 Some(_) => {}
             }
@@ -83,16 +85,16 @@ fn take(endpoint: &Endpoint, event: FleetEvent, known: &mut Known) {
         FleetEvent::Reloaded => {
             *known = Known::default();
             for list in LISTS {
-                tell(endpoint, &News::Changed { server: None, list });
+                publish(endpoint, &Change::List { server: None, method: list });
             }
         }
         FleetEvent::State { upstream, state: UpstreamState::Connected, .. } => {
             let is_new = known.met.insert(upstream.clone());
             let owned = endpoint.clone();
             // A server that does not answer must not hold up what others have to tell.
-            endpoint.mcp().tasks.spawn(async move {
+            endpoint.state().tasks.spawn(async move {
                 let greeting = tokio::time::timeout(GREETING, greet(&owned, &upstream, is_new));
-                let _ = owned.mcp().stopping.run_until_cancelled(greeting).await;
+                let _ = owned.state().stopping.run_until_cancelled(greeting).await;
             });
         }
         FleetEvent::Notification { upstream, notification, in_flight } => {
@@ -110,7 +112,7 @@ async fn greet(endpoint: &Endpoint, server: &UpstreamId, is_new: bool) {
     if is_new && let Some(can) = endpoint.fleet().capabilities(server.as_str(), GREETING).await {
         let lists = [(can.resources, method::RESOURCES_CHANGED), (can.prompts, method::PROMPTS_CHANGED)];
         for (_, list) in lists.into_iter().filter(|(has, _)| *has) {
-            tell(endpoint, &News::Appeared { server: server.clone(), list });
+            publish(endpoint, &Change::Appeared { server: server.clone(), method: list });
         }
     }
     spread_level_to(endpoint, server).await;
@@ -133,16 +135,16 @@ fn notify(endpoint: &Endpoint, server: UpstreamId, notification: &Notification, 
     }
     match notification.method.as_str() {
         method::RESOURCES_CHANGED => {
-            tell(endpoint, &News::Changed { server: Some(server), list: method::RESOURCES_CHANGED });
+            publish(endpoint, &Change::List { server: Some(server), method: method::RESOURCES_CHANGED });
         }
         method::PROMPTS_CHANGED => {
-            tell(endpoint, &News::Changed { server: Some(server), list: method::PROMPTS_CHANGED });
+            publish(endpoint, &Change::List { server: Some(server), method: method::PROMPTS_CHANGED });
         }
         method::RESOURCE_UPDATED => {
             if let Some(updated) =
                 notification.params.as_ref().and_then(|params| params.read::<Updated>().ok())
             {
-                tell(endpoint, &News::Updated { server, uri: updated.uri });
+                publish(endpoint, &Change::Resource { server, uri: updated.uri });
             }
         }
         method::LOG_MESSAGE => log_message(endpoint, &server, notification.params.as_ref(), in_flight),
@@ -153,17 +155,18 @@ fn notify(endpoint: &Endpoint, server: UpstreamId, notification: &Notification, 
 /// Log messages of a shared connection go to the session whose calls are at work, or to all where none is. With calls of
 /// several sessions at work nobody can tell whose business it is, so nobody hears it.
 fn log_message(endpoint: &Endpoint, server: &UpstreamId, params: Option<&RawJson>, in_flight: &InFlight) {
-    let sessions = &endpoint.mcp().sessions;
+    let sessions = &endpoint.state().sessions;
     let concerned = match in_flight {
         InFlight::Of(owner) => sessions.named(owner).into_iter().collect(),
         InFlight::Nothing => sessions.all(),
         InFlight::Several => Vec::new(),
     };
-    let level = Level::of_message(params);
+    let level = LogLevel::of_message(params);
     for session in concerned {
         let wants = session.level().is_some_and(|least| level >= least);
         if wants
-            && Face::named(endpoint, session.face.as_deref()).is_some_and(|face| face.shows(endpoint, server))
+            && View::named(endpoint.fleet(), session.view.as_deref())
+                .is_some_and(|view| view.shows(endpoint.fleet(), server))
         {
             session.sink.offer(written(method::LOG_MESSAGE, params));
         }
@@ -171,35 +174,36 @@ fn log_message(endpoint: &Endpoint, server: &UpstreamId, params: Option<&RawJson
 }
 
 /// Tells sessions and listeners.
-fn tell(endpoint: &Endpoint, news: &News) {
-    endpoint.mcp().listeners.tell(endpoint, news);
-    for session in endpoint.mcp().sessions.all() {
-        match news {
-            News::Changed { server, list } => {
-                let face = Face::named(endpoint, session.face.as_deref());
-                let concerned = face.is_some_and(|face| {
-                    server
-                        .as_ref()
-                        .is_none_or(|server| *list == method::TOOLS_CHANGED || face.shows(endpoint, server))
+fn publish(endpoint: &Endpoint, change: &Change) {
+    endpoint.state().listeners.notify(endpoint.fleet(), change);
+    for session in endpoint.state().sessions.all() {
+        match change {
+            Change::List { server, method: list } => {
+                let view = View::named(endpoint.fleet(), session.view.as_deref());
+                let concerned = view.is_some_and(|view| {
+                    server.as_ref().is_none_or(|server| {
+                        *list == method::TOOLS_CHANGED || view.shows(endpoint.fleet(), server)
+                    })
                 });
-                if concerned && session.shaken.get().is_some() {
+                if concerned && session.handshake.get().is_some() {
                     session.sink.offer(written(list, None));
                 }
             }
             // Servers become ready while callers come. Whoever has not looked yet sees them anyway, and a caller that came
             // for one request may be gone when it hears of them: some do not survive that.
-            News::Appeared { server, list } => {
+            Change::Appeared { server, method: list } => {
                 let is_behind = if *list == method::TOOLS_CHANGED {
                     session.peer.is_behind(endpoint.fleet().catalogue().version())
                 } else {
-                    let face = Face::named(endpoint, session.face.as_deref());
-                    session.peer.has_looked(list) && face.is_some_and(|face| face.shows(endpoint, server))
+                    let view = View::named(endpoint.fleet(), session.view.as_deref());
+                    session.peer.has_looked(list)
+                        && view.is_some_and(|view| view.shows(endpoint.fleet(), server))
                 };
                 if is_behind {
                     session.sink.offer(written(list, None));
                 }
             }
-            News::Updated { server, uri } => {
+            Change::Resource { server, uri } => {
                 if let Some(uri) = session.subscribed(server, uri) {
                     let params = RawJson::of(&json!({"uri": uri})).ok();
                     session.sink.offer(written(method::RESOURCE_UPDATED, params.as_ref()));
@@ -209,9 +213,9 @@ fn tell(endpoint: &Endpoint, news: &News) {
     }
 }
 
-/// Tells the servers of a face how much the callers want to hear.
-pub(super) async fn spread_level(endpoint: &Endpoint, face: &Face) {
-    let servers = face.servers(endpoint);
+/// Tells the servers of a view how much the callers want to hear.
+pub(crate) async fn spread_level(endpoint: &Endpoint, view: &View) {
+    let servers = view.servers(endpoint.fleet());
     let spreading = servers.iter().map(|server| {
         // Whoever is slow hears it later, or not at all; the caller need not wait for it.
         tokio::time::timeout(GREETING, spread_level_to(endpoint, server))
@@ -221,7 +225,7 @@ pub(super) async fn spread_level(endpoint: &Endpoint, face: &Face) {
 
 /// Tells a server of the legacy era the lowest level that a session wants; each session hears only from its own level on.
 async fn spread_level_to(endpoint: &Endpoint, server: &UpstreamId) {
-    let sessions = endpoint.mcp().sessions.all();
+    let sessions = endpoint.state().sessions.all();
     // Where nobody asked, the server knows best.
     if sessions.iter().all(|session| session.asked_level().is_none()) {
         return;

@@ -4,38 +4,35 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use gateway_protocol::{ListKind, RawJson, RawObject, RpcError, code};
+use gateway_protocol::{ListKind, RawJson, RawObject, RpcError};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::caller::{Caller, Reach};
-use super::face::Face;
-use super::offers::offers;
-use super::per_face::PerFace;
-use super::search;
-use crate::mcp::Endpoint;
+use crate::caller::{Caller, Reach};
+use crate::endpoint::Endpoint;
+use crate::errors::{internal, invalid};
+use crate::offers::offers;
+use crate::search;
+use crate::view::View;
 use gateway_runtime::lists::renamed;
 
 /// How long callers of the modern era may keep a list, in milliseconds, where nobody tells them of changes.
-pub(super) const LIST_TTL: u64 = 60_000;
+pub(crate) const LIST_TTL: u64 = 60_000;
 
-/// The tools of each face, as they are shown.
-pub(super) type ToolLists = PerFace<Arc<[RawJson]>>;
-
-fn tools_of(endpoint: &Endpoint, face: &Face) -> Arc<[RawJson]> {
+fn tools_of(endpoint: &Endpoint, view: &View) -> Arc<[RawJson]> {
     let catalogue = endpoint.fleet().catalogue();
-    endpoint.mcp().tools.get(face, catalogue.version(), || {
+    endpoint.state().tools.get(view, catalogue.version(), || {
         let shown = |tool: &gateway_upstream::CatalogueTool| {
-            let (shown, name) = (tool.without_hidden(), face.name_of(tool));
+            let (shown, name) = (tool.without_hidden(), view.name_of(tool));
             let renamed = (name != tool.name).then(|| renamed(shown, "name", name)).flatten();
             renamed.unwrap_or_else(|| shown.clone())
         };
-        face.tools(&catalogue).into_iter().map(shown).collect()
+        view.tools(&catalogue).into_iter().map(shown).collect()
     })
 }
 
 /// One page of a list.
-pub(super) async fn list(
+pub(crate) async fn list(
     endpoint: &Endpoint,
     caller: &Caller,
     kind: ListKind,
@@ -44,7 +41,7 @@ pub(super) async fn list(
     let mut note = None;
     let entries: Arc<[RawJson]> = match kind {
         ListKind::Tools => {
-            endpoint.fleet().listed(caller.face.awaited(), endpoint.config().list_wait).await;
+            endpoint.fleet().listed(caller.view.awaited(), endpoint.config().list_wait).await;
             if let Reach::Asked(peer) = &caller.reach {
                 peer.sees(endpoint.fleet().catalogue().version());
             }
@@ -53,14 +50,14 @@ pub(super) async fn list(
                     note = Some(said);
                     shown
                 }
-                None => tools_of(endpoint, &caller.face),
+                None => tools_of(endpoint, &caller.view),
             }
         }
         ListKind::Resources | ListKind::ResourceTemplates | ListKind::Prompts => {
             if let Reach::Asked(peer) = &caller.reach {
                 peer.looks(kind);
             }
-            let found = offers(endpoint, &caller.face, kind).await;
+            let found = offers(endpoint, &caller.view, kind).await;
             found.iter().map(|offer| offer.shown(kind)).collect()
         }
     };
@@ -83,9 +80,7 @@ fn cursor(params: Option<&RawJson>) -> Result<Option<String>, RpcError> {
         cursor: Option<String>,
     }
     let Some(params) = params else { return Ok(None) };
-    let read: Params = params
-        .read()
-        .map_err(|error| RpcError::new(code::INVALID_PARAMS, format!("reading params: {error}")))?;
+    let read: Params = params.read().map_err(|error| invalid(format!("reading params: {error}")))?;
     Ok(read.cursor)
 }
 
@@ -100,7 +95,7 @@ fn page(
         None => 0,
         Some(cursor) => place(entries, &cursor).ok_or_else(|| {
             let message = "this cursor is not known, or the list has changed since; begin again without one";
-            RpcError::new(code::INVALID_PARAMS, message)
+            invalid(message)
         })?,
     };
     let end = start.saturating_add(size.max(1)).min(entries.len());
@@ -124,7 +119,7 @@ fn page(
         text.extend_from_slice(hints.as_bytes());
     }
     text.push(b'}');
-    RawJson::parse(text).map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))
+    RawJson::parse(text).map_err(internal)
 }
 
 /// A cursor names a place and what stood before it, so that a list that changed is noticed.

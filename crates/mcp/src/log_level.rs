@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// The weight of a log message; the lightest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Level {
+pub(crate) enum LogLevel {
     Debug,
     #[default]
     Info,
@@ -20,12 +20,12 @@ pub(super) enum Level {
 
 #[derive(Deserialize)]
 struct Leveled {
-    level: Level,
+    level: LogLevel,
 }
 
-impl Level {
+impl LogLevel {
     /// The word for it.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Debug => "debug",
             Self::Info => "info",
@@ -39,12 +39,12 @@ impl Level {
     }
 
     /// The level in the parameters of `notifications/message` or `logging/setLevel`.
-    pub(super) fn read(params: Option<&RawJson>) -> Option<Self> {
+    pub(crate) fn read(params: Option<&RawJson>) -> Option<Self> {
         params?.read::<Leveled>().ok().map(|found| found.level)
     }
 
     /// The level of a message; one that names none is an ordinary one.
-    pub(super) fn of_message(params: Option<&RawJson>) -> Self {
+    pub(crate) fn of_message(params: Option<&RawJson>) -> Self {
         Self::read(params).unwrap_or_default()
     }
 }

@@ -10,10 +10,10 @@ use gateway_protocol::{RawJson, RpcError, code};
 use gateway_upstream::ResultBudget;
 use tokio_util::sync::CancellationToken;
 
-use super::stream::{Budget, Stream};
-use crate::mcp::level::Level;
-use crate::mcp::listen::Subscribed;
-use crate::mcp::out::{Peer, Sink};
+use crate::log_level::LogLevel;
+use crate::outbound::{Peer, Sink};
+use crate::resumable::{Budget, ResumableStream};
+use crate::subscriptions::Subscription;
 use gateway_runtime::capabilities::Capabilities;
 use gateway_runtime::owner::Owner;
 use gateway_runtime::seal::secret_id;
@@ -37,18 +37,18 @@ const AT_WORK: usize = 1_024;
 /// One session of one caller. Idle ones cost little: nothing runs for them.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(in crate::mcp) id: Arc<str>,
+    pub(crate) id: Arc<str>,
     /// The owner of the key that opened it; nobody else may use it.
-    pub(in crate::mcp) caller: Option<Owner>,
+    pub(crate) caller: Option<Owner>,
     /// The group or server that it is about.
-    pub(in crate::mcp) face: Option<Arc<str>>,
+    pub(crate) view: Option<Arc<str>>,
     /// What was said in the handshake.
-    pub(in crate::mcp) shaken: OnceLock<Shaken>,
+    pub(crate) handshake: OnceLock<Handshake>,
     /// Where everything goes that belongs to no request.
-    pub(in crate::mcp) sink: Sink,
-    pub(in crate::mcp) peer: Arc<Peer>,
+    pub(crate) sink: Sink,
+    pub(crate) peer: Arc<Peer>,
     /// Ended with the session.
-    pub(in crate::mcp) over: CancellationToken,
+    pub(crate) over: CancellationToken,
     /// Milliseconds since the sessions began.
     used: AtomicU64,
     /// Streams on which somebody hears what was not asked for.
@@ -60,17 +60,17 @@ pub(crate) struct Session {
 
 /// What a caller said in the handshake.
 #[derive(Debug)]
-pub(in crate::mcp) struct Shaken {
-    pub(in crate::mcp) version: &'static str,
-    pub(in crate::mcp) can: Capabilities,
+pub(crate) struct Handshake {
+    pub(crate) version: &'static str,
+    pub(crate) can: Capabilities,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    level: Option<Level>,
-    resources: HashMap<String, Subscribed>,
+    level: Option<LogLevel>,
+    resources: HashMap<String, Subscription>,
     running: HashMap<RunningId, CancellationToken>,
-    streams: Vec<Arc<Stream>>,
+    streams: Vec<Arc<ResumableStream>>,
     last_stream: u64,
 }
 
@@ -80,42 +80,38 @@ type RunningId = Box<str>;
 impl Session {
     /// The level from which on the caller gets log messages. One that asked for none gets those that matter, as most
     /// servers do it and most callers rely on; before the handshake there is nobody to get any.
-    pub(in crate::mcp) fn level(&self) -> Option<Level> {
-        self.asked_level().or_else(|| self.shaken.get().map(|_| Level::default()))
+    pub(crate) fn level(&self) -> Option<LogLevel> {
+        self.asked_level().or_else(|| self.handshake.get().map(|_| LogLevel::default()))
     }
 
     /// The level that the caller asked for.
-    pub(in crate::mcp) fn asked_level(&self) -> Option<Level> {
+    pub(crate) fn asked_level(&self) -> Option<LogLevel> {
         self.lock().level
     }
 
-    pub(in crate::mcp) fn set_level(&self, level: Level) {
+    pub(crate) fn set_level(&self, level: LogLevel) {
         self.lock().level = Some(level);
     }
 
-    pub(in crate::mcp) fn subscribe(&self, subscribed: Subscribed) {
+    pub(crate) fn subscribe(&self, subscribed: Subscription) {
         self.lock().resources.insert(subscribed.public.clone(), subscribed);
     }
 
     /// Ends a subscription. Dropping it tells the upstream, outside the lock.
-    pub(in crate::mcp) fn unsubscribe(&self, uri: &str) {
+    pub(crate) fn unsubscribe(&self, uri: &str) {
         let ended = self.lock().resources.remove(uri);
         drop(ended);
     }
 
     /// What the caller calls a resource that it wants to hear about.
-    pub(in crate::mcp) fn subscribed(
-        &self,
-        server: &gateway_upstream::UpstreamId,
-        uri: &str,
-    ) -> Option<String> {
+    pub(crate) fn subscribed(&self, server: &gateway_upstream::UpstreamId, uri: &str) -> Option<String> {
         let state = self.lock();
         let found = state.resources.values().find(|found| found.server == *server && found.own == uri)?;
         Some(found.public.clone())
     }
 
     /// Whether there is room for another subscription, or this one is there already.
-    pub(in crate::mcp) fn check_room(&self, uri: &str) -> Result<(), RpcError> {
+    pub(crate) fn check_room(&self, uri: &str) -> Result<(), RpcError> {
         let state = self.lock();
         if state.resources.len() < RESOURCES || state.resources.contains_key(uri) {
             return Ok(());
@@ -125,7 +121,7 @@ impl Session {
     }
 
     /// Notes a request that can be cancelled until the guard is dropped. Two at once under one id could not be told apart.
-    pub(in crate::mcp) fn running(self: &Arc<Self>, id: &RawJson) -> Result<Running, RpcError> {
+    pub(crate) fn running(self: &Arc<Self>, id: &RawJson) -> Result<Running, RpcError> {
         let token = CancellationToken::new();
         let mut state = self.lock();
         if state.running.len() >= AT_WORK {
@@ -137,29 +133,29 @@ impl Session {
                 let message = format!("a request with the id {} is at work already", id.as_str());
                 Err(RpcError::new(code::INVALID_REQUEST, message))
             }
-            Entry::Vacant(place) => {
-                place.insert(token.clone());
+            Entry::Vacant(vacant) => {
+                vacant.insert(token.clone());
                 drop(state);
                 Ok(Running { session: Arc::clone(self), id: id.as_str().into(), token })
             }
         }
     }
 
-    pub(in crate::mcp) fn cancel(&self, id: &RawJson) {
+    pub(crate) fn cancel(&self, id: &RawJson) {
         if let Some(token) = self.lock().running.get(id.as_str()) {
             token.cancel();
         }
     }
 
     /// A stream for one request; it can be found again once it is kept.
-    pub(in crate::mcp) fn new_stream(&self) -> Arc<Stream> {
+    pub(crate) fn new_stream(&self) -> Arc<ResumableStream> {
         let mut state = self.lock();
         state.last_stream += 1;
-        Arc::new(Stream::new(state.last_stream).within(&self.budget))
+        Arc::new(ResumableStream::new(state.last_stream).within(&self.budget))
     }
 
     /// Keeps a stream for a caller who comes back.
-    pub(in crate::mcp) fn keep(&self, stream: &Arc<Stream>) {
+    pub(crate) fn keep(&self, stream: &Arc<ResumableStream>) {
         /// More than these at once would be a caller who never reads.
         const STREAMS: usize = 1_024;
         let mut state = self.lock();
@@ -170,7 +166,7 @@ impl Session {
     }
 
     /// Forgets the oldest streams that ended, where all together keep more than they may.
-    pub(in crate::mcp) fn trim(&self) {
+    pub(crate) fn trim(&self) {
         let mut forgotten = Vec::new();
         while self.budget.is_over() {
             let mut state = self.lock();
@@ -184,7 +180,7 @@ impl Session {
         }
     }
 
-    pub(in crate::mcp) fn kept(&self, number: u64) -> Option<Arc<Stream>> {
+    pub(crate) fn kept(&self, number: u64) -> Option<Arc<ResumableStream>> {
         if let Sink::Stream(stream) = &self.sink
             && stream.number() == number
         {
@@ -196,13 +192,13 @@ impl Session {
 
     /// Notes somebody who hears what was not asked for, until the guard is dropped.
     /// `None` where too many listen already.
-    pub(in crate::mcp) fn attend(self: &Arc<Self>) -> Option<Attending> {
+    pub(crate) fn attach(self: &Arc<Self>) -> Option<Attached> {
         let before = self.listeners.fetch_add(1, Ordering::AcqRel);
-        let attending = Attending { session: Arc::clone(self) };
-        (before < LISTENERS).then_some(attending)
+        let attached = Attached { session: Arc::clone(self) };
+        (before < LISTENERS).then_some(attached)
     }
 
-    fn is_attended(&self) -> bool {
+    fn is_attached(&self) -> bool {
         self.listeners.load(Ordering::Acquire) > 0
     }
 
@@ -213,11 +209,11 @@ impl Session {
 
 /// Somebody who hears what was not asked for; the session is in use as long.
 #[derive(Debug)]
-pub(in crate::mcp) struct Attending {
+pub(crate) struct Attached {
     session: Arc<Session>,
 }
 
-impl Drop for Attending {
+impl Drop for Attached {
     fn drop(&mut self) {
         self.session.listeners.fetch_sub(1, Ordering::AcqRel);
     }
@@ -225,10 +221,10 @@ impl Drop for Attending {
 
 /// A request at work.
 #[derive(Debug)]
-pub(in crate::mcp) struct Running {
+pub(crate) struct Running {
     session: Arc<Session>,
     id: RunningId,
-    pub(in crate::mcp) token: CancellationToken,
+    pub(crate) token: CancellationToken,
 }
 
 impl Drop for Running {
@@ -239,7 +235,7 @@ impl Drop for Running {
 
 /// All sessions.
 #[derive(Debug)]
-pub(in crate::mcp) struct Sessions {
+pub(crate) struct Sessions {
     most: usize,
     /// Sessions of one caller; without keys all callers are one, who may have them all.
     share: usize,
@@ -282,7 +278,7 @@ impl Present {
     /// Takes out the session of a caller that was unused for longest.
     fn evict(&mut self, caller: Option<&Owner>) -> Option<Arc<Session>> {
         let own = self.by_id.values().filter(|session| session.caller.as_ref() == caller);
-        let oldest = own.min_by_key(|session| (session.is_attended(), session.used.load(Ordering::Relaxed)));
+        let oldest = own.min_by_key(|session| (session.is_attached(), session.used.load(Ordering::Relaxed)));
         let id = oldest.map(|session| Arc::clone(&session.id))?;
         self.remove(&id)
     }
@@ -304,33 +300,33 @@ impl Present {
 }
 
 impl Sessions {
-    pub(in crate::mcp) fn new(most: usize, share: usize, idle: Duration) -> Self {
+    pub(crate) fn new(most: usize, share: usize, idle: Duration) -> Self {
         let budget = Arc::new(Budget::new(ALL_BYTES, None));
         Self { most, share, idle, began: Instant::now(), present: Mutex::default(), budget }
     }
 
     /// What streams keep without need makes room in `results`.
-    pub(in crate::mcp) fn make_room_in(&self, results: &ResultBudget) {
+    pub(crate) fn make_room_in(&self, results: &ResultBudget) {
         results.reclaim_from(&self.budget);
     }
 
     /// A new session; nothing where the system gives no random numbers.
-    pub(in crate::mcp) fn open(
+    pub(crate) fn open(
         &self,
         caller: Option<Owner>,
-        face: Option<Arc<str>>,
-        shaken: Option<Shaken>,
+        view: Option<Arc<str>>,
+        handshake: Option<Handshake>,
         sink: Option<Sink>,
     ) -> Option<Arc<Session>> {
         let id: Arc<str> = secret_id()?.into();
         let budget = Arc::new(Budget::new(SESSION_BYTES, Some(Arc::clone(&self.budget))));
-        let stream = || Sink::Stream(Arc::new(Stream::new(0).within(&budget)));
+        let stream = || Sink::Stream(Arc::new(ResumableStream::new(0).within(&budget)));
         let sink = sink.unwrap_or_else(stream);
         let session = Arc::new(Session {
             id,
             caller,
-            face,
-            shaken: shaken.map_or_else(OnceLock::new, OnceLock::from),
+            view,
+            handshake: handshake.map_or_else(OnceLock::new, OnceLock::from),
             sink,
             peer: Arc::default(),
             over: CancellationToken::new(),
@@ -350,10 +346,10 @@ impl Sessions {
         Some(session)
     }
 
-    /// The session of this name, if it is this caller's.
-    pub(in crate::mcp) fn get(&self, id: &str, caller: Option<&Owner>) -> Option<Arc<Session>> {
-        let session = self.lock().by_id.get(id).cloned()?;
-        if session.caller.as_ref() != caller {
+    /// The session of this id, if it is this caller's, and about the group or server `name`.
+    pub(crate) fn get(&self, id: &str, caller: Option<&Owner>, name: Option<&str>) -> Option<Arc<Session>> {
+        let session = self.named(id)?;
+        if session.caller.as_ref() != caller || session.view.as_deref() != name {
             return None;
         }
         session.used.store(self.now(), Ordering::Relaxed);
@@ -361,7 +357,7 @@ impl Sessions {
     }
 
     /// Ends a session.
-    pub(in crate::mcp) fn close(&self, session: &Session) {
+    pub(crate) fn close(&self, session: &Session) {
         let closed = self.lock().remove(&session.id);
         if let Some(closed) = &closed {
             closed.end();
@@ -370,14 +366,14 @@ impl Sessions {
     }
 
     /// Ends the sessions that nobody has used for long. One with a call at work or somebody who listens is in use.
-    pub(in crate::mcp) fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         let now = self.now();
         let oldest = now.saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         let mut over = Vec::new();
         self.lock().by_id.retain(|_, session| {
             // Looked at first, because it forgets streams as well.
             let is_busy = session.is_busy();
-            if is_busy || session.is_attended() {
+            if is_busy || session.is_attached() {
                 session.used.store(now, Ordering::Relaxed);
             }
             let is_used = session.used.load(Ordering::Relaxed) >= oldest;
@@ -393,11 +389,11 @@ impl Sessions {
     }
 
     /// All sessions at this moment.
-    pub(in crate::mcp) fn all(&self) -> Vec<Arc<Session>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Session>> {
         self.lock().by_id.values().cloned().collect()
     }
 
-    pub(in crate::mcp) fn named(&self, id: &str) -> Option<Arc<Session>> {
+    pub(crate) fn named(&self, id: &str) -> Option<Arc<Session>> {
         self.lock().by_id.get(id).cloned()
     }
 
@@ -449,11 +445,11 @@ mod tests {
         let sessions = Sessions::new(10, 10, Duration::from_mins(1));
         let ann = open(&sessions, Some("ann"));
         let owner = Owner::caller("ann");
-        assert!(sessions.get(&ann.id, Some(&owner)).is_some());
-        assert!(sessions.get(&ann.id, Some(&Owner::caller("bob"))).is_none());
-        assert!(sessions.get(&ann.id, Some(&Owner::admin("ann"))).is_none());
-        assert!(sessions.get(&ann.id, None).is_none());
-        assert!(sessions.get("guess", Some(&owner)).is_none());
+        assert!(sessions.get(&ann.id, Some(&owner), None).is_some());
+        assert!(sessions.get(&ann.id, Some(&Owner::caller("bob")), None).is_none());
+        assert!(sessions.get(&ann.id, Some(&Owner::admin("ann")), None).is_none());
+        assert!(sessions.get(&ann.id, None, None).is_none());
+        assert!(sessions.get("guess", Some(&owner), None).is_none());
         assert!(ann.id.len() >= 43, "256 bits: {}", ann.id);
     }
 
@@ -469,7 +465,7 @@ mod tests {
         assert!(sessions.named(&first.id).is_none(), "the oldest made room");
         assert!(running.token.is_cancelled(), "and its calls ended");
         assert!(sessions.named(&second.id).is_some() && sessions.named(&third.id).is_some());
-        let listening = second.attend().unwrap();
+        let listening = second.attach().unwrap();
         for session in [&second, &third] {
             session.used.store(0, Ordering::Relaxed);
         }
@@ -506,10 +502,10 @@ mod tests {
     fn listeners_of_a_session_are_bounded() {
         let sessions = Sessions::new(2, 2, Duration::from_mins(1));
         let session = open(&sessions, None);
-        let all: Vec<_> = (0..LISTENERS).map(|_| session.attend().unwrap()).collect();
-        assert!(session.attend().is_none());
+        let all: Vec<_> = (0..LISTENERS).map(|_| session.attach().unwrap()).collect();
+        assert!(session.attach().is_none());
         drop(all);
-        assert!(session.attend().is_some(), "refusals take no place");
+        assert!(session.attach().is_some(), "refusals take no place");
     }
 
     #[test]
@@ -565,7 +561,7 @@ mod tests {
     fn streams_that_ended_are_forgotten_while_somebody_listens() {
         let sessions = Sessions::new(2, 2, Duration::from_mins(1));
         let session = open(&sessions, None);
-        let _listening = session.attend().unwrap();
+        let _listening = session.attach().unwrap();
         let stream = session.new_stream();
         session.keep(&stream);
         stream.end_at(Instant::now().checked_sub(STREAM_LIFE * 2).unwrap());

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use gateway_upstream::{Catalogue, CatalogueTool, LookupError, UpstreamId};
-
-use crate::mcp::Endpoint;
+use gateway_upstream::{Catalogue, CatalogueTool, Fleet, LookupError, UpstreamId};
 
 /// What one endpoint shows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Face {
+pub(crate) enum View {
     /// All servers, under the names of the catalogue.
     All,
     /// A configured group, under the names of the catalogue.
@@ -17,17 +15,17 @@ pub(crate) enum Face {
     Server(UpstreamId),
 }
 
-impl Face {
-    /// The face of `/mcp` or `/mcp/{name}`: a group of that name, else a server. A group that is one server and nothing
+impl View {
+    /// The view of `/mcp` or `/mcp/{name}`: a group of that name, else a server. A group that is one server and nothing
     /// else passes through: tools, prompts and resources are called as the server calls them.
-    pub(crate) fn named(endpoint: &Endpoint, name: Option<&str>) -> Option<Self> {
+    pub(crate) fn named(fleet: &Fleet, name: Option<&str>) -> Option<Self> {
         let Some(name) = name else { return Some(Self::All) };
-        match endpoint.fleet().catalogue().group_servers(name) {
+        match fleet.catalogue().group_servers(name) {
             Some((servers, true)) if servers.len() == 1 => {
                 servers.first().map(|server| Self::Server((*server).clone()))
             }
             Some(_) => Some(Self::Group(name.into())),
-            None => endpoint.fleet().spec(name).map(|spec| Self::Server(spec.id.clone())),
+            None => fleet.spec(name).map(|spec| Self::Server(spec.id.clone())),
         }
     }
 
@@ -39,7 +37,7 @@ impl Face {
         }
     }
 
-    /// A word that tells faces apart.
+    /// A word that tells views apart.
     pub(crate) fn word(&self) -> String {
         match self {
             Self::All => "*".to_owned(),
@@ -57,8 +55,7 @@ impl Face {
     }
 
     /// The servers whose resources and prompts are shown, in order. A group shows those of the servers that it names.
-    pub(crate) fn servers(&self, endpoint: &Endpoint) -> Vec<UpstreamId> {
-        let fleet = endpoint.fleet();
+    pub(crate) fn servers(&self, fleet: &Fleet) -> Vec<UpstreamId> {
         let servers = match self {
             Self::All => fleet.ids(),
             Self::Server(id) => vec![id.clone()],
@@ -73,9 +70,9 @@ impl Face {
     }
 
     /// Whether what happens to a server is of interest here.
-    pub(crate) fn shows(&self, endpoint: &Endpoint, server: &UpstreamId) -> bool {
+    pub(crate) fn shows(&self, fleet: &Fleet, server: &UpstreamId) -> bool {
         match self {
-            Self::All | Self::Group(_) => self.servers(endpoint).contains(server),
+            Self::All | Self::Group(_) => self.servers(fleet).contains(server),
             Self::Server(id) => id == server,
         }
     }

@@ -10,15 +10,15 @@ use gateway_protocol::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::legacy::Stream;
-use super::level::Level;
+use crate::log_level::LogLevel;
+use crate::resumable::ResumableStream;
 use gateway_runtime::context::keeping;
 
 /// Where messages of one request go.
 #[derive(Clone, Debug)]
-pub(super) enum Sink {
+pub(crate) enum Sink {
     /// The stream of a legacy request, kept for those who come back.
-    Stream(Arc<Stream>),
+    Stream(Arc<ResumableStream>),
     /// Whoever reads the answer now: a modern request, or standard output.
     Channel(mpsc::Sender<Bytes>),
     /// Nobody: the caller asked for none.
@@ -27,7 +27,7 @@ pub(super) enum Sink {
 
 impl Sink {
     /// Sends one message. Whoever went away gets none.
-    pub(super) async fn send(&self, message: Bytes) {
+    pub(crate) async fn send(&self, message: Bytes) {
         match self {
             Self::Stream(stream) => stream.push(message),
             Self::Channel(channel) => {
@@ -40,7 +40,7 @@ impl Sink {
 
 impl Sink {
     /// Sends one message if there is room: news that cannot wait for their reader.
-    pub(super) fn offer(&self, message: Bytes) {
+    pub(crate) fn offer(&self, message: Bytes) {
         match self {
             Self::Stream(stream) => stream.push(message),
             Self::Channel(channel) => drop(channel.try_send(message)),
@@ -51,17 +51,17 @@ impl Sink {
 
 /// What belongs to one request beside its answer.
 #[derive(Clone, Debug)]
-pub(super) struct Out {
-    pub(super) sink: Sink,
+pub(crate) struct Out {
+    pub(crate) sink: Sink,
     /// The token under which the caller wants progress.
-    pub(super) token: Option<RawJson>,
+    pub(crate) token: Option<RawJson>,
     /// The log messages that the caller wants.
-    pub(super) level: Option<Level>,
+    pub(crate) level: Option<LogLevel>,
 }
 
 impl Out {
     /// Sends a notification of an upstream on, if the caller wants it.
-    pub(super) async fn note(&self, notification: Notification) {
+    pub(crate) async fn note(&self, notification: Notification) {
         if matches!(self.sink, Sink::Nobody) {
             return;
         }
@@ -72,7 +72,7 @@ impl Out {
                 None => return,
             },
             method::LOG_MESSAGE => {
-                let level = Level::of_message(notification.params.as_ref());
+                let level = LogLevel::of_message(notification.params.as_ref());
                 if self.level.is_none_or(|least| level < least) {
                     return;
                 }
@@ -98,7 +98,7 @@ impl Out {
 }
 
 /// A notification as it is sent.
-pub(super) fn written(method: &str, params: Option<&RawJson>) -> Bytes {
+pub(crate) fn written(method: &str, params: Option<&RawJson>) -> Bytes {
     let mut text = Vec::with_capacity(64 + method.len() + params.map_or(0, RawJson::len));
     text.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":");
     text.extend_from_slice(serde_json::Value::from(method).to_string().as_bytes());
@@ -114,7 +114,7 @@ pub(super) fn written(method: &str, params: Option<&RawJson>) -> Bytes {
 
 /// The other side of a legacy connection, which answers requests.
 #[derive(Debug, Default)]
-pub(super) struct Peer {
+pub(crate) struct Peer {
     next: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Result<RawJson, RpcError>>>>,
     /// The version of the catalogue that it saw last; nothing before it asked for the tools.
@@ -126,12 +126,12 @@ pub(super) struct Peer {
 
 impl Peer {
     /// It gets the tools of this version of the catalogue or of a later one.
-    pub(super) fn sees(&self, version: u64) {
+    pub(crate) fn sees(&self, version: u64) {
         self.saw.fetch_max(version.saturating_add(1), Ordering::AcqRel);
     }
 
     /// It asks for a list other than that of the tools.
-    pub(super) fn looks(&self, kind: ListKind) {
+    pub(crate) fn looks(&self, kind: ListKind) {
         match kind {
             ListKind::Tools => {}
             ListKind::Resources | ListKind::ResourceTemplates => {
@@ -142,7 +142,7 @@ impl Peer {
     }
 
     /// Whether it ever asked for the resources or the prompts, of which `list` tells that they changed.
-    pub(super) fn has_looked(&self, list: &str) -> bool {
+    pub(crate) fn has_looked(&self, list: &str) -> bool {
         match list {
             method::RESOURCES_CHANGED => self.looked_at_resources.load(Ordering::Acquire),
             method::PROMPTS_CHANGED => self.looked_at_prompts.load(Ordering::Acquire),
@@ -151,13 +151,13 @@ impl Peer {
     }
 
     /// Whether it has seen a list, and that was an older one.
-    pub(super) fn is_behind(&self, version: u64) -> bool {
+    pub(crate) fn is_behind(&self, version: u64) -> bool {
         let saw = self.saw.load(Ordering::Acquire);
         saw > 0 && saw <= version
     }
 
     /// Sends a request and waits for its answer. Dropping the future takes the request back.
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         &self,
         sink: &Sink,
         method: &str,
@@ -178,7 +178,7 @@ impl Peer {
     }
 
     /// Takes an answer. One that nobody waits for is passed over.
-    pub(super) fn answered(&self, id: &RequestId, outcome: Result<RawJson, RpcError>) {
+    pub(crate) fn answered(&self, id: &RequestId, outcome: Result<RawJson, RpcError>) {
         if let Some(answer) = id.number().and_then(|id| self.lock().remove(&id)) {
             let _ = answer.send(outcome);
         }

@@ -6,12 +6,13 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use gateway_protocol::{Incoming, RawJson, RpcError, allows_batches, code, method, parse_strict_message};
 use gateway_upstream::FREE_BYTES;
+use http::StatusCode;
 use serde_json::value::RawValue;
 
-use super::session::Session;
-use super::{answer, notified};
-use crate::mcp::Endpoint;
-use crate::mcp::events::{id_of, message, unreadable};
+use super::{answer, note};
+use crate::endpoint::Endpoint;
+use crate::response::{Refused, message};
+use crate::sessions::Session;
 use gateway_runtime::context::RequestContext;
 
 /// More messages than any client sends at once.
@@ -19,11 +20,11 @@ const MESSAGES: usize = 100;
 
 /// Several messages that came as one.
 #[derive(Debug)]
-pub(in crate::mcp) struct Batch(Vec<Bytes>);
+pub(crate) struct Batch(Vec<Bytes>);
 
 impl Batch {
     /// The messages of a list; nothing where the text is no list of objects.
-    pub(in crate::mcp) fn read(text: &Bytes) -> Option<Self> {
+    pub(crate) fn read(text: &Bytes) -> Option<Self> {
         if text.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'[') {
             return None;
         }
@@ -35,14 +36,17 @@ impl Batch {
 
     /// Takes the messages at once, in their order; what they need to be answered is left to the future, which gives the list
     /// of answers, if there is any.
-    pub(in crate::mcp) fn answer(
+    pub(crate) fn answer(
         self,
         endpoint: &Endpoint,
         session: &Arc<Session>,
         context: &RequestContext,
-    ) -> Result<impl Future<Output = Option<Bytes>> + Send + use<>, RpcError> {
-        let refuse = |message: &str| Err(RpcError::new(code::INVALID_REQUEST, message));
-        if !session.shaken.get().is_some_and(|shaken| allows_batches(shaken.version)) {
+    ) -> Result<impl Future<Output = Option<Bytes>> + Send + use<>, Refused> {
+        let refuse = |message: &str| {
+            let error = RpcError::new(code::INVALID_REQUEST, message);
+            Err(Refused::new(StatusCode::BAD_REQUEST, None, error))
+        };
+        if !session.handshake.get().is_some_and(|handshake| allows_batches(handshake.version)) {
             return refuse("the version of this session has no batches: send one message at a time");
         }
         if self.0.len() > MESSAGES {
@@ -54,30 +58,20 @@ impl Batch {
             let noted = match parse_strict_message(text) {
                 Ok(Incoming::Request(request)) if request.method == method::INITIALIZE => {
                     let error = RpcError::new(code::INVALID_REQUEST, "`initialize` must not be in a batch");
-                    Err(Answer::refusal(request.id, error))
+                    Err(Refused::new(StatusCode::BAD_REQUEST, Some(request.id), error))
                 }
-                Ok(Incoming::Request(request)) => match session.running(&request.id) {
-                    Ok(running) => Ok((request, running)),
-                    Err(error) => Err(Answer::refusal(request.id, error)),
+                Ok(incoming) => match note(session, incoming) {
+                    Ok(None) => continue,
+                    Ok(Some(noted)) => Ok(noted),
+                    Err(refused) => Err(refused),
                 },
-                Ok(Incoming::Notification(notification)) => {
-                    notified(session, &notification);
-                    continue;
-                }
-                Ok(Incoming::Response(response)) => {
-                    session.peer.answered(&response.id, response.outcome);
-                    continue;
-                }
-                Err(error) => {
-                    let id = id_of(&error).cloned().unwrap_or_else(RawJson::null);
-                    Err(Answer::refusal(id, unreadable(&error)))
-                }
+                Err(error) => Err(Refused::unreadable(&error)),
             };
             let (endpoint, session, context) = (endpoint.clone(), Arc::clone(session), context.clone());
             work.push(async move {
                 let (request, running) = match noted {
                     Ok(noted) => noted,
-                    Err(refused) => return Some(refused),
+                    Err(refused) => return Some(Answer::of(refused)),
                 };
                 let (id, sink) = (request.id.clone(), session.sink.clone());
                 let outcome = answer(&endpoint, &session, context, request, sink, running).await?;
@@ -113,9 +107,8 @@ struct Answer {
 }
 
 impl Answer {
-    fn refusal(id: RawJson, error: RpcError) -> Self {
-        let text = message(&id, &Err(error));
-        Self { id, text }
+    fn of(refused: Refused) -> Self {
+        Self { id: refused.id(), text: refused.message() }
     }
 }
 

@@ -12,12 +12,13 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::task::TaskTracker;
 
-use super::events::{counted_message, id_of, message, unreadable};
-use super::face::Face;
-use super::legacy::{self, Running, Session};
-use super::out::Sink;
-use super::{listen, modern};
-use crate::mcp::Endpoint;
+use crate::endpoint::Endpoint;
+use crate::modern::listen;
+use crate::outbound::Sink;
+use crate::response::{Refused, counted_message, message};
+use crate::sessions::{Running, Session};
+use crate::view::View;
+use crate::{legacy, modern};
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::seal::secret_id;
 
@@ -52,7 +53,7 @@ pub enum StdioError {
 }
 
 /// Answers the messages of `input` on `output`, until it ends. `group` narrows what is shown.
-pub(crate) async fn serve_stdio<R, W>(
+pub async fn serve_stdio<R, W>(
     endpoint: &Endpoint,
     group: Option<&str>,
     mut input: R,
@@ -62,10 +63,10 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let face = Face::named(endpoint, group)
+    let view = View::named(endpoint.fleet(), group)
         .ok_or_else(|| StdioError::UnknownGroup { name: group.unwrap_or_default().to_owned() })?;
     let (sender, messages) = mpsc::channel(MESSAGES);
-    let sessions = &endpoint.mcp().sessions;
+    let sessions = &endpoint.state().sessions;
     let session = sessions
         .open(None, group.map(Arc::from), None, Some(Sink::Channel(sender.clone())))
         .ok_or(StdioError::NoChance)?;
@@ -74,7 +75,7 @@ where
     let room = Arc::new(Semaphore::new(AT_WORK));
     let owner = secret_id().ok_or(StdioError::NoChance)?.into();
     let wire =
-        Wire { endpoint: endpoint.clone(), session, owner, face, sender, tasks: TaskTracker::new(), room };
+        Wire { endpoint: endpoint.clone(), session, owner, view, sender, tasks: TaskTracker::new(), room };
     let mut lines = LineSplitter::new(endpoint.config().mcp.line_bytes);
     let outcome = loop {
         match input.read_buf(lines.buffer()).await {
@@ -132,7 +133,7 @@ struct Wire {
     session: Arc<Session>,
     /// Whose the modern requests are: all come from the one process at the other end.
     owner: Arc<str>,
-    face: Face,
+    view: View,
     sender: mpsc::Sender<Bytes>,
     tasks: TaskTracker,
     room: Arc<Semaphore>,
@@ -154,8 +155,7 @@ impl Wire {
         let incoming = match parse_strict_message(text) {
             Ok(incoming) => incoming,
             Err(error @ MessageError::Repeated { .. }) => {
-                let id = id_of(&error).cloned().unwrap_or_else(RawJson::null);
-                return self.tell(Some(message(&id, &Err(unreadable(&error))))).await;
+                return self.tell(Some(Refused::unreadable(&error).message())).await;
             }
             Err(error) => return self.refuse(code::PARSE_ERROR, &error.to_string()).await,
         };
@@ -165,13 +165,13 @@ impl Wire {
         match incoming {
             Incoming::Request(request) if modern::is_meant(request.params.as_ref(), None) => {
                 // Noted at once, so that a cancellation that follows finds it.
-                let (id, face, owner) = (request.id.clone(), self.face.clone(), Arc::clone(&self.owner));
+                let (id, view, owner) = (request.id.clone(), self.view.clone(), Arc::clone(&self.owner));
                 let running = match session.running(&id) {
                     Ok(running) => running,
                     Err(error) => return drop(sender.send(message(&id, &Err(error))).await),
                 };
                 let work = async move {
-                    modern_request(&endpoint, context, owner, face, request, sender, running).await;
+                    modern_request(&endpoint, context, owner, view, request, sender, running).await;
                 };
                 let refusal = self.spawn(&id, work);
                 self.tell(refusal).await;
@@ -205,7 +205,7 @@ impl Wire {
                 let refusal = self.spawn(&RawJson::null(), work);
                 self.tell(refusal).await;
             }
-            Err(error) => self.refuse(error.code, &error.message).await,
+            Err(refused) => self.tell(Some(refused.message())).await,
         }
     }
 
@@ -238,23 +238,21 @@ async fn modern_request(
     endpoint: &Endpoint,
     context: RequestContext,
     owner: Arc<str>,
-    face: Face,
+    view: View,
     request: Request,
     sender: mpsc::Sender<Bytes>,
     running: Running,
 ) {
     let id = request.id.clone();
     let sink = Sink::Channel(sender.clone());
-    let checked = match modern::check(request, context, owner, face, "mcp", None) {
+    let checked = match modern::check(request, context, owner, view, "mcp", None) {
         Ok(checked) => checked,
-        Err(refused) => {
-            return sink.send(message(&refused.id, &Err(refused.error))).await;
-        }
+        Err(refused) => return sink.send(refused.message()).await,
     };
     if checked.request.method == method::LISTEN {
         match listen::begin(endpoint, &checked, sink.clone()).await {
             Ok(_listening) => {
-                let _ = endpoint.mcp().stopping.run_until_cancelled(running.token.cancelled()).await;
+                let _ = endpoint.state().stopping.run_until_cancelled(running.token.cancelled()).await;
             }
             Err(error) => sink.send(message(&id, &Err(error))).await,
         }
