@@ -170,7 +170,7 @@ impl Runtime {
     ) -> Result<RawJson, Box<(RawJson, Failure)>> {
         let check = |value: &Value, coerce: bool, rename: &dyn Fn(&str) -> String| {
             // What nobody accepted is refused whatever the configuration says.
-            if self.config().validate || tool.withheld.is_some() {
+            if self.config().validate || tool.unaccepted.is_some() {
                 self.validate_arguments(catalogue, tool, value, coerce, rename)
             } else {
                 Ok(None)

@@ -71,11 +71,16 @@ pub(crate) fn answer(
         Action::Tools => later(tools::list(gateway, uri, headers)),
         Action::Render => later(tools::render(gateway, name(), uri, headers)),
         Action::Context => later(tools::context(gateway, name(), uri)),
-        Action::Execute => later(ToolRequest { gateway, context, uri, headers, body, entered: counted }.answered(execute::execute)),
-        Action::CallTool => {
-            later(ToolRequest { gateway, context, uri, headers, body, entered: counted }.answered(call_tool::call_tool))
-        }
-        Action::Route => later(ToolRequest { gateway, context, uri, headers, body, entered: counted }.answered(route::route)),
+        Action::Execute => later(
+            ToolRequest { gateway, context, uri, headers, body, entered: counted }.answered(execute::execute),
+        ),
+        Action::CallTool => later(
+            ToolRequest { gateway, context, uri, headers, body, entered: counted }
+                .answered(call_tool::call_tool),
+        ),
+        Action::Route => later(
+            ToolRequest { gateway, context, uri, headers, body, entered: counted }.answered(route::route),
+        ),
         Action::Mcp(operation) => {
             let slot = counted.map(|entered| entered.slot());
             let request = HttpRequest { context, name: named, uri, headers, body, slot };
