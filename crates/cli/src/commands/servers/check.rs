@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::programs;
 use crate::Outcome;
-use crate::output::{Paint, Tone, counted, write_json};
+use crate::output::{Paint, Tone, counted, print_json};
 use crate::setup::{ConfigFlags, Problem, problem_json};
 use crate::terminal::{Form, output};
 use gateway_protocol::printable;
@@ -42,13 +42,11 @@ impl Check {
             }
             Err(problems) => (problems.errors, problems.warnings, None),
         };
-        let mut stdout = output(Form::json_if(self.json));
         if self.json {
             let rows = |problems: &[Problem]| problems.iter().map(problem_json).collect::<Vec<Value>>();
-            let report = json!({"errors": rows(&errors), "warnings": rows(&warnings), "servers": servers});
-            write_json(&mut stdout, &report)?;
-            writeln!(stdout)?;
+            print_json(&json!({"errors": rows(&errors), "warnings": rows(&warnings), "servers": servers}))?;
         } else {
+            let mut stdout = output(Form::Text);
             let paint = Paint::for_stdout();
             // Like in every command, each line begins with its file, as editors expect.
             for error in &errors {
@@ -67,8 +65,8 @@ impl Check {
                 Some(servers) => writeln!(stdout, "{}: {sums}", counted(servers, "server"))?,
                 None => writeln!(stdout, "{sums}")?,
             }
+            stdout.flush()?;
         }
-        stdout.flush()?;
         Ok(match (errors.is_empty(), warnings.is_empty()) {
             (true, true) => Outcome::Good,
             (true, false) => Outcome::Findings,
