@@ -101,7 +101,7 @@ def is_property(path: str, schema) -> bool:
 
 
 def text_properties(original, lowered, changes: list[dict]) -> tuple[int, int]:
-    """(all properties, those whose value travels as JSON text or inside one), seen in the schemas and told by the changes."""
+    """(all properties, those whose value travels as JSON text or inside one), seen in the schemas and reported by the changes."""
     props = property_paths(original)
     if not props:
         return 0, 0

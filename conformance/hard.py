@@ -136,11 +136,11 @@ def verdict(results: dict[str, dict], gaps: list[str], show: int) -> int:
     print("Hard set: hand-made tools, valid or rightly quarantined, with sample arguments there and back\n")
     kit.table(["dialect", "tools", "valid", "quarantined", "over request limits", "arguments", "held", "findings"], rows)
     print()
-    told = collections.defaultdict(list)
+    reported = collections.defaultdict(list)
     for dialect, seen in results.items():
         for line in seen["quarantined"]:
-            told[line].append(dialect)
-    for line, where in sorted(told.items()):
+            reported[line].append(dialect)
+    for line, where in sorted(reported.items()):
         print(f"quarantined {line} [{', '.join(where) if len(where) < len(results) else 'every dialect'}]")
     for dialect, seen in results.items():
         for line in kit.few(seen["failures"], show):

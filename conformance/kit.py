@@ -181,7 +181,7 @@ def each_dialect(work: Callable[[Any], tuple[str, Any]], shares: list, jobs: int
 
 
 def is_broken(judge: str, results: dict[str, Any]) -> bool:
-    """Whether the binary broke its contract for some dialect, which then has a text instead of what was seen; tells it."""
+    """Whether the binary broke its contract for some dialect, which then has a text instead of what was seen; reports it."""
     texts = [f"{judge}: {dialect}: {seen}" for dialect, seen in results.items() if isinstance(seen, str)]
     for text in texts:
         print(text, file=sys.stderr)

@@ -2,7 +2,7 @@
 """Points 3 and 4: nothing lost silently, nothing forced. An independent walk over original and lowered schemas.
 
 lossless.py --bin PATH [--dialect a,b] [--sample N] [--hard]
-Exit 0: every keyword is present, or told; no optional parameter is forced. 1: not so. 2: the binary broke its line contract.
+Exit 0: every keyword is present, or described; no optional parameter is forced. 1: not so. 2: the binary broke its line contract.
 
 When is a keyword of the original *present*? When every occurrence of its position in the lowered schema (positions.py) has it with
 the same value, and check.py does not warn that the provider drops it there. Otherwise a change entry must name it:
@@ -83,7 +83,7 @@ def walk_lowered(node: Any) -> Iterator[tuple[str, dict]]:
                     yield from walk_lowered(child)
 
 
-SENTENCES = {  # keywords whose value is not what a reader is told
+SENTENCES = {  # keywords whose value is not what a reader is shown
     "uniqueItems": r"unique|duplicate|distinct",
     "additionalProperties": r"additional|other propert|extra|only (use|contain|the)|any (other )?(key|name|propert)|no other|free-form",
     "unevaluatedProperties": r"additional|other propert|extra|only (use|contain|the)|unevaluated|no other",
@@ -101,12 +101,12 @@ FORMATS = {"uri": r"\bur[il]\b", "url": r"\bur[il]\b", "date-time": r"date[- ]?t
            "uuid": r"uuid", "date": r"\bdate\b|ISO 8601", "time": r"\btime\b|ISO 8601", "ipv4": r"ipv4", "ipv6": r"ipv6"}
 
 
-def told(keyword: str, value: Any, texts: list[str]) -> bool:
+def described(keyword: str, value: Any, texts: list[str]) -> bool:
     """Whether some description says this keyword's value, as JSON, in words, or as the sentence of seed 003."""
-    return any(told_in(keyword, value, text) for text in texts)
+    return any(described_in(keyword, value, text) for text in texts)
 
 
-def told_in(keyword: str, value: Any, text: str) -> bool:
+def described_in(keyword: str, value: Any, text: str) -> bool:
     if has_json(value, text):
         return True
     if isinstance(value, bool):
@@ -246,15 +246,15 @@ class Changes:
                 self.paths[path].append(change)
 
     def exact(self, path: str, keyword: str, value: Any, texts: list[str]) -> str | None:
-        """The fate that covers the keyword, or "untold" when its only entries claim a text that is not there."""
+        """The fate that covers the keyword, or "unexplained" when its only entries claim a text that is not there."""
         fates = [c["fate"] for c in self.by.get((path, keyword), ())]
         for fate in ("rewritten", "encoded"):
             if fate in fates:
                 return fate
         if "described" in fates:
-            return "described" if told(keyword, value, texts) else "untold"
+            return "described" if described(keyword, value, texts) else "unexplained"
         if "dropped" in fates:
-            return "dropped" if accept.may_drop(keyword, self.dialect) else "untold"
+            return "dropped" if accept.may_drop(keyword, self.dialect) else "unexplained"
         return None
 
     def above(self, here: positions.Occurrence, places: positions.Positions, texts: list[str]) -> tuple[str, bool] | None:
@@ -279,7 +279,7 @@ def seen_below(keyword: str, value: Any, lowered_values: set, texts: list[str]) 
     if keyword in APPLICATORS or keyword in ("type", "required"):
         return True
     parts = value if isinstance(value, list) else [value]
-    return told(keyword, value, texts) or all(
+    return described(keyword, value, texts) or all(
         json.dumps(p, sort_keys=True) in lowered_values or json.dumps(json.dumps(p)) in lowered_values for p in parts)
 
 
@@ -301,7 +301,7 @@ def judge(dialect: str, original: Any, tool: Any, changes: list[dict]) -> dict:
     places = positions.Positions(original, lowered)
     texts = places.texts = descriptions(tool, lowered)
     gone = hidden(dialect, lowered)
-    told_of = Changes(changes, dialect)
+    reported = Changes(changes, dialect)
     lowered_values: set | None = None
     if lowered is None and takes_nothing(original):
         places.found.setdefault("", [])
@@ -320,11 +320,11 @@ def judge(dialect: str, original: Any, tool: Any, changes: list[dict]) -> dict:
             if found and not absent:
                 seen["present"] += 1
                 continue
-            fate = told_of.exact(path, keyword, value, texts)
-            if fate and fate != "untold":
+            fate = reported.exact(path, keyword, value, texts)
+            if fate and fate != "unexplained":
                 seen["fates"][fate] += 1
                 continue
-            covers = [told_of.above(o, places, texts) for o in absent] or [None]
+            covers = [reported.above(o, places, texts) for o in absent] or [None]
             why = "claimed, but not in a description or not droppable" if fate else "no change entry"
             if all(covers):
                 if lowered_values is None:
@@ -338,8 +338,8 @@ def judge(dialect: str, original: Any, tool: Any, changes: list[dict]) -> dict:
                 why = "inside a rewritten structure, and nowhere to be seen"
             seen["missing"].append((path, keyword, value, why))
         for key in vanished(path, node, places):
-            if not told_of.exact(path, "properties", key, [*texts, key]) and not any(
-                    told_of.above(o, places, texts) for o in places.found.get(kit.at(path, "properties", key), ())):
+            if not reported.exact(path, "properties", key, [*texts, key]) and not any(
+                    reported.above(o, places, texts) for o in places.found.get(kit.at(path, "properties", key), ())):
                 seen["missing"].append((path, "properties", key, "property is gone, no change entry"))
     forced(original, places, seen)
     return seen

@@ -204,8 +204,8 @@ class Accept(unittest.TestCase):
         lowered = obj({"a": {"type": "string", "description": "JSON"}, "c": {"type": "string"}})
         self.assertEqual(accept.text_properties(original, lowered, []), (3, 2))
         self.assertEqual(accept.text_properties(original, original, []), (3, 0))
-        told = [change("/properties/a", "properties", "encoded", reason="carried as JSON text")]
-        self.assertEqual(accept.text_properties(original, original, told), (3, 1))
+        reported = [change("/properties/a", "properties", "encoded", reason="carried as JSON text")]
+        self.assertEqual(accept.text_properties(original, original, reported), (3, 1))
 
     def test_only_annotations_may_be_dropped(self):
         for keyword, allowed in [("$schema", True), ("x-order", True), ("minimum", False), ("description", False), ("default", False)]:
@@ -275,11 +275,11 @@ class Lossless(unittest.TestCase):
 
     def test_inlined_reference(self):
         original = obj({"a": {"$ref": "#/$defs/N"}, "b": {"$ref": "#/$defs/N"}}, **{"$defs": {"N": {"type": "integer", "minimum": 1}}})
-        told = [change("", "$defs", "rewritten"), change("/properties/a", "$ref", "rewritten"), change("/properties/b", "$ref", "rewritten")]
+        reported = [change("", "$defs", "rewritten"), change("/properties/a", "$ref", "rewritten"), change("/properties/b", "$ref", "rewritten")]
         full, bare = {"type": "integer", "minimum": 1}, {"type": "integer"}
-        self.check(original, obj({"a": full, "b": full}), told, dialect="gemini")
+        self.check(original, obj({"a": full, "b": full}), reported, dialect="gemini")
         self.check(original, obj({"a": full, "b": full}), missing=[("", "$defs"), ("/properties/a", "$ref"), ("/properties/b", "$ref")])
-        self.check(original, obj({"a": bare, "b": bare}), told, missing=[("/$defs/N", "minimum")])
+        self.check(original, obj({"a": bare, "b": bare}), reported, missing=[("/$defs/N", "minimum")])
 
     def test_kept_reference(self):
         original = obj({"a": {"$ref": "#/$defs/N"}}, **{"$defs": {"N": obj({"kid": {"$ref": "#/$defs/N"}})}})
@@ -287,9 +287,9 @@ class Lossless(unittest.TestCase):
 
     def test_nullable_union(self):
         original = obj({"a": {"anyOf": [{"type": "string", "format": "uri"}, {"type": "null"}]}})
-        told = [change("/properties/a", "anyOf", "rewritten")]
-        self.check(original, obj({"a": {"type": "STRING", "format": "uri", "nullable": True}}), told, dialect="gemini")
-        self.check(original, obj({"a": {"type": "STRING", "nullable": True}}), told, dialect="gemini",
+        reported = [change("/properties/a", "anyOf", "rewritten")]
+        self.check(original, obj({"a": {"type": "STRING", "format": "uri", "nullable": True}}), reported, dialect="gemini")
+        self.check(original, obj({"a": {"type": "STRING", "nullable": True}}), reported, dialect="gemini",
                    missing=[("/properties/a/anyOf/0", "format")])
 
     def test_null_added_for_an_optional(self):
@@ -312,15 +312,15 @@ class Lossless(unittest.TestCase):
 
     def test_required_by_allof_is_not_forced(self):
         original = {"type": "object", "allOf": [obj({"a": {"type": "string"}}), {"required": ["a"]}]}
-        told = [change("", "allOf", "rewritten")]
-        self.check(original, obj({"a": {"type": "string"}}, ["a"]), told)
+        reported = [change("", "allOf", "rewritten")]
+        self.check(original, obj({"a": {"type": "string"}}, ["a"]), reported)
 
     def test_encoded_map_covers_its_values(self):
         original = obj({"m": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}}})
         pair = obj({"key": {"type": "string"}, "value": {"type": "string"}}, ["key", "value"])
         lowered = obj({"m": {"type": "array", "items": pair}})
-        told = [change("/properties/m", "additionalProperties", "encoded"), change("/properties/m", "type", "encoded")]
-        seen = self.check(original, lowered, told, dialect="gemini")
+        reported = [change("/properties/m", "additionalProperties", "encoded"), change("/properties/m", "type", "encoded")]
+        seen = self.check(original, lowered, reported, dialect="gemini")
         self.assertEqual([k for _, k, _ in seen["unseen"]], ["minLength"])
         self.check(original, lowered, missing=[("/properties/m", "additionalProperties"), ("/properties/m", "type"),
                                                ("/properties/m/additionalProperties", "type"), ("/properties/m/additionalProperties", "minLength")])
@@ -332,9 +332,9 @@ class Lossless(unittest.TestCase):
 
     def test_described_structure_needs_its_json(self):
         original = obj({"a": {"type": "string", "not": {"enum": ["root"]}}})
-        told = [change("/properties/a", "not", "described", {"enum": ["root"]})]
-        self.check(original, obj({"a": {"type": "string", "description": 'Not allowed: {"enum":["root"]}'}}), told)
-        self.check(original, self.PLAIN, told, missing=[("/properties/a", "not"), ("/properties/a/not", "enum")])
+        reported = [change("/properties/a", "not", "described", {"enum": ["root"]})]
+        self.check(original, obj({"a": {"type": "string", "description": 'Not allowed: {"enum":["root"]}'}}), reported)
+        self.check(original, self.PLAIN, reported, missing=[("/properties/a", "not"), ("/properties/a/not", "enum")])
 
     def test_renamed_key(self):
         original = obj({"user.name": {"type": "string", "minLength": 2}, "b": {"type": "integer"}}, ["user.name"])

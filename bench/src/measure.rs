@@ -66,7 +66,8 @@ fn seconds(pass: impl FnOnce() -> usize) -> f64 {
     start.elapsed().max(Duration::from_nanos(1)).as_secs_f64()
 }
 
-fn median(mut samples: Vec<f64>) -> f64 {
+/// The median.
+pub(crate) fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples.get(samples.len() / 2).copied().unwrap_or(f64::NAN)
 }

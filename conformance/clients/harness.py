@@ -63,7 +63,7 @@ class Abilities:
     """
 
     types = None
-    # How a call is told who wants to hear of its progress.
+    # How a call names the receiver of its progress.
     progress_word = "progress_callback"
 
     def __init__(self, target):
@@ -98,7 +98,7 @@ class Abilities:
             if ability not in self.cannot:
                 await report.attempt(ability, work)
 
-    # What the server may ask for, and what it tells unasked.
+    # What the server may ask for, and its notifications.
 
     async def on_elicitation(self, _, params):
         return self.answer(self.types.ElicitResult)

@@ -24,7 +24,7 @@ function ask(target, method, ...more) {
 
 await run(async (target, report) => {
   if (target.kind === "stdio") {
-    // A command with options of its own is told by a file.
+    // A command with options of its own is configured by a file.
     target.file = join(process.env.HOME, `${target.way}.json`.replaceAll(" ", "-"));
     const { command, args } = target;
     writeFileSync(target.file, JSON.stringify({ mcpServers: { up: { type: "stdio", command, args } } }));

@@ -37,7 +37,7 @@ class FirstLine(harness.Abilities):
         held_id = self.client._request_id
 
         async def stop(held):
-            # This line of the SDK leaves it to its user to tell the server, and keeps the number of a request to itself.
+            # This line of the SDK leaves it to its user to notify the server, and keeps the number of a request to itself.
             params = types.CancelledNotificationParams(requestId=held_id)
             await self.client.send_notification(types.ClientNotification(types.CancelledNotification(params=params)))
             held.cancel()

@@ -165,7 +165,7 @@ class Place:
         self.folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
     def target(self, way, era):
-        """What the client's program is told."""
+        """The instructions for the client's program."""
         base = {"way": str(way), "kind": way.face, "era": era}
         if way.behind is None:
             return base | self.fixture(way.face, "both")

@@ -230,7 +230,7 @@ def report(plan, columns, exceptions):
             for column, outcome in outcomes.items():
                 cell = outcome.cell()
                 if not outcome.passes():
-                    # What fails directly cannot be expected to pass through us; it is told once.
+                    # What fails directly cannot be expected to pass through us; it is reported once.
                     blamed = column == "direct" or direct is None or direct.passes()
                     excuse = find_exception(exceptions, name, requirements, column)
                     if excuse is not None:

@@ -24,9 +24,3 @@ impl Figures {
         Self { rate: times.len() as f64 / whole.as_secs_f64(), p50: rank(50), p99: rank(99) }
     }
 }
-
-/// The median.
-pub(super) fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
-}

@@ -4,44 +4,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::client::{Connection, Request, drive, drive_all, drive_once};
+use super::messages::{call, initialize, message};
 use super::process::{self, Gateway, HttpFixture};
 use super::{check, median, micros};
 
-/// A message to an endpoint, with the headers of its era.
-fn message(port: u16, session: Option<&str>, body: &Value) -> Request {
-    let mut headers = vec![("accept", "application/json, text/event-stream")];
-    match session {
-        Some(session) => {
-            headers.extend([("mcp-protocol-version", "2025-11-25"), ("mcp-session-id", session)]);
-        }
-        None => headers.extend([
-            ("mcp-protocol-version", "2026-07-28"),
-            ("mcp-method", "tools/call"),
-            ("mcp-name", "add"),
-        ]),
-    }
-    Request::post(port, "/mcp", &headers, &body.to_string())
-}
-
-fn call(id: usize, era_meta: Option<&Value>) -> Value {
-    let mut params = json!({"name": "add", "arguments": {"a": 15, "b": 27}});
-    if let (Some(meta), Value::Object(members)) = (era_meta, &mut params) {
-        members.insert("_meta".to_owned(), meta.clone());
-    }
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
-}
-
 /// This many requests with distinct ids: far more than are in flight, as a session refuses an id that is in use.
 const IDS: usize = 2_048;
-
-fn initialize(port: u16) -> Request {
-    let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}});
-    Request::post(port, "/mcp", &[("accept", "application/json, text/event-stream")], &body.to_string())
-}
 
 /// Calls over MCP through the gateway and directly, in turns.
 pub(super) async fn calls(program: &Path, fixture: &Path, calls: usize, rounds: usize) -> Result<String> {

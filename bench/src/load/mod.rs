@@ -3,18 +3,20 @@
 mod client;
 mod figures;
 mod mcp;
+mod messages;
 mod process;
 mod soak;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
 
+use crate::measure::median;
 use client::{Request, drive, drive_once};
-use figures::{Figures, median};
+use figures::Figures;
 use process::{Gateway, HttpFixture, find_program};
 
 /// Measures the whole gateway.
@@ -22,12 +24,6 @@ use process::{Gateway, HttpFixture, find_program};
 pub(crate) struct Load {
     #[command(subcommand)]
     what: What,
-    /// The gateway's program [default: the one next to this program]
-    #[arg(long, global = true, value_name = "FILE")]
-    gateway: Option<PathBuf>,
-    /// The fixture server's program [default: the one next to this program]
-    #[arg(long, global = true, value_name = "FILE")]
-    fixture: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -91,8 +87,8 @@ enum What {
 impl Load {
     /// Measures, and returns the tables.
     pub(crate) fn run(&self) -> Result<String> {
-        let gateway = find_program(self.gateway.as_deref(), "mcp-tool-gateway")?;
-        let fixture = find_program(self.fixture.as_deref(), "gateway-fixture")?;
+        let gateway = find_program("mcp-tool-gateway")?;
+        let fixture = find_program("gateway-fixture")?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting tokio")?;
         runtime.block_on(async {

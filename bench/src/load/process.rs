@@ -11,14 +11,14 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use super::client::{Request, drive_once};
+use super::messages;
 
 /// How long a program may take to start or to exit.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A program, given or next to this one.
-pub(super) fn find_program(given: Option<&Path>, name: &str) -> Result<PathBuf> {
-    let beside = std::env::current_exe().ok().and_then(|own| own.parent().map(|folder| folder.join(name)));
-    let program = given.map(Path::to_owned).or(beside).context("finding the folder of this program")?;
+/// A program next to this one.
+pub(super) fn find_program(name: &str) -> Result<PathBuf> {
+    let program = std::env::current_exe().context("finding this program")?.with_file_name(name);
     if !program.exists() {
         bail!("{} is not there: build the workspace first, with the same profile", program.display());
     }
@@ -153,29 +153,16 @@ impl HttpFixture {
 
     /// Opens a legacy session and returns its id.
     pub(super) async fn initialize(&self) -> Result<String> {
-        let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}});
-        let answer = drive_once(&self.post("", &body.to_string())).await?;
+        let answer = drive_once(&messages::initialize(self.port)).await?;
         let session = answer.session.context("the fixture gave no session")?;
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        drive_once(&self.post(&session, &ready.to_string())).await?;
+        drive_once(&messages::message(self.port, Some(&session), &ready)).await?;
         Ok(session)
     }
 
     /// A small call for the server itself.
     pub(super) fn call(&self, session: &str) -> Request {
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-            "name": "add", "arguments": {"a": 15, "b": 27}}});
-        self.post(session, &body.to_string())
-    }
-
-    fn post(&self, session: &str, body: &str) -> Request {
-        let mut headers =
-            vec![("accept", "application/json, text/event-stream"), ("mcp-protocol-version", "2025-11-25")];
-        if !session.is_empty() {
-            headers.push(("mcp-session-id", session));
-        }
-        Request::post(self.port, "/mcp", &headers, body)
+        messages::message(self.port, Some(session), &messages::call(1, None))
     }
 }
 

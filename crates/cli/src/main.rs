@@ -75,25 +75,14 @@ enum Command {
     History(commands::history::History),
 }
 
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a command ended; the worst is the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Good,
     /// The command succeeded and found problems.
     Findings,
     /// The input cannot be used; the command has reported why.
     Unusable,
-}
-
-impl Outcome {
-    /// The worse of two.
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Unusable, _) | (_, Self::Unusable) => Self::Unusable,
-            (Self::Findings, _) | (_, Self::Findings) => Self::Findings,
-            (Self::Good, Self::Good) => Self::Good,
-        }
-    }
 }
 
 fn main() -> ExitCode {

@@ -3,22 +3,25 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use gateway_dialects::dialect::Compat;
-use gateway_dialects::{Dialect, DialectError, Dialects, Options, Translator};
+use gateway_dialects::{
+    Defaults, Dialect, DialectError, Dialects, EmptyRequired, Open, Options, Strict, Translator,
+};
 use gateway_notation::spelling::nearest_names;
 
 /// Flags of the translation.
 #[derive(Debug, Args)]
 pub(crate) struct TranslationFlags {
     /// What happens to `default`
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = words(DEFAULTS))]
     defaults: Option<Defaults>,
     /// Which objects can carry properties that they do not declare
-    #[arg(long, value_enum, default_value = "declared")]
+    #[arg(long, value_parser = words(OPEN), default_value = "declared")]
     open: Open,
     /// `auto`: strict for each tool that loses nothing by it
-    #[arg(long, value_enum, default_value = "as-named")]
+    #[arg(long, value_parser = words(STRICT), default_value = "as-named")]
     strict: Strict,
     /// Whether the layer of the model's family applies: auto, off, or a layer's name
     #[arg(long, default_value = "auto", value_name = "auto|off|LAYER")]
@@ -33,7 +36,7 @@ pub(crate) struct TranslationFlags {
     #[arg(long, value_name = "TEXT")]
     description_fallback: Option<String>,
     /// What happens to `required: []`
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = words(EMPTY_REQUIRED))]
     empty_required: Option<EmptyRequired>,
     /// Most levels of nested schemas
     #[arg(long, value_name = "N")]
@@ -105,31 +108,27 @@ impl OptionalTarget {
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Defaults {
-    Keep,
-    Strip,
-    Describe,
+/// The words of an option, each with its help and the value that it stands for.
+pub(crate) type Words<T> = &'static [(&'static str, &'static str, T)];
+
+/// Reads one of these words.
+pub(crate) fn words<T: Copy + Send + Sync>(known: Words<T>) -> impl TypedValueParser<Value = T> {
+    let shown = known.iter().map(|(word, help, _)| match *help {
+        "" => PossibleValue::new(*word),
+        help => PossibleValue::new(*word).help(help),
+    });
+    PossibleValuesParser::new(shown).try_map(|given| {
+        let found = known.iter().find(|(word, ..)| *word == given);
+        found.map(|(_, _, value)| *value).ok_or("not one of the words")
+    })
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Open {
-    Declared,
-    All,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Strict {
-    AsNamed,
-    Auto,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum EmptyRequired {
-    Keep,
-    Omit,
-    Add,
-}
+const DEFAULTS: Words<Defaults> =
+    &[("keep", "", Defaults::Keep), ("strip", "", Defaults::Strip), ("describe", "", Defaults::Describe)];
+const OPEN: Words<Open> = &[("declared", "", Open::Declared), ("all", "", Open::All)];
+const STRICT: Words<Strict> = &[("as-named", "", Strict::AsNamed), ("auto", "", Strict::Auto)];
+const EMPTY_REQUIRED: Words<EmptyRequired> =
+    &[("keep", "", EmptyRequired::Keep), ("omit", "", EmptyRequired::Omit), ("add", "", EmptyRequired::Add)];
 
 impl TranslationFlags {
     /// The built-in dialects and those of the caller's files.
@@ -139,24 +138,10 @@ impl TranslationFlags {
 
     pub(crate) fn options(&self) -> Result<Options> {
         let mut options = Options::default();
-        options.defaults = self.defaults.map(|defaults| match defaults {
-            Defaults::Keep => gateway_dialects::Defaults::Keep,
-            Defaults::Strip => gateway_dialects::Defaults::Strip,
-            Defaults::Describe => gateway_dialects::Defaults::Describe,
-        });
-        options.open = match self.open {
-            Open::Declared => gateway_dialects::Open::Declared,
-            Open::All => gateway_dialects::Open::All,
-        };
-        options.strict = match self.strict {
-            Strict::AsNamed => gateway_dialects::Strict::AsNamed,
-            Strict::Auto => gateway_dialects::Strict::Auto,
-        };
-        options.empty_required = self.empty_required.map(|policy| match policy {
-            EmptyRequired::Keep => gateway_dialects::EmptyRequired::Keep,
-            EmptyRequired::Omit => gateway_dialects::EmptyRequired::Omit,
-            EmptyRequired::Add => gateway_dialects::EmptyRequired::Add,
-        });
+        options.defaults = self.defaults;
+        options.open = self.open;
+        options.strict = self.strict;
+        options.empty_required = self.empty_required;
         options.hidden.clone_from(&self.hide);
         for pair in &self.inject {
             let Some((name, json)) = pair.split_once('=') else {

@@ -1,16 +1,44 @@
 //! Writing for programs and for people.
 
-use std::io::{IsTerminal, Write};
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use gateway_protocol::printable;
 use serde::Serialize;
 
-use crate::terminal;
+use crate::terminal::{self, Form, output};
 
 /// Writes `value`, keeping I/O errors recognisable.
 pub(crate) fn write_json(writer: &mut impl Write, value: &impl Serialize) -> Result<()> {
-    serde_json::to_writer(writer, value).map_err(recognisable)
+    serde_json::to_writer(&mut *writer, value).map_err(recognisable)
+}
+
+/// Writes `value` on a line.
+pub(crate) fn write_json_line(writer: &mut impl Write, value: &impl Serialize) -> Result<()> {
+    write_json(writer, value)?;
+    writeln!(writer)?;
+    Ok(())
+}
+
+/// Writes `value` to standard output, on a line.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
+    let mut stdout = output(Form::Json);
+    write_json_line(&mut stdout, value)?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Writes `value` into a file, indented.
+pub(crate) fn write_report(path: &Path, value: &impl Serialize) -> Result<()> {
+    let write = || -> Result<()> {
+        let mut writer = BufWriter::new(File::create(path)?);
+        write_pretty_json(&mut writer, value)?;
+        writer.flush()?;
+        Ok(())
+    };
+    write().with_context(|| format!("writing {}", path.display()))
 }
 
 /// Writes `value` indented, with a line end.

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use crate::record::CallRecord;
-
 /// Why the call log could not be opened, read or flushed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -110,25 +108,4 @@ impl StoreError {
 
 fn is_damage(cause: &rusqlite::Error) -> bool {
     matches!(cause.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
-}
-
-/// A rejected record, with the record itself, so that nothing is lost silently.
-#[derive(Debug, thiserror::Error)]
-#[error("the call log takes no entry now: {reason}")]
-pub struct Refused {
-    /// Why it was rejected.
-    pub reason: Refusal,
-    /// The record, returned.
-    pub record: Box<CallRecord>,
-}
-
-/// Why a record was rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// The queue holds as many entries or bytes as it may.
-    #[error("its queue is full")]
-    Full,
-    /// The log is closing or closed.
-    #[error("it is closed")]
-    Closed,
 }

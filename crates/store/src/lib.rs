@@ -62,7 +62,7 @@ mod word_list;
 mod writer;
 
 pub use crate::{
-    error::{Refusal, Refused, StoreError},
+    error::StoreError,
     log::{CallLog, Options},
     query::{CallStatus, Filter, LogOwner, LogReader, Page},
     queue::Permit,

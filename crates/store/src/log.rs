@@ -12,10 +12,9 @@ use rusqlite::Connection;
 
 use crate::{
     checkpoint::Checkpointer,
-    error::{Refused, StoreError},
+    error::StoreError,
     query::{Filter, LogReader, Page},
     queue::{Bounds, Permit, Queue},
-    record::CallRecord,
     redact::{Caps, Cleaner, Redaction},
     retention::{Janitor, Retention},
     schema::{self, Database, Opened},
@@ -150,23 +149,13 @@ impl CallLog {
     /// log is closed. Every written batch frees room, so async code can wait for [`CallLog::on_write`] and retry before
     /// it rejects a caller.
     pub fn try_reserve(&self) -> Option<Permit> {
-        self.queue.try_reserve().ok()
+        self.queue.try_reserve()
     }
 
     /// Whether this server may make one more call: a server whose entries take as much of the queue as is free has to
     /// wait, so that the calls of others do not. Check it after reserving room, once the server is known.
     pub fn has_share(&self, server: &str) -> bool {
         self.queue.has_share(server)
-    }
-
-    /// Like [`CallLog::try_reserve`], but waits for room. It blocks the thread: not for async code.
-    pub fn reserve(&self, within: Duration) -> Option<Permit> {
-        self.queue.reserve(Instant::now() + within).ok()
-    }
-
-    /// Records a call without a permit; returns the record if it is rejected.
-    pub fn record(&self, record: CallRecord) -> Result<(), Refused> {
-        self.queue.record(record)
     }
 
     /// Waits until everything recorded before is written.
@@ -216,8 +205,8 @@ impl CallLog {
             failures: health.failures,
             failing: health.failing,
             last_error: health.last_error,
-            deleted: self.shared.deleted(),
-            database_bytes: self.shared.database_bytes(),
+            deleted: health.deleted,
+            database_bytes: health.database_bytes,
             last_id: self.shared.last_id(),
         }
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::record::CallRecord;
 use crate::{schema::PreviousRun, testing::record};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -40,7 +41,7 @@ fn small_queue() -> Options {
 fn a_full_disk_loses_nothing_and_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let log = CallLog::open(directory.path(), &small_queue()).unwrap();
-    log.record(big_record(0)).unwrap();
+    log.try_reserve().unwrap().record(big_record(0));
     log.flush(LONG).unwrap();
     log.allow_pages(0);
 
@@ -56,8 +57,7 @@ fn a_full_disk_loses_nothing_and_is_reported() {
     let status = log.status();
     assert!(status.failing && status.failures > 0);
     assert_eq!((status.queued, status.written, status.waiting, status.last_id), (11, 1, 10, 1));
-    assert!(log.record(big_record(99)).is_err());
-    assert!(log.reserve(Duration::from_millis(1)).is_none());
+    assert!(log.try_reserve().is_none());
 
     log.allow_pages(10_000);
     log.flush(LONG).unwrap();
@@ -75,10 +75,10 @@ fn a_full_disk_loses_nothing_and_is_reported() {
 fn closing_on_a_full_disk_says_what_is_lost_and_the_next_run_knows() {
     let directory = tempfile::tempdir().unwrap();
     let log = CallLog::open(directory.path(), &small_queue()).unwrap();
-    log.record(big_record(0)).unwrap();
+    log.try_reserve().unwrap().record(big_record(0));
     log.flush(LONG).unwrap();
     log.allow_pages(0);
-    log.record(big_record(1)).unwrap();
+    log.try_reserve().unwrap().record(big_record(1));
     log.await_failure();
     let error = log.close(Duration::from_millis(1)).unwrap_err();
     assert!(matches!(error, StoreError::Unwritten { entries: 1, reason: Some(_) }), "{error:?}");

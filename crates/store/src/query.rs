@@ -183,19 +183,11 @@ struct Conditions {
 impl Conditions {
     fn of(filter: &Filter) -> Self {
         let mut conditions = Self { sql: String::new(), values: Vec::new() };
-        for (column, name) in [
-            ("server", &filter.server),
-            ("tool", &filter.tool),
-            ("provider", &filter.provider),
-            ("caller", &filter.caller),
-            ("correlation", &filter.correlation_id),
-        ] {
-            match name {
-                Some(name) if is_pattern(name) => {
-                    conditions.add(&format!("{column} GLOB ?"), [pattern::to_glob(name)]);
-                }
-                Some(name) => conditions.add(&format!("{column} = ?"), [name.clone()]),
-                None => {}
+        for (column, _, name) in names(filter) {
+            if is_pattern(name) {
+                conditions.add(&format!("{column} GLOB ?"), [pattern::to_glob(name)]);
+            } else {
+                conditions.add(&format!("{column} = ?"), [name.to_owned()]);
             }
         }
         match &filter.owner {
@@ -314,16 +306,21 @@ fn exact_names(filter: &Filter) -> Vec<(Field, &str)> {
         Some(LogOwner::Named(name)) => Some((Field::Caller, &**name)),
         Some(LogOwner::Anonymous) | None => None,
     };
-    let names = [
-        (Field::Server, &filter.server),
-        (Field::Tool, &filter.tool),
-        (Field::Provider, &filter.provider),
-        (Field::Caller, &filter.caller),
-        (Field::Correlation, &filter.correlation_id),
+    let exact = names(filter).filter(|(_, _, name)| !is_pattern(name));
+    exact.map(|(_, field, name)| (field, name)).chain(owner).collect()
+}
+
+/// The names and patterns of a filter, each with its column and its field in a Bloom filter.
+fn names(filter: &Filter) -> impl Iterator<Item = (&'static str, Field, &str)> {
+    [
+        ("server", Field::Server, &filter.server),
+        ("tool", Field::Tool, &filter.tool),
+        ("provider", Field::Provider, &filter.provider),
+        ("caller", Field::Caller, &filter.caller),
+        ("correlation", Field::Correlation, &filter.correlation_id),
     ]
     .into_iter()
-    .filter_map(|(field, name)| Some((field, name.as_deref().filter(|name| !is_pattern(name))?)));
-    names.chain(owner).collect()
+    .filter_map(|(column, field, name)| Some((column, field, name.as_deref()?)))
 }
 
 /// The approximate size of an entry in a response.

@@ -10,7 +10,6 @@ use std::{
 };
 
 use crate::{
-    error::{Refusal, Refused},
     record::CallRecord,
     redact::{Caps, Shortened},
     share::Shares,
@@ -53,7 +52,7 @@ pub(crate) struct Queue {
     state: Mutex<State>,
     /// Wakes the writer.
     work: Condvar,
-    /// Wakes threads that wait for room or for a flush.
+    /// Wakes threads that wait for a flush or for the end.
     progress: Condvar,
 }
 
@@ -136,41 +135,16 @@ impl Queue {
     }
 
     /// Room for one record, if there is any.
-    pub(crate) fn try_reserve(self: &Arc<Self>) -> Result<Permit, Refusal> {
-        if self.closing.load(Ordering::Acquire) {
-            return Err(Refusal::Closed);
-        }
-        let full = self.unwritten.load(Ordering::Relaxed) >= self.bounds.entries
+    pub(crate) fn try_reserve(self: &Arc<Self>) -> Option<Permit> {
+        let is_refused = self.closing.load(Ordering::Acquire)
+            || self.unwritten.load(Ordering::Relaxed) >= self.bounds.entries
             || self.bytes.load(Ordering::Relaxed) >= self.bounds.bytes;
-        if full {
-            return Err(Refusal::Full);
+        if is_refused {
+            return None;
         }
         let more = |taken: usize| (taken < self.bounds.outstanding).then_some(taken + 1);
-        match self.outstanding.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more) {
-            Ok(_) => Ok(Permit { queue: Some(Arc::clone(self)) }),
-            Err(_) => Err(Refusal::Full),
-        }
-    }
-
-    /// Room for one record, waiting for it until `deadline`.
-    pub(crate) fn reserve(self: &Arc<Self>, deadline: Instant) -> Result<Permit, Refusal> {
-        loop {
-            let state = self.state();
-            match self.try_reserve() {
-                Err(Refusal::Full) if Instant::now() < deadline => drop(self.await_progress(state, deadline)),
-                answer => return answer,
-            }
-        }
-    }
-
-    pub(crate) fn record(self: &Arc<Self>, record: CallRecord) -> Result<(), Refused> {
-        match self.try_reserve() {
-            Ok(permit) => {
-                permit.record(record);
-                Ok(())
-            }
-            Err(reason) => Err(Refused { reason, record: Box::new(record) }),
-        }
+        self.outstanding.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more).ok()?;
+        Some(Permit { queue: Some(Arc::clone(self)) })
     }
 
     /// Whether this server may make one more call. A server may have as much queued as is still free, so that however many
@@ -361,10 +335,10 @@ mod tests {
         let queue = queue(100, usize::MAX);
         for _ in 0..3 {
             assert!(queue.has_share("a"));
-            queue.record(record("a", "x")).unwrap();
+            queue.try_reserve().unwrap().record(record("a", "x"));
         }
         assert!(!queue.has_share("a") && queue.has_share("b"));
-        queue.record(record("b", "x")).unwrap();
+        queue.try_reserve().unwrap().record(record("b", "x"));
         assert!(!queue.has_share("b") && queue.has_share("c"));
         let mut shares = Shares::default();
         for _ in 0..3 {
@@ -380,7 +354,7 @@ mod tests {
         let queue = queue(100, 3 * weight);
         for _ in 0..2 {
             assert!(queue.has_share("a"));
-            queue.record(record("a", "x")).unwrap();
+            queue.try_reserve().unwrap().record(record("a", "x"));
         }
         assert!(!queue.has_share("a") && queue.has_share("b"));
     }
@@ -390,7 +364,7 @@ mod tests {
         let queue = queue(100, usize::MAX);
         let mut long = record("a", "x");
         long.outcome = crate::Outcome::Result(format!("\"{}\"", "x".repeat(30 << 20)).into());
-        queue.record(long).unwrap();
+        queue.try_reserve().unwrap().record(long);
         let bytes = queue.depth().bytes;
         assert!((1 << 16..80 << 10).contains(&bytes), "{bytes}");
     }
@@ -403,10 +377,8 @@ mod tests {
     fn permits_and_entries_share_the_room() {
         let queue = queue(2, usize::MAX);
         let permit = queue.try_reserve().unwrap();
-        queue.record(record("demo", "add")).unwrap();
-        let refused = queue.record(record("demo", "full")).unwrap_err();
-        assert_eq!((refused.reason, &*refused.record.tool), (Refusal::Full, "full"));
-        assert_eq!(queue.try_reserve().unwrap_err(), Refusal::Full);
+        queue.try_reserve().unwrap().record(record("demo", "add"));
+        assert!(queue.try_reserve().is_none());
         drop(permit);
         queue.try_reserve().unwrap().record(record("demo", "late"));
         assert_eq!(queue.depth().outstanding, 2);
@@ -417,15 +389,15 @@ mod tests {
         let queue = queue(100, usize::MAX);
         let running: Vec<_> = (0..10).map(|_| queue.try_reserve().unwrap()).collect();
         for _ in 0..5 {
-            queue.record(record("demo", "add")).unwrap();
+            queue.try_reserve().unwrap().record(record("demo", "add"));
         }
-        assert_eq!(queue.try_reserve().unwrap_err(), Refusal::Full);
+        assert!(queue.try_reserve().is_none());
         for permit in running {
             permit.record(record("demo", "add"));
         }
         assert_eq!((queue.depth().unwritten, queue.depth().outstanding), (15, 15));
         queue.written(&written(11));
-        assert!(queue.try_reserve().is_ok());
+        assert!(queue.try_reserve().is_some());
     }
 
     #[test]
@@ -433,15 +405,15 @@ mod tests {
         let weight = record("demo", "add").weight();
         let queue = queue(100, weight);
         let early = queue.try_reserve().unwrap();
-        queue.record(record("demo", "add")).unwrap();
-        assert_eq!(queue.try_reserve().unwrap_err(), Refusal::Full);
+        queue.try_reserve().unwrap().record(record("demo", "add"));
+        assert!(queue.try_reserve().is_none());
         early.record(record("demo", "add"));
         assert_eq!(queue.depth().bytes, 2 * weight);
         let mut shares = Shares::default();
         shares.add(&"demo".into(), weight);
         shares.add(&"demo".into(), weight);
         queue.written(&shares);
-        assert!(queue.try_reserve().is_ok());
+        assert!(queue.try_reserve().is_some());
     }
 
     #[test]
@@ -449,7 +421,7 @@ mod tests {
         let queue = queue(100, usize::MAX);
         assert_eq!(queue.next(Instant::now()), Work::Idle);
         for tool in ["a", "b", "c", "d"] {
-            queue.record(record("demo", tool)).unwrap();
+            queue.try_reserve().unwrap().record(record("demo", tool));
         }
         assert_eq!(queue.next(soon()), Work::Write(["a", "b", "c"].map(queued).into()));
         queue.written(&written(3));
@@ -472,22 +444,18 @@ mod tests {
         };
         let queue = Arc::new(Queue::new(bounds));
         let start = Instant::now();
-        queue.record(record("demo", "a")).unwrap();
+        queue.try_reserve().unwrap().record(record("demo", "a"));
         assert_eq!(queue.next(soon()), Work::Write(vec![queued("a")]));
         assert!(start.elapsed() >= Duration::from_millis(5));
     }
 
     #[test]
-    fn a_waiter_gets_room_when_a_batch_is_written() {
+    fn there_is_room_when_a_batch_is_written() {
         let queue = queue(1, usize::MAX);
-        queue.record(record("demo", "a")).unwrap();
-        assert_eq!(queue.reserve(Instant::now()).unwrap_err(), Refusal::Full);
-        let waiting = std::thread::spawn({
-            let queue = Arc::clone(&queue);
-            move || queue.reserve(soon()).is_ok()
-        });
+        queue.try_reserve().unwrap().record(record("demo", "a"));
+        assert!(queue.try_reserve().is_none());
         queue.written(&written(1));
-        assert!(waiting.join().unwrap());
+        assert!(queue.try_reserve().is_some());
     }
 
     #[test]
@@ -496,8 +464,7 @@ mod tests {
         let permit = queue.try_reserve().unwrap();
         queue.drain(Instant::now());
         assert_eq!(queue.depth().outstanding, 1);
-        assert_eq!(queue.try_reserve().unwrap_err(), Refusal::Closed);
-        assert_eq!(queue.record(record("demo", "a")).unwrap_err().reason, Refusal::Closed);
+        assert!(queue.try_reserve().is_none());
         let waiting = std::thread::spawn({
             let queue = Arc::clone(&queue);
             move || queue.drain(soon())

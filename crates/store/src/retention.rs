@@ -199,7 +199,7 @@ mod tests {
         options.retention.max_age = None;
         let log = CallLog::in_memory(&options).unwrap();
         for _ in 0..20 {
-            log.record(record("demo", "add")).unwrap();
+            log.try_reserve().unwrap().record(record("demo", "add"));
         }
         log.flush(DAY).unwrap();
         // The log's own sweep runs first, with the clock of this machine.

@@ -110,21 +110,10 @@ impl Opened {
         let moved = self.moved_aside.as_ref().map(|path| {
             format!("the database was damaged and is now `{}`; a new one was started", path.display())
         });
-        moved
-            .into_iter()
-            .chain(self.notice().map(str::to_owned))
-            .chain(self.warnings.iter().cloned())
-            .collect()
-    }
-
-    /// The message about the previous run, if any.
-    pub fn notice(&self) -> Option<&'static str> {
-        match self.previous {
-            PreviousRun::None | PreviousRun::Closed => None,
-            PreviousRun::Unclean => {
-                Some("previous run ended without closing; up to 100 ms / 1,000 entries may be missing")
-            }
-        }
+        let lost = (self.previous == PreviousRun::Unclean).then(|| {
+            "previous run ended without closing; up to 100 ms / 1,000 entries may be missing".to_owned()
+        });
+        moved.into_iter().chain(lost).chain(self.warnings.iter().cloned()).collect()
     }
 }
 
@@ -366,7 +355,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(FILE_NAME);
         let log = crate::CallLog::open(directory.path(), &crate::Options::default()).unwrap();
-        log.record(crate::testing::record("demo", "add")).unwrap();
+        log.try_reserve().unwrap().record(crate::testing::record("demo", "add"));
         log.close(Duration::from_secs(30)).unwrap();
         drop(log);
         let first = Connection::open(&path).unwrap();
@@ -391,7 +380,7 @@ mod tests {
             call
         };
         let log = open_log();
-        log.record(call()).unwrap();
+        log.try_reserve().unwrap().record(call());
         log.close(Duration::from_secs(30)).unwrap();
         drop(log);
         let older = Connection::open(directory.path().join(FILE_NAME)).unwrap();
@@ -399,7 +388,7 @@ mod tests {
         drop(older);
         for _ in 0..2 {
             let log = open_log();
-            log.record(call()).unwrap();
+            log.try_reserve().unwrap().record(call());
             log.flush(Duration::from_secs(30)).unwrap();
         }
         let log = open_log();

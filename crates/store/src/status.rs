@@ -4,7 +4,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicI64, Ordering},
     },
 };
 
@@ -57,8 +57,6 @@ type Listener = Arc<Listen>;
 #[derive(Default)]
 pub(crate) struct Shared {
     last_id: AtomicI64,
-    deleted: AtomicU64,
-    database_bytes: AtomicU64,
     health: Mutex<Health>,
     listeners: Mutex<Vec<Weak<Listen>>>,
 }
@@ -68,6 +66,8 @@ pub(crate) struct Health {
     pub(crate) failures: u64,
     pub(crate) failing: bool,
     pub(crate) last_error: Option<String>,
+    pub(crate) deleted: u64,
+    pub(crate) database_bytes: u64,
 }
 
 impl fmt::Debug for Shared {
@@ -103,16 +103,9 @@ impl Shared {
     }
 
     pub(crate) fn record_sweep(&self, deleted: usize, bytes: u64) {
-        self.deleted.fetch_add(u64::try_from(deleted).unwrap_or(0), Ordering::Relaxed);
-        self.database_bytes.store(bytes, Ordering::Relaxed);
-    }
-
-    pub(crate) fn deleted(&self) -> u64 {
-        self.deleted.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn database_bytes(&self) -> u64 {
-        self.database_bytes.load(Ordering::Relaxed)
+        let mut health = lock(&self.health);
+        health.deleted += u64::try_from(deleted).unwrap_or(0);
+        health.database_bytes = bytes;
     }
 
     pub(crate) fn listen(&self, listener: Listener) -> Subscription {

@@ -1,4 +1,9 @@
-//! Lists of words, written as one text.
+//! Lists of words, written as one text, and tables of the bytes in words.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where a wrong index does not compile"
+)]
 
 /// The words of a text as a `&[&str]`. It is split at compile time, so a long list takes a few lines and costs nothing.
 macro_rules! words {
@@ -19,10 +24,6 @@ pub(crate) const fn count(text: &str) -> usize {
     count
 }
 
-#[expect(
-    clippy::indexing_slicing,
-    reason = "evaluated at compile time, where a wrong index does not compile"
-)]
 pub(crate) const fn split<const COUNT: usize>(text: &str) -> [&str; COUNT] {
     let mut words = [""; COUNT];
     let mut rest = text.trim_ascii();
@@ -35,10 +36,6 @@ pub(crate) const fn split<const COUNT: usize>(text: &str) -> [&str; COUNT] {
 }
 
 /// The first word and what follows it.
-#[expect(
-    clippy::indexing_slicing,
-    reason = "evaluated at compile time, where a wrong index does not compile"
-)]
 const fn next(text: &str) -> (&str, &str) {
     let mut end = 0;
     while end < text.len() && !text.as_bytes()[end].is_ascii_whitespace() {
@@ -46,6 +43,22 @@ const fn next(text: &str) -> (&str, &str) {
     }
     let (word, rest) = text.split_at(end);
     (word, rest.trim_ascii_start())
+}
+
+/// Which bytes are ASCII letters, digits or one of these signs.
+pub(crate) const fn word_bytes(signs: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut index = 0;
+    while index < signs.len() {
+        table[signs[index] as usize] = true;
+        index += 1;
+    }
+    table
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl Catalogue {
     pub(crate) fn new(options: &Options, modes: &Modes) -> Result<Self, String> {
         let mut tools = Vec::new();
         if !options.no_builtin {
-            tools.extend(BUILTIN.iter().map(|(_, text)| (*text).to_owned()));
+            tools.extend(BUILTIN.iter().map(|text| (*text).to_owned()));
         }
         if modes.has(Fault::BadHeaderTool) {
             tools.push(BAD_HEADER_TOOL.to_owned());
@@ -110,21 +110,19 @@ impl Catalogue {
             let tools = tools.into_iter().take(size).collect();
             return Ok(Page { tools, next_cursor: Some("again".to_owned()) });
         }
-        let Some(position) = cursor.map_or(Some(Position::Tools(0)), Position::parse) else {
-            return Err(RpcError::new(code::INVALID_PARAMS, "unknown cursor"));
+        let (kind, offset) = match cursor {
+            None => (TOOLS, 0),
+            Some(cursor) => {
+                read_cursor(cursor).ok_or_else(|| RpcError::new(code::INVALID_PARAMS, "unknown cursor"))?
+            }
         };
-        match position {
-            Position::Empty(offset) => {
-                Ok(Page { tools: Vec::new(), next_cursor: Some(Position::Tools(offset).to_text()) })
-            }
-            Position::Tools(offset) => {
-                let next = offset.saturating_add(size);
-                let next_position =
-                    if modes.has(Fault::EmptyPages) { Position::Empty } else { Position::Tools };
-                let next_cursor = (next < tools.len()).then(|| next_position(next).to_text());
-                Ok(Page { tools: tools.into_iter().skip(offset).take(size).collect(), next_cursor })
-            }
+        if kind == EMPTY {
+            return Ok(Page { tools: Vec::new(), next_cursor: Some(format!("{TOOLS}-{offset}")) });
         }
+        let next = offset.saturating_add(size);
+        let kind = if modes.has(Fault::EmptyPages) { EMPTY } else { TOOLS };
+        let next_cursor = (next < tools.len()).then(|| format!("{kind}-{next}"));
+        Ok(Page { tools: tools.into_iter().skip(offset).take(size).collect(), next_cursor })
     }
 
     fn current(&self, modes: &Modes, state: ListState) -> Vec<Cow<'_, str>> {
@@ -151,28 +149,13 @@ impl Catalogue {
     }
 }
 
-/// Where a page begins; a cursor is its text form.
-#[derive(Clone, Copy)]
-enum Position {
-    Tools(usize),
-    Empty(usize),
-}
+/// A cursor is the kind of its page and the index of the first tool: `at-20`.
+const TOOLS: &str = "at";
+const EMPTY: &str = "void";
 
-impl Position {
-    fn parse(text: &str) -> Option<Self> {
-        match text.split_once('-')? {
-            ("at", offset) => offset.parse().ok().map(Self::Tools),
-            ("void", offset) => offset.parse().ok().map(Self::Empty),
-            _ => None,
-        }
-    }
-
-    fn to_text(self) -> String {
-        match self {
-            Self::Tools(offset) => format!("at-{offset}"),
-            Self::Empty(offset) => format!("void-{offset}"),
-        }
-    }
+fn read_cursor(cursor: &str) -> Option<(&str, usize)> {
+    let (kind, offset) = cursor.split_once('-')?;
+    Some((kind, offset.parse().ok()?)).filter(|_| matches!(kind, TOOLS | EMPTY))
 }
 
 fn read_corpus(path: &Path) -> Result<Vec<String>, String> {

@@ -16,81 +16,30 @@ pub const LOSSLESS_RESULT: &str = concat!(
 pub(crate) const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// Name and definition of each built-in tool, in the order of the list.
-pub(crate) const BUILTIN: &[(&str, &str)] = &[
-    (
-        "add",
-        r#"{"name":"add","description":"Add two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"]}}"#,
-    ),
-    (
-        "multiply",
-        r#"{"name":"multiply","description":"Multiply two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"]}}"#,
-    ),
-    (
-        "get_weather",
-        r#"{"name":"get_weather","description":"Get the weather of a place","inputSchema":{"type":"object","properties":{"location":{"type":"string","description":"City name"}},"required":["location"]},"annotations":{"readOnlyHint":true}}"#,
-    ),
-    (
-        "store_value",
-        r#"{"name":"store_value","description":"Store a value under a key","inputSchema":{"type":"object","properties":{"key":{"type":"string","description":"Key"},"value":{"type":"string","description":"Value"}},"required":["key","value"]}}"#,
-    ),
-    (
-        "get_value",
-        r#"{"name":"get_value","description":"Get the value stored under a key","inputSchema":{"type":"object","properties":{"key":{"type":"string","description":"Key"}},"required":["key"]},"annotations":{"readOnlyHint":true}}"#,
-    ),
-    (
-        "echo",
-        r#"{"name":"echo","description":"Give the arguments back","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"additionalProperties":true}}"#,
-    ),
-    (
-        "count",
-        r#"{"name":"count","description":"Add one line to the counter file; running it twice shows","inputSchema":{"type":"object","properties":{"token":{"type":"string","description":"Text of the line"}}}}"#,
-    ),
-    (
-        "count_idempotent",
-        r#"{"name":"count_idempotent","description":"Add one line to the counter file; may run twice","inputSchema":{"type":"object","properties":{"token":{"type":"string","description":"Text of the line"}}},"annotations":{"idempotentHint":true,"destructiveHint":false}}"#,
-    ),
-    (
-        "slow",
-        r#"{"name":"slow","description":"Take a while","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0},"progress":{"type":"integer","minimum":0,"description":"How many progress notifications to send"}},"required":["ms"]}}"#,
-    ),
-    (
-        "lossless",
-        r#"{"name":"lossless","description":"Give a result that is easily damaged","inputSchema":{"type":"object","additionalProperties":false},"x-unknown":{"z":1,"a":12345678901234567890123}}"#,
-    ),
-    (
-        "fail",
-        r#"{"name":"fail","description":"Fail as a tool","inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}}"#,
-    ),
-    (
-        "rpc_error",
-        r#"{"name":"rpc_error","description":"Fail as a JSON-RPC error","inputSchema":{"type":"object","properties":{"code":{"type":"integer"},"message":{"type":"string"},"data":{}}}}"#,
-    ),
-    (
-        "big",
-        r#"{"name":"big","description":"Give a text of a size","inputSchema":{"type":"object","properties":{"bytes":{"type":"integer","minimum":0}},"required":["bytes"]}}"#,
-    ),
-    (
-        "exit",
-        r#"{"name":"exit","description":"End the server","inputSchema":{"type":"object","properties":{"when":{"type":"string","enum":["now","after"],"description":"Before or after the answer"},"code":{"type":"integer"}}}}"#,
-    ),
-    (
-        "image",
-        r#"{"name":"image","description":"Give an image","inputSchema":{"type":"object","additionalProperties":false}}"#,
-    ),
-    (
-        "mixed",
-        r#"{"name":"mixed","description":"Give one content block of each kind","inputSchema":{"type":"object","additionalProperties":false}}"#,
-    ),
-    (
-        "header_echo",
-        r#"{"name":"header_echo","description":"Give back the headers that mirror the arguments","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","x-mcp-header":"Level"},"note":{"type":"string"}}}}"#,
-    ),
-    (
-        "change_tools",
-        r#"{"name":"change_tools","description":"Change the list of tools and tell so","inputSchema":{"type":"object","properties":{"times":{"type":"integer","minimum":1}}}}"#,
-    ),
+/// The definition of each built-in tool, in the order of the list.
+pub(crate) const BUILTIN: &[&str] = &[
+    r#"{"name":"add","description":"Add two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"]}}"#,
+    r#"{"name":"multiply","description":"Multiply two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number","description":"First number"},"b":{"type":"number","description":"Second number"}},"required":["a","b"]}}"#,
+    r#"{"name":"get_weather","description":"Get the weather of a place","inputSchema":{"type":"object","properties":{"location":{"type":"string","description":"City name"}},"required":["location"]},"annotations":{"readOnlyHint":true}}"#,
+    r#"{"name":"store_value","description":"Store a value under a key","inputSchema":{"type":"object","properties":{"key":{"type":"string","description":"Key"},"value":{"type":"string","description":"Value"}},"required":["key","value"]}}"#,
+    r#"{"name":"get_value","description":"Get the value stored under a key","inputSchema":{"type":"object","properties":{"key":{"type":"string","description":"Key"}},"required":["key"]},"annotations":{"readOnlyHint":true}}"#,
+    r#"{"name":"echo","description":"Give the arguments back","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"additionalProperties":true}}"#,
+    r#"{"name":"count","description":"Add one line to the counter file; running it twice shows","inputSchema":{"type":"object","properties":{"token":{"type":"string","description":"Text of the line"}}}}"#,
+    r#"{"name":"count_idempotent","description":"Add one line to the counter file; may run twice","inputSchema":{"type":"object","properties":{"token":{"type":"string","description":"Text of the line"}}},"annotations":{"idempotentHint":true,"destructiveHint":false}}"#,
+    r#"{"name":"slow","description":"Take a while","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0},"progress":{"type":"integer","minimum":0,"description":"How many progress notifications to send"}},"required":["ms"]}}"#,
+    r#"{"name":"lossless","description":"Give a result that is easily damaged","inputSchema":{"type":"object","additionalProperties":false},"x-unknown":{"z":1,"a":12345678901234567890123}}"#,
+    r#"{"name":"fail","description":"Fail as a tool","inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}}"#,
+    r#"{"name":"rpc_error","description":"Fail as a JSON-RPC error","inputSchema":{"type":"object","properties":{"code":{"type":"integer"},"message":{"type":"string"},"data":{}}}}"#,
+    r#"{"name":"big","description":"Give a text of a size","inputSchema":{"type":"object","properties":{"bytes":{"type":"integer","minimum":0}},"required":["bytes"]}}"#,
+    r#"{"name":"exit","description":"End the server","inputSchema":{"type":"object","properties":{"when":{"type":"string","enum":["now","after"],"description":"Before or after the answer"},"code":{"type":"integer"}}}}"#,
+    r#"{"name":"image","description":"Give an image","inputSchema":{"type":"object","additionalProperties":false}}"#,
+    r#"{"name":"mixed","description":"Give one content block of each kind","inputSchema":{"type":"object","additionalProperties":false}}"#,
+    HEADER_ECHO,
+    r#"{"name":"change_tools","description":"Change the list of tools and notify clients","inputSchema":{"type":"object","properties":{"times":{"type":"integer","minimum":1}}}}"#,
 ];
+
+/// A tool whose arguments are mirrored in headers.
+pub(crate) const HEADER_ECHO: &str = r#"{"name":"header_echo","description":"Give back the headers that mirror the arguments","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","x-mcp-header":"Level"},"note":{"type":"string"}}}}"#;
 
 /// The parameters of `header_echo` that are mirrored: the argument and the header's name.
 pub(crate) const MIRRORED: &[(&str, &str)] = &[("region", "mcp-param-region"), ("level", "mcp-param-level")];
@@ -113,10 +62,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_definition_is_json_with_its_name() {
-        for (name, text) in BUILTIN {
+    fn every_definition_is_json_with_its_own_name() {
+        let mut names = std::collections::HashSet::new();
+        for text in BUILTIN {
             let tool: serde_json::Value = serde_json::from_str(text).unwrap();
-            assert_eq!(tool["name"], *name);
+            assert!(names.insert(tool["name"].as_str().unwrap().to_owned()), "{tool}");
             assert_eq!(tool["inputSchema"]["type"], "object");
         }
         for text in [CHANGED_ADD, BAD_HEADER_TOOL, &generated(7)] {

@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 
 use crate::modes::{Fault, Mode};
-use crate::options::{AnswerKind, SpokenEra, Transport};
+use crate::options::{AnswerKind, SpokenEra, Transport, word};
 
 /// How long a server may take to listen, unless it is slow on purpose.
 const START: Duration = Duration::from_secs(30);
@@ -137,7 +137,7 @@ impl Fixture {
     /// Which eras it speaks.
     #[must_use]
     pub fn era(self, era: SpokenEra) -> Self {
-        self.option("--era", era.name())
+        self.option("--era", word(&era))
     }
 
     /// Offers everything that the official conformance suite requires of a server, instead of tools to test clients with.
@@ -179,7 +179,7 @@ impl Fixture {
     /// Answers over HTTP as events.
     #[must_use]
     pub fn answers(self, kind: AnswerKind) -> Self {
-        self.option("--answer", if kind == AnswerKind::Sse { "sse" } else { "json" })
+        self.option("--answer", word(&kind))
     }
 
     /// An option of the command line with its value.
@@ -198,7 +198,7 @@ impl Fixture {
 
     /// The command and its arguments, for a configuration.
     pub fn command(&self) -> Result<(PathBuf, Vec<String>), FixtureError> {
-        let mut arguments = vec![self.transport.name().to_owned()];
+        let mut arguments = vec![word(&self.transport)];
         arguments.extend(self.arguments.iter().cloned());
         Ok((fixture_path()?, arguments))
     }
@@ -210,8 +210,7 @@ impl Fixture {
                 "a server over stdio is started by its client".to_owned(),
             ));
         }
-        let process = launch(&self, 0).await?;
-        Ok(RunningFixture { fixture: self, process })
+        launch(self, 0).await
     }
 }
 
@@ -219,11 +218,6 @@ impl Fixture {
 #[derive(Debug)]
 pub struct RunningFixture {
     fixture: Fixture,
-    process: Launched,
-}
-
-#[derive(Debug)]
-struct Launched {
     child: Child,
     /// Kept apart from the child, which would close it before waiting: closing it stops the server.
     _stdin: Option<ChildStdin>,
@@ -233,12 +227,12 @@ struct Launched {
 impl RunningFixture {
     /// The URL of its endpoint.
     pub fn url(&self) -> &str {
-        &self.process.url
+        &self.url
     }
 
     /// `http://127.0.0.1:PORT`, without a path.
     pub fn origin(&self) -> &str {
-        self.process.url.rsplit_once('/').map_or(&self.process.url, |(origin, _)| origin)
+        self.url.rsplit_once('/').map_or(&self.url, |(origin, _)| origin)
     }
 
     /// Its port.
@@ -248,12 +242,12 @@ impl RunningFixture {
 
     /// Its process, while it runs.
     pub fn pid(&self) -> Option<u32> {
-        self.process.child.id()
+        self.child.id()
     }
 
     /// Kills it and waits until it is gone.
     pub async fn kill(&mut self) -> Result<(), FixtureError> {
-        self.process.child.kill().await.or_else(|error| match error.kind() {
+        self.child.kill().await.or_else(|error| match error.kind() {
             // It had exited already.
             io::ErrorKind::InvalidInput => Ok(()),
             _ => Err(FixtureError::Process { path: "gateway-fixture".into(), cause: error }),
@@ -262,7 +256,7 @@ impl RunningFixture {
 
     /// Waits until it exits by itself; returns its exit code, if any.
     pub async fn wait(&mut self) -> Result<Option<i32>, FixtureError> {
-        let status = self.process.child.wait().await;
+        let status = self.child.wait().await;
         let status =
             status.map_err(|cause| FixtureError::Process { path: "gateway-fixture".into(), cause })?;
         Ok(status.code())
@@ -271,12 +265,12 @@ impl RunningFixture {
     /// Kills it if it runs, and starts it again on the same port.
     pub async fn restart(&mut self) -> Result<(), FixtureError> {
         self.kill().await?;
-        self.process = launch(&self.fixture, self.port()).await?;
+        *self = launch(self.fixture.clone(), self.port()).await?;
         Ok(())
     }
 }
 
-async fn launch(fixture: &Fixture, port: u16) -> Result<Launched, FixtureError> {
+async fn launch(fixture: Fixture, port: u16) -> Result<RunningFixture, FixtureError> {
     let (path, arguments) = fixture.command()?;
     let process = |cause| FixtureError::Process { path: path.clone(), cause };
     let mut child = Command::new(&path)
@@ -296,7 +290,7 @@ async fn launch(fixture: &Fixture, port: u16) -> Result<Launched, FixtureError> 
         Err(_) => return Err(FixtureError::NotListening("nothing in time".to_owned())),
     };
     match line.trim_end().strip_prefix("listening on ") {
-        Some(url) => Ok(Launched { _stdin: child.stdin.take(), child, url: url.to_owned() }),
+        Some(url) => Ok(RunningFixture { fixture, _stdin: child.stdin.take(), child, url: url.to_owned() }),
         None => Err(FixtureError::NotListening(line)),
     }
 }

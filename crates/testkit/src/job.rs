@@ -8,11 +8,13 @@ use bytes::Bytes;
 use gateway_protocol::method;
 use tokio_util::sync::CancellationToken;
 
+use crate::exchange::{Called, Exchange};
 use crate::message::Message;
 use crate::modes::{Fault, Modes};
-use crate::server::{Exchange, Server, append_error, begin_answer};
-use crate::tools::{Called, Exit, Structured, write_result};
-use crate::{lifecycle, stdio};
+use crate::notify::Outbox;
+use crate::respond::{begin_answer, end_answer};
+use crate::server::Server;
+use crate::tools::{Exit, Structured, write_result};
 
 /// A request that is not answered at once.
 #[derive(Debug)]
@@ -27,7 +29,7 @@ pub(crate) struct Job {
 pub(crate) struct Reply {
     /// Messages and other texts, in order.
     pub(crate) frames: Vec<Frame>,
-    /// The HTTP status, if it is not 200.
+    /// The HTTP status; 200 by default.
     pub(crate) status: Option<u16>,
     /// The exit status of the process afterwards, if it is to exit.
     pub(crate) exit: Option<i32>,
@@ -44,6 +46,23 @@ pub(crate) enum Frame {
     Noise(&'static str),
     /// A message that begins like this and never ends.
     Endless(Vec<u8>),
+}
+
+impl Reply {
+    /// Sends the messages, and exits if the reply says so.
+    pub(crate) async fn send(self, outbox: &Outbox) {
+        for frame in self.frames {
+            if let Frame::Message(text) = frame {
+                outbox.send(&text);
+            }
+        }
+        outbox.finish();
+        if let Some(code) = self.exit {
+            // The answer needs a moment to reach the wire.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            std::process::exit(code);
+        }
+    }
 }
 
 impl Job {
@@ -125,42 +144,31 @@ impl Job {
         let mut reply = Reply::default();
         let mut out = Vec::new();
         begin_answer(&mut out, message.id_text());
-        match server.respond(message, &self.exchange, &mut out) {
-            Called::Done => out.push(b'}'),
-            Called::Failed(error) => {
-                out.clear();
-                append_error(&mut out, message, &error);
-                reply.status = Some(lifecycle::status_of(self.exchange.era, &error));
+        let era = self.exchange.era;
+        let error = match server.respond(message, &self.exchange, &mut out) {
+            Ok(Called::Done) => None,
+            Ok(Called::Slow) if let Some(asked) = server.asked(message, &self.exchange) => {
+                let worked = asked.work(cancelled).await?;
+                worked.map(|result| out.extend_from_slice(result.to_string().as_bytes())).err()
             }
-            Called::Slow if let Some(everything) = &server.everything => {
-                match everything.work(server, message, &self.exchange, cancelled).await? {
-                    Ok(result) => {
-                        out.extend_from_slice(result.to_string().as_bytes());
-                        out.push(b'}');
-                    }
-                    Err(error) => {
-                        out.clear();
-                        append_error(&mut out, message, &error);
-                        reply.status = Some(lifecycle::status_of(self.exchange.era, &error));
-                    }
-                }
-            }
-            Called::Slow if message.name() == Some("exit") => {
+            Ok(Called::Slow) if message.name() == Some("exit") => {
                 let exit: Exit = serde_json::from_str(message.arguments()).unwrap_or_default();
                 reply.exit = Some(exit.code());
                 if !exit.is_after_answer() {
                     return Some(reply);
                 }
-                write_result(&mut out, self.exchange.era, r#"{"exits":true}"#, Structured::None);
-                out.push(b'}');
+                write_result(&mut out, era, r#"{"exits":true}"#, Structured::None);
+                None
             }
-            Called::Slow => {
+            Ok(Called::Slow) => {
                 let related = self.exchange.related.as_ref();
                 let text = server.work_slowly(message, related, cancelled).await?;
-                write_result(&mut out, self.exchange.era, &text, Structured::None);
-                out.push(b'}');
+                write_result(&mut out, era, &text, Structured::None);
+                None
             }
-        }
+            Err(error) => Some(error),
+        };
+        reply.status = Some(end_answer(&mut out, 0, message, era, error));
         reply.frames.push(Frame::Message(out));
         Some(reply)
     }
@@ -235,20 +243,6 @@ pub(crate) fn make_noise(bytes: u64) {
         if stderr.write_all(&block).is_err() {
             return;
         }
-    }
-}
-
-/// Writes the frames of a reply to stdout and exits if the reply says so.
-pub(crate) fn give_on_stdout(reply: Reply, stdout: &stdio::Stdout) {
-    for frame in reply.frames {
-        match frame {
-            Frame::Message(text) => stdout.write_line(&text),
-            Frame::Noise(text) => stdout.write(text.as_bytes()),
-            Frame::Endless(head) => stdout.write_for_ever(&head),
-        }
-    }
-    if let Some(code) = reply.exit {
-        std::process::exit(code);
     }
 }
 

@@ -22,22 +22,27 @@
 mod catalogue;
 mod definitions;
 mod everything;
+mod exchange;
 mod files;
 mod fixture;
 pub mod hostile;
 mod http;
 mod job;
 mod lifecycle;
+mod lock;
 mod message;
 mod modes;
 mod notify;
 mod options;
 mod process;
+mod respond;
 mod run;
 mod server;
 mod session;
 mod stdio;
+mod stdout;
 mod stream;
+mod subscribers;
 mod tools;
 
 pub use definitions::LOSSLESS_RESULT;

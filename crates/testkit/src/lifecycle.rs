@@ -5,17 +5,9 @@ use gateway_protocol::{
 };
 use serde_json::json;
 
+use crate::exchange::{CallResult, Called, Exchange, SpeaksNow};
 use crate::message::Message;
 use crate::options::{Options, Serves, SpokenEra};
-use crate::server::Exchange;
-use crate::tools::Called;
-
-/// The era of one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SpeaksNow {
-    Legacy,
-    Modern,
-}
 
 /// The capabilities of the server.
 fn capabilities(serves: Serves, era: SpeaksNow) -> &'static str {
@@ -83,9 +75,9 @@ pub(crate) fn check_ready(exchange: &Exchange) -> Result<(), RpcError> {
 }
 
 /// Appends the answer to `initialize`.
-pub(crate) fn initialize(options: &Options, message: &Message<'_>, out: &mut Vec<u8>) -> Called {
+pub(crate) fn initialize(options: &Options, message: &Message<'_>, out: &mut Vec<u8>) -> CallResult {
     if options.era == SpokenEra::Modern {
-        return Called::Failed(RpcError::new(code::METHOD_NOT_FOUND, "method not found: initialize"));
+        return Err(RpcError::new(code::METHOD_NOT_FOUND, "method not found: initialize"));
     }
     let requested = message.params.as_ref().and_then(|params| params.protocol_version.as_deref());
     let version = negotiate_legacy(requested.unwrap_or(LATEST_LEGACY));
@@ -95,11 +87,11 @@ pub(crate) fn initialize(options: &Options, message: &Message<'_>, out: &mut Vec
         server_info()
     );
     out.extend_from_slice(result.as_bytes());
-    Called::Done
+    Ok(Called::Done)
 }
 
 /// Appends the answer to `server/discover`.
-pub(crate) fn discover(options: &Options, out: &mut Vec<u8>) -> Called {
+pub(crate) fn discover(options: &Options, out: &mut Vec<u8>) {
     let result = format!(
         r#"{{"resultType":"complete","supportedVersions":["{MODERN}"],"capabilities":{},"instructions":"{INSTRUCTIONS}","_meta":{{"{}":{}}},"ttlMs":{},"cacheScope":"public"}}"#,
         capabilities(options.serve, SpeaksNow::Modern),
@@ -108,7 +100,6 @@ pub(crate) fn discover(options: &Options, out: &mut Vec<u8>) -> Called {
         options.ttl_ms
     );
     out.extend_from_slice(result.as_bytes());
-    Called::Done
 }
 
 /// Appends the caching hints of a modern list.

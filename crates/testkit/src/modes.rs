@@ -3,8 +3,17 @@
 use std::fmt::Write as _;
 use std::str::FromStr;
 
+/// What a fault belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// The whole process.
+    Server,
+    /// Single requests: `--fault-method`, `--fault-tool` and `--fault-times` choose which.
+    Answer,
+}
+
 macro_rules! faults {
-    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $default:literal;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $default:literal, $scope:ident;)+) => {
         /// A fault. `N` is its value, of which the number is the default.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Fault {
@@ -25,6 +34,11 @@ macro_rules! faults {
                 match self { $(Self::$name => $default,)+ }
             }
 
+            /// What it belongs to.
+            pub(crate) fn scope(self) -> Scope {
+                match self { $(Self::$name => Scope::$scope,)+ }
+            }
+
             fn explanation(self) -> &'static str {
                 match self { $(Self::$name => concat!($($doc,)+),)+ }
             }
@@ -34,124 +48,93 @@ macro_rules! faults {
 
 faults! {
     /// Waits N milliseconds before it reads or listens.
-    SlowStart = "slow-start", 1000;
+    SlowStart = "slow-start", 1000, Server;
     /// Exits at once.
-    CrashBeforeInitialize = "crash-before-initialize", 1;
+    CrashBeforeInitialize = "crash-before-initialize", 1, Server;
     /// Exits when it receives `initialize` or `server/discover`.
-    CrashAtInitialize = "crash-at-initialize", 1;
+    CrashAtInitialize = "crash-at-initialize", 1, Server;
     /// Exits when the first list of tools has been answered.
-    CrashAfterList = "crash-after-list", 1;
+    CrashAfterList = "crash-after-list", 1, Server;
     /// Exits when it receives the request, without running the tool.
-    CrashBeforeCall = "crash-before-call", 1;
+    CrashBeforeCall = "crash-before-call", 1, Answer;
     /// Runs the tool, then exits without an answer.
-    CrashDuringCall = "crash-during-call", 1;
+    CrashDuringCall = "crash-during-call", 1, Answer;
     /// Answers, then exits.
-    CrashAfterCall = "crash-after-call", 1;
+    CrashAfterCall = "crash-after-call", 1, Answer;
     /// Every N calls: runs the tool, then exits without an answer.
-    CrashEvery = "crash-every", 10;
+    CrashEvery = "crash-every", 10, Answer;
     /// Answers nothing at all.
-    Silent = "silent", 1;
+    Silent = "silent", 1, Server;
     /// Answers nothing before `initialize`.
-    SilentBeforeInitialize = "silent-before-initialize", 1;
+    SilentBeforeInitialize = "silent-before-initialize", 1, Server;
     /// Runs the tool and never answers.
-    NeverAnswers = "never-answers", 1;
+    NeverAnswers = "never-answers", 1, Answer;
     /// Waits N milliseconds before it runs the tool.
-    Slow = "slow", 1000;
+    Slow = "slow", 1000, Answer;
     /// Answers every other call only after N milliseconds.
-    OutOfOrder = "out-of-order", 100;
+    OutOfOrder = "out-of-order", 100, Answer;
     /// Gives the same answer twice.
-    DuplicateAnswers = "duplicate-answers", 1;
+    DuplicateAnswers = "duplicate-answers", 1, Answer;
     /// First answers a request that was never sent.
-    UnknownIds = "unknown-ids", 1;
+    UnknownIds = "unknown-ids", 1, Answer;
     /// Returns the id as a string.
-    IdAsText = "id-as-text", 1;
+    IdAsText = "id-as-text", 1, Answer;
     /// Answers with text that is not JSON.
-    WrongJson = "wrong-json", 1;
+    WrongJson = "wrong-json", 1, Answer;
     /// Answers with JSON that is not a JSON-RPC message.
-    WrongShape = "wrong-shape", 1;
+    WrongShape = "wrong-shape", 1, Answer;
     /// Answers with a result that is not an object.
-    WrongResult = "wrong-result", 1;
+    WrongResult = "wrong-result", 1, Answer;
     /// Adds unknown fields to envelopes, results and tools.
-    UnknownFields = "unknown-fields", 1;
+    UnknownFields = "unknown-fields", 1, Server;
     /// Answers with a text of N bytes.
-    HugeResult = "huge-result", 67_108_864;
+    HugeResult = "huge-result", 67_108_864, Answer;
     /// Answers with a line that never ends.
-    EndlessLine = "endless-line", 1;
+    EndlessLine = "endless-line", 1, Answer;
     /// Answers with a line of N bytes, its id at the head.
-    LongLine = "long-line", 33_554_432;
+    LongLine = "long-line", 33_554_432, Answer;
     /// Answers with a line of N bytes, its id at the tail.
-    LongLineTail = "long-line-tail", 33_554_432;
+    LongLineTail = "long-line-tail", 33_554_432, Answer;
     /// Writes N bytes to stderr at the start and at every call.
-    NoisyStderr = "noisy-stderr", 4_194_304;
+    NoisyStderr = "noisy-stderr", 4_194_304, Server;
     /// Writes lines that are not JSON to stdout before every answer.
-    StdoutNoise = "stdout-noise", 1;
+    StdoutNoise = "stdout-noise", 1, Server;
     /// Lists tools in pages of N.
-    Paged = "paged", 2;
+    Paged = "paged", 2, Server;
     /// Puts an empty page after every page.
-    EmptyPages = "empty-pages", 2;
+    EmptyPages = "empty-pages", 2, Server;
     /// Gives the same cursor again and again.
-    CursorLoop = "cursor-loop", 2;
+    CursorLoop = "cursor-loop", 2, Server;
     /// Has always one more page, with new tools.
-    EndlessPages = "endless-pages", 1;
+    EndlessPages = "endless-pages", 1, Server;
     /// Fails on every page after the first.
-    FailingPage = "failing-page", 2;
+    FailingPage = "failing-page", 2, Server;
     /// Fails on the first N lists.
-    FailFirstList = "fail-first-list", 1;
+    FailFirstList = "fail-first-list", 1, Server;
     /// Never answers a list of tools.
-    SilentList = "silent-list", 1;
+    SilentList = "silent-list", 1, Server;
     /// Changes the list N times once it was read, each with a notification.
-    ListChangedStorm = "list-changed-storm", 100;
+    ListChangedStorm = "list-changed-storm", 100, Server;
     /// After N lists the tool `add` has another definition, without a notification.
-    ChangedDefinition = "changed-definition", 1;
+    ChangedDefinition = "changed-definition", 1, Server;
     /// Lists a tool whose header annotation is invalid.
-    BadHeaderTool = "bad-header-tool", 1;
+    BadHeaderTool = "bad-header-tool", 1, Server;
     /// Ignores SIGTERM and the end of stdin.
-    IgnoresSigterm = "ignores-sigterm", 1;
+    IgnoresSigterm = "ignores-sigterm", 1, Server;
     /// Starts a child in its own process group and one in a new session; both keep stdout open.
-    Grandchild = "grandchild", 1;
+    Grandchild = "grandchild", 1, Server;
     /// Answers with this HTTP status.
-    HttpStatus = "http-status", 500;
+    HttpStatus = "http-status", 500, Answer;
     /// Forgets all sessions after every N calls.
-    ForgetSessions = "forget-sessions", 3;
+    ForgetSessions = "forget-sessions", 3, Server;
     /// Closes the connection in the middle of the body.
-    CloseMidBody = "close-mid-body", 1;
+    CloseMidBody = "close-mid-body", 1, Answer;
     /// Sends the body in ten pieces over N milliseconds.
-    SlowBody = "slow-body", 1000;
+    SlowBody = "slow-body", 1000, Answer;
     /// Answers with `text/html`.
-    WrongContentType = "wrong-content-type", 1;
+    WrongContentType = "wrong-content-type", 1, Answer;
     /// Redirects to `/moved`.
-    Redirect = "redirect", 307;
-}
-
-impl Fault {
-    /// Whether it belongs to single requests, so that `--fault-method`, `--fault-tool` and `--fault-times` choose when.
-    pub(crate) fn is_of_answers(self) -> bool {
-        matches!(
-            self,
-            Self::CrashBeforeCall
-                | Self::CrashDuringCall
-                | Self::CrashAfterCall
-                | Self::CrashEvery
-                | Self::NeverAnswers
-                | Self::Slow
-                | Self::OutOfOrder
-                | Self::DuplicateAnswers
-                | Self::UnknownIds
-                | Self::IdAsText
-                | Self::WrongJson
-                | Self::WrongShape
-                | Self::WrongResult
-                | Self::HugeResult
-                | Self::EndlessLine
-                | Self::LongLine
-                | Self::LongLineTail
-                | Self::HttpStatus
-                | Self::CloseMidBody
-                | Self::SlowBody
-                | Self::WrongContentType
-                | Self::Redirect
-        )
-    }
+    Redirect = "redirect", 307, Answer;
 }
 
 /// A fault with its value: `crash-every=3`.

@@ -1,7 +1,7 @@
 //! Unsolicited messages and their receivers.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use gateway_protocol::{meta, method, write_notification};
@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::message::Message;
 use crate::options::Serves;
-use crate::stdio::Stdout;
+use crate::stdout::Stdout;
 use crate::stream::{NumberedStream, event};
 
 /// Where messages go.
@@ -152,9 +152,4 @@ impl Subscription {
     fn mark(&self) -> [(&'static str, &[u8]); 1] {
         [(meta::SUBSCRIPTION_ID, self.id.as_bytes())]
     }
-}
-
-/// Locks, also after a panic elsewhere: the fixture's state stays usable.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

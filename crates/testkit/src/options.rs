@@ -20,17 +20,6 @@ pub enum Transport {
     Sleep,
 }
 
-impl Transport {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Stdio => "stdio",
-            Self::Http => "http",
-            Self::Sse => "sse",
-            Self::Sleep => "sleep",
-        }
-    }
-}
-
 /// Which eras the fixture speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SpokenEra {
@@ -40,16 +29,6 @@ pub enum SpokenEra {
     Modern,
     /// Both.
     Both,
-}
-
-impl SpokenEra {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Legacy => "legacy",
-            Self::Modern => "modern",
-            Self::Both => "both",
-        }
-    }
 }
 
 /// What the fixture offers.
@@ -141,4 +120,9 @@ pub struct Options {
     /// A server over HTTP ends when its stdin ends, so that it never outlives a test.
     #[arg(long)]
     pub exit_with_stdin: bool,
+}
+
+/// The word for a choice on the command line.
+pub(crate) fn word(choice: &impl ValueEnum) -> String {
+    choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

@@ -27,9 +27,8 @@ pub async fn eventually(
     what: &str,
     mut condition: impl FnMut() -> bool,
 ) -> Result<(), TimedOut> {
-    let poll = Poll::new(deadline, what);
-    while !condition() {
-        poll.check()?;
+    let start = Instant::now();
+    while !holds(&mut condition, start, deadline, what)? {
         pause().await;
     }
     Ok(())
@@ -41,31 +40,26 @@ pub fn eventually_blocking(
     what: &str,
     mut condition: impl FnMut() -> bool,
 ) -> Result<(), TimedOut> {
-    let poll = Poll::new(deadline, what);
-    while !condition() {
-        poll.check()?;
+    let start = Instant::now();
+    while !holds(&mut condition, start, deadline, what)? {
         std::thread::sleep(INTERVAL);
     }
     Ok(())
 }
 
-struct Poll<'a> {
+fn holds(
+    condition: &mut impl FnMut() -> bool,
     start: Instant,
     deadline: Duration,
-    what: &'a str,
-}
-
-impl<'a> Poll<'a> {
-    fn new(deadline: Duration, what: &'a str) -> Self {
-        Self { start: Instant::now(), deadline, what }
+    what: &str,
+) -> Result<bool, TimedOut> {
+    if condition() {
+        return Ok(true);
     }
-
-    fn check(&self) -> Result<(), TimedOut> {
-        if self.start.elapsed() <= self.deadline {
-            return Ok(());
-        }
-        Err(TimedOut { what: self.what.to_owned(), waited: self.deadline })
+    if start.elapsed() <= deadline {
+        return Ok(false);
     }
+    Err(TimedOut { what: what.to_owned(), waited: deadline })
 }
 
 /// How many lines a file has; 0 if it does not exist.
@@ -102,4 +96,11 @@ fn stat_of(pid: u32) -> Option<Stat> {
     let (_, rest) = text.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
     Some(Stat { state: fields.next()?.chars().next()?, parent: fields.next()?.parse().ok()? })
+}
+
+/// Never returns.
+pub(crate) fn sleep_for_ever() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(1000));
+    }
 }

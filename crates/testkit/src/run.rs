@@ -10,6 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::modes::Fault;
 use crate::options::{Options, Transport};
+use crate::process::sleep_for_ever;
 use crate::server::Server;
 use crate::{http, job, stdio};
 
@@ -102,10 +103,4 @@ fn exit_with_stdin() {
         while matches!(stdin.read(&mut sink), Ok(read) if read > 0) {}
         std::process::exit(0);
     });
-}
-
-fn sleep_for_ever() -> ! {
-    loop {
-        std::thread::sleep(Duration::from_secs(1000));
-    }
 }

@@ -1,4 +1,4 @@
-//! The server behind every transport: takes one message and answers at once if it can.
+//! The state of a fixture process, behind every transport.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -6,21 +6,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytes::Bytes;
-use gateway_protocol::{RawJson, RpcError, code, method, write_error};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::catalogue::{Catalogue, ListState};
-use crate::everything::Everything;
+use crate::catalogue::Catalogue;
+use crate::everything::{Asked, Everything};
+use crate::exchange::Exchange;
 use crate::files::AppendFile;
-use crate::lifecycle::{self, SpeaksNow};
+use crate::lock::lock;
 use crate::message::Message;
-use crate::modes::{Fault, Mode, Modes};
-use crate::notify::{Change, Outbox, Subscription, lock};
+use crate::modes::{Fault, Mode, Modes, Scope};
+use crate::notify::{Change, Subscription};
 use crate::options::{Options, Serves};
-use crate::session::Session;
-use crate::tools::Called;
+use crate::subscribers::Subscribers;
 
 /// The state of one fixture process.
 #[derive(Debug)]
@@ -41,41 +39,11 @@ pub(crate) struct Server {
     faults: AtomicU64,
     /// Calls that the faults of answers could have hit.
     calls: AtomicU64,
-    lists: AtomicU64,
-    revision: AtomicU64,
+    pub(crate) lists: AtomicU64,
+    pub(crate) revision: AtomicU64,
     stormed: AtomicBool,
-    sessions: Mutex<HashMap<String, Arc<Session>>>,
-    subscriptions: Mutex<Vec<Subscription>>,
+    pub(crate) subscribers: Subscribers,
     in_flight: Mutex<HashMap<(String, String), CancellationToken>>,
-}
-
-/// The context of one message.
-#[derive(Clone, Debug)]
-pub(crate) struct Exchange {
-    pub(crate) era: SpeaksNow,
-    /// The legacy connection; `None` in the modern era.
-    pub(crate) session: Option<Arc<Session>>,
-    /// Where messages that belong to this request go before its answer.
-    pub(crate) related: Option<Outbox>,
-    /// Its mirrored headers.
-    pub(crate) mirrored: Vec<(&'static str, String)>,
-    /// The fault that already happened: a redirect is not followed by another.
-    pub(crate) behind: Option<Fault>,
-}
-
-/// The outcome of a message.
-#[derive(Debug)]
-pub(crate) enum Taken {
-    /// The answer was appended; with its HTTP status.
-    Answered(u16),
-    /// It needs no answer.
-    Accepted,
-    /// The answer takes time or has a fault: run the job.
-    Later,
-    /// It asks for notifications.
-    Listen,
-    /// It is never answered.
-    Ignored,
 }
 
 impl Server {
@@ -102,142 +70,22 @@ impl Server {
             lists: AtomicU64::new(0),
             revision: AtomicU64::new(0),
             stormed: AtomicBool::new(false),
-            sessions: Mutex::default(),
-            subscriptions: Mutex::default(),
+            subscribers: Subscribers::default(),
             in_flight: Mutex::default(),
             options,
             modes,
         })
     }
 
-    /// Takes one message. An answer that is known at once is appended to `out`.
-    pub(crate) fn take(&self, message: &Message<'_>, exchange: &Exchange, out: &mut Vec<u8>) -> Taken {
-        if message.method.is_none() {
-            if let Some(session) = &exchange.session {
-                session.answered(message.id_text(), message.answer());
-            }
-            return Taken::Accepted;
-        }
-        if message.id.is_none() {
-            self.notice(message, exchange);
-            return Taken::Accepted;
-        }
-        let is_opening = message.method() == method::INITIALIZE;
-        let is_open = exchange.session.as_ref().is_some_and(|session| session.is_open());
-        if self.modes.has(Fault::Silent)
-            || self.modes.has(Fault::SilentBeforeInitialize) && !is_open && !is_opening
-        {
-            return Taken::Ignored;
-        }
-        if is_opening && let Some(session) = &exchange.session {
-            session.opened();
-        }
-        if exchange.era == SpeaksNow::Modern
-            && let Err(error) = lifecycle::check_modern(message)
-        {
-            append_error(out, message, &error);
-            return Taken::Answered(400);
-        }
-        if message.method() == method::LISTEN && exchange.era == SpeaksNow::Modern {
-            return Taken::Listen;
-        }
-        if !self.modes.is_empty() {
-            return Taken::Later;
-        }
-        let start = out.len();
-        begin_answer(out, message.id_text());
-        match self.respond(message, exchange, out) {
-            Called::Done => {
-                out.push(b'}');
-                Taken::Answered(200)
-            }
-            Called::Slow => {
-                out.truncate(start);
-                Taken::Later
-            }
-            Called::Failed(error) => {
-                out.truncate(start);
-                append_error(out, message, &error);
-                Taken::Answered(lifecycle::status_of(exchange.era, &error))
-            }
-        }
-    }
-
-    /// Appends the result of a request to `out`.
-    pub(crate) fn respond(&self, message: &Message<'_>, exchange: &Exchange, out: &mut Vec<u8>) -> Called {
-        if let Some(everything) = &self.everything {
-            return everything.respond(self, message, exchange, out);
-        }
-        match message.method() {
-            method::CALL_TOOL => {
-                if let Err(error) = lifecycle::check_ready(exchange) {
-                    return Called::Failed(error);
-                }
-                self.call(message, exchange, out)
-            }
-            method::LIST_TOOLS => {
-                if let Err(error) = lifecycle::check_ready(exchange) {
-                    return Called::Failed(error);
-                }
-                self.list(message, exchange.era, out)
-            }
-            method::INITIALIZE if exchange.era == SpeaksNow::Legacy => {
-                lifecycle::initialize(&self.options, message, out)
-            }
-            method::DISCOVER if exchange.era == SpeaksNow::Modern => lifecycle::discover(&self.options, out),
-            method::PING if exchange.era == SpeaksNow::Legacy => {
-                out.extend_from_slice(b"{}");
-                Called::Done
-            }
-            other => {
-                Called::Failed(RpcError::new(code::METHOD_NOT_FOUND, format!("method not found: {other}")))
-            }
-        }
-    }
-
-    fn list(&self, message: &Message<'_>, era: SpeaksNow, out: &mut Vec<u8>) -> Called {
-        let cursor = message.params.as_ref().and_then(|params| params.cursor.as_deref());
-        let lists = match cursor {
-            None => self.lists.fetch_add(1, Ordering::Relaxed) + 1,
-            Some(_) => self.lists.load(Ordering::Relaxed),
-        };
-        let state = ListState { lists, revision: self.revision.load(Ordering::Relaxed) };
-        let page = match self.catalogue.page(cursor, self.options.page_size, &self.modes, state) {
-            Ok(page) => page,
-            Err(error) => return Called::Failed(error),
-        };
-        out.extend_from_slice(b"{\"tools\":[");
-        for (index, tool) in page.tools.iter().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(tool.as_bytes());
-        }
-        out.push(b']');
-        if let Some(cursor) = page.next_cursor {
-            out.extend_from_slice(b",\"nextCursor\":\"");
-            out.extend_from_slice(cursor.as_bytes());
-            out.push(b'"');
-        }
-        lifecycle::append_cache_hints(&self.options, era, out);
-        out.push(b'}');
-        Called::Done
-    }
-
-    fn notice(&self, message: &Message<'_>, exchange: &Exchange) {
-        match message.method() {
-            method::INITIALIZED => {
-                if let Some(session) = &exchange.session {
-                    session.ready();
-                }
-            }
-            method::CANCELLED => {
-                if let Some(id) = message.params.as_ref().and_then(|params| params.request_id) {
-                    self.cancel(exchange, id.get());
-                }
-            }
-            _ => {}
-        }
+    /// The request, if everything is offered instead of the catalogue.
+    pub(crate) fn asked<'a>(&'a self, message: &'a Message<'a>, exchange: &'a Exchange) -> Option<Asked<'a>> {
+        Some(Asked {
+            options: &self.options,
+            subscribers: &self.subscribers,
+            everything: self.everything.as_ref()?,
+            message,
+            exchange,
+        })
     }
 
     /// Which faults hit this request. If any, this uses up one of `--fault-times`.
@@ -252,7 +100,7 @@ impl Server {
         let due = |mode: Mode| match mode.fault {
             Fault::CrashEvery => number.is_multiple_of(mode.value.max(1)),
             Fault::OutOfOrder => number % 2 == 1,
-            fault => fault.is_of_answers(),
+            fault => fault.scope() == Scope::Answer,
         };
         let modes = self.modes.filtered(due);
         if modes.is_empty() || self.fault_happens() { modes } else { Modes::default() }
@@ -277,25 +125,15 @@ impl Server {
     pub(crate) fn change_tools(&self, times: u64) {
         for _ in 0..times {
             self.revision.fetch_add(1, Ordering::Relaxed);
-            self.notify(&Change::Tools);
+            self.subscribers.notify(&Change::Tools);
         }
-    }
-
-    /// Notifies all subscribers.
-    pub(crate) fn notify(&self, change: &Change) {
-        let sessions: Vec<_> = lock(&self.sessions).values().cloned().collect();
-        for session in sessions {
-            session.notify(change);
-        }
-        lock(&self.subscriptions).retain(|subscription| subscription.notify(change));
     }
 
     /// Starts the storm of the mode `list-changed-storm` once the list was read and a client listens.
     pub(crate) fn storm_if_due(self: &Arc<Self>) {
         let Some(times) = self.modes.get(Fault::ListChangedStorm) else { return };
-        let heard = !lock(&self.subscriptions).is_empty()
-            || lock(&self.sessions).values().any(|session| session.outbox().is_some());
-        if !heard || self.lists.load(Ordering::Relaxed) == 0 || self.stormed.swap(true, Ordering::Relaxed) {
+        let is_due = self.subscribers.is_heard() && self.lists.load(Ordering::Relaxed) > 0;
+        if !is_due || self.stormed.swap(true, Ordering::Relaxed) {
             return;
         }
         let server = Arc::clone(self);
@@ -306,31 +144,9 @@ impl Server {
         });
     }
 
-    pub(crate) fn add_session(&self, session: &Arc<Session>) {
-        lock(&self.sessions).insert(session.id.clone(), Arc::clone(session));
-    }
-
-    pub(crate) fn session(&self, id: &str) -> Option<Arc<Session>> {
-        lock(&self.sessions).get(id).cloned()
-    }
-
-    pub(crate) fn remove_session(&self, id: &str) -> bool {
-        let session = lock(&self.sessions).remove(id);
-        if let Some(session) = &session {
-            session.end();
-        }
-        session.is_some()
-    }
-
-    pub(crate) fn forget_sessions(&self) {
-        lock(&self.sessions).clear();
-    }
-
     pub(crate) fn subscribe(self: &Arc<Self>, subscription: Subscription) {
-        if subscription.acknowledge() {
-            lock(&self.subscriptions).push(subscription);
-            self.storm_if_due();
-        }
+        self.subscribers.subscribe(subscription);
+        self.storm_if_due();
     }
 
     /// Registers a request so that a notification can cancel it.
@@ -343,28 +159,15 @@ impl Server {
         lock(&self.in_flight).remove(&request_key(exchange, id));
     }
 
-    fn cancel(&self, exchange: &Exchange, id: &str) {
+    pub(crate) fn cancel(&self, exchange: &Exchange, id: &str) {
         if let Some(token) = lock(&self.in_flight).remove(&request_key(exchange, id)) {
             token.cancel();
         }
-        lock(&self.subscriptions).retain(|subscription| subscription.id != id);
+        self.subscribers.unsubscribe(id);
     }
 }
 
 /// The key of a request in flight: ids are unique only within one connection.
 fn request_key(exchange: &Exchange, id: &str) -> (String, String) {
     (exchange.session.as_ref().map(|session| session.id.clone()).unwrap_or_default(), id.to_owned())
-}
-
-/// Appends the beginning of an answer, up to its result.
-pub(crate) fn begin_answer(out: &mut Vec<u8>, id: &str) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(id.as_bytes());
-    out.extend_from_slice(b",\"result\":");
-}
-
-/// Appends the refusal of a request.
-pub(crate) fn append_error(out: &mut Vec<u8>, message: &Message<'_>, error: &RpcError) {
-    let id = RawJson::parse(Bytes::copy_from_slice(message.id_text().as_bytes()));
-    write_error(out, &id.unwrap_or_else(|_| RawJson::null()), error);
 }

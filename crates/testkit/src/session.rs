@@ -9,7 +9,8 @@ use gateway_protocol::LATEST_LEGACY;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::notify::{Change, Outbox, lock};
+use crate::lock::lock;
+use crate::notify::{Change, Outbox};
 use crate::stream::{NumberedStream, Priming};
 
 /// How many finished streams a client can still resume.

@@ -1,62 +1,28 @@
 //! The fixture over stdin and stdout.
 
-use std::io::{self, BufRead as _, Write as _};
-use std::sync::{Arc, Mutex};
+use std::io::{self, BufRead as _};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use gateway_protocol::{RawJson, RpcError, code, write_error};
 use tokio_util::sync::CancellationToken;
 
-use crate::job::{Job, give_on_stdout};
-use crate::lifecycle::{SpeaksNow, era_of};
+use crate::exchange::{Exchange, SpeaksNow};
+use crate::job::{Frame, Job, Reply};
+use crate::lifecycle::era_of;
 use crate::message::Message;
-use crate::notify::{Outbox, Subscription, lock};
-use crate::server::{Exchange, Server, Taken};
+use crate::notify::{Outbox, Subscription};
+use crate::respond::Taken;
+use crate::server::Server;
 use crate::session::Session;
-
-/// Stdout, written in whole lines.
-#[derive(Debug, Default)]
-pub(crate) struct Stdout(Mutex<()>);
-
-impl Stdout {
-    pub(crate) fn write(&self, text: &[u8]) {
-        let _turn = lock(&self.0);
-        write_out(text);
-    }
-
-    pub(crate) fn write_line(&self, text: &[u8]) {
-        let mut line = Vec::with_capacity(text.len() + 1);
-        line.extend_from_slice(text);
-        line.push(b'\n');
-        self.write(&line);
-    }
-
-    /// Writes a line that never ends; never returns.
-    pub(crate) fn write_for_ever(&self, head: &[u8]) {
-        // No other line may end this one.
-        let _turn = lock(&self.0);
-        let filler = vec![b'x'; 64 * 1024];
-        write_out(head);
-        loop {
-            write_out(&filler);
-        }
-    }
-}
-
-fn write_out(text: &[u8]) {
-    let mut stdout = io::stdout().lock();
-    if stdout.write_all(text).and_then(|()| stdout.flush()).is_err() {
-        // The pipe is closed: the client has left.
-        std::process::exit(0);
-    }
-}
+use crate::stdout::Stdout;
 
 /// Serves until stdin ends. Blocks: requests without waiting are read, answered and written by this thread, and all answers
 /// to requests that were read together are written together.
 pub(crate) fn serve(server: &Arc<Server>, runtime: &tokio::runtime::Handle) -> io::Result<()> {
     let stdout = Arc::new(Stdout::default());
     let session = Arc::new(Session::new(String::new(), Some(Outbox::Stdout(Arc::clone(&stdout)))));
-    server.add_session(&session);
+    server.subscribers.add_session(&session);
     let mut input = io::BufReader::with_capacity(64 * 1024, io::stdin().lock());
     let mut line = Vec::new();
     let mut out = Vec::with_capacity(64 * 1024);
@@ -111,7 +77,7 @@ fn take_line(
             let (server, stdout) = (Arc::clone(server), Arc::clone(stdout));
             let tasks = server.tasks.clone();
             tasks.spawn_on(
-                async move { give_on_stdout(job.run(&server, CancellationToken::new()).await, &stdout) },
+                async move { write_reply(job.run(&server, CancellationToken::new()).await, &stdout) },
                 runtime,
             );
         }
@@ -120,5 +86,19 @@ fn take_line(
             let outbox = Outbox::Stdout(Arc::clone(stdout));
             server.subscribe(Subscription::from_message(server.options.serve, &message, outbox));
         }
+    }
+}
+
+/// Writes the frames of a reply to stdout and exits if the reply says so.
+fn write_reply(reply: Reply, stdout: &Stdout) {
+    for frame in reply.frames {
+        match frame {
+            Frame::Message(text) => stdout.write_line(&text),
+            Frame::Noise(text) => stdout.write(text.as_bytes()),
+            Frame::Endless(head) => stdout.write_for_ever(&head),
+        }
+    }
+    if let Some(code) = reply.exit {
+        std::process::exit(code);
     }
 }

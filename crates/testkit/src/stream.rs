@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use crate::notify::lock;
+use crate::lock::lock;
 
 /// The reconnection time sent to clients, in milliseconds.
 const RETRY: u64 = 50;

@@ -10,22 +10,12 @@ use serde_json::value::RawValue;
 use serde_json::{Number, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::definitions::{LOSSLESS_RESULT, MIRRORED, PNG};
-use crate::lifecycle::SpeaksNow;
+use crate::definitions::{LOSSLESS_RESULT, PNG};
+use crate::exchange::{CallResult, Called, Exchange, SpeaksNow};
+use crate::lock::lock;
 use crate::message::Message;
-use crate::notify::{Outbox, lock};
-use crate::server::{Exchange, Server};
-
-/// The outcome of a request.
-#[derive(Debug)]
-pub(crate) enum Called {
-    /// Its result was appended.
-    Done,
-    /// It failed as a JSON-RPC error; what was appended is void.
-    Failed(RpcError),
-    /// It runs as a job; nothing was appended.
-    Slow,
-}
+use crate::notify::Outbox;
+use crate::server::Server;
 
 #[derive(Deserialize)]
 struct Numbers {
@@ -81,24 +71,24 @@ impl Exit {
 
 impl Server {
     /// Runs a tool that needs no waiting.
-    pub(crate) fn call(&self, message: &Message<'_>, exchange: &Exchange, out: &mut Vec<u8>) -> Called {
+    pub(crate) fn call(&self, message: &Message<'_>, exchange: &Exchange, out: &mut Vec<u8>) -> CallResult {
         let Some(name) = message.name() else {
-            return Called::Failed(RpcError::new(code::INVALID_PARAMS, "the call names no tool"));
+            return Err(RpcError::new(code::INVALID_PARAMS, "the call names no tool"));
         };
         let arguments = message.arguments();
         let era = exchange.era;
         match name {
-            "slow" | "exit" => return Called::Slow,
+            "slow" | "exit" => return Ok(Called::Slow),
             "echo" => write_result(out, era, arguments, Structured::Same),
-            "add" => return self.arithmetic(message, era, out, i64::checked_add, |a, b| a + b),
-            "multiply" => return self.arithmetic(message, era, out, i64::checked_mul, |a, b| a * b),
+            "add" => self.arithmetic(message, era, out, i64::checked_add, |a, b| a + b),
+            "multiply" => self.arithmetic(message, era, out, i64::checked_mul, |a, b| a * b),
             "get_weather" => {
                 let location = loose(arguments).location.unwrap_or_default();
                 let weather =
                     json!({"location": location, "temperature": 72, "conditions": "sunny", "humidity": 45});
                 self.finish(name, arguments, &weather.to_string(), era, out);
             }
-            "store_value" | "get_value" => return self.keep(name, arguments, era, out),
+            "store_value" | "get_value" => self.keep(name, arguments, era, out),
             "count" | "count_idempotent" => {
                 let number = self.counted.fetch_add(1, Ordering::Relaxed) + 1;
                 let token = loose(arguments).token.unwrap_or_default();
@@ -113,28 +103,18 @@ impl Server {
             "rpc_error" => {
                 let Loose { code, message, data, .. } = loose(arguments);
                 let message = message.unwrap_or_else(|| "refused as asked".to_owned());
-                return Called::Failed(RpcError { code: code.unwrap_or(-32_001), message, data });
+                return Err(RpcError { code: code.unwrap_or(-32_001), message, data });
             }
             "big" => {
                 write_result(out, era, &"x".repeat(loose(arguments).bytes.unwrap_or(1024)), Structured::None);
             }
             "image" => {
-                write_blocks(
-                    out,
-                    era,
-                    &format!(r#"{{"type":"image","data":"{PNG}","mimeType":"image/png"}}"#),
-                );
+                let image = format!(r#"{{"type":"image","data":"{PNG}","mimeType":"image/png"}}"#);
+                write_content(out, era, &image, "");
             }
-            "mixed" => write_blocks(out, era, &mixed_blocks()),
+            "mixed" => write_content(out, era, &mixed_blocks(), ""),
             "header_echo" => {
-                let seen: serde_json::Map<_, _> = MIRRORED
-                    .iter()
-                    .map(|(argument, header)| {
-                        let found = exchange.mirrored.iter().find(|(name, _)| name == header);
-                        ((*argument).to_owned(), json!(found.map(|(_, value)| value)))
-                    })
-                    .collect();
-                write_result(out, era, &json!(seen).to_string(), Structured::Same);
+                write_result(out, era, &json!(exchange.mirrored_arguments()).to_string(), Structured::Same);
             }
             "change_tools" => {
                 self.change_tools(loose(arguments).times.unwrap_or(1));
@@ -144,10 +124,10 @@ impl Server {
                 write_result(out, era, arguments, Structured::Same);
             }
             other => {
-                return Called::Failed(RpcError::new(code::INVALID_PARAMS, format!("unknown tool: {other}")));
+                return Err(RpcError::new(code::INVALID_PARAMS, format!("unknown tool: {other}")));
             }
         }
-        Called::Done
+        Ok(Called::Done)
     }
 
     fn arithmetic(
@@ -157,14 +137,11 @@ impl Server {
         out: &mut Vec<u8>,
         whole: impl Fn(i64, i64) -> Option<i64>,
         broken: impl Fn(f64, f64) -> f64,
-    ) -> Called {
+    ) {
         let arguments = message.arguments();
         let Numbers { a, b } = match serde_json::from_str(arguments) {
             Ok(numbers) => numbers,
-            Err(error) => {
-                write_failure(out, era, &format!("invalid arguments: {error}"));
-                return Called::Done;
-            }
+            Err(error) => return write_failure(out, era, &format!("invalid arguments: {error}")),
         };
         let exact = a.as_i64().zip(b.as_i64()).and_then(|(a, b)| whole(a, b));
         let name = message.name().unwrap_or_default();
@@ -175,16 +152,12 @@ impl Server {
         };
         let text = format!(r#"{{"result":{result},"operation":"{name}","a":{a},"b":{b}}}"#);
         self.finish(name, arguments, &text, era, out);
-        Called::Done
     }
 
-    fn keep(&self, name: &str, arguments: &str, era: SpeaksNow, out: &mut Vec<u8>) -> Called {
+    fn keep(&self, name: &str, arguments: &str, era: SpeaksNow, out: &mut Vec<u8>) {
         let Keyed { key, value } = match serde_json::from_str(arguments) {
             Ok(keyed) => keyed,
-            Err(error) => {
-                write_failure(out, era, &format!("invalid arguments: {error}"));
-                return Called::Done;
-            }
+            Err(error) => return write_failure(out, era, &format!("invalid arguments: {error}")),
         };
         let text = if name == "store_value" {
             let value = value.map_or("null", RawValue::get);
@@ -195,7 +168,6 @@ impl Server {
             format!(r#"{{"key":{},"value":{}}}"#, json!(key), value.as_deref().unwrap_or("null"))
         };
         self.finish(name, arguments, &text, era, out);
-        Called::Done
     }
 
     /// Writes a result and, if calls are logged, the call (S004-15).
@@ -260,40 +232,28 @@ pub(crate) enum Structured {
 
 /// Appends a result with one text.
 pub(crate) fn write_result(out: &mut Vec<u8>, era: SpeaksNow, text: &str, structured: Structured) {
-    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
-    write_text(out, text);
-    out.extend_from_slice(b"}]");
-    if structured == Structured::Same {
-        out.extend_from_slice(b",\"structuredContent\":");
-        out.extend_from_slice(text.as_bytes());
-    }
-    end_result(out, era);
+    let more = match structured {
+        Structured::None => String::new(),
+        Structured::Same => format!(r#","structuredContent":{text}"#),
+    };
+    write_content(out, era, &text_block(text), &more);
 }
 
 fn write_failure(out: &mut Vec<u8>, era: SpeaksNow, text: &str) {
-    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
-    write_text(out, text);
-    out.extend_from_slice(b"}],\"isError\":true");
-    end_result(out, era);
+    write_content(out, era, &text_block(text), r#","isError":true"#);
 }
 
-fn write_blocks(out: &mut Vec<u8>, era: SpeaksNow, blocks: &str) {
-    out.extend_from_slice(b"{\"content\":[");
-    out.extend_from_slice(blocks.as_bytes());
-    out.push(b']');
-    end_result(out, era);
-}
-
-fn end_result(out: &mut Vec<u8>, era: SpeaksNow) {
-    if era == SpeaksNow::Modern {
-        out.extend_from_slice(b",\"resultType\":\"complete\"");
+/// Appends a result: its content blocks, and more members.
+fn write_content(out: &mut Vec<u8>, era: SpeaksNow, blocks: &str, more: &str) {
+    let end = if era == SpeaksNow::Modern { r#","resultType":"complete"}"# } else { "}" };
+    for part in [r#"{"content":["#, blocks, "]", more, end] {
+        out.extend_from_slice(part.as_bytes());
     }
-    out.push(b'}');
 }
 
-fn write_text(out: &mut Vec<u8>, text: &str) {
-    // A string always has a JSON form, and writing into memory cannot fail.
-    let _ = serde_json::to_writer(out, text);
+fn text_block(text: &str) -> String {
+    // A string always has a JSON form.
+    format!(r#"{{"type":"text","text":{}}}"#, serde_json::to_string(text).unwrap_or_default())
 }
 
 fn loose(arguments: &str) -> Loose {

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use gateway_notation::pointer;
-use serde::Deserialize;
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use gateway_protocol::RawObject;
 use serde_json::value::RawValue;
 
 /// Line and column, both from one.
@@ -32,47 +31,16 @@ pub(super) fn locate(text: &str, pointer: &str) -> Position {
 }
 
 fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
-    match json.as_bytes().first()? {
-        b'{' => {
-            let mut reader = serde_json::Deserializer::from_str(json);
-            serde::Deserializer::deserialize_map(&mut reader, Member { name }).ok()?
-        }
-        b'[' => {
-            let items: Vec<&'t RawValue> =
-                Vec::deserialize(&mut serde_json::Deserializer::from_str(json)).ok()?;
-            items.get(name.parse::<usize>().ok()?).map(|item| item.get())
-        }
-        _ => None,
+    if json.starts_with('[') {
+        let items: Vec<&'t RawValue> = serde_json::from_str(json).ok()?;
+        return items.get(name.parse::<usize>().ok()?).map(|item| item.get());
     }
+    let object: RawObject<'t> = serde_json::from_str(json).ok()?;
+    object.members().iter().find_map(|(key, value)| match value {
+        Cow::Borrowed(value) if key == name => Some(value.get()),
+        Cow::Borrowed(_) | Cow::Owned(_) => None,
+    })
 }
-
-/// Reads one member of an object and skips the others.
-struct Member<'n> {
-    name: &'n str,
-}
-
-impl<'de> Visitor<'de> for Member<'_> {
-    type Value = Option<&'de str>;
-
-    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = None;
-        while let Some(Key(key)) = map.next_key()? {
-            if key == self.name {
-                found = Some(map.next_value::<&'de RawValue>()?.get());
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(found)
-    }
-}
-
-#[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use gateway_dialects::arguments::{
-    Coercion, Issue, Repair, Validator, check_numbers, parse_arguments, render_issues,
+    BadArguments, Coercion, Issue, Repair, Validator, check_numbers, parse_arguments, render_issues,
 };
 use gateway_dialects::{Plan, PlanError, Translator, calls, input_schema};
 use gateway_notation::pointer;
@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::input::{Lines, open};
-use crate::options::{Target, TranslationFlags};
-use crate::output::write_json;
+use crate::options::{Target, TranslationFlags, Words, words};
+use crate::output::write_json_line;
 use crate::terminal::{Form, output};
 
 /// Turn arguments into a dialect's form, or back.
@@ -50,19 +50,15 @@ struct Decode {
     #[arg(long)]
     coerce: bool,
     /// What to do with arguments that are not a JSON object
-    #[arg(long, value_enum, default_value = "error")]
+    #[arg(long, value_parser = words(BAD_ARGUMENTS), default_value = "error")]
     bad_arguments: BadArguments,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum BadArguments {
-    /// Refuse them
-    Error,
-    /// Hand them on as {"raw": text}, unchecked
-    Raw,
-    /// Repair them, and refuse what cannot be repaired
-    Repair,
-}
+const BAD_ARGUMENTS: Words<BadArguments> = &[
+    ("error", "Refuse them", BadArguments::Error),
+    ("raw", "Hand them on as {\"raw\": text}, unchecked", BadArguments::Raw),
+    ("repair", "Repair them, and refuse what cannot be repaired", BadArguments::Repair),
+];
 
 /// The input, and the dialect that it is for.
 #[derive(Debug, Args)]
@@ -142,8 +138,7 @@ impl Source {
             if row.get("error").is_some() {
                 outcome = Outcome::Findings;
             }
-            write_json(&mut stdout, &row)?;
-            writeln!(stdout)?;
+            write_json_line(&mut stdout, &row)?;
         }
         stdout.flush()?;
         Ok(outcome)
@@ -179,12 +174,7 @@ fn encoded(tool: &Prepared, arguments: &Value) -> Value {
 
 impl Decode {
     fn decoded(&self, tool: &mut Prepared, arguments: Value) -> Value {
-        let bad = match self.bad_arguments {
-            BadArguments::Error => gateway_dialects::arguments::BadArguments::Error,
-            BadArguments::Raw => gateway_dialects::arguments::BadArguments::Raw,
-            BadArguments::Repair => gateway_dialects::arguments::BadArguments::Repair,
-        };
-        let parsed = match parse_arguments(&calls::Arguments::Json(arguments), bad) {
+        let parsed = match parse_arguments(&calls::Arguments::Json(arguments), self.bad_arguments) {
             Ok(parsed) => parsed,
             Err(error) => {
                 let issue = json!({"path": "", "message": error.to_string()});

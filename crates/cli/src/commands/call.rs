@@ -1,6 +1,7 @@
 //! `call`: one tool, once.
 
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -17,7 +18,7 @@ use serde_json::Value;
 use crate::Outcome;
 use crate::adhoc::{AdHocFlags, is_url};
 use crate::fleet::{chosen, failures, listed, with_fleet};
-use crate::input::check_unrepeated;
+use crate::input::{check_unrepeated, read_text};
 use crate::output::write_json;
 use crate::progress::with_progress;
 use crate::runtime::block_on;
@@ -154,16 +155,9 @@ fn read_words(words: &[String]) -> Result<Words<'_>> {
 fn read_arguments(word: Option<&str>) -> Result<RawJson> {
     let (name, text) = match word {
         None => return Ok(RawJson::empty_object()),
-        Some("-") => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).context("reading standard input")?;
-            ("standard input".to_owned(), text)
-        }
+        Some("-") => read_text(None)?,
         Some(word) => match word.strip_prefix('@') {
-            Some(path) => {
-                let text = std::fs::read_to_string(path).with_context(|| format!("reading {path}"))?;
-                (path.to_owned(), text)
-            }
+            Some(path) => read_text(Some(Path::new(path)))?,
             None => ("the arguments".to_owned(), word.to_owned()),
         },
     };

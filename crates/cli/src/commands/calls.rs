@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::input::open;
 use crate::options::{DialectFiles, explained};
-use crate::output::write_json;
+use crate::output::write_json_line;
 use crate::terminal::{Form, errors, output};
 
 /// Take the tool calls out of a model's reply, whole or streamed.
@@ -40,8 +40,7 @@ impl Calls {
             if row.get("error").is_some() {
                 outcome = Outcome::Findings;
             }
-            write_json(&mut stdout, &row)?;
-            writeln!(stdout)?;
+            write_json_line(&mut stdout, &row)?;
         }
         stdout.flush()?;
         if reply.calls.is_empty() {

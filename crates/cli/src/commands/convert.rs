@@ -1,10 +1,9 @@
 //! `convert`: MCP tools → the value of a provider's request field.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use gateway_dialects::{Changes, Json, Tokens, ToolTranslation, Translation, Translator};
 use serde::Serialize;
@@ -12,7 +11,7 @@ use serde::Serialize;
 use crate::Outcome;
 use crate::input::{Lines, open, read_tools};
 use crate::options::{Target, TranslationFlags};
-use crate::output::{counted, write_json, write_pretty_json};
+use crate::output::{counted, print_json, write_json_line, write_report};
 use crate::terminal::{Form, errors, output};
 use gateway_protocol::printable;
 
@@ -89,23 +88,14 @@ impl Convert {
         let translation = translator.translate(&list.tools);
         let outcome = report_left_out(&translator, &translation)?;
         if let Some(path) = &self.report {
-            let file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
-            let rows: Vec<_> = translation.tools.iter().map(Row::of).collect();
-            let mut writer = BufWriter::new(file);
-            write_pretty_json(&mut writer, &rows)
-                .and_then(|()| Ok(writer.flush()?))
-                .with_context(|| format!("writing {}", path.display()))?;
+            write_report(path, &translation.tools.iter().map(Row::of).collect::<Vec<_>>())?;
         }
         let list = translation.request_field();
-        let mut stdout = output(Form::Json);
         if self.document {
-            let wrapped = std::collections::BTreeMap::from([(&translator.dialect().tool.document, &list)]);
-            write_json(&mut stdout, &wrapped)?;
+            print_json(&std::collections::BTreeMap::from([(&translator.dialect().tool.document, &list)]))?;
         } else {
-            write_json(&mut stdout, &list)?;
+            print_json(&list)?;
         }
-        writeln!(stdout)?;
-        stdout.flush()?;
         Ok(outcome)
     }
 
@@ -121,7 +111,7 @@ impl Convert {
                     if translated.quarantine.is_some() {
                         outcome = Outcome::Findings;
                     }
-                    write_json(&mut stdout, &Row::of(&translated))?;
+                    write_json_line(&mut stdout, &Row::of(&translated))?;
                 }
                 Err(error) => {
                     outcome = Outcome::Findings;
@@ -134,10 +124,9 @@ impl Convert {
                         tokens: Tokens::default(),
                         strict: false,
                     };
-                    write_json(&mut stdout, &row)?;
+                    write_json_line(&mut stdout, &row)?;
                 }
             }
-            writeln!(stdout)?;
         }
         stdout.flush()?;
         Ok(outcome)

@@ -1,9 +1,8 @@
 //! `dialects`: the list, or one dialect's rules.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use gateway_dialects::dialect::{
     Additional, AnyOfStyle, Anything, Defaults, Dialect, EmptyObject, Lowering, NameRule, NullStyle,
@@ -15,16 +14,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Outcome;
-use crate::options::explained;
+use crate::options::{DialectFiles, explained};
 use crate::output::{Paint, Table, Tone, write_pretty_json};
 use crate::terminal::{Form, output};
 
 /// List the dialects, or show one dialect's rules.
 #[derive(Debug, Args)]
 pub(crate) struct ListDialects {
-    /// A dialect to add to the built-in ones, as a file (repeatable)
-    #[arg(long, value_name = "FILE")]
-    dialect_file: Vec<PathBuf>,
+    #[command(flatten)]
+    files: DialectFiles,
     /// Write JSON, with the keys and words of the dialect file format
     #[arg(long)]
     json: bool,
@@ -34,12 +32,7 @@ pub(crate) struct ListDialects {
 
 impl ListDialects {
     pub(crate) fn run(&self) -> Result<Outcome> {
-        let mut dialects = Dialects::builtin();
-        for path in &self.dialect_file {
-            let origin = path.display().to_string();
-            let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
-            dialects.add(&origin, &text).map_err(explained)?;
-        }
+        let dialects = self.files.dialects()?;
         let mut stdout = output(Form::json_if(self.json));
         match &self.name {
             Some(name) => {
@@ -183,23 +176,25 @@ fn limits(dialect: &Dialect) -> Rows {
 
 fn schemas(dialect: &Dialect) -> Rows {
     let schema = &dialect.schema;
-    let yes_no = |yes: bool, no: &str| if yes { "yes".to_owned() } else { no.to_owned() };
-    let mut rows = vec![(
-        "lowering",
-        match &schema.lowering {
-            Lowering::None => "none: the schema stays as it came",
-            Lowering::Edit(_) => "keyword by keyword, structure and order kept",
-            Lowering::Rebuild(_) => "written anew from its meaning",
-        }
-        .to_owned(),
-    )];
+    let yes_no = |yes: bool, no: &'static str| if yes { "yes" } else { no };
+    let lowering = match &schema.lowering {
+        Lowering::None => "none: the schema stays as it came",
+        Lowering::Edit(_) => "keyword by keyword, structure and order kept",
+        Lowering::Rebuild(_) => "written anew from its meaning",
+    };
     let rebuild = match &schema.lowering {
-        Lowering::None => return rows,
+        Lowering::None => return vec![("lowering", lowering.to_owned())],
         // What is edited keeps the structure that it has: nothing of JSON Schema is ruled out.
         Lowering::Edit(_) => RebuildRules::default(),
         Lowering::Rebuild(rules) => rules.clone(),
     };
-    rows.extend([
+    let recursion = if rebuild.recursion && schema.refs != RefStyle::Inline {
+        "kept".to_owned()
+    } else {
+        format!("written out {} deep, then as JSON text", rebuild.unroll)
+    };
+    let rows = [
+        ("lowering", lowering),
         ("unions at the root", yes_no(schema.root_unions, "no: folded into one object")),
         ("values at the root", yes_no(schema.root_values, "no: enum, const and not are described")),
         (
@@ -208,8 +203,7 @@ fn schemas(dialect: &Dialect) -> Rows {
                 "all are listed as required; null means absent"
             } else {
                 "may be left out"
-            }
-            .to_owned(),
+            },
         ),
         (
             "null",
@@ -217,19 +211,12 @@ fn schemas(dialect: &Dialect) -> Rows {
                 NullStyle::TypeList => r#"a list of types, ["string", "null"]"#,
                 NullStyle::Branch => r#"a branch of anyOf, {"type": "null"}"#,
                 NullStyle::Nullable => r#""nullable": true"#,
-            }
-            .to_owned(),
+            },
         ),
         ("lists of types", yes_no(rebuild.type_lists, "no: one branch for each")),
         ("boolean schemas", yes_no(schema.boolean_schemas, "no")),
-        (
-            "items of arrays",
-            if schema.items_required { "must be said" } else { "may be left out" }.to_owned(),
-        ),
-        (
-            "enum values",
-            if rebuild.enum_any { "of any type" } else { "strings; others travel as labels" }.to_owned(),
-        ),
+        ("items of arrays", if schema.items_required { "must be said" } else { "may be left out" }),
+        ("enum values", if rebuild.enum_any { "of any type" } else { "strings; others travel as labels" }),
         (
             "undeclared properties",
             match rebuild.additional {
@@ -238,8 +225,7 @@ fn schemas(dialect: &Dialect) -> Rows {
                 Additional::Closed => "never: every object is closed, maps travel as lists of entries",
                 Additional::Declared => "never written: maps travel as lists of entries",
                 Additional::Open => "may be written, the keyword is not read",
-            }
-            .to_owned(),
+            },
         ),
         (
             "objects without properties",
@@ -247,8 +233,7 @@ fn schemas(dialect: &Dialect) -> Rows {
                 EmptyObject::Keep => "taken",
                 EmptyObject::Root => "at the root only",
                 EmptyObject::Never => "not taken",
-            }
-            .to_owned(),
+            },
         ),
         (
             "references",
@@ -256,25 +241,16 @@ fn schemas(dialect: &Dialect) -> Rows {
                 RefStyle::Keep => "kept",
                 RefStyle::Defs => "into $defs of the root",
                 RefStyle::Inline => "written out",
-            }
-            .to_owned(),
-        ),
-        (
-            "recursion",
-            if rebuild.recursion && schema.refs != RefStyle::Inline {
-                "kept".to_owned()
-            } else {
-                format!("written out {} deep, then as JSON text", rebuild.unroll)
             },
         ),
+        ("recursion", &recursion),
         (
             "beside anyOf",
             match rebuild.any_of {
                 AnyOfStyle::Free => "anything",
                 AnyOfStyle::Annotated => "title, description, default",
                 AnyOfStyle::Alone => "nothing",
-            }
-            .to_owned(),
+            },
         ),
         (
             "patterns",
@@ -283,8 +259,7 @@ fn schemas(dialect: &Dialect) -> Rows {
                 PatternStyle::Python => "those that Python's re compiles",
                 PatternStyle::NoLookaround => "without look-around",
                 PatternStyle::Simple => "without look-around, back-references and word boundaries",
-            }
-            .to_owned(),
+            },
         ),
         (
             "values of any kind",
@@ -292,8 +267,7 @@ fn schemas(dialect: &Dialect) -> Rows {
                 Anything::Empty => "{}",
                 Anything::Scalars => "scalars as they are, arrays and objects as JSON text",
                 Anything::Definition => "a recursive definition",
-            }
-            .to_owned(),
+            },
         ),
         (
             "defaults",
@@ -301,8 +275,7 @@ fn schemas(dialect: &Dialect) -> Rows {
                 Defaults::Keep => "kept",
                 Defaults::Strip => "taken away",
                 Defaults::Describe => "in the description",
-            }
-            .to_owned(),
+            },
         ),
         (
             "constraints in text",
@@ -311,10 +284,10 @@ fn schemas(dialect: &Dialect) -> Rows {
                 TextStyle::Important => "IMPORTANT: …",
                 TextStyle::Json => r#"{"minLength": 5}"#,
                 TextStyle::Hints => ". Use ISO 8601 date-time format",
-            }
-            .to_owned(),
+            },
         ),
-    ]);
+    ];
+    let mut rows: Rows = rows.into_iter().map(|(label, text)| (label, text.to_owned())).collect();
     for (label, formats) in [
         ("formats of strings", &schema.formats.string),
         ("formats of numbers", &schema.formats.number),
@@ -368,7 +341,7 @@ fn messages(dialect: &Dialect) -> Rows {
         ("images of results", word(messages.images)),
         ("audio of results", word(messages.audio)),
         ("files of results", word(messages.files)),
-        ("failures are told by", word(messages.errors)),
+        ("failures are reported by", word(messages.errors)),
         ("structured content", word(messages.structured)),
     ]
 }

@@ -1,19 +1,17 @@
 //! `history`: a conversation of one dialect → the same conversation in another.
 
-use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use anyhow::{Result, bail};
+use clap::Args;
 use gateway_dialects::history::{Conversation, HistoryOptions, TransferMode, TranslatedTools, transfer};
 use gateway_dialects::{Dialect, Dialects, Options, Translator};
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::input::{check_unrepeated, open, read_tools};
-use crate::options::{DialectFiles, explained};
-use crate::output::write_json;
-use crate::terminal::{Form, output};
+use crate::input::{read_json, read_text, read_tools};
+use crate::options::{DialectFiles, Words, explained, words};
+use crate::output::print_json;
 
 /// The members of a request under which APIs keep a conversation.
 const MESSAGES: [&str; 3] = ["messages", "contents", "input"];
@@ -30,8 +28,8 @@ pub(crate) struct History {
     #[arg(long, value_name = "DIALECT")]
     to: String,
     /// What becomes of calls and results
-    #[arg(long, value_enum, default_value = "native")]
-    mode: Mode,
+    #[arg(long, value_parser = words(MODES), default_value = "native")]
+    mode: TransferMode,
     /// The MCP tools of the calls, so that names and arguments are translated too
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
@@ -41,15 +39,11 @@ pub(crate) struct History {
     file: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Mode {
-    /// Written as the dialect has them
-    Native,
-    /// Written as text
-    Text,
-    /// Left out, with a warning
-    TextOnly,
-}
+const MODES: Words<TransferMode> = &[
+    ("native", "Written as the dialect has them", TransferMode::Native),
+    ("text", "Written as text", TransferMode::Text),
+    ("text-only", "Left out, with a warning", TransferMode::TextOnly),
+];
 
 impl History {
     pub(crate) fn run(&self) -> Result<Outcome> {
@@ -63,13 +57,8 @@ impl History {
         let held = self.conversation()?;
         let from_tools = codec(&dialects, &from, &tools)?;
         let to_tools = codec(&dialects, &to, &tools)?;
-        let mode = match self.mode {
-            Mode::Native => TransferMode::Native,
-            Mode::Text => TransferMode::Text,
-            Mode::TextOnly => TransferMode::TextOnly,
-        };
         let sides = ((&from, &from_tools), (&to, &to_tools));
-        let (moved, warnings) = transfer(&held, sides.0, sides.1, mode, &HistoryOptions::default());
+        let (moved, warnings) = transfer(&held, sides.0, sides.1, self.mode, &HistoryOptions::default());
         let mut answer = json!({"messages": moved.messages});
         if let Some(system) = moved.system {
             answer["system"] = system;
@@ -77,20 +66,14 @@ impl History {
         let warnings =
             warnings.into_iter().map(|warning| json!({"message": warning.message, "text": warning.text}));
         answer["warnings"] = warnings.collect();
-        let mut stdout = output(Form::Json);
-        write_json(&mut stdout, &answer)?;
-        writeln!(stdout)?;
-        stdout.flush()?;
+        print_json(&answer)?;
         Ok(Outcome::Good)
     }
 
     /// A list of messages, or a request with one.
     fn conversation(&self) -> Result<Conversation> {
-        let mut text = String::new();
-        open(self.file.as_deref())?.read_to_string(&mut text).context("reading the conversation")?;
-        check_unrepeated("the conversation", &text)?;
-        let given: Value = serde_json::from_str(&text).context("reading the conversation as JSON")?;
-        let mut request = match given {
+        let (name, text) = read_text(self.file.as_deref())?;
+        let mut request = match read_json(&name, &text)? {
             Value::Array(messages) => return Ok(Conversation { system: None, messages }),
             Value::Object(request) => request,
             _ => bail!("the conversation is neither a list of messages nor a request that holds one"),

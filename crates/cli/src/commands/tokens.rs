@@ -1,6 +1,5 @@
 //! `tokens`: what text takes of a context window.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
@@ -9,8 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::input::{read_json, read_text};
-use crate::output::write_json;
-use crate::terminal::{Form, output};
+use crate::output::print_json;
 
 /// Count the tokens of texts: content blocks, messages, results, tools, or plain text.
 #[derive(Debug, Args)]
@@ -50,10 +48,7 @@ impl CountTokens {
             "tokens": tokens,
             "budget": budget(tokens),
         });
-        let mut stdout = output(Form::Json);
-        write_json(&mut stdout, &row)?;
-        writeln!(stdout)?;
-        stdout.flush()?;
+        print_json(&row)?;
         Ok(Outcome::Good)
     }
 }

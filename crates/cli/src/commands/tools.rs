@@ -16,7 +16,7 @@ use crate::adhoc::AdHocFlags;
 use crate::commands::convert::report_left_out;
 use crate::fleet::{chosen, failures, listed, with_fleet};
 use crate::options::{OptionalTarget, TranslationFlags};
-use crate::output::{Paint, Table, counted, write_json};
+use crate::output::{Paint, Table, counted, print_json};
 use crate::runtime::block_on;
 use crate::seconds::seconds;
 use crate::setup::{ConfigFlags, Setup};
@@ -72,7 +72,7 @@ impl ListTools {
                 None if rows.is_empty() && outcome != Outcome::Good => Outcome::Good,
                 None => write_table(&rows)?,
             };
-            Ok(outcome.and(listed))
+            Ok(outcome.max(listed))
         }))
     }
 
@@ -153,11 +153,8 @@ fn write_translated(translator: &Translator, rows: &[Row<'_>]) -> Result<Outcome
         }
     }
     let translation = translator.translate(&definitions);
-    let outcome = outcome.and(report_left_out(translator, &translation)?);
-    let mut stdout = output(Form::Json);
-    write_json(&mut stdout, &translation.request_field())?;
-    writeln!(stdout)?;
-    stdout.flush()?;
+    let outcome = outcome.max(report_left_out(translator, &translation)?);
+    print_json(&translation.request_field())?;
     Ok(outcome)
 }
 

@@ -1,18 +1,15 @@
 //! `transform`: one JSON Schema → the schema that a provider or a model takes.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::input::{read_json, read_text};
 use crate::options::{Target, TranslationFlags};
-use crate::output::{write_json, write_pretty_json};
-use crate::terminal::{Form, output};
+use crate::output::{print_json, write_report};
 
 /// Transform one JSON Schema for a provider or a model.
 #[derive(Debug, Args)]
@@ -37,16 +34,9 @@ impl Transform {
             bail!("the schema cannot be transformed: {reason}");
         }
         if let Some(path) = &self.report {
-            let file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
-            let mut writer = BufWriter::new(file);
-            write_pretty_json(&mut writer, &translated.changes)
-                .and_then(|()| Ok(writer.flush()?))
-                .with_context(|| format!("writing {}", path.display()))?;
+            write_report(path, &translated.changes)?;
         }
-        let mut stdout = output(Form::Json);
-        write_json(&mut stdout, &translated.schema(translator.dialect()))?;
-        writeln!(stdout)?;
-        stdout.flush()?;
+        print_json(&translated.schema(translator.dialect()))?;
         Ok(Outcome::Good)
     }
 }

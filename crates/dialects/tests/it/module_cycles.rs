@@ -9,12 +9,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Modules of a crate whose cycles are not untied yet. Nothing may be added.
-const PERMITTED: &[(&str, &[&str])] = &[(
-    "testkit",
-    &["everything", "job", "lifecycle", "notify", "server", "session", "stdio", "stream", "tools"],
-)];
-
 /// For each module of a crate, the modules that it uses, each with the first line that does so.
 type Uses = BTreeMap<String, BTreeMap<String, String>>;
 
@@ -195,28 +189,22 @@ fn cycle_of(uses: &Uses, start: &str) -> Option<(BTreeSet<String>, String)> {
     None
 }
 
-/// Every module's shortest cycle, each cycle once, without those within `permitted`.
-fn cycles(uses: &Uses, permitted: &[&str]) -> Vec<String> {
+/// Every module's shortest cycle, each cycle once.
+fn cycles(uses: &Uses) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let cycles = uses.keys().filter_map(|module| cycle_of(uses, module));
-    cycles
-        .filter(|(modules, _)| !modules.iter().all(|module| permitted.contains(&module.as_str())))
-        .filter(|(modules, _)| seen.insert(modules.clone()))
-        .map(|(_, text)| text)
-        .collect()
+    cycles.filter(|(modules, _)| seen.insert(modules.clone())).map(|(_, text)| text).collect()
 }
 
 #[test]
 fn no_cycle_between_the_modules_of_a_crate() {
-    let permitted: BTreeMap<&str, &[&str]> = PERMITTED.iter().copied().collect();
     let mut faults = Vec::new();
     let mut modules = 0;
     for folder in crates() {
         let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
         let uses = uses(&sources(&folder.join("src")));
         modules += uses.len();
-        let permitted = permitted.get(name.as_str()).copied().unwrap_or_default();
-        faults.extend(cycles(&uses, permitted).into_iter().map(|cycle| format!("{name}: {cycle}")));
+        faults.extend(cycles(&uses).into_iter().map(|cycle| format!("{name}: {cycle}")));
     }
     assert!(modules > 80, "the sources are not where this test looks");
     assert!(faults.is_empty(), "modules that use each other in a cycle:\n{}", faults.join("\n"));
@@ -226,7 +214,7 @@ fn no_cycle_between_the_modules_of_a_crate() {
 fn check(files: &[(&str, &str)], expected: &[&str]) {
     let sources: Sources =
         files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect();
-    assert_eq!(cycles(&uses(&sources), &[]), expected);
+    assert_eq!(cycles(&uses(&sources)), expected);
 }
 
 #[test]

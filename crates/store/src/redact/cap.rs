@@ -6,7 +6,10 @@
 
 use bytes::Bytes;
 
-use super::walk::{SHORTEST_BLOB, is_base64};
+use super::{
+    nesting::brackets,
+    walk::{SHORTEST_BLOB, is_base64},
+};
 
 /// What is kept beyond the cap until redaction.
 pub(crate) const MARGIN: usize = 4096;
@@ -112,28 +115,23 @@ pub(crate) fn flatten(text: &str, original: usize, cap: usize) -> Option<String>
 fn framed(text: &str, original: usize, cap: usize, more: &str) -> String {
     // The frame around the head: names, quotes, and up to twenty digits.
     let room = cap.saturating_sub(64 + more.len());
-    let positions = text.char_indices().map(|(at, character)| (at + character.len_utf8(), character));
-    let head = fitting(positions, room).and_then(|end| text.get(..end)).unwrap_or_default();
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, character)| {
+        used += escaped_length(*character);
+        used > room
+    });
+    let head = text.get(..end.map_or(text.len(), |(end, _)| end)).unwrap_or_default();
     format!("{{\"truncated\":true,\"bytes\":{original},{more}\"head\":{}}}", serde_json::Value::from(head))
 }
 
 /// How deep arrays and objects are nested.
 fn depth(json: &str) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
+    let mut depth = 0_usize;
+    let depths = brackets(json).map(|(_, bracket)| {
+        depth = if matches!(bracket, b'{' | b'[') { depth + 1 } else { depth.saturating_sub(1) };
+        depth
+    });
+    depths.max().unwrap_or_default()
 }
 
 /// The beginning of a text that is too long, with a note of its length.
@@ -143,18 +141,7 @@ pub(crate) fn cut_text(text: &str, original: usize, cap: usize) -> String {
     format!("{}{note}", text.get(..end).unwrap_or_default())
 }
 
-/// The last position up to which the characters, as a JSON string, need at most `room` bytes.
-fn fitting(positions: impl Iterator<Item = (usize, char)>, room: usize) -> Option<usize> {
-    let mut used = 0;
-    positions
-        .take_while(|(_, character)| {
-            used += escaped_length(*character);
-            used <= room
-        })
-        .last()
-        .map(|(at, _)| at)
-}
-
+/// The bytes that a character takes in a JSON string.
 fn escaped_length(character: char) -> usize {
     match character {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,

@@ -5,18 +5,13 @@ use std::{ops::Range, sync::LazyLock};
 use regex::Captures;
 
 use super::{
-    expressions::{self, Finder, Judge, VALUE, any_of, compile, unless_harmless, value_of},
+    expressions::{Finder, Judge, VALUE, any_of, compile, unless_harmless, value_of},
     placeholders::{is_harmless_word, is_placeholder},
     secret_names::{Kind, classify},
-    secrets::Secrets,
     value::{is_code_value, is_random, looks_like_password},
 };
 
 pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
-
-pub(super) fn find(text: &str, secrets: &mut Secrets) {
-    expressions::find(&FINDERS, text, secrets);
-}
 
 /// Programs with the option that a password follows.
 const SHORT_OPTIONS: &[&str] = &[

@@ -1,6 +1,6 @@
 //! Which searches a text needs, by the words in it: most texts need none, and most others only some.
 
-use crate::word_list::words;
+use crate::word_list::{word_bytes, words};
 
 /// Which searches a text needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,15 +113,7 @@ fn has_look_alikes(text: &str) -> bool {
 const LONG_RUN: usize = 32;
 
 /// The bytes of tokens. A lookup table, because every call is checked.
-const IN_TOKEN: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0_u8;
-    while byte < 128 {
-        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-        byte += 1;
-    }
-    table
-};
+const IN_TOKEN: [bool; 256] = word_bytes(b"-_.~");
 
 #[inline]
 fn in_token(byte: u8) -> bool {

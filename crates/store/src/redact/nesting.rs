@@ -2,6 +2,20 @@
 
 use super::{secrets::work, walk::string_end};
 
+/// The brackets of a JSON text that are not in its strings, each with its position.
+pub(super) fn brackets(json: &str) -> impl Iterator<Item = (usize, u8)> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let (at, byte) = (next, *json.as_bytes().get(next)?);
+            next = if byte == b'"' { string_end(json, at) } else { at + 1 };
+            if matches!(byte, b'{' | b'[' | b'}' | b']') {
+                return Some((at, byte));
+            }
+        }
+    })
+}
+
 /// Starts and ends of all objects and arrays, sorted by start.
 #[derive(Debug, Default)]
 pub(super) struct Ends(Vec<(usize, usize)>);
@@ -11,26 +25,14 @@ impl Ends {
     pub(super) fn of(json: &str) -> Self {
         let mut ends = Vec::new();
         let mut open: Vec<usize> = Vec::new();
-        let mut at = 0;
         work::count(json.len());
-        while let Some(byte) = json.as_bytes().get(at) {
-            match byte {
-                b'"' => {
-                    at = string_end(json, at);
-                    continue;
-                }
-                b'{' | b'[' => {
-                    open.push(ends.len());
-                    ends.push((at, json.len()));
-                }
-                b'}' | b']' => {
-                    if let Some((_, end)) = open.pop().and_then(|index| ends.get_mut(index)) {
-                        *end = at + 1;
-                    }
-                }
-                _ => {}
+        for (at, bracket) in brackets(json) {
+            if matches!(bracket, b'{' | b'[') {
+                open.push(ends.len());
+                ends.push((at, json.len()));
+            } else if let Some((_, end)) = open.pop().and_then(|index| ends.get_mut(index)) {
+                *end = at + 1;
             }
-            at += 1;
         }
         Self(ends)
     }

@@ -5,20 +5,15 @@ use std::{ops::Range, sync::LazyLock};
 use regex::Captures;
 
 use super::{
-    expressions::{self, Finder, Judge, VALUE, any_of, compile, value_of},
+    expressions::{Finder, Judge, VALUE, any_of, compile, value_of},
     placeholders::{is_harmless_word, is_placeholder},
     secret_names::{Kind, classify},
-    secrets::Secrets,
     value::{
         Setting, is_code_value, is_passphrase, is_plain_word, is_random, is_secret, looks_like_password,
     },
 };
 
 pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
-
-pub(super) fn find(text: &str, secrets: &mut Secrets) {
-    expressions::find(&FINDERS, text, secrets);
-}
 
 /// Nouns for a secret.
 const NOUNS: &[&str] = &[

@@ -93,21 +93,15 @@ fn at_end(words: &[&str]) -> Option<Kind> {
         "sas" if before.is_empty() => return Some(Kind::Token),
         _ => {}
     }
-    let is = |list: &[&str]| list.contains(last);
-    if is(PASSWORDS) {
-        return Some(Kind::Password);
-    }
-    if is(SECRETS) {
-        return Some(Kind::Secret);
-    }
-    if is(TOKENS) {
-        return Some(Kind::Token);
-    }
-    if is(CODES) {
-        return Some(Kind::Code);
-    }
-    if is(RANDOM) {
-        return Some(Kind::Random);
+    let lists = [
+        (PASSWORDS, Kind::Password),
+        (SECRETS, Kind::Secret),
+        (TOKENS, Kind::Token),
+        (CODES, Kind::Code),
+        (RANDOM, Kind::Random),
+    ];
+    if let Some((_, kind)) = lists.into_iter().find(|(list, _)| list.contains(last)) {
+        return Some(kind);
     }
     let fused = FUSED.iter().find(|(end, _)| last.len() > end.len() && last.ends_with(end));
     if let Some((_, kind)) = fused {
@@ -122,8 +116,8 @@ fn words(name: &str) -> String {
     let mut previous = ' ';
     let is_mixed = name.chars().any(|letter| letter.is_ascii_alphabetic())
         && name.chars().any(|letter| matches!(letter, 'а'..='я' | 'А'..='Я' | 'і'));
-    let plain = |letter: char| if is_mixed { without_look_alike(fold(letter)) } else { fold(letter) };
-    let mut letters = name.chars().map(plain).map(without_accent).peekable();
+    let plain = |letter: char| if is_mixed { replaced(fold(letter), LOOK_ALIKES) } else { fold(letter) };
+    let mut letters = name.chars().map(|letter| replaced(plain(letter), ACCENTED)).peekable();
     while let Some(letter) = letters.next() {
         if letter == '%' && letters.peek().is_some_and(char::is_ascii_hexdigit) {
             // `%5B`: a bracket in a form.
@@ -153,46 +147,20 @@ fn words(name: &str) -> String {
     out
 }
 
-/// The letter without its accent, for other languages and `Pässwörd`.
-fn without_accent(letter: char) -> char {
-    match letter {
-        'à'..='å' => 'a',
-        'À'..='Å' => 'A',
-        'ç' => 'c',
-        'è'..='ë' => 'e',
-        'È'..='Ë' => 'E',
-        'ì'..='ï' => 'i',
-        'ñ' => 'n',
-        'ò'..='ö' | 'ø' => 'o',
-        'Ò'..='Ö' | 'Ø' => 'O',
-        'ù'..='ü' => 'u',
-        'ł' => 'l',
-        'ş' => 's',
-        _ => letter,
-    }
-}
+/// Letters and what replaces them, in the same order.
+type Replacements = (&'static str, &'static str);
 
-/// The Latin letter that a Cyrillic one looks like.
-fn without_look_alike(letter: char) -> char {
-    match letter {
-        'а' => 'a',
-        'А' => 'A',
-        'е' => 'e',
-        'Е' => 'E',
-        'о' => 'o',
-        'О' => 'O',
-        'р' => 'p',
-        'Р' => 'P',
-        'с' => 'c',
-        'С' => 'C',
-        'у' => 'y',
-        'х' => 'x',
-        'К' => 'K',
-        'к' => 'k',
-        'Т' => 'T',
-        'і' => 'i',
-        _ => letter,
+/// Letters with an accent, for other languages and `Pässwörd`.
+const ACCENTED: Replacements =
+    ("àáâãäåÀÁÂÃÄÅçèéêëÈÉÊËìíîïñòóôõöøÒÓÔÕÖØùúûüłş", "aaaaaaAAAAAAceeeeEEEEiiiinooooooOOOOOOuuuuls");
+/// Cyrillic letters that look like Latin ones.
+const LOOK_ALIKES: Replacements = ("аАеЕоОрРсСухКкТі", "aAeEoOpPcCyxKkTi");
+
+fn replaced(letter: char, (from, to): Replacements) -> char {
+    if letter.is_ascii() {
+        return letter;
     }
+    from.chars().zip(to.chars()).find(|(known, _)| *known == letter).map_or(letter, |(_, plain)| plain)
 }
 
 /// The ordinary form of a full-width character.

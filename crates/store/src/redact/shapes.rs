@@ -5,8 +5,7 @@ use std::{ops::Range, sync::LazyLock};
 use regex::Captures;
 
 use super::{
-    expressions::{self, Finder, Judge, compile},
-    secrets::Secrets,
+    expressions::{Finder, Judge, compile},
     value::is_random,
 };
 use crate::word_list::words;
@@ -36,11 +35,6 @@ pub(super) const AMBIGUOUS: &[&str] = &[
 ];
 
 pub(super) static FINDERS: LazyLock<Vec<Finder>> = LazyLock::new(|| compile(table()));
-
-/// Finds the shapes in a text.
-pub(super) fn find(text: &str, secrets: &mut Secrets) {
-    expressions::find(&FINDERS, text, secrets);
-}
 
 pub(super) fn table() -> Vec<(String, Judge)> {
     vec![

@@ -7,6 +7,7 @@ use super::{
     secrets::{Secrets, work},
     value::{Setting, is_random, is_secret, looks_like_password},
 };
+use crate::word_list::word_bytes;
 
 /// Separators of cells.
 const DIVIDERS: &[&str] = &[",", ";", "\t", "|", "  "];
@@ -109,27 +110,11 @@ fn lines(text: &str) -> Vec<Line> {
 }
 
 /// The characters of headers, dividers and quotes. A lookup table, because every byte is checked.
-const IN_HEADER: [bool; 256] = {
-    const SIGNS: &[u8] = b" _-.()/?#%+*,;\t|\"`\'[]";
-    let mut table = [false; 256];
-    let mut byte = 0_u8;
-    loop {
-        table[byte as usize] = byte >= 0x80 || byte.is_ascii_alphanumeric();
-        if byte == u8::MAX {
-            break;
-        }
-        byte += 1;
-    }
-    let mut index = 0;
-    while index < SIGNS.len() {
-        table[SIGNS[index] as usize] = true;
-        index += 1;
-    }
-    table
-};
+const IN_HEADER: [bool; 256] = word_bytes(b" _-.()/?#%+*,;\t|\"`'[]");
 
+/// Bytes outside ASCII are letters of other languages.
 fn is_header_byte(byte: u8) -> bool {
-    IN_HEADER.get(usize::from(byte)).copied().unwrap_or_default()
+    !byte.is_ascii() || IN_HEADER.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
 fn is_in_header(letter: char) -> bool {

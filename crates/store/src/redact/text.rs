@@ -6,6 +6,7 @@ use super::{
     Form, assignments, code, commands,
     edits::{Edit, applied, merged, shifted},
     encodings::Encoding,
+    expressions,
     hints::Hint,
     islands, markup,
     needles::begins_word,
@@ -159,13 +160,13 @@ fn search_plain(text: &str, rules: &Rules, hints: Hint) -> Vec<Range<usize>> {
             address_passwords(text, &mut found);
         }
         if may_have(Hint::SHAPES) {
-            shapes::find(text, &mut found);
+            expressions::find(&shapes::FINDERS, text, &mut found);
         }
         if may_have(Hint::NAMES) || may_have(Hint::COMMANDS) {
-            commands::find(text, &mut found);
+            expressions::find(&commands::FINDERS, text, &mut found);
         }
         if may_have(Hint::NAMES) {
-            phrases::find(text, &mut found);
+            expressions::find(&phrases::FINDERS, text, &mut found);
             markup::find(text, &mut found);
             code::find(text, &mut found);
             tables::find(text, &mut found);
@@ -270,16 +271,13 @@ fn is_basic(text: &str) -> bool {
             _ => return None,
         }))
     };
-    let bits: Vec<u32> = text.bytes().map_while(six).collect();
-    let decoded = bits.chunks(4).flat_map(|chunk| {
-        let word = chunk.iter().fold(0, |word, six| (word << 6) | six) << (6 * (4 - chunk.len()));
-        [(word >> 16) & 255, (word >> 8) & 255, word & 255]
-            .into_iter()
-            .take(chunk.len().saturating_sub(1))
-            .collect::<Vec<_>>()
+    let mut bits = 0_u32;
+    // Of four characters, each but the first completes a byte.
+    let has_colon = text.bytes().map_while(six).enumerate().any(|(index, six)| {
+        bits = (bits << 6) | six;
+        index % 4 > 0 && (bits >> (6 - 2 * (index % 4))) & 255 == u32::from(b':')
     });
-    let decoded: Vec<u32> = decoded.collect();
-    decoded.contains(&u32::from(b':')) || is_random(text)
+    has_colon || is_random(text)
 }
 
 fn is_token_byte(byte: u8) -> bool {

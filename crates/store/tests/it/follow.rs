@@ -2,7 +2,7 @@ use std::sync::mpsc;
 
 use gateway_store::{CallLog, Options};
 
-use crate::{LONG, filter, record};
+use crate::{LONG, filter, record, reserve};
 
 #[test]
 fn a_follower_gets_every_entry_once_and_in_order() {
@@ -20,7 +20,7 @@ fn a_follower_gets_every_entry_once_and_in_order() {
                 for number in 0..total / 2 {
                     let mut call = record(number);
                     call.tool = if half == 0 { "even".into() } else { "odd".into() };
-                    log.reserve(LONG).unwrap().record(call);
+                    reserve(log).record(call);
                 }
             });
         }
@@ -54,7 +54,7 @@ fn a_follower_gets_every_entry_once_and_in_order() {
     });
 
     drop(subscription);
-    log.record(record(0)).unwrap();
+    log.try_reserve().unwrap().record(record(0));
     log.flush(LONG).unwrap();
     assert_eq!(
         woken.try_iter().last().unwrap_or(total),

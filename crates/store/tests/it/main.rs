@@ -15,9 +15,10 @@ mod redaction_texts;
 mod retention;
 mod safety;
 
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use gateway_store::{CallLog, CallRecord, Filter, Outcome};
+use gateway_store::{CallLog, CallRecord, Filter, Outcome, Permit};
 
 /// Long enough for a slow machine; nothing waits for it unless something is wrong.
 const LONG: Duration = Duration::from_secs(30);
@@ -39,9 +40,24 @@ fn record(second: i64) -> CallRecord {
     }
 }
 
+/// Room for a record, once it is free.
+fn reserve(log: &CallLog) -> Permit {
+    if let Some(permit) = log.try_reserve() {
+        return permit;
+    }
+    let (wake, written) = mpsc::channel();
+    let _listening = log.on_write(move |_| drop(wake.send(())));
+    loop {
+        if let Some(permit) = log.try_reserve() {
+            return permit;
+        }
+        written.recv_timeout(LONG).expect("there is room soon");
+    }
+}
+
 fn write(log: &CallLog, records: impl IntoIterator<Item = CallRecord>) {
     for record in records {
-        log.reserve(LONG).expect("there is room soon").record(record);
+        reserve(log).record(record);
     }
     log.flush(LONG).unwrap();
 }

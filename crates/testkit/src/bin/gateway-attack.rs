@@ -28,7 +28,7 @@ struct Arguments {
     #[arg(long, conflicts_with = "expensive")]
     cheap: bool,
     /// Only attacks that take much memory, many connections or much time
-    #[arg(long, alias = "dear")]
+    #[arg(long)]
     expensive: bool,
     /// Measure other calls under all floods at once, for this many seconds, instead of single attacks
     #[arg(long, value_name = "SECONDS")]

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::flows::{self, Round, Step, step};
 use super::questions::Question;
 use super::{Answer, Answered, Asked, lacks};
-use crate::lifecycle::SpeaksNow;
+use crate::exchange::SpeaksNow;
 use crate::notify::Outbox;
 use crate::session::Session;
 
@@ -21,21 +21,13 @@ pub(super) fn drive(asked: Asked<'_>, flow: &str) -> Answered {
     match asked.era() {
         SpeaksNow::Legacy => Ok(Answer::Later),
         SpeaksNow::Modern => {
-            let answers = answers_of(asked)?;
-            let state = state_of(asked, flow)?;
-            let capabilities = asked.capabilities();
-            let arguments = asked.arguments();
-            let round = Round {
-                arguments: &arguments,
-                answers: &answers,
-                state: state.as_ref(),
-                capabilities: &capabilities,
-            };
+            let (answers, state) = (answers_of(asked)?, state_of(asked, flow)?);
+            let round = Round { answers, state, ..asked.first_round() };
             match step(flow, &round) {
                 Some(Step::Done(result)) => Ok(asked.complete(result)),
                 Some(Step::Failed(error)) => Err(error),
                 Some(Step::Ask(questions, state)) => {
-                    input_required(asked, flow, &questions, state.as_ref(), &capabilities)
+                    input_required(asked, flow, &questions, state.as_ref(), &round.capabilities)
                 }
                 None => Err(RpcError::new(code::INTERNAL_ERROR, "there is no such flow")),
             }
@@ -96,25 +88,18 @@ pub(super) async fn drive_legacy(
     let (Some(session), Some(outbox)) = (&asked.exchange.session, &asked.exchange.related) else {
         return Some(unable(flow, "there is no connection on which the client could be asked"));
     };
-    let (arguments, capabilities) = (asked.arguments(), asked.capabilities());
-    let (mut answers, mut state) = (Map::new(), None);
+    let mut round = asked.first_round();
     for _ in 0..MOST_ROUNDS {
-        let round = Round {
-            arguments: &arguments,
-            answers: &answers,
-            state: state.as_ref(),
-            capabilities: &capabilities,
-        };
         let questions = match step(flow, &round) {
             Some(Step::Done(result)) => return Some(Ok(result)),
             Some(Step::Failed(error)) => return Some(Err(error)),
-            Some(Step::Ask(questions, remembered)) => {
-                state = remembered;
+            Some(Step::Ask(questions, state)) => {
+                round.state = state;
                 questions
             }
             None => break,
         };
-        if let Some((lack, _)) = missing(&questions, &capabilities).iter().next() {
+        if let Some((lack, _)) = missing(&questions, &round.capabilities).iter().next() {
             return Some(unable(flow, &format!("the client does not support {lack}")));
         }
         for question in questions {
@@ -127,7 +112,7 @@ pub(super) async fn drive_legacy(
                 return None;
             }
             match answer {
-                Ok(answer) => answers.insert(question.key.to_owned(), answer),
+                Ok(answer) => round.answers.insert(question.key.to_owned(), answer),
                 Err(error) => return Some(unable(flow, &format!("the client refused: {error}"))),
             };
         }

@@ -21,7 +21,7 @@ pub(super) const TOOLS: &[Definition] = &[
     ("test_error_handling", "Fails", NOTHING),
     ("test_tool_with_logging", "Sends three log messages", NOTHING),
     ("test_logging_tool", "Sends three log messages to those who asked for them", NOTHING),
-    ("test_tool_with_progress", "Tells of its progress three times", NOTHING),
+    ("test_tool_with_progress", "Reports its progress three times", NOTHING),
     (
         "test_reconnection",
         "Ends the stream of a legacy client, which has to come back for the answer",
@@ -80,7 +80,7 @@ pub(super) const TOOLS: &[Definition] = &[
     ),
     (
         "test_held_call",
-        "Is held until it is cancelled; tells of progress once when it begins",
+        "Is held until it is cancelled; reports progress once when it begins",
         r#"{"type":"object","properties":{"label":{"type":"string","description":"How it is called"}},"required":["label"]}"#,
     ),
     (

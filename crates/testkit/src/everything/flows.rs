@@ -7,14 +7,14 @@ use super::questions::{self, Question};
 use super::{failure, text};
 
 /// The state of a flow before its next step.
-#[derive(Debug)]
-pub(super) struct Round<'a> {
-    pub(super) arguments: &'a Value,
+#[derive(Clone, Debug, Default)]
+pub(super) struct Round {
+    pub(super) arguments: Value,
     /// The answers so far, by their keys.
-    pub(super) answers: &'a Map<String, Value>,
+    pub(super) answers: Map<String, Value>,
     /// The state of the last step.
-    pub(super) state: Option<&'a Value>,
-    pub(super) capabilities: &'a Value,
+    pub(super) state: Option<Value>,
+    pub(super) capabilities: Value,
 }
 
 /// What a flow does next.
@@ -28,7 +28,7 @@ pub(super) enum Step {
     Ask(Vec<Question>, Option<Value>),
 }
 
-impl Round<'_> {
+impl Round {
     fn answer(&self, key: &str) -> Option<&Value> {
         self.answers.get(key)
     }
@@ -69,7 +69,7 @@ impl Round<'_> {
 }
 
 /// The next step of the flow with this name; `None` if there is no such flow.
-pub(super) fn step(name: &str, round: &Round<'_>) -> Option<Step> {
+pub(super) fn step(name: &str, round: &Round) -> Option<Step> {
     if round.is_declined() && needs_acceptance(name) {
         return Some(unable(name, "the user declined"));
     }
@@ -146,7 +146,7 @@ fn needs_acceptance(flow: &str) -> bool {
 }
 
 /// The tools of the tasks extension; without it they run like any other.
-fn task_step(name: &str, round: &Round<'_>) -> Option<Step> {
+fn task_step(name: &str, round: &Round) -> Option<Step> {
     let confirm = |key, message: &str| Question::field(key, message, "confirm", "boolean");
     let step = match name {
         "slow_compute" => Step::Done(text(format!("Computed: {}", round.argument("label")))),
@@ -185,18 +185,18 @@ fn described(answer: &Value) -> String {
 }
 
 /// Continues only with the state that it handed out.
-fn remembered(round: &Round<'_>, result: &str) -> Step {
-    let is_back = round.state.is_some_and(|state| *state == json!("confirm"));
+fn remembered(round: &Round, result: &str) -> Step {
+    let is_back = round.state == Some(json!("confirm"));
     if is_back && round.field("confirm", "ok").is_some() {
         return Step::Done(text(result));
     }
     Step::Ask(vec![Question::field("confirm", "Please confirm", "ok", "boolean")], Some(json!("confirm")))
 }
 
-fn several(round: &Round<'_>) -> Step {
+fn several(round: &Round) -> Step {
     let (name, greeting, roots) =
         (round.field("user_name", "name"), round.answer("greeting"), round.answer("client_roots"));
-    if let (Some(name), Some(greeting), Some(roots), Some(_)) = (name, greeting, roots, round.state) {
+    if let (Some(name), Some(greeting), Some(roots), Some(_)) = (name, greeting, roots, &round.state) {
         let greeting = greeting["content"]["text"].as_str().unwrap_or("none");
         return Step::Done(text(format!("Name: {name}; greeting: {greeting}; roots: {}", roots["roots"])));
     }
@@ -208,21 +208,19 @@ fn several(round: &Round<'_>) -> Step {
     Step::Ask(questions, Some(json!("several")))
 }
 
-fn two_rounds(round: &Round<'_>) -> Step {
-    let known = round.state.and_then(|state| state["name"].as_str());
-    match (known, round.field("step1", "name"), round.field("step2", "color"), round.state) {
-        (Some(name), _, Some(color), _) => Step::Done(text(format!("{name} likes {color}"))),
-        (None, Some(name), _, Some(_)) => {
+fn two_rounds(round: &Round) -> Step {
+    let known = round.state.as_ref().and_then(|state| state["name"].as_str()).map(str::to_owned);
+    let color = round.field("step2", "color").filter(|_| known.is_some());
+    // An answer without the state of the first round is not an answer to it.
+    let name = known.or_else(|| round.field("step1", "name").filter(|_| round.state.is_some()));
+    match (name, color) {
+        (Some(name), Some(color)) => Step::Done(text(format!("{name} likes {color}"))),
+        (Some(name), None) => {
             let question =
                 Question::field("step2", "Step 2: What is your favorite color?", "color", "string");
             Step::Ask(vec![question], Some(json!({"round": 2, "name": name})))
         }
-        (Some(name), _, None, _) => {
-            let question =
-                Question::field("step2", "Step 2: What is your favorite color?", "color", "string");
-            Step::Ask(vec![question], Some(json!({"round": 2, "name": name})))
-        }
-        (None, _, _, _) => {
+        (None, _) => {
             let question = Question::field("step1", "Step 1: What is your name?", "name", "string");
             Step::Ask(vec![question], Some(json!({"round": 1})))
         }
@@ -230,7 +228,7 @@ fn two_rounds(round: &Round<'_>) -> Step {
 }
 
 /// Asks only what the client said it can answer.
-fn as_able(round: &Round<'_>) -> Step {
+fn as_able(round: &Round) -> Step {
     if !round.answers.is_empty() {
         let keys: Vec<_> = round.answers.keys().map(String::as_str).collect();
         return Step::Done(text(format!("capabilities-ok: received {}", keys.join(","))));

@@ -21,10 +21,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use gateway_protocol::{RawJson, RpcError, code, method};
 use serde_json::{Value, json};
 
-use crate::lifecycle::{self, SpeaksNow};
+use crate::exchange::{CallResult, Called, Exchange, SpeaksNow};
+use crate::lifecycle;
 use crate::message::Message;
-use crate::server::{Exchange, Server};
-use crate::tools::Called;
+use crate::options::Options;
+use crate::subscribers::Subscribers;
 
 pub(crate) use held::Held;
 pub(crate) use seal::Seal;
@@ -58,11 +59,12 @@ pub(crate) struct Everything {
 
 /// One request and its context.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
-    server: &'a Server,
-    everything: &'a Everything,
-    message: &'a Message<'a>,
-    exchange: &'a Exchange,
+pub(crate) struct Asked<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) subscribers: &'a Subscribers,
+    pub(crate) everything: &'a Everything,
+    pub(crate) message: &'a Message<'a>,
+    pub(crate) exchange: &'a Exchange,
 }
 
 /// How a request is answered.
@@ -76,45 +78,30 @@ enum Answer {
 
 type Answered = Result<Answer, RpcError>;
 
-impl Everything {
-    /// Appends the result of a request to `out`.
-    pub(crate) fn respond(
-        &self,
-        server: &Server,
-        message: &Message<'_>,
-        exchange: &Exchange,
-        out: &mut Vec<u8>,
-    ) -> Called {
-        match message.method() {
-            method::INITIALIZE if exchange.era == SpeaksNow::Legacy => {
-                let called = lifecycle::initialize(&server.options, message, out);
-                remember_client(message, exchange);
-                return called;
+impl Asked<'_> {
+    /// Appends the result of the request to `out`.
+    pub(crate) fn respond(self, out: &mut Vec<u8>) -> CallResult {
+        match (self.message.method(), self.era()) {
+            (method::INITIALIZE, SpeaksNow::Legacy) => {
+                remember_client(self.message, self.exchange);
+                return lifecycle::initialize(self.options, self.message, out);
             }
-            method::DISCOVER if exchange.era == SpeaksNow::Modern => {
-                return lifecycle::discover(&server.options, out);
+            (method::DISCOVER, SpeaksNow::Modern) => {
+                lifecycle::discover(self.options, out);
+                return Ok(Called::Done);
             }
             _ => {}
         }
-        match (Asked { server, everything: self, message, exchange }).answer() {
-            Ok(Answer::Now(result)) => {
+        match self.answer()? {
+            Answer::Now(result) => {
                 // Writing into memory cannot fail.
                 let _ = serde_json::to_writer(out, &result);
-                Called::Done
+                Ok(Called::Done)
             }
-            Ok(Answer::Later) => Called::Slow,
-            Err(error) => Called::Failed(error),
+            Answer::Later => Ok(Called::Slow),
         }
     }
 
-    /// Whether this request is answered later, so that it needs a stream.
-    pub(crate) fn takes_time(server: &Server, message: &Message<'_>, exchange: &Exchange) -> bool {
-        let Some(everything) = &server.everything else { return false };
-        work::takes_time(Asked { server, everything, message, exchange })
-    }
-}
-
-impl Asked<'_> {
     fn answer(self) -> Answered {
         let method = self.message.method();
         if method == method::PING && self.era() == SpeaksNow::Legacy {
@@ -160,6 +147,15 @@ impl Asked<'_> {
         self.era() == SpeaksNow::Modern && self.capabilities()["extensions"][TASKS].is_object()
     }
 
+    /// The state of a flow before its first step.
+    fn first_round(self) -> flows::Round {
+        flows::Round {
+            arguments: self.arguments(),
+            capabilities: self.capabilities(),
+            ..flows::Round::default()
+        }
+    }
+
     fn arguments(self) -> Value {
         serde_json::from_str(self.message.arguments()).unwrap_or_default()
     }
@@ -179,7 +175,7 @@ impl Asked<'_> {
         if self.era() == SpeaksNow::Modern
             && let Some(members) = result.as_object_mut()
         {
-            members.insert("ttlMs".to_owned(), json!(self.server.options.ttl_ms));
+            members.insert("ttlMs".to_owned(), json!(self.options.ttl_ms));
             members.insert("cacheScope".to_owned(), json!(scope));
         }
         self.complete(result)
@@ -193,7 +189,7 @@ impl Asked<'_> {
             Some(Ok(start)) => start,
             Some(Err(_)) => return Err(RpcError::new(code::INVALID_PARAMS, "unknown cursor")),
         };
-        let size = self.server.options.page_size.unwrap_or(entries.len()).max(1);
+        let size = self.options.page_size.unwrap_or(entries.len()).max(1);
         let end = start.saturating_add(size);
         let mut result = json!({});
         if end < entries.len() {

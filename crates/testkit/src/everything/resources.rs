@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, Answered, Asked, ask, is_there, name};
 use crate::definitions::PNG;
-use crate::lifecycle::SpeaksNow;
+use crate::exchange::SpeaksNow;
 
 /// The resource that changes on request.
 pub(super) const WATCHED: &str = "test://watched-resource";
@@ -20,7 +20,7 @@ pub(super) fn list(asked: Asked<'_>) -> Answered {
     let mut resources = vec![
         entry("test://static-text", "static-text", "A static text resource for testing", "text/plain"),
         entry("test://static-binary", "static-binary", "A static image for testing", "image/png"),
-        entry(WATCHED, "watched-resource", "A resource that changes when it is told to", "text/plain"),
+        entry(WATCHED, "watched-resource", "A resource that changes on request", "text/plain"),
         entry(GUARDED, "input-required", "A resource that asks the user for a word first", "text/plain"),
     ];
     if is_there(&asked.everything.resource_changes) {

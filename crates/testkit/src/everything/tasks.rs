@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::flows::{Round, Step, step};
 use super::{Answered, Asked, TASKS, ask, lacks, name};
-use crate::notify::lock;
+use crate::lock::lock;
 
 const TTL_MS: u64 = 300_000;
 const POLL_MS: u64 = 100;
@@ -26,8 +26,7 @@ pub(crate) struct Tasks {
 #[derive(Clone, Debug)]
 struct Task {
     flow: String,
-    arguments: Value,
-    answers: Map<String, Value>,
+    round: Round,
     created: Timestamp,
     updated: Timestamp,
     due: Instant,
@@ -54,18 +53,11 @@ pub(super) fn required() -> RpcError {
 pub(super) fn create(asked: Asked<'_>, tool: &str, answers: Map<String, Value>) -> Value {
     let tasks = &asked.everything.tasks;
     let id = format!("task-{}", tasks.numbers.fetch_add(1, Ordering::Relaxed) + 1);
-    let arguments = asked.arguments();
+    let round = Round { arguments: asked.arguments(), answers, ..Round::default() };
     let now = Timestamp::now();
-    let due = Instant::now() + duration_of(tool, &arguments);
-    let task = Task {
-        flow: tool.to_owned(),
-        arguments,
-        answers,
-        created: now,
-        updated: now,
-        due,
-        is_cancelled: false,
-    };
+    let due = Instant::now() + duration_of(tool, &round.arguments);
+    let flow = tool.to_owned();
+    let task = Task { flow, round, created: now, updated: now, due, is_cancelled: false };
     let mut result = task.describe(&id);
     result["resultType"] = json!("task");
     result["status"] = json!("working");
@@ -93,7 +85,7 @@ pub(super) fn handle(asked: Asked<'_>) -> Answered {
             let answers = ask::answers_of(asked)?;
             // Only requested inputs are accepted.
             let open = task.open_questions();
-            task.answers.extend(answers.into_iter().filter(|(key, _)| open.contains_key(key)));
+            task.round.answers.extend(answers.into_iter().filter(|(key, _)| open.contains_key(key)));
             task.updated = Timestamp::now();
             Ok(asked.complete(json!({})))
         }
@@ -116,16 +108,7 @@ impl Task {
     }
 
     fn next(&self) -> Option<Step> {
-        let capabilities = Value::Null;
-        step(
-            &self.flow,
-            &Round {
-                arguments: &self.arguments,
-                answers: &self.answers,
-                state: None,
-                capabilities: &capabilities,
-            },
-        )
+        step(&self.flow, &self.round)
     }
 
     fn open_questions(&self) -> Map<String, Value> {

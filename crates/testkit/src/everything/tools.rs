@@ -7,13 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::definitions::{AUDIO, DYNAMIC_TOOL, TOOLS};
 use super::resources::WATCHED;
-use super::{Answer, Answered, Asked, ask, failure, flows, is_there, lacks, tasks, text, work};
-use crate::definitions::{BUILTIN, MIRRORED, PNG};
-use crate::lifecycle::SpeaksNow;
+use super::{Answer, Answered, Asked, ask, failure, flows, is_there, lacks, tasks, text};
+use crate::definitions::{HEADER_ECHO, PNG};
+use crate::exchange::SpeaksNow;
 use crate::notify::Change;
-
-/// The tool of the other server mode that shows mirrored headers.
-const HEADER_ECHO: &str = "header_echo";
 
 pub(super) fn list(asked: Asked<'_>) -> Answered {
     let define = |(name, description, schema): &(&str, &str, &str)| {
@@ -21,8 +18,8 @@ pub(super) fn list(asked: Asked<'_>) -> Answered {
         json!({"name": name, "description": description, "inputSchema": schema})
     };
     let mut tools: Vec<Value> = TOOLS.iter().map(define).collect();
-    let shared = BUILTIN.iter().filter(|(name, _)| *name == HEADER_ECHO);
-    tools.extend(shared.filter_map(|(_, definition)| serde_json::from_str(definition).ok()));
+    // The tool of the other server mode that shows mirrored headers.
+    tools.extend(serde_json::from_str::<Value>(HEADER_ECHO));
     if is_there(&asked.everything.tool_changes) {
         tools.push(define(&DYNAMIC_TOOL));
     }
@@ -33,7 +30,7 @@ pub(super) fn call(asked: Asked<'_>) -> Answered {
     let Some(tool) = asked.message.name() else {
         return Err(RpcError::new(code::INVALID_PARAMS, "the call names no tool"));
     };
-    if work::takes_time(asked) {
+    if asked.takes_time() {
         return begin(asked, tool);
     }
     let image = json!({"type": "image", "data": PNG, "mimeType": "image/png"});
@@ -61,7 +58,7 @@ pub(super) fn call(asked: Asked<'_>) -> Answered {
             text(format!("JSON Schema 2020-12 tool called with: {}", asked.message.arguments()))
         }
         "greet" => text(format!("Hello, {}!", asked.arguments()["name"].as_str().unwrap_or("stranger"))),
-        HEADER_ECHO => mirrored(asked),
+        "header_echo" => mirrored(asked),
         "test_missing_capability" => {
             if asked.capabilities()["sampling"].is_object() {
                 text("Success")
@@ -94,13 +91,7 @@ fn begin(asked: Asked<'_>, tool: &str) -> Answered {
 
 /// A tool that needs the client's help, or a task.
 fn start_flow(asked: Asked<'_>, tool: &str) -> Answered {
-    let nothing = flows::Round {
-        arguments: &asked.arguments(),
-        answers: &Map::new(),
-        state: None,
-        capabilities: &asked.capabilities(),
-    };
-    if flows::step(tool, &nothing).is_none() {
+    if flows::step(tool, &asked.first_round()).is_none() {
         return Err(RpcError::new(code::INVALID_PARAMS, format!("unknown tool: {tool}")));
     }
     let can_be_task = matches!(tool, "slow_compute" | "confirm_delete" | "multi_input");
@@ -133,20 +124,14 @@ fn changed(asked: Asked<'_>, change: &Change) -> Value {
         Change::Resource(_) => &everything.resource_updates,
     };
     counter.fetch_add(1, Ordering::Relaxed);
-    asked.server.notify(change);
+    asked.subscribers.notify(change);
     text("changed")
 }
 
 /// The received mirrored headers, by their arguments.
 fn mirrored(asked: Asked<'_>) -> Value {
-    let seen: Map<String, Value> = MIRRORED
-        .iter()
-        .map(|(argument, header)| {
-            let found = asked.exchange.mirrored.iter().find(|(name, _)| name == header);
-            ((*argument).to_owned(), json!(found.map(|(_, value)| value)))
-        })
-        .collect();
-    let mut result = text(json!(seen).to_string());
-    result["structuredContent"] = Value::Object(seen);
+    let seen = Value::Object(asked.exchange.mirrored_arguments());
+    let mut result = text(seen.to_string());
+    result["structuredContent"] = seen;
     result
 }

@@ -6,49 +6,14 @@ use gateway_protocol::{RpcError, code, method};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Answer, Answered, Asked, Everything, ask, held, tasks, text};
-use crate::lifecycle::SpeaksNow;
-use crate::message::Message;
-use crate::server::{Exchange, Server};
+use super::{Answer, Answered, Asked, ask, held, tasks, text};
+use crate::exchange::SpeaksNow;
 
 /// From the least to the most severe.
 const LEVELS: &[&str] = &["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// How long the tools wait between two notifications.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// Whether the request is answered later. Flows are in the legacy era, where they ask by requests.
-pub(super) fn takes_time(asked: Asked<'_>) -> bool {
-    let message = asked.message;
-    let is_legacy = asked.era() == SpeaksNow::Legacy;
-    let uri = message.params.as_ref().and_then(|params| params.uri.as_deref()).unwrap_or_default();
-    let name = message.name().unwrap_or_default();
-    match message.method() {
-        method::CALL_TOOL => match name {
-            "test_tool_with_logging"
-            | "test_tool_with_progress"
-            | "test_logging_tool"
-            | "test_reconnection"
-            | "test_held_call"
-            | "test_await_held_call"
-            | "test_streaming_elicitation" => true,
-            "slow_compute" => !asked.has_tasks(),
-            "test_sampling"
-            | "test_elicitation"
-            | "test_elicitation_sep1034_defaults"
-            | "test_elicitation_sep1330_enums"
-            | "confirm_delete"
-            | "multi_input"
-            | "failing_job"
-            | "protocol_error_job"
-            | "test_tool_with_task" => is_legacy,
-            other => is_legacy && other.starts_with("test_input_required_result_"),
-        },
-        method::GET_PROMPT => is_legacy && name == "test_input_required_result_prompt",
-        method::READ_RESOURCE => is_legacy && uri == "test://input-required",
-        _ => false,
-    }
-}
 
 /// A legacy client sets its log level.
 pub(super) fn set_level(asked: Asked<'_>) -> Answered {
@@ -62,34 +27,58 @@ pub(super) fn set_level(asked: Asked<'_>) -> Answered {
     Ok(Answer::Now(json!({})))
 }
 
-impl Everything {
+impl Asked<'_> {
+    /// Whether the request is answered later, so that it needs a stream. Flows are in the legacy era, where they ask by requests.
+    pub(crate) fn takes_time(self) -> bool {
+        let message = self.message;
+        let is_legacy = self.era() == SpeaksNow::Legacy;
+        let uri = message.params.as_ref().and_then(|params| params.uri.as_deref()).unwrap_or_default();
+        let name = message.name().unwrap_or_default();
+        match message.method() {
+            method::CALL_TOOL => match name {
+                "test_tool_with_logging"
+                | "test_tool_with_progress"
+                | "test_logging_tool"
+                | "test_reconnection"
+                | "test_held_call"
+                | "test_await_held_call"
+                | "test_streaming_elicitation" => true,
+                "slow_compute" => !self.has_tasks(),
+                "test_sampling"
+                | "test_elicitation"
+                | "test_elicitation_sep1034_defaults"
+                | "test_elicitation_sep1330_enums"
+                | "confirm_delete"
+                | "multi_input"
+                | "failing_job"
+                | "protocol_error_job"
+                | "test_tool_with_task" => is_legacy,
+                other => is_legacy && other.starts_with("test_input_required_result_"),
+            },
+            method::GET_PROMPT => is_legacy && name == "test_input_required_result_prompt",
+            method::READ_RESOURCE => is_legacy && uri == "test://input-required",
+            _ => false,
+        }
+    }
+
     /// Works on a request that takes time; `None` if it was cancelled.
-    pub(crate) async fn work(
-        &self,
-        server: &Server,
-        message: &Message<'_>,
-        exchange: &Exchange,
-        cancelled: &CancellationToken,
-    ) -> Option<Result<Value, RpcError>> {
-        let asked = Asked { server, everything: self, message, exchange };
+    pub(crate) async fn work(self, cancelled: &CancellationToken) -> Option<Result<Value, RpcError>> {
         // A held call records its cancellation, so it checks by itself.
-        let is_held = message.name() == Some("test_held_call");
+        let is_held = self.message.name() == Some("test_held_call");
         let result = tokio::select! {
             biased;
             () = cancelled.cancelled(), if !is_held => return None,
-            result = asked.work(cancelled) => result?,
+            result = self.perform(cancelled) => result?,
         };
         Some(result.map(|mut result| {
-            if asked.era() == SpeaksNow::Modern && result.get("resultType").is_none() {
+            if self.era() == SpeaksNow::Modern && result.get("resultType").is_none() {
                 result["resultType"] = json!("complete");
             }
             result
         }))
     }
-}
 
-impl Asked<'_> {
-    async fn work(self, cancelled: &CancellationToken) -> Option<Result<Value, RpcError>> {
+    async fn perform(self, cancelled: &CancellationToken) -> Option<Result<Value, RpcError>> {
         let name = self.message.name().unwrap_or_default();
         let result = match (name, self.era()) {
             ("test_tool_with_logging" | "test_logging_tool", _) => {

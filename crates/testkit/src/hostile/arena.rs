@@ -1,11 +1,10 @@
 //! The sandbox of an attack: its own directory, home and gateways, all removed afterwards.
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 use super::caller::Caller;
 use super::problem::{Attempt as _, Problem};
 use super::server::HostileServer;
+use crate::lock::lock;
 use crate::process::{eventually_blocking, is_alive};
 
 /// How long a program may take to start or to exit.
@@ -101,6 +101,20 @@ impl Arena {
     /// Starts a gateway on a free port, with its data here.
     pub(crate) fn serve(&self, config: &Value) -> Result<Gateway, Problem> {
         self.serve_with(config, Start::default())
+    }
+
+    /// Starts a gateway with one hostile server, called `e`, whose entry has `more` members. Waits until a text is in the
+    /// list of tools.
+    pub(crate) fn serve_one(
+        &self,
+        tools: &str,
+        more: &Value,
+        listed: &str,
+    ) -> Result<(Hostile, Gateway), Problem> {
+        let server = self.server("e", tools)?;
+        let gateway = self.serve(&json!({"mcpServers": {"e": server.entry_with(more)}}))?;
+        gateway.caller().lists(listed);
+        Ok((server, gateway))
     }
 
     pub(crate) fn serve_with(&self, config: &Value, start: Start) -> Result<Gateway, Problem> {
@@ -195,7 +209,7 @@ impl Hostile {
 
     /// The processes that it is or has started.
     pub(crate) fn pids(&self) -> Vec<u32> {
-        self.record().lines().filter_map(|line| line.strip_prefix("pid ")?.parse().ok()).collect()
+        pids_in(&self.record()).collect()
     }
 }
 
@@ -205,11 +219,11 @@ fn recorded_pids(folder: &Path) -> BTreeSet<u32> {
         let path = entry.ok()?.path();
         (path.extension()? == "record").then(|| std::fs::read_to_string(path).ok())?
     });
-    let mut pids = BTreeSet::new();
-    for record in records {
-        pids.extend(record.lines().filter_map(|line| line.strip_prefix("pid ")?.parse::<u32>().ok()));
-    }
-    pids
+    records.flat_map(|record| pids_in(&record).collect::<Vec<_>>()).collect()
+}
+
+fn pids_in(record: &str) -> impl Iterator<Item = u32> {
+    record.lines().filter_map(|line| line.strip_prefix("pid ")?.parse().ok())
 }
 
 /// Kills a process that a hostile server recorded, unless its id belongs to another program by now.
@@ -230,38 +244,52 @@ pub(crate) fn signal(pid: u32, signal: Signal) {
 
 /// The output of a program while it runs.
 #[derive(Clone, Default)]
-pub(crate) struct Written {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    ended: Arc<AtomicBool>,
+pub(crate) struct Written(Arc<(Mutex<Collected>, Condvar)>);
+
+/// What was read so far.
+#[derive(Default)]
+struct Collected {
+    bytes: Vec<u8>,
+    is_over: bool,
 }
 
 impl Written {
-    fn follow(source: Option<impl Read + Send + 'static>) -> Self {
+    fn follow(source: Option<impl io::Read + Send + 'static>) -> Self {
         let written = Self::default();
         let Some(source) = source else { return written };
         let copy = written.clone();
         std::thread::spawn(move || {
-            let mut source = source.take(OUTPUT);
+            let mut source = io::Read::take(source, OUTPUT);
             let mut buffer = vec![0; 64 << 10];
             while let Ok(read @ 1..) = source.read(&mut buffer) {
-                let bytes = buffer.get(..read).unwrap_or_default();
-                copy.bytes.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+                copy.update(|all| all.bytes.extend_from_slice(buffer.get(..read).unwrap_or_default()));
             }
-            copy.ended.store(true, Ordering::Release);
+            copy.update(|all| all.is_over = true);
         });
         written
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Collected)) {
+        change(&mut lock(&self.0.0));
+        self.0.1.notify_all();
+    }
+
+    /// Waits until the output is over or passes a check, at most this long.
+    fn wait(&self, patience: Duration, mut check: impl FnMut(&[u8]) -> bool) {
+        let goes_on = |all: &mut Collected| !all.is_over && !check(&all.bytes);
+        let waited = self.0.1.wait_timeout_while(lock(&self.0.0), patience, goes_on);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
     /// All of it, once the program has exited.
     fn all(&self) -> Vec<u8> {
         // A process that it left behind may keep the pipe open.
-        let ended = || self.ended.load(Ordering::Acquire);
-        let _ = eventually_blocking(Duration::from_secs(5), "the end of the output", ended);
+        self.wait(Duration::from_secs(5), |_| false);
         self.so_far()
     }
 
     pub(crate) fn so_far(&self) -> Vec<u8> {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0.0).bytes.clone()
     }
 
     pub(crate) fn text(&self) -> String {
@@ -328,18 +356,16 @@ pub(crate) struct Gateway {
 impl Gateway {
     pub(crate) fn start(mut command: Command, folder: &Path) -> Result<Self, Problem> {
         command.stdin(Stdio::null());
-        let mut running = Running::start(command)?;
+        let running = Running::start(command)?;
         let mut port = None;
-        let listening = eventually_blocking(PATIENCE, "a gateway that listens", || {
-            port = port_in(&running.stdout.text());
-            port.is_some() || running.has_ended()
+        running.stdout.wait(PATIENCE, |text| {
+            port = port_in(&String::from_utf8_lossy(text));
+            port.is_some()
         });
         let Some(port) = port else {
             let folder = folder.display();
             let said = String::from_utf8_lossy(&running.stderr.all()).into_owned();
-            return Err(Problem::new(format!(
-                "the gateway in {folder} does not listen ({listening:?}): {said}"
-            )));
+            return Err(Problem::new(format!("the gateway in {folder} does not listen: {said}")));
         };
         Ok(Self { running, port })
     }

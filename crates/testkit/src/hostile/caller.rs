@@ -112,6 +112,16 @@ impl Caller {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Result<TcpStream, Problem> {
+        let headers = [headers, &[("connection", "close")]].concat();
+        let mut stream = self.connect()?;
+        stream
+            .write_all(self.message(method, path, &headers, body).as_bytes())
+            .attempting("sending a request")?;
+        Ok(stream)
+    }
+
+    /// A request as text.
+    pub(crate) fn message(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
         let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost:{}\r\n", self.port);
         if let Some(key) = &self.key {
             text.extend(["authorization: Bearer ", key, "\r\n"]);
@@ -122,11 +132,8 @@ impl Caller {
         if method != "GET" {
             text.extend(["content-length: ", &body.len().to_string(), "\r\n"]);
         }
-        text.push_str("connection: close\r\n\r\n");
-        text.push_str(body);
-        let mut stream = self.connect()?;
-        stream.write_all(text.as_bytes()).attempting("sending a request")?;
-        Ok(stream)
+        text.extend(["\r\n", body]);
+        text
     }
 
     /// A new connection.
@@ -150,18 +157,24 @@ pub(crate) fn call_body(server: &str, tool: &str, arguments: &str) -> String {
 pub(crate) struct Incoming {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
-    body: BufReader<Body>,
+    body: BufReader<Body<BufReader<TcpStream>>>,
 }
 
-impl Incoming {
-    fn read_head(stream: TcpStream) -> io::Result<Self> {
-        let mut reader = BufReader::new(stream);
-        let status = read_line(&mut reader)?;
+/// The head of an answer.
+pub(crate) struct Head {
+    pub(crate) status: u16,
+    headers: Vec<(String, String)>,
+    framing: Framing,
+}
+
+impl Head {
+    pub(crate) fn read(reader: &mut impl BufRead) -> io::Result<Self> {
+        let status = read_line(reader)?;
         let status = status.split(' ').nth(1).and_then(|word| word.parse().ok());
         let status = status.ok_or_else(|| io::Error::other("the connection was closed without an answer"))?;
         let mut headers = Vec::new();
         loop {
-            let line = read_line(&mut reader)?;
+            let line = read_line(reader)?;
             let Some((name, value)) = line.split_once(':') else { break };
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
@@ -170,6 +183,20 @@ impl Incoming {
             None if find_header(&headers, "transfer-encoding").is_some() => Framing::Chunk(0),
             None => Framing::UntilClosed,
         };
+        Ok(Self { status, headers, framing })
+    }
+
+    /// Reads the body and drops it.
+    pub(crate) fn skip_body(self, reader: &mut impl BufRead) -> io::Result<()> {
+        io::copy(&mut Body { reader, framing: self.framing }, &mut io::sink())?;
+        Ok(())
+    }
+}
+
+impl Incoming {
+    fn read_head(stream: TcpStream) -> io::Result<Self> {
+        let mut reader = BufReader::new(stream);
+        let Head { status, headers, framing } = Head::read(&mut reader)?;
         Ok(Self { status, headers, body: BufReader::new(Body { reader, framing }) })
     }
 
@@ -219,12 +246,12 @@ enum Framing {
     UntilClosed,
 }
 
-struct Body {
-    reader: BufReader<TcpStream>,
+struct Body<R> {
+    reader: R,
     framing: Framing,
 }
 
-impl Read for Body {
+impl<R: BufRead> Read for Body<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Framing::Chunk(0) = self.framing {
             let mut size = read_line(&mut self.reader)?;

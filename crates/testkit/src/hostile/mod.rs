@@ -40,8 +40,10 @@ pub struct Attack {
     pub expected: &'static str,
     /// What it costs.
     pub cost: Cost,
-    attempt: fn(&Arena) -> Result<Verdict, Problem>,
+    attempt: Attempt,
 }
+
+type Attempt = fn(&Arena) -> Result<Verdict, Problem>;
 
 /// The outcome of an attack.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,11 +17,12 @@ use std::io::{self, BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::files::AppendFile;
+use crate::message::Message;
+use crate::process::sleep_for_ever;
 
 /// Bytes of a cursor and of a tool in listings that are too large.
 const HUGE: usize = 20 << 20;
@@ -59,7 +60,7 @@ impl HostileServer {
         let mut open = Open { server: self, record, asked: HashMap::new() };
         for line in io::stdin().lock().lines() {
             let line = line?;
-            if let Ok(message) = serde_json::from_str::<Message>(&line) {
+            if let Ok(message) = Message::parse(line.as_bytes()) {
                 open.handle(&message, &line)?;
             }
         }
@@ -109,28 +110,6 @@ fn run_detached(stray: &str) -> io::Result<Child> {
     command.spawn()
 }
 
-fn sleep_for_ever() -> ! {
-    loop {
-        std::thread::sleep(std::time::Duration::from_secs(1000));
-    }
-}
-
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    method: Option<String>,
-    params: Option<Params<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Params<'a> {
-    name: Option<String>,
-    cursor: Option<Value>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-}
-
 struct Open<'s> {
     server: &'s HostileServer,
     record: AppendFile,
@@ -147,13 +126,11 @@ impl Open<'_> {
             }
             return Ok(());
         };
-        let params = message.params.as_ref();
         match method {
             "initialize" => self.initialize(id),
-            "tools/list" => self.list(id, params),
+            "tools/list" => self.list(id, message),
             "tools/call" => {
-                let tool = params.and_then(|params| params.name.as_deref()).unwrap_or_default();
-                let arguments = params.and_then(|params| params.arguments).map_or("{}", RawValue::get);
+                let (tool, arguments) = (message.name().unwrap_or_default(), message.arguments());
                 self.record.append(&format!("call {} {arguments}", Value::from(tool)));
                 self.call(id, tool, arguments)
             }
@@ -180,12 +157,10 @@ impl Open<'_> {
         reply(id, &result)
     }
 
-    fn list(&self, id: &str, params: Option<&Params>) -> io::Result<()> {
+    fn list(&self, id: &str, message: &Message) -> io::Result<()> {
         let tools = self.server.read("tools").unwrap_or_else(|| "[]".to_owned());
-        let page = params.and_then(|params| params.cursor.as_ref()).map_or(0, |cursor| match cursor {
-            Value::String(text) => text.bytes().filter(|byte| *byte == b'+').count(),
-            _ => 0,
-        });
+        let cursor = message.params.as_ref().and_then(|params| params.cursor.as_deref()).unwrap_or_default();
+        let page = cursor.bytes().filter(|byte| *byte == b'+').count();
         self.record.append("list");
         match self.server.read("listing").as_deref().map(str::trim) {
             Some("cursors") => {

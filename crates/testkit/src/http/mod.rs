@@ -109,7 +109,7 @@ async fn handle(server: &Arc<Server>, request: Request<Incoming>, exit: &ExitWhe
         (Transport::Sse, "/messages", &Method::POST) => sse::post(server, &request),
         (_, "/mcp" | "/moved" | "/sse" | "/messages", _) => plain(405, "method not allowed"),
         (_, "/admin/forget-sessions", &Method::POST) => {
-            server.forget_sessions();
+            server.subscribers.forget_sessions();
             plain(200, "forgotten")
         }
         (_, "/admin/change-tools", &Method::POST) => {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use gateway_protocol::{RpcError, code};
 use http::Response;
@@ -12,11 +11,12 @@ use tokio_util::sync::CancellationToken;
 use super::HttpRequest;
 use super::answer::{accepted, events, plain, refusal};
 use super::body::{Body, Events};
-use crate::job::{Frame, Job, Reply};
-use crate::lifecycle::SpeaksNow;
+use crate::exchange::{Exchange, SpeaksNow};
+use crate::job::Job;
 use crate::message::Message;
 use crate::notify::Outbox;
-use crate::server::{Exchange, Server, Taken};
+use crate::respond::Taken;
+use crate::server::Server;
 use crate::session::Session;
 
 /// Opens a stream, which is a session.
@@ -26,13 +26,13 @@ pub(crate) fn open(server: &Arc<Server>) -> Response<Body> {
     let (sender, messages) = mpsc::unbounded_channel();
     let opening = format!("event: endpoint\ndata: /messages?sessionId={id}\n\n");
     let session = Arc::new(Session::new(id, Some(Outbox::Events(sender))));
-    server.add_session(&session);
+    server.subscribers.add_session(&session);
     let closed = CancellationToken::new();
     let guard = Some(closed.clone().drop_guard());
     let task_server = Arc::clone(server);
     server.tasks.spawn(async move {
         closed.cancelled().await;
-        task_server.remove_session(&session.id);
+        task_server.subscribers.remove_session(&session.id);
     });
     events(Events { opening: Some(opening.into()), messages, guard })
 }
@@ -40,7 +40,7 @@ pub(crate) fn open(server: &Arc<Server>) -> Response<Body> {
 /// One message from a client; the answer is sent on its stream.
 pub(crate) fn post(server: &Arc<Server>, request: &HttpRequest) -> Response<Body> {
     let id = request.query.split('&').find_map(|pair| pair.strip_prefix("sessionId="));
-    let Some(session) = id.and_then(|id| server.session(id)) else {
+    let Some(session) = id.and_then(|id| server.subscribers.session(id)) else {
         return plain(404, "session not found");
     };
     let message = match Message::parse(&request.body) {
@@ -65,23 +65,9 @@ pub(crate) fn post(server: &Arc<Server>, request: &HttpRequest) -> Response<Body
             let job = Job { text: request.body.clone(), exchange };
             let task_server = Arc::clone(server);
             server.tasks.spawn(async move {
-                let reply = job.run(&task_server, CancellationToken::new()).await;
-                give(reply, &outbox).await;
+                job.run(&task_server, CancellationToken::new()).await.send(&outbox).await;
             });
         }
     }
     accepted()
-}
-
-async fn give(reply: Reply, outbox: &Outbox) {
-    for frame in reply.frames {
-        if let Frame::Message(text) = frame {
-            outbox.send(&text);
-        }
-    }
-    if let Some(code) = reply.exit {
-        // The answer needs a moment to reach the wire.
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        std::process::exit(code);
-    }
 }

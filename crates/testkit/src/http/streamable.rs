@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use bytes::Bytes;
 use gateway_protocol::{RpcError, code, header, is_known_legacy, method};
@@ -14,14 +13,16 @@ use super::answer::{accepted, events, from_reply, json, plain, refusal};
 use super::body::{Body, Events};
 use super::checks::{check_kinds, check_modern_headers, mirrored, text_of};
 use super::{ExitWhenClosed, HttpRequest};
-use crate::everything::Everything;
-use crate::job::{Frame, Job};
-use crate::lifecycle::{SpeaksNow, era_of};
+use crate::everything::Asked;
+use crate::exchange::{Exchange, SpeaksNow};
+use crate::job::Job;
+use crate::lifecycle::era_of;
 use crate::message::Message;
 use crate::modes::Fault;
 use crate::notify::{Outbox, Subscription};
 use crate::options::{AnswerKind, SpokenEra};
-use crate::server::{Exchange, Server, Taken, append_error};
+use crate::respond::{Taken, append_error};
+use crate::server::Server;
 use crate::session::Session;
 use crate::stream::event;
 
@@ -78,7 +79,7 @@ pub(crate) async fn post(
         Taken::Ignored => std::future::pending().await,
         Taken::Later => {
             let wants_progress = message.progress_token().is_some() && message.name() == Some("slow")
-                || Everything::takes_time(server, &message, &exchange);
+                || server.asked(&message, &exchange).is_some_and(Asked::takes_time);
             let plain_events = server.options.answer == AnswerKind::Sse && server.modes.is_empty();
             let job = Job { text: request.body.clone(), exchange: exchange.clone() };
             if wants_progress || plain_events {
@@ -91,7 +92,7 @@ pub(crate) async fn post(
     if let (true, Some(session)) = (is_new, &exchange.session)
         && let Ok(id) = HeaderValue::from_str(&session.id)
     {
-        server.add_session(session);
+        server.subscribers.add_session(session);
         response.headers_mut().insert(header::SESSION, id);
     }
     response
@@ -138,7 +139,7 @@ pub(crate) fn delete(server: &Server, request: &HttpRequest) -> Response<Body> {
     }
     match find_session(server, request) {
         Ok(session) => {
-            server.remove_session(&session.id);
+            server.subscribers.remove_session(&session.id);
             plain(200, "ended")
         }
         Err(refusal) => *refusal,
@@ -181,9 +182,8 @@ fn find_session(server: &Server, request: &HttpRequest) -> Result<Arc<Session>, 
         let error = RpcError::new(LEGACY_BAD_REQUEST, "Bad Request: Mcp-Session-Id header is required");
         return Err(Box::new(refusal(400, &error)));
     };
-    server
-        .session(id)
-        .ok_or_else(|| Box::new(refusal(404, &RpcError::new(LEGACY_NO_SESSION, "Session not found"))))
+    let session = server.subscribers.session(id);
+    session.ok_or_else(|| Box::new(refusal(404, &RpcError::new(LEGACY_NO_SESSION, "Session not found"))))
 }
 
 fn forget_if_due(server: &Server) {
@@ -192,7 +192,7 @@ fn forget_if_due(server: &Server) {
         && CALLS.fetch_add(1, Ordering::Relaxed) >= every
     {
         CALLS.store(0, Ordering::Relaxed);
-        server.forget_sessions();
+        server.subscribers.forget_sessions();
     }
 }
 
@@ -226,18 +226,7 @@ fn stream_job(server: &Arc<Server>, mut job: Job) -> Response<Body> {
     let guard = (job.exchange.era == SpeaksNow::Modern).then(|| cancelled.clone().drop_guard());
     let task_server = Arc::clone(server);
     server.tasks.spawn(async move {
-        let reply = job.run(&task_server, cancelled).await;
-        for frame in reply.frames {
-            if let Frame::Message(text) = frame {
-                outbox.send(&text);
-            }
-        }
-        outbox.finish();
-        if let Some(code) = reply.exit {
-            // The answer needs a moment to reach the wire.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            std::process::exit(code);
-        }
+        job.run(&task_server, cancelled).await.send(&outbox).await;
     });
     events(Events { opening: None, messages, guard })
 }

@@ -9,12 +9,13 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use gateway_config::Problems;
 use gateway_store::{CallStatus, Filter};
 use jiff::Timestamp;
 
 use crate::Outcome;
+use crate::options::{Words, words};
 use crate::remote::RemoteFlags;
 use crate::runtime::block_on;
 use crate::setup::{ConfigFlags, report_warnings};
@@ -59,8 +60,8 @@ struct Conditions {
     #[arg(long, value_name = "ID")]
     correlation_id: Option<String>,
     /// Only calls with this outcome
-    #[arg(long, value_enum)]
-    status: Option<Status>,
+    #[arg(long, value_parser = words(STATUSES))]
+    status: Option<CallStatus>,
     /// Only calls from this moment on: 15m, 2h, 3d, 2026-11-03, 2026-11-03T10:00:00Z
     #[arg(long, value_name = "MOMENT", value_parser = moment::parse)]
     since: Option<Timestamp>,
@@ -72,11 +73,7 @@ struct Conditions {
     limit: u32,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Status {
-    Ok,
-    Error,
-}
+const STATUSES: Words<CallStatus> = &[("ok", "", CallStatus::Ok), ("error", "", CallStatus::Error)];
 
 impl Logs {
     pub(crate) fn run(&self) -> Result<Outcome> {
@@ -127,10 +124,7 @@ impl Conditions {
         filter.provider.clone_from(&self.provider);
         filter.caller.clone_from(&self.caller);
         filter.correlation_id.clone_from(&self.correlation_id);
-        filter.status = self.status.map(|status| match status {
-            Status::Ok => CallStatus::Ok,
-            Status::Error => CallStatus::Error,
-        });
+        filter.status = self.status;
         filter.since = self.since;
         filter.until = self.until;
         filter.limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
@@ -139,17 +133,14 @@ impl Conditions {
 
     /// The same as the parameters of `GET /logs`.
     fn query(&self) -> Vec<(&'static str, String)> {
-        let status = self.status.map(|status| match status {
-            Status::Ok => "ok".to_owned(),
-            Status::Error => "error".to_owned(),
-        });
+        let status = STATUSES.iter().find(|(_, _, status)| Some(*status) == self.status);
         let pairs = [
             ("server", self.server.clone()),
             ("tool", self.tool.clone()),
             ("provider", self.provider.clone()),
             ("caller", self.caller.clone()),
             ("correlation_id", self.correlation_id.clone()),
-            ("status", status),
+            ("status", status.map(|(word, ..)| (*word).to_owned())),
             ("since", self.since.map(|moment| moment.to_string())),
             ("until", self.until.map(|moment| moment.to_string())),
             ("limit", Some(self.limit.to_string())),

@@ -30,17 +30,11 @@ enum RowForm {
 struct Entry<'a> {
     #[serde(default)]
     timestamp: String,
-    #[serde(default)]
     server: Option<String>,
-    #[serde(default)]
     tool: Option<String>,
-    #[serde(default)]
     provider: Option<String>,
-    #[serde(default)]
     duration_ms: Option<f64>,
-    #[serde(default)]
     error: Option<String>,
-    #[serde(default)]
     code: Option<String>,
     #[serde(borrow, default)]
     input: Option<&'a RawValue>,

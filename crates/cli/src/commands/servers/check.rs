@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::programs;
 use crate::Outcome;
-use crate::output::{Paint, Tone, counted, write_json};
+use crate::output::{Paint, Tone, counted, print_json};
 use crate::setup::ConfigFlags;
 use crate::terminal::{Form, output};
 
@@ -44,13 +44,11 @@ impl Check {
             }
             Err(problems) => (problems.errors, problems.warnings, None),
         };
-        let mut stdout = output(Form::json_if(self.json));
         if self.json {
             let rows = |problems: &[Problem]| problems.iter().map(row).collect::<Vec<Value>>();
-            let report = json!({"errors": rows(&errors), "warnings": rows(&warnings), "servers": servers});
-            write_json(&mut stdout, &report)?;
-            writeln!(stdout)?;
+            print_json(&json!({"errors": rows(&errors), "warnings": rows(&warnings), "servers": servers}))?;
         } else {
+            let mut stdout = output(Form::Text);
             let paint = Paint::for_stdout();
             // Like in every command, each line begins with its file, as editors expect.
             for error in &errors {
@@ -69,8 +67,8 @@ impl Check {
                 Some(servers) => writeln!(stdout, "{}: {sums}", counted(servers, "server"))?,
                 None => writeln!(stdout, "{sums}")?,
             }
+            stdout.flush()?;
         }
-        stdout.flush()?;
         Ok(match (errors.is_empty(), warnings.is_empty()) {
             (true, true) => Outcome::Good,
             (true, false) => Outcome::Findings,

@@ -18,7 +18,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::Outcome;
 use crate::fleet::{chosen, listed, reason, with_fleet};
-use crate::output::{Paint, Table, Tone, write_json};
+use crate::output::{Paint, Table, Tone, print_json};
 use crate::runtime::block_on;
 use crate::seconds::seconds;
 use crate::setup::ConfigFlags;
@@ -121,20 +121,12 @@ impl Stopwatch {
 
     fn take(&mut self, event: FleetEvent) {
         let FleetEvent::State { upstream, state, .. } = event else { return };
-        match state {
-            UpstreamState::Connecting => {
-                self.began.entry(upstream).or_insert_with(Instant::now);
-            }
-            UpstreamState::Connected => {
-                if let Some(began) = self.began.get(&upstream) {
-                    self.times.entry(upstream).or_insert_with(|| began.elapsed());
-                }
-            }
-            UpstreamState::Disabled
-            | UpstreamState::Idle
-            | UpstreamState::Waiting
-            | UpstreamState::Crashing
-            | UpstreamState::Closed => {}
+        if state == UpstreamState::Connecting {
+            self.began.entry(upstream).or_insert_with(Instant::now);
+        } else if state == UpstreamState::Connected
+            && let Some(began) = self.began.get(&upstream)
+        {
+            self.times.entry(upstream).or_insert_with(|| began.elapsed());
         }
     }
 
@@ -148,11 +140,7 @@ impl Stopwatch {
 
 fn write_rows(health: &[UpstreamHealth], times: &HashMap<UpstreamId, Duration>) -> Result<()> {
     let rows: Vec<Value> = health.iter().map(|one| row(one, times.get(&one.id))).collect();
-    let mut stdout = output(Form::Json);
-    write_json(&mut stdout, &json!({ "servers": rows }))?;
-    writeln!(stdout)?;
-    stdout.flush()?;
-    Ok(())
+    print_json(&json!({ "servers": rows }))
 }
 
 fn row(health: &UpstreamHealth, time: Option<&Duration>) -> Value {
@@ -176,15 +164,10 @@ fn write_table(health: &[UpstreamHealth], times: &HashMap<UpstreamId, Duration>)
     let mut table =
         Table::new(["name", "state", "transport", "era", "tools", "ms", "server, or what is wrong"]);
     for one in health {
-        let tone = match one.state {
-            UpstreamState::Disabled => Some(Tone::Faint),
-            _ if is_failed(one) => Some(Tone::Bad),
-            UpstreamState::Idle
-            | UpstreamState::Connecting
-            | UpstreamState::Connected
-            | UpstreamState::Waiting
-            | UpstreamState::Crashing
-            | UpstreamState::Closed => None,
+        let tone = if one.state == UpstreamState::Disabled {
+            Some(Tone::Faint)
+        } else {
+            is_failed(one).then_some(Tone::Bad)
         };
         let about = match &one.server {
             _ if is_failed(one) => reason(one),

@@ -9,7 +9,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use crate::Outcome;
-use crate::output::write_json;
+use crate::output::print_json;
 use crate::progress::with_progress;
 use crate::remote::{Answer, RemoteFlags, read_body};
 use crate::runtime::block_on;
@@ -67,18 +67,15 @@ impl Restart {
     }
 
     fn print(&self, answer: &Value) -> Result<()> {
-        let mut stdout = output(Form::json_if(self.json));
         if self.json {
-            write_json(&mut stdout, answer)?;
-            writeln!(stdout)?;
-            return Ok(());
+            return print_json(answer);
         }
         let server = answer.get("server").unwrap_or(answer);
         let state = server.get("state").and_then(Value::as_str).unwrap_or("connected");
         let tools = server.get("tools").and_then(Value::as_u64).and_then(|tools| usize::try_from(tools).ok());
         let tools =
             tools.map_or_else(String::new, |tools| format!(", {}", crate::output::counted(tools, "tool")));
-        writeln!(stdout, "{}: {}{tools}", self.name, printable(state))?;
+        writeln!(output(Form::Text), "{}: {}{tools}", self.name, printable(state))?;
         Ok(())
     }
 }

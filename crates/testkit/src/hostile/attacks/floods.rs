@@ -28,11 +28,8 @@ fn listing(arena: &Arena, kind: &str) -> Result<Verdict, Problem> {
     if !over() {
         caller.get("/tools")?;
     }
-    breaches.add_if(over(), || format!("{} at the peak", megabytes(gateway.peak())));
-    let answer = caller.call_on("good", "t", "{}")?;
-    breaches.add_if(answer.status != 200, || {
-        format!("another server's call was answered with {}", answer.status)
-    });
+    breaches.add_memory(&gateway);
+    breaches.add_refusal(&caller.call_on("good", "t", "{}")?);
     Ok(breaches.verdict(format!("{} at the peak", megabytes(gateway.peak()))))
 }
 
@@ -46,11 +43,9 @@ pub(super) fn pages(arena: &Arena) -> Result<Verdict, Problem> {
 
 /// Refused requests fill the gateway's own log.
 pub(super) fn refused_requests(arena: &Arena) -> Result<Verdict, Problem> {
-    let server = arena.server("e", r#"[{"name":"flood_requests","inputSchema":{"type":"object"}}]"#)?;
-    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
-    let caller = gateway.caller();
-    caller.lists("flood_requests");
-    let answer = caller.call_on("e", "flood_requests", r#"{"count":5000}"#)?;
+    let tools = r#"[{"name":"flood_requests","inputSchema":{"type":"object"}}]"#;
+    let (_server, gateway) = arena.serve_one(tools, &json!({}), "flood_requests")?;
+    let answer = gateway.caller().call_on("e", "flood_requests", r#"{"count":5000}"#)?;
     let written = gateway.running.stderr.so_far().len();
     let mut breaches = Breaches::default();
     breaches.add_if(answer.status != 200, || format!("the flood was answered with {}", answer.status));
@@ -60,13 +55,10 @@ pub(super) fn refused_requests(arena: &Arena) -> Result<Verdict, Problem> {
 
 /// An answer that is not UTF-8 fails its call at once.
 pub(super) fn garbled_answer(arena: &Arena) -> Result<Verdict, Problem> {
-    let server = arena.server("e", r#"[{"name":"garbled","inputSchema":{"type":"object"}}]"#)?;
-    let entry = server.entry_with(&json!({"callTimeout": "8s"}));
-    let gateway = arena.serve(&json!({"mcpServers": {"e": entry}}))?;
-    let caller = gateway.caller();
-    caller.lists("garbled");
+    let tools = r#"[{"name":"garbled","inputSchema":{"type":"object"}}]"#;
+    let (_server, gateway) = arena.serve_one(tools, &json!({"callTimeout": "8s"}), "garbled")?;
     let begin = Instant::now();
-    let answer = caller.call_on("e", "garbled", "{}")?;
+    let answer = gateway.caller().call_on("e", "garbled", "{}")?;
     let took = begin.elapsed();
     let mut breaches = Breaches::default();
     let waited = took >= Duration::from_secs(8);
@@ -136,7 +128,7 @@ pub(super) fn big_results(arena: &Arena) -> Result<Verdict, Problem> {
     let mut breaches = Breaches::default();
     breaches
         .add_if(!failed.is_empty(), || format!("{} of {calls} other calls failed: {failed:?}", failed.len()));
-    breaches.add_if(gateway.peak() > MEMORY, || format!("{} at the peak", megabytes(gateway.peak())));
+    breaches.add_memory(&gateway);
     Ok(breaches.verdict(format!("{calls} other calls succeeded, {} at the peak", megabytes(gateway.peak()))))
 }
 
@@ -153,11 +145,8 @@ pub(super) fn unread_results(arena: &Arena) -> Result<Verdict, Problem> {
     let all = || gateway.peak() > MEMORY || evil.calls_of("big") == 24;
     let _ = eventually_blocking(Duration::from_secs(15), "all results", all);
     let _ = eventually_blocking(Duration::from_secs(5), "too much memory", || gateway.peak() > MEMORY);
-    breaches.add_if(gateway.peak() > MEMORY, || format!("{} at the peak", megabytes(gateway.peak())));
-    let answer = caller.call_on("good", "t", "{}")?;
-    breaches.add_if(answer.status != 200, || {
-        format!("another server's call was answered with {}", answer.status)
-    });
+    breaches.add_memory(&gateway);
+    breaches.add_refusal(&caller.call_on("good", "t", "{}")?);
     drop(open);
     let quiet = || caller.get("/livez").is_ok_and(|answer| answer.status == 200);
     breaches

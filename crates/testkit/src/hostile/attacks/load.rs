@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::{Breaches, MEMORY, descriptors, megabytes};
-use crate::hostile::arena::{Arena, Hostile, signal};
+use crate::hostile::arena::{Arena, Gateway, Hostile, signal};
 use crate::hostile::caller::{Incoming, call_body};
 use crate::hostile::session::Session;
 use crate::hostile::{Problem, Verdict};
@@ -195,14 +195,20 @@ fn depart(server: &Hostile, send: impl Fn(usize) -> Result<TcpStream, Problem>) 
     Ok(breaches.verdict(format!("{started} calls are at work")))
 }
 
-/// Calls with an idempotency key whose callers left.
-pub(super) fn departed_idempotent(arena: &Arena) -> Result<Verdict, Problem> {
+/// A gateway that runs two requests of a caller at once, and a server that never answers.
+fn with_limit(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
     let server = arena.server("e", HANG)?;
     let limits = json!({"concurrentRequests": 2});
     let gateway =
         arena.serve(&json!({"mcpServers": {"e": server.entry()}, "limits": limits, "drain": "100ms"}))?;
+    gateway.caller().lists("hang");
+    Ok((server, gateway))
+}
+
+/// Calls with an idempotency key whose callers left.
+pub(super) fn departed_idempotent(arena: &Arena) -> Result<Verdict, Problem> {
+    let (server, gateway) = with_limit(arena)?;
     let caller = gateway.caller();
-    caller.lists("hang");
     depart(&server, |index| {
         let key = format!("key-{index}");
         let headers = [("content-type", "application/json"), ("idempotency-key", key.as_str())];
@@ -212,21 +218,15 @@ pub(super) fn departed_idempotent(arena: &Arena) -> Result<Verdict, Problem> {
 
 /// Calls in a legacy session whose callers left.
 pub(super) fn departed_session(arena: &Arena) -> Result<Verdict, Problem> {
-    let server = arena.server("e", HANG)?;
-    let limits = json!({"concurrentRequests": 2});
-    let gateway =
-        arena.serve(&json!({"mcpServers": {"e": server.entry()}, "limits": limits, "drain": "100ms"}))?;
-    gateway.caller().lists("hang");
+    let (server, gateway) = with_limit(arena)?;
     let session = Session::open(&gateway.caller(), "/mcp", &json!({}))?;
     depart(&server, |_| session.abandon("tools/call", r#"{"name":"hang","arguments":{}}"#))
 }
 
 /// A page of another origin on this machine sends what needs no preflight.
 pub(super) fn other_origin(arena: &Arena) -> Result<Verdict, Problem> {
-    let server = arena.server("e", T)?;
-    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
+    let (server, gateway) = arena.serve_one(T, &json!({}), "\"t\"")?;
     let caller = gateway.caller();
-    caller.lists("\"t\"");
     let mut breaches = Breaches::default();
     let started = server.pids().len();
     for origin in ["http://localhost:3000", "http://127.0.0.1:3000", "null"] {

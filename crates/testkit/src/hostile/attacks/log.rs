@@ -45,10 +45,8 @@ fn secrets() -> Vec<Value> {
 
 /// Secrets in arguments, and in results that repeat them.
 pub(super) fn secrets_in_clear(arena: &Arena) -> Result<Verdict, Problem> {
-    let server = arena.server("e", TOOLS)?;
-    let mut gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
+    let (_server, mut gateway) = arena.serve_one(TOOLS, &json!({}), "\"t\"")?;
     let caller = gateway.caller();
-    caller.lists("\"t\"");
     let documents = secrets();
     let mut breaches = Breaches::default();
     for (index, document) in documents.iter().enumerate() {
@@ -107,10 +105,8 @@ fn depth(text: &[u8]) -> usize {
 
 /// One result makes the whole log unreadable for common parsers.
 pub(super) fn deep_result(arena: &Arena) -> Result<Verdict, Problem> {
-    let server = arena.server("e", TOOLS)?;
-    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
+    let (_server, gateway) = arena.serve_one(TOOLS, &json!({}), "\"t\"")?;
     let caller = gateway.caller();
-    caller.lists("\"t\"");
     caller.call_on("e", "deep", r#"{"levels":5000}"#)?;
     let written = || caller.get("/logs").is_ok_and(|answer| answer.text().contains("\"deep\""));
     let _ = eventually_blocking(Duration::from_secs(10), "the entry", written);

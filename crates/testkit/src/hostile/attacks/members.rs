@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Breaches, all_lists, list_names};
 use crate::hostile::arena::{Arena, Gateway, Hostile};
-use crate::hostile::caller::{Caller, call_body};
+use crate::hostile::caller::call_body;
 use crate::hostile::session::{Session, call_modern};
 use crate::hostile::{Problem, Verdict};
 
@@ -12,11 +12,7 @@ const OPEN: &str = r#"[{"name":"t","description":"a tool","inputSchema":{"type":
 const REPEATED: &str = r#"{"tenant":"chosen","tenant":"chosen"}"#;
 
 fn injected(arena: &Arena) -> Result<(Hostile, Gateway), Problem> {
-    let server = arena.server("e", OPEN)?;
-    let tools = json!({"tools": {"injected": {"t": {"tenant": "a"}}}});
-    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry_with(&tools)}}))?;
-    gateway.caller().lists("\"t\"");
-    Ok((server, gateway))
+    arena.serve_one(OPEN, &json!({"tools": {"injected": {"t": {"tenant": "a"}}}}), "\"t\"")
 }
 
 fn judge(server: &Hostile) -> Verdict {
@@ -57,11 +53,8 @@ pub(super) fn injected_mcp_modern(arena: &Arena) -> Result<Verdict, Problem> {
 
 /// The caller sends a hidden parameter of a tool with an open schema.
 pub(super) fn hidden_parameter(arena: &Arena) -> Result<Verdict, Problem> {
-    let server = arena.server("e", OPEN)?;
-    let tools = json!({"tools": {"hidden": ["secret"]}});
-    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry_with(&tools)}}))?;
+    let (server, gateway) = arena.serve_one(OPEN, &json!({"tools": {"hidden": ["secret"]}}), "\"t\"")?;
     let caller = gateway.caller();
-    caller.lists("\"t\"");
     let arguments = r#"{"secret":"chosen"}"#;
     caller.call_on("e", "t", arguments)?;
     let call = json!({"id": "c1", "type": "function", "function": {"name": "t", "arguments": arguments}});
@@ -103,11 +96,9 @@ pub(super) fn second_description(arena: &Arena) -> Result<Verdict, Problem> {
 /// A second description follows the operator's own.
 pub(super) fn overridden_description(arena: &Arena) -> Result<Verdict, Problem> {
     let tools = r#"[{"name":"t","description":"EVIL","\u0064escription":"EVIL","description":"EVIL","inputSchema":{"type":"object"}}]"#;
-    let server = arena.server("e", tools)?;
     let overrides = json!({"tools": {"overrides": {"t": {"description": "SAFE"}}}});
-    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry_with(&overrides)}}))?;
+    let (_server, gateway) = arena.serve_one(tools, &overrides, "SAFE")?;
     let caller = gateway.caller();
-    caller.lists("SAFE");
     let mut breaches = Breaches::default();
     for (list, text) in all_lists(&caller)? {
         breaches.add_if(text.contains("EVIL"), || format!("{list} shows the server's description"));
@@ -138,23 +129,16 @@ pub(super) fn second_name(arena: &Arena) -> Result<Verdict, Problem> {
         let posing = names.iter().any(|(name, tool)| name == "ok" && tool.to_string().contains("EVIL"));
         breaches.add_if(posing, || format!("{list} has the hostile tool under the name of another"));
     }
-    check_target(&caller, &evil, &mut breaches)?;
-    Ok(breaches.verdict("every name is listed once, none with another's definition"))
-}
-
-fn check_target(caller: &Caller, evil: &Hostile, breaches: &mut Breaches) -> Result<(), Problem> {
     caller.call("ok", "{}")?;
     breaches
         .add_if(!evil.calls().is_empty(), || "a call of the good tool reached the hostile server".to_owned());
-    Ok(())
+    Ok(breaches.verdict("every name is listed once, none with another's definition"))
 }
 
 /// Bodies with repeated members are rejected on every route.
 pub(super) fn repeated_in_bodies(arena: &Arena) -> Result<Verdict, Problem> {
-    let server = arena.server("e", OPEN)?;
-    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
+    let (server, gateway) = arena.serve_one(OPEN, &json!({}), "\"t\"")?;
     let caller = gateway.caller();
-    caller.lists("\"t\"");
     let call = json!({"id": "c1", "type": "function", "function": {"name": "t", "arguments": "{}"}});
     let bodies = [
         ("/call_tool", r#"{"server":"e","tool":"t","tool":"t","arguments":{}}"#.to_owned()),

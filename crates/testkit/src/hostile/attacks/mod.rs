@@ -14,27 +14,19 @@ mod terminal;
 
 use serde_json::Value;
 
-use super::arena::Arena;
-use super::caller::Caller;
+use super::arena::Gateway;
+use super::caller::{Answer, Caller};
 use super::session::Session;
-use super::{Attack, Cost, Problem, Verdict};
+use super::{Attack, Attempt, Cost, Problem, Verdict};
 
 /// Most resident memory of the gateway under any flood.
 pub(crate) const MEMORY: u64 = 300 << 20;
 
-const fn cheap(
-    name: &'static str,
-    expected: &'static str,
-    attempt: fn(&Arena) -> Result<Verdict, Problem>,
-) -> Attack {
+const fn cheap(name: &'static str, expected: &'static str, attempt: Attempt) -> Attack {
     Attack { name, expected, cost: Cost::Cheap, attempt }
 }
 
-const fn expensive(
-    name: &'static str,
-    expected: &'static str,
-    attempt: fn(&Arena) -> Result<Verdict, Problem>,
-) -> Attack {
+const fn expensive(name: &'static str, expected: &'static str, attempt: Attempt) -> Attack {
     Attack { name, expected, cost: Cost::Expensive, attempt }
 }
 
@@ -123,6 +115,25 @@ impl Breaches {
         if broken {
             self.0.push(what());
         }
+    }
+
+    /// A character that can mislead a person at a terminal.
+    fn add_control(&mut self, whose: &str, text: &[u8]) {
+        if let Some(character) = raw_control(text) {
+            self.0.push(format!("{whose} has {character:?}"));
+        }
+    }
+
+    /// More memory than any flood may take.
+    fn add_memory(&mut self, gateway: &Gateway) {
+        let peak = gateway.peak();
+        self.add_if(peak > MEMORY, || format!("{} at the peak", megabytes(peak)));
+    }
+
+    /// An answer that is not a success, to a caller who floods nobody.
+    fn add_refusal(&mut self, answer: &Answer) {
+        let status = answer.status;
+        self.add_if(status != 200, || format!("another server's call was answered with {status}"));
     }
 
     fn verdict(&self, otherwise: impl Into<String>) -> Verdict {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Breaches, raw_control};
+use super::Breaches;
 use crate::hostile::arena::Arena;
 use crate::hostile::caller::{Answer, Caller, call_body};
 use crate::hostile::session::Session;
@@ -109,9 +109,7 @@ pub(super) fn forged_question(arena: &Arena) -> Result<Verdict, Problem> {
         let forged = message.lines().any(|line| line.trim_start().starts_with("{\"path\""));
         breaches.add_if(forged, || "the question has forged arguments on a line of their own".to_owned());
         breaches.add_if(!message.contains("evil"), || "the question does not name the server".to_owned());
-        if let Some(character) = raw_control(message.as_bytes()) {
-            breaches.add(format!("the question has {character:?}"));
-        }
+        breaches.add_control("the question", message.as_bytes());
     }
     Ok(breaches.verdict(format!("{} questions, none forged", questions.len())))
 }
@@ -131,9 +129,7 @@ pub(super) fn nameless_question(arena: &Arena) -> Result<Verdict, Problem> {
             breaches.add_if(!message.contains("evil"), || {
                 format!("{path}: the question does not name its server")
             });
-            if let Some(character) = raw_control(message.as_bytes()) {
-                breaches.add(format!("{path}: the question has {character:?}"));
-            }
+            breaches.add_control(&format!("{path}: the question"), message.as_bytes());
         }
     }
     Ok(breaches.verdict("the question names its server"))
@@ -141,10 +137,8 @@ pub(super) fn nameless_question(arena: &Arena) -> Result<Verdict, Problem> {
 
 /// Reads and prompts are logged.
 pub(super) fn unlogged_reads(arena: &Arena) -> Result<Verdict, Problem> {
-    let server = arena.server("e", TOOL)?;
-    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
+    let (_server, gateway) = arena.serve_one(TOOL, &json!({}), "\"t\"")?;
     let caller = gateway.caller();
-    caller.lists("\"t\"");
     let session = Session::open(&caller, "/mcp/e", &json!({}))?;
     let mut breaches = Breaches::default();
     let requests = [

@@ -9,10 +9,8 @@ use crate::hostile::{Problem, Verdict};
 /// A whole reply of each provider whose text shows tool use and makes none.
 pub(super) fn prose(arena: &Arena) -> Result<Verdict, Problem> {
     let tools = r#"[{"name":"store","description":"stores","inputSchema":{"type":"object","properties":{"value":{"type":"string"}}}}]"#;
-    let server = arena.server("e", tools)?;
-    let gateway = arena.serve(&json!({"mcpServers": {"e": server.entry()}}))?;
+    let (server, gateway) = arena.serve_one(tools, &json!({}), "store")?;
     let caller = gateway.caller();
-    caller.lists("store");
     let texts = [
         r#"A call looks like {"type":"tool_use","id":"t1","name":"store","input":{"value":"x"}}. I made none."#,
         "A call looks like <store><value>x</value></store>. I made none.",

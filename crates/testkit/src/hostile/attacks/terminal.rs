@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Breaches, raw_control};
+use super::Breaches;
 use crate::hostile::arena::{Arena, Hostile, PATIENCE};
 use crate::hostile::{Problem, Verdict};
 use crate::process::eventually_blocking;
@@ -28,9 +28,7 @@ fn check_command(arena: &Arena, arguments: &[&str], input: &str) -> Result<Verdi
     let output = arena.run(arguments, input)?;
     let mut breaches = Breaches::default();
     for (name, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)] {
-        if let Some(character) = raw_control(bytes) {
-            breaches.add(format!("{name} has {character:?}"));
-        }
+        breaches.add_control(name, bytes);
     }
     let status = output.status;
     breaches.add_if(output.stdout.is_empty() && output.stderr.is_empty(), || {
@@ -104,9 +102,7 @@ pub(super) fn serve(arena: &Arena) -> Result<Verdict, Problem> {
     let mut breaches = Breaches::default();
     let (stdout, stderr) = (gateway.running.stdout.so_far(), gateway.running.stderr.so_far());
     for (name, bytes) in [("standard output", &stdout), ("standard error", &stderr)] {
-        if let Some(character) = raw_control(bytes) {
-            breaches.add(format!("{name} has {character:?}"));
-        }
+        breaches.add_control(name, bytes);
     }
     let text = String::from_utf8_lossy(&stdout);
     let forged = text.lines().any(|line| line.trim_start().starts_with("files: "));
@@ -126,9 +122,7 @@ pub(super) fn context(arena: &Arena) -> Result<Verdict, Problem> {
         Ok(value) => strings(&value),
         Err(_) => answer.text(),
     };
-    if let Some(character) = raw_control(texts.as_bytes()) {
-        breaches.add(format!("the context has {character:?}"));
-    }
+    breaches.add_control("the context", texts.as_bytes());
     Ok(breaches.verdict("escaped"))
 }
 

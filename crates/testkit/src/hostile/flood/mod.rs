@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::arena::{Arena, Gateway, IN_BACKGROUND, Programs, Running};
 use super::attacks::MEMORY;
-use super::caller::call_body;
+use super::caller::{Caller, call_body};
 use super::problem::{Attempt as _, Problem};
 use kept::Kept;
 pub use noise::{run_busy, run_flood};
@@ -160,8 +160,8 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
         return Err(Problem::new("the servers of the flood do not start"));
     }
     // The first calls warm the gateway up.
-    times(gateway.port, &|done| done >= flood.calls / 4);
-    let quiet = times(gateway.port, &|done| done >= flood.calls);
+    times(&caller, &|done| done >= flood.calls / 4);
+    let quiet = times(&caller, &|done| done >= flood.calls);
     let busy = beside_busy(programs, &gateway, flood.duration / 2)?;
     for name in LISTINGS {
         // Read with the next listing, which the flood asks for.
@@ -183,7 +183,7 @@ pub fn measure_flood(programs: &Programs, flood: Flood) -> Result<Measured, Prob
                 std::thread::sleep(Duration::from_millis(100).saturating_sub(took));
             }
         });
-        let flooded = times(gateway.port, &|_| Instant::now() >= until);
+        let flooded = times(&caller, &|_| Instant::now() >= until);
         over.store(true, Ordering::Relaxed);
         flooded
     });
@@ -209,7 +209,7 @@ fn beside_busy(programs: &Programs, gateway: &Gateway, duration: Duration) -> Re
         busy.arg(duration.as_secs().max(1).to_string());
         running.push(Running::start(busy)?);
     }
-    let times = times(gateway.port, &|_| Instant::now() >= until);
+    let times = times(&gateway.caller(), &|_| Instant::now() >= until);
     for mut busy in running {
         busy.wait(Duration::from_secs(90)).attempting("ending the busy programs")?;
     }
@@ -253,12 +253,12 @@ fn ask_health(gateway: &Gateway) -> Duration {
 }
 
 /// Calls the good server over several connections until `enough` returns true for the number of calls.
-fn times(port: u16, enough: &(dyn Fn(usize) -> bool + Sync)) -> Times {
+fn times(caller: &Caller, enough: &(dyn Fn(usize) -> bool + Sync)) -> Times {
     let body = call_body("good", "t", r#"{"a":1}"#);
     let (done, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let mut all: Vec<Duration> = std::thread::scope(|scope| {
         let callers: Vec<_> =
-            (0..AT_ONCE).map(|_| scope.spawn(|| one(port, &body, &done, &failed, enough))).collect();
+            (0..AT_ONCE).map(|_| scope.spawn(|| one(caller, &body, &done, &failed, enough))).collect();
         callers.into_iter().filter_map(|caller| caller.join().ok()).flatten().collect()
     });
     all.sort_unstable();
@@ -267,7 +267,7 @@ fn times(port: u16, enough: &(dyn Fn(usize) -> bool + Sync)) -> Times {
 }
 
 fn one(
-    port: u16,
+    caller: &Caller,
     body: &str,
     done: &AtomicUsize,
     failed: &AtomicUsize,
@@ -277,13 +277,10 @@ fn one(
     let mut connection = None;
     while !enough(done.fetch_add(1, Ordering::Relaxed)) {
         let begin = Instant::now();
-        let kept = match connection.take() {
-            Some(kept) => Ok(kept),
-            None => Kept::open(port, "/call_tool", body),
-        };
-        let answered = kept.and_then(|mut kept| kept.exchange().map(|status| (kept, status)));
+        let kept = connection.take().map_or_else(|| Kept::open(caller, "/call_tool", body), Ok);
+        let answered = kept.and_then(|mut kept| Ok((kept.exchange()?, kept)));
         match answered {
-            Ok((kept, 200)) => {
+            Ok((200, kept)) => {
                 times.push(begin.elapsed());
                 connection = Some(kept);
             }
