@@ -72,14 +72,15 @@ pub(crate) fn answer(
         Action::Render => later(tools::render(gateway, name(), uri, headers)),
         Action::Context => later(tools::context(gateway, name(), uri)),
         Action::Execute => later(
-            ToolRequest { gateway, context, uri, headers, body, entered: counted }.answered(execute::execute),
+            ToolRequest { gateway, context, uri, headers, body, _entered: counted }
+                .answered(execute::execute),
         ),
         Action::CallTool => later(
-            ToolRequest { gateway, context, uri, headers, body, entered: counted }
+            ToolRequest { gateway, context, uri, headers, body, _entered: counted }
                 .answered(call_tool::call_tool),
         ),
         Action::Route => later(
-            ToolRequest { gateway, context, uri, headers, body, entered: counted }.answered(route::route),
+            ToolRequest { gateway, context, uri, headers, body, _entered: counted }.answered(route::route),
         ),
         Action::Mcp(operation) => {
             let slot = counted.map(|entered| entered.slot());

@@ -21,7 +21,7 @@ pub(super) struct ToolRequest {
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     /// The request counts as one at work as long as its tools run.
-    pub(super) entered: Option<Entered>,
+    pub(super) _entered: Option<Entered>,
 }
 
 impl ToolRequest {
