@@ -70,6 +70,6 @@ impl Setting for ToolGroup {
     }
 
     fn schema() -> Value {
-        any_of([describe(|at| Self::default().fields(at)), Vec::<String>::schema()])
+        any_of(&[describe(|at| Self::default().fields(at)), Vec::<String>::schema()])
     }
 }

@@ -131,18 +131,14 @@ impl Source<'_> {
             .look(&format!("MCP_INPUT_{variable}"), out)
             .or_else(|| self.look(&variable, out))
             .or_else(|| of_input("default").filter(|default| !default.is_empty()));
-        match value {
-            Some(value) => {
-                out.take(value);
-                Ok(())
-            }
-            None => {
-                let about = of_input("description").map_or_else(String::new, |text| format!(" ({text})"));
-                Err(format!(
-                    "`${{input:{id}}}`{about} is asked for by an editor; set the variable `{variable}` instead"
-                ))
-            }
-        }
+        let Some(value) = value else {
+            let about = of_input("description").map_or_else(String::new, |text| format!(" ({text})"));
+            return Err(format!(
+                "`${{input:{id}}}`{about} is asked for by an editor; set the variable `{variable}` instead"
+            ));
+        };
+        out.take(value);
+        Ok(())
     }
 }
 

@@ -44,7 +44,7 @@ impl Document {
         let mut index = Index { text: &plain, offsets: HashMap::new(), repeated: Vec::new() };
         index.add("", plain.trim(), plain.trim());
         let Index { offsets, repeated, .. } = index;
-        Ok(Self { value, offsets, repeated, plain })
+        Ok(Self { plain, value, offsets, repeated })
     }
 
     /// The value.

@@ -220,7 +220,7 @@ impl<'a> Fields<'a> {
     ) -> Option<Item<'a>> {
         if self.properties.is_some() {
             let object = describe(read);
-            return self.item(name, about, || other.map_or(object.clone(), |other| any_of([object, other])));
+            return self.item(name, about, || other.map_or(object.clone(), |other| any_of(&[object, other])));
         }
         let item = self.item(name, about, || Value::Null)?;
         let Value::Object(members) = item.value else { return Some(item) };
@@ -252,8 +252,8 @@ pub(crate) fn describe<T>(read: impl FnOnce(&mut Fields<'_>) -> T) -> Value {
 }
 
 /// The schema of what has one of these schemas.
-pub(crate) fn any_of<const N: usize>(schemas: [Value; N]) -> Value {
-    json!({"anyOf": schemas.as_slice()})
+pub(crate) fn any_of(schemas: &[Value]) -> Value {
+    json!({"anyOf": schemas})
 }
 
 /// A time within bounds, or `None` after reporting what is wrong.

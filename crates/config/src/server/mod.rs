@@ -293,7 +293,7 @@ fn limits(limits: &mut Limits, at: &mut Fields<'_>) {
 
 fn prefix(name: &str, at: &mut Fields<'_>) -> Option<String> {
     let about = "Stands before the names of its tools always, as `prefix__tool`; true for the server's name.";
-    let item = at.item("prefix", about, || any_of([String::schema(), bool::schema()]))?;
+    let item = at.item("prefix", about, || any_of(&[String::schema(), bool::schema()]))?;
     match item.value.as_bool() {
         Some(always) => always.then(|| name.to_owned()),
         None => item.read().flatten(),

@@ -23,7 +23,7 @@ pub(super) fn tool_rules(at: &mut Fields<'_>) -> ToolRules {
     at.set("disabledTools", "The same as `tools.deny`.", &mut rules.deny);
     at.set("excludeTools", "The same as `tools.deny`.", &mut rules.deny);
     at.set("alwaysAllow", "Patterns of tools that need no approval.", &mut rules.always_allow);
-    let schema = || any_of([Vec::<String>::schema(), bool::schema()]);
+    let schema = || any_of(&[Vec::<String>::schema(), bool::schema()]);
     if let Some(item) = at.item("autoApprove", "The same as `alwaysAllow`.", schema) {
         match item.value.as_bool() {
             Some(all) => rules.always_allow.extend(all.then(|| "*".to_owned())),
@@ -53,7 +53,7 @@ fn own_rules(rules: &mut ToolRules, at: &mut Fields<'_>) {
     at.set("approval", about, &mut rules.approval);
     at.set("injected", "By tool pattern: parameters that the gateway fills in.", &mut rules.injected);
     let about = "By tool pattern, or for all tools: parameters that the model never sees.";
-    let schema = || any_of([BTreeMap::<String, Vec<String>>::schema(), Vec::<String>::schema()]);
+    let schema = || any_of(&[BTreeMap::<String, Vec<String>>::schema(), Vec::<String>::schema()]);
     if let Some(item) = at.item("hidden", about, schema) {
         rules.hidden = match item.value {
             Value::Array(_) => [("*".to_owned(), item.read().unwrap_or_default())].into(),

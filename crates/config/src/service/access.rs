@@ -34,22 +34,20 @@ pub(super) fn listen(at: &mut Fields<'_>) -> SocketAddr {
         address.set_port(port);
     }
     if let Some(text) = environment.non_empty("HOST") {
-        match parse_host(&text) {
-            Some(host) => address.set_ip(host),
+        if let Some(host) = parse_host(&text) {
+            address.set_ip(host);
+        } else {
             // Shells set this variable to the machine's name.
-            None => {
-                let problem = Problem::of_variable("HOST", "is no address, so it is not used");
-                problems.borrow_mut().warnings.push(problem);
-            }
+            let problem = Problem::of_variable("HOST", "is no address, so it is not used");
+            problems.borrow_mut().warnings.push(problem);
         }
     }
     if let Some(text) = environment.non_empty("PORT") {
-        match text.trim().parse() {
-            Ok(port) => address.set_port(port),
-            Err(_) => {
-                let problem = Problem::of_variable("PORT", "must be a number from 0 to 65535");
-                problems.borrow_mut().errors.push(problem);
-            }
+        if let Ok(port) = text.trim().parse() {
+            address.set_port(port);
+        } else {
+            let problem = Problem::of_variable("PORT", "must be a number from 0 to 65535");
+            problems.borrow_mut().errors.push(problem);
         }
     }
     address
@@ -92,7 +90,7 @@ pub(super) fn keys(
 ) -> BTreeMap<String, Secret> {
     let mut keys = BTreeMap::new();
     let listed = || json!({"type": "array", "items": {"type": "string"}});
-    let schema = || any_of([BTreeMap::<String, String>::schema(), listed()]);
+    let schema = || any_of(&[BTreeMap::<String, String>::schema(), listed()]);
     if let Some(item) = at.item(field, about, schema) {
         match item.value {
             Value::Object(_) => {
@@ -144,7 +142,7 @@ fn key(
 pub(super) fn origins(at: &mut Fields<'_>) -> Vec<String> {
     let mut origins = Vec::new();
     at.set("allowedOrigins", "Pages of browsers that may call.", &mut origins);
-    let other = any_of([Vec::<String>::schema(), json!({"const": false})]);
+    let other = any_of(&[Vec::<String>::schema(), json!({"const": false})]);
     let fields = |at: &mut Fields<'_>| at.set("origins", "The same as `allowedOrigins`.", &mut origins);
     if let Some(item) = at.object_or("cors", "The same as `allowedOrigins`.", Some(other), fields) {
         match item.value {

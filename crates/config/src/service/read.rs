@@ -33,7 +33,7 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
     at.object("limits", "Bounds of the service.", |at| limits(&mut config, at));
     at.object("timeouts", "How long callers and servers are waited for.", |at| timeouts(&mut config, at));
     at.object("rateLimit", "How many requests each caller may send.", |at| {
-        config.rate_limit = rate_limit(at)
+        config.rate_limit = rate_limit(at);
     });
     let about = "How long calls in flight may finish at the end.";
     at.time("drain", about, Duration::ZERO..=DAY, &mut config.drain);
@@ -60,7 +60,7 @@ pub(crate) fn read(at: &mut Fields<'_>, key_variables: &mut BTreeSet<String>) ->
         }
     });
     at.object("mcp", "The MCP endpoint; in a file of VS Code's also its servers.", |at| {
-        mcp(&mut config.mcp, at)
+        mcp(&mut config.mcp, at);
     });
     log(&mut config, at);
     config.log_level = log_level(at);
@@ -105,7 +105,7 @@ fn cache(config: &mut CacheConfig, at: &mut Fields<'_>) {
         Value::Bool(false) => Some(Duration::ZERO),
         _ => time_within(item, Duration::ZERO..=DAY),
     };
-    config.tools = by_pattern(at.item("tools", about, schema), "`docs/search` or `docs/*`", read);
+    config.tools = by_pattern(at.item("tools", about, schema).as_ref(), "`docs/search` or `docs/*`", read);
 }
 
 fn approval(config: &mut ApprovalConfig, at: &mut Fields<'_>) {
@@ -122,17 +122,17 @@ fn approval(config: &mut ApprovalConfig, at: &mut Fields<'_>) {
     let about = "By `server/tool` pattern; the first that fits counts.";
     let schema = || json!({"type": "object", "additionalProperties": Approval::schema()});
     config.tools =
-        by_pattern(at.item("tools", about, schema), "`files/write` or `files/*`", |item| item.read());
+        by_pattern(at.item("tools", about, schema).as_ref(), "`files/write` or `files/*`", Approval::read);
 }
 
 /// What stands at each `server/tool` pattern, in the order of the file.
 fn by_pattern<V>(
-    item: Option<Item<'_>>,
+    item: Option<&Item<'_>>,
     examples: &str,
     read: impl Fn(&Item<'_>) -> Option<V>,
 ) -> Vec<(String, V)> {
     let mut found = Vec::new();
-    for (pattern, item) in item.iter().flat_map(Item::members) {
+    for (pattern, item) in item.into_iter().flat_map(Item::members) {
         if pattern.contains('/') || pattern == "*" {
             found.extend(read(&item).map(|value| (pattern.clone(), value)));
         } else {
