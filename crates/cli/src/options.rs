@@ -59,14 +59,19 @@ pub(crate) struct DialectFiles {
 impl DialectFiles {
     /// The built-in dialects and those of the caller's files.
     pub(crate) fn dialects(&self) -> Result<Dialects> {
-        let mut dialects = Dialects::builtin();
-        for path in &self.dialect_file {
-            let origin = path.display().to_string();
-            let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
-            dialects.add(&origin, &text).map_err(explained)?;
-        }
-        Ok(dialects)
+        dialects_with(&self.dialect_file)
     }
+}
+
+/// The built-in dialects and those of files.
+pub(crate) fn dialects_with(files: &[PathBuf]) -> Result<Dialects> {
+    let mut dialects = Dialects::builtin();
+    for path in files {
+        let origin = path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
+        dialects.add(&origin, &text).map_err(explained)?;
+    }
+    Ok(dialects)
 }
 
 /// The dialect.

@@ -1,7 +1,10 @@
-//! How the tools of all servers become one list: clashes of names, groups, importance.
+//! How the tools of all servers become one list: clashes of names, groups.
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
+use crate::fields::{Fields, Item, Setting, Words, any_of, describe};
 use crate::spec::UpstreamId;
 
 /// What happens when two upstreams have a tool of the same name.
@@ -15,6 +18,11 @@ pub enum ClashPolicy {
     Prefix,
     /// The upstream that stands first in the configuration has the name; the others run when their upstream is named.
     First,
+}
+
+impl Words for ClashPolicy {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("error", Self::Error), ("prefix", Self::Prefix), ("first", Self::First)];
 }
 
 /// How a catalogue is made.
@@ -40,38 +48,28 @@ pub struct ToolGroup {
     pub tags: Vec<String>,
 }
 
-/// How much a tool matters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Importance {
-    /// Can be spared.
-    Low,
-    /// As most tools.
-    #[default]
-    Normal,
-    /// Should be offered first.
-    High,
+impl ToolGroup {
+    fn fields(&mut self, at: &mut Fields<'_>) {
+        at.ignore(&["description"]);
+        at.set("servers", "Patterns of servers whose tools are in the group.", &mut self.servers);
+        at.set("tools", "Patterns of tools that are in the group.", &mut self.tools);
+        at.set("tags", "Tags of tools that are in the group.", &mut self.tags);
+    }
 }
 
-impl Importance {
-    /// All words, least important first.
-    pub const NAMES: [&str; 3] = ["low", "normal", "high"];
-
-    /// Reads `low`, `normal` (or `medium`) or `high`.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text.to_ascii_lowercase().as_str() {
-            "low" => Some(Self::Low),
-            "normal" | "medium" => Some(Self::Normal),
-            "high" => Some(Self::High),
-            _ => None,
+/// A list is one of tools.
+impl Setting for ToolGroup {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let mut group = Self::default();
+        if item.value.is_array() {
+            group.tools = item.read()?;
+        } else {
+            Fields::read(item.context, &item.pointer, item.object()?, |at| group.fields(at));
         }
+        Some(group)
     }
 
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Normal => "normal",
-            Self::High => "high",
-        }
+    fn schema() -> Value {
+        any_of(&[describe(|at| Self::default().fields(at)), Vec::<String>::schema()])
     }
 }

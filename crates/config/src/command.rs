@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::endpoint::ANSWER_BYTES;
+use crate::fields::Words;
 use crate::template::{Piece, Template};
 
 /// Programs that run code which stands in their arguments; a version may follow the name. Those that are met most, for a
@@ -59,8 +60,12 @@ pub enum CommandInput {
     Json,
 }
 
+impl Words for CommandInput {
+    const WORDS: &'static [(&'static str, Self)] = &[("none", Self::Nothing), ("json", Self::Json)];
+}
+
 impl CommandHandler {
-    /// A program with the templates of its arguments. Arguments in one group are left out together where a placeholder
+    /// A program with the templates of its arguments. Arguments in one group are left out together if a placeholder
     /// in one of them has no value.
     pub fn new(command: &str, groups: &[Vec<String>]) -> Result<Self, String> {
         if command.trim().is_empty() {
@@ -94,7 +99,7 @@ impl CommandHandler {
         self.withheld = names;
     }
 
-    /// With another standard input than follows from the template: JSON where it has no placeholders, else nothing.
+    /// With another standard input than follows from the template: JSON if it has no placeholders, else nothing.
     #[must_use]
     pub fn with_input(mut self, stdin: CommandInput) -> Self {
         self.stdin = stdin;

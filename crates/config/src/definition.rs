@@ -1,7 +1,5 @@
 //! The check of what is said about a tool.
 
-use std::fmt;
-
 use gateway_protocol::RawJson;
 use serde_json::{Map, Value, json};
 
@@ -36,33 +34,18 @@ impl DefinitionError {
 }
 
 /// Members of a definition and what they have to be.
-const MEMBERS: [(&str, Kind); 8] = [
-    ("title", Kind::Text),
-    ("description", Kind::Text),
-    ("inputSchema", Kind::Object),
-    ("outputSchema", Kind::Object),
-    ("annotations", Kind::Object),
-    ("icons", Kind::List),
-    ("execution", Kind::Object),
-    ("_meta", Kind::Object),
+const MEMBERS: [(&str, Check, &str); 8] = [
+    ("title", Value::is_string, "a text"),
+    ("description", Value::is_string, "a text"),
+    ("inputSchema", Value::is_object, "an object"),
+    ("outputSchema", Value::is_object, "an object"),
+    ("annotations", Value::is_object, "an object"),
+    ("icons", Value::is_array, "a list"),
+    ("execution", Value::is_object, "an object"),
+    ("_meta", Value::is_object, "an object"),
 ];
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Text,
-    Object,
-    List,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Text => "a text",
-            Self::Object => "an object",
-            Self::List => "a list",
-        })
-    }
-}
+type Check = fn(&Value) -> bool;
 
 /// How the canonical names of all servers' tools begin.
 const RESERVED: &str = "mcp__";
@@ -86,19 +69,14 @@ pub fn tool_definition(name: &str, about: &Map<String, Value>) -> Result<RawJson
     }
     let mut members = Map::new();
     members.insert("name".to_owned(), name.into());
-    for (member, kind) in MEMBERS {
+    for (member, fits, kind) in MEMBERS {
         let Some(value) = about.get(member).filter(|value| !value.is_null()) else {
             if member == "inputSchema" {
                 members.insert(member.to_owned(), json!({"type": "object", "properties": {}}));
             }
             continue;
         };
-        let fits = match kind {
-            Kind::Text => value.is_string(),
-            Kind::Object => value.is_object(),
-            Kind::List => value.is_array(),
-        };
-        if !fits {
+        if !fits(value) {
             return Err(DefinitionError::field(member, format!("must be {kind}")));
         }
         members.insert(member.to_owned(), value.clone());

@@ -54,7 +54,7 @@ fn unquoted(value: &str) -> &str {
         .char_indices()
         .zip(value.chars().skip(1))
         .find(|((_, before), letter)| *letter == '#' && before.is_whitespace());
-    let value = comment.map_or(value, |((place, _), _)| value.get(..place).unwrap_or(value));
+    let value = comment.map_or(value, |((index, _), _)| value.get(..index).unwrap_or(value));
     if value.starts_with('#') { "" } else { value.trim_end() }
 }
 
@@ -77,13 +77,13 @@ fn quoted<'a>(value: &str, after: &'a str, quote: char) -> (String, &'a str) {
     }
 }
 
-/// The text up to the closing quote, and the place after it.
+/// The text up to the closing quote, and the index after it.
 fn until_quote(text: &str, quote: char) -> Option<(String, usize)> {
     let mut inside = String::new();
     let mut letters = text.char_indices();
-    while let Some((place, letter)) = letters.next() {
+    while let Some((index, letter)) = letters.next() {
         match letter {
-            letter if letter == quote => return Some((inside, place + quote.len_utf8())),
+            letter if letter == quote => return Some((inside, index + quote.len_utf8())),
             '\r' => {}
             '\\' if quote == '"' => match letters.next()?.1 {
                 'n' => inside.push('\n'),

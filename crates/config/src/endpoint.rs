@@ -6,7 +6,7 @@ use std::fmt;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use url::Url;
 
-/// Bytes of an answer, where nothing else is said.
+/// Bytes of an answer, unless configured.
 pub(crate) const ANSWER_BYTES: usize = 1 << 20;
 
 /// An HTTP address that does the work of a tool.

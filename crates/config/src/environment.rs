@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::dotenv;
-use crate::problems::ConfigError;
+use crate::problem::Problem;
 
 type Variables<'a> = Box<dyn Fn(&str) -> Option<String> + Send + Sync + 'a>;
 type Files<'a> = Box<dyn Fn(&Path) -> io::Result<String> + Send + Sync + 'a>;
@@ -17,7 +17,7 @@ pub struct Environment<'a> {
     /// Reads `.env` files, which nobody named.
     found_files: Option<Files<'a>>,
     dotenv: BTreeMap<String, String>,
-    unread: Vec<ConfigError>,
+    unread: Vec<Problem>,
 }
 
 /// Where `.env` files are looked for.
@@ -75,8 +75,7 @@ impl<'a> Environment<'a> {
                 Err(error) if is_absent(&error) => continue,
                 Err(error) => {
                     let message = format!("it was not read: {error}");
-                    let file = path.display().to_string();
-                    self.unread.push(ConfigError { file, line: None, field: String::new(), message });
+                    self.unread.push(Problem::of_file(&path, message));
                     continue;
                 }
             };
@@ -88,7 +87,7 @@ impl<'a> Environment<'a> {
     }
 
     /// The `.env` files that were found and not read.
-    pub fn unread(&self) -> &[ConfigError] {
+    pub fn unread(&self) -> &[Problem] {
         &self.unread
     }
 
@@ -107,11 +106,19 @@ impl<'a> Environment<'a> {
         (self.files)(path)
     }
 
+    pub(crate) fn home(&self) -> Option<String> {
+        self.non_empty("HOME").or_else(|| self.non_empty("USERPROFILE"))
+    }
+
+    /// A command whose leading `~/` is the home directory.
+    pub(crate) fn program(&self, command: String) -> String {
+        if command.starts_with("~/") { self.path(&command).display().to_string() } else { command }
+    }
+
     /// A path whose leading `~` is the home directory.
     pub(crate) fn path(&self, text: &str) -> PathBuf {
-        let home = || self.non_empty("HOME").or_else(|| self.non_empty("USERPROFILE"));
         match text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\'])) {
-            Some(rest) => home().map_or_else(|| PathBuf::from(text), |home| PathBuf::from(home + rest)),
+            Some(rest) => self.home().map_or_else(|| PathBuf::from(text), |home| PathBuf::from(home + rest)),
             None => PathBuf::from(text),
         }
     }

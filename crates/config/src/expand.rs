@@ -10,73 +10,18 @@ use serde_json::Value;
 
 use crate::environment::Environment;
 
-/// Why a text cannot be expanded. It names variables and paths, never values.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExpandError {
-    /// A variable has no value.
-    #[error("variable `{name}` is not set; set it, or give a default: `${{{name}:-...}}`")]
-    Unset {
-        /// The variable.
-        name: String,
-    },
-    /// An input of VS Code's has no value.
-    #[error(
-        "`${{input:{id}}}`{description} is asked for by an editor; set the variable `{variable}` instead"
-    )]
-    Input {
-        /// The input.
-        id: String,
-        /// What the file says about it, in parentheses.
-        description: String,
-        /// The variable to set.
-        variable: String,
-    },
-    /// A file cannot be read.
-    #[error("`${{file:{path}}}` cannot be read: {reason}")]
-    File {
-        /// The path.
-        path: String,
-        /// Why.
-        reason: String,
-    },
-    /// `${` without `}`.
-    #[error("`${{` is not closed; write `$${{` for the characters themselves")]
-    Open,
-    /// Something else between the braces.
-    #[error("`${{{text}}}` is not a variable; write `$${{` for the characters themselves")]
-    Unknown {
-        /// What stands there.
-        text: String,
-    },
-}
-
 /// A text without variables, and the values that were put into it.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Expanded {
+#[derive(Default)]
+pub(crate) struct Expanded {
     /// The text.
-    pub text: String,
+    pub(crate) text: String,
     /// The values of variables and files in it. They may be secrets.
-    pub values: Vec<String>,
+    pub(crate) values: Vec<String>,
     /// The names of the variables that were looked for, whether they are set or not.
-    pub variables: Vec<String>,
+    pub(crate) variables: Vec<String>,
 }
 
-/// Values may be secrets.
-impl std::fmt::Debug for Expanded {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Expanded")
-            .field("values", &self.values.len())
-            .field("variables", &self.variables)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Replaces the variables in a text.
-pub fn expand(text: &str, environment: &Environment<'_>) -> Result<Expanded, ExpandError> {
-    Source { environment, inputs: &Value::Null, folder: None }.expand(text)
-}
+const LITERALLY: &str = "write `$${` for the characters themselves";
 
 /// Defaults may hold variables, to this depth.
 const DEEPEST: usize = 8;
@@ -92,25 +37,16 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
-    pub(crate) fn expand(&self, text: &str) -> Result<Expanded, ExpandError> {
+    /// The text with its values, or why there is none. That names variables and paths, never values.
+    pub(crate) fn expand(&self, text: &str) -> Result<Expanded, String> {
         let mut expanded = Expanded::default();
         self.append(text, &mut expanded, 0)?;
         Ok(expanded)
     }
 
-    /// The names of the variables that the value of a text depends on, also of a text that cannot be expanded.
-    pub(crate) fn variables(&self, text: &str) -> Vec<String> {
-        let mut expanded = Expanded::default();
-        // What is wrong with it is told by whoever needs its value.
-        let _ = self.append(text, &mut expanded, 0);
-        expanded.variables
-    }
-
-    fn append(&self, text: &str, out: &mut Expanded, depth: usize) -> Result<(), ExpandError> {
+    fn append(&self, text: &str, out: &mut Expanded, depth: usize) -> Result<(), String> {
         let mut rest = text;
-        while let Some(place) = rest.find("${") {
-            let before = rest.get(..place).unwrap_or_default();
-            let after = rest.get(place + 2..).unwrap_or_default();
+        while let Some((before, after)) = rest.split_once("${") {
             if let Some(before) = before.strip_suffix('$') {
                 out.text.push_str(before);
                 out.text.push_str("${");
@@ -118,7 +54,7 @@ impl Source<'_> {
                 continue;
             }
             out.text.push_str(before);
-            let end = closing_brace(after).ok_or(ExpandError::Open)?;
+            let end = closing_brace(after).ok_or_else(|| format!("`${{` is not closed; {LITERALLY}"))?;
             self.variable(after.get(..end).unwrap_or_default(), out, depth)?;
             rest = after.get(end + 1..).unwrap_or_default();
         }
@@ -126,8 +62,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn variable(&self, inside: &str, out: &mut Expanded, depth: usize) -> Result<(), ExpandError> {
-        let unknown = || ExpandError::Unknown { text: inside.chars().take(40).collect() };
+    fn variable(&self, inside: &str, out: &mut Expanded, depth: usize) -> Result<(), String> {
         if let Some(path) = inside.strip_prefix("file:") {
             return self.file(path, out);
         }
@@ -142,13 +77,18 @@ impl Source<'_> {
             return Ok(());
         }
         if !is_name(name) || depth > DEEPEST {
-            return Err(unknown());
+            let text: String = inside.chars().take(40).collect();
+            return Err(format!("`${{{text}}}` is not a variable; {LITERALLY}"));
         }
         match (self.look(name, out), default) {
             (Some(value), None) => out.take(value),
             (Some(value), Some(_)) if !value.is_empty() => out.take(value),
             (_, Some(default)) => self.append(default, out, depth + 1)?,
-            (None, None) => return Err(ExpandError::Unset { name: name.to_owned() }),
+            (None, None) => {
+                return Err(format!(
+                    "variable `{name}` is not set; set it, or give a default: `${{{name}:-...}}`"
+                ));
+            }
         }
         Ok(())
     }
@@ -168,17 +108,17 @@ impl Source<'_> {
         }
     }
 
-    fn file(&self, path: &str, out: &mut Expanded) -> Result<(), ExpandError> {
+    fn file(&self, path: &str, out: &mut Expanded) -> Result<(), String> {
         let full = self.environment.path(path);
         let text = self
             .environment
             .read(Path::new(&full))
-            .map_err(|error| ExpandError::File { path: path.to_owned(), reason: error.to_string() })?;
+            .map_err(|error| format!("`${{file:{path}}}` cannot be read: {error}"))?;
         out.take(text.trim().to_owned());
         Ok(())
     }
 
-    fn input(&self, id: &str, out: &mut Expanded) -> Result<(), ExpandError> {
+    fn input(&self, id: &str, out: &mut Expanded) -> Result<(), String> {
         let variable: String = id
             .chars()
             .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' })
@@ -191,17 +131,14 @@ impl Source<'_> {
             .look(&format!("MCP_INPUT_{variable}"), out)
             .or_else(|| self.look(&variable, out))
             .or_else(|| of_input("default").filter(|default| !default.is_empty()));
-        match value {
-            Some(value) => {
-                out.take(value);
-                Ok(())
-            }
-            None => Err(ExpandError::Input {
-                id: id.to_owned(),
-                description: of_input("description").map_or_else(String::new, |text| format!(" ({text})")),
-                variable,
-            }),
-        }
+        let Some(value) = value else {
+            let about = of_input("description").map_or_else(String::new, |text| format!(" ({text})"));
+            return Err(format!(
+                "`${{input:{id}}}`{about} is asked for by an editor; set the variable `{variable}` instead"
+            ));
+        };
+        out.take(value);
+        Ok(())
     }
 }
 
@@ -216,10 +153,10 @@ impl Expanded {
 fn closing_brace(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut before = ' ';
-    for (place, letter) in text.char_indices() {
+    for (index, letter) in text.char_indices() {
         match letter {
             '{' if before == '$' => depth += 1,
-            '}' if depth == 0 => return Some(place),
+            '}' if depth == 0 => return Some(index),
             '}' => depth -= 1,
             _ => {}
         }

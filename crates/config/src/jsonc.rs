@@ -3,21 +3,21 @@
 //! Comments and trailing commas are replaced by spaces of the same length, so that lines and columns of the plain JSON
 //! are those of the file.
 
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
 use gateway_notation::pointer;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A text that was read, with its value and the lines of its members.
-#[derive(Clone, PartialEq)]
 pub struct Document {
     plain: String,
     value: Value,
-}
-
-/// The text may hold secrets, so it is not shown.
-impl std::fmt::Debug for Document {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Document").field("bytes", &self.plain.len()).finish_non_exhaustive()
-    }
+    /// Where each member begins, by its JSON Pointer.
+    offsets: HashMap<String, usize>,
+    repeated: Vec<String>,
 }
 
 /// Why a text cannot be read.
@@ -41,7 +41,10 @@ impl Document {
             column: error.column(),
             message: message_of(&error),
         })?;
-        Ok(Self { plain, value })
+        let mut index = Index { text: &plain, offsets: HashMap::new(), repeated: Vec::new() };
+        index.add("", plain.trim(), plain.trim());
+        let Index { offsets, repeated, .. } = index;
+        Ok(Self { plain, value, offsets, repeated })
     }
 
     /// The value.
@@ -49,27 +52,20 @@ impl Document {
         &self.value
     }
 
-    /// The line, from 1, of what a JSON Pointer leads to: the line of its key, where it has one. Where the pointer leads
-    /// nowhere, the line of the last thing on its way.
+    /// The line, from 1, of what a JSON Pointer leads to: the line of its key, if it has one. If the pointer leads nowhere,
+    /// the line of the last thing on its way.
     pub fn line_of(&self, pointer: &str) -> usize {
-        let bytes = self.plain.as_bytes();
-        let mut cursor = Cursor { bytes, at: 0 };
-        cursor.skip_space();
-        let mut found = cursor.at;
-        for step in pointer::steps(pointer) {
-            let Some((name, value)) = cursor.step_into(&step) else { break };
-            found = name;
-            cursor.at = value;
+        let mut known = pointer;
+        while !self.offsets.contains_key(known) && !known.is_empty() {
+            known = known.rsplit_once('/').map_or("", |(parent, _)| parent);
         }
-        bytes.get(..found).unwrap_or_default().split(|byte| *byte == b'\n').count()
+        let offset = self.offsets.get(known).copied().unwrap_or_default();
+        self.plain.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
     }
 
     /// The keys that stand twice in one object, as JSON Pointers. Nobody can say which one was meant.
-    pub fn duplicates(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut cursor = Cursor { bytes: self.plain.as_bytes(), at: 0 };
-        cursor.collect_duplicates("", &mut found);
-        found
+    pub fn duplicates(&self) -> &[String] {
+        &self.repeated
     }
 }
 
@@ -112,8 +108,8 @@ pub fn to_json(text: &str) -> Result<String, JsoncError> {
                 at += 1;
             }
             (b'}' | b']', _) => {
-                if let Some(place) = comma.take() {
-                    blank(&mut bytes, place, place + 1);
+                if let Some(comma) = comma.take() {
+                    blank(&mut bytes, comma, comma + 1);
                 }
                 last = byte;
                 at += 1;
@@ -139,14 +135,14 @@ fn blank(bytes: &mut [u8], from: usize, to: usize) {
     }
 }
 
-/// The place after the string that begins at `at`, or the end where it is not closed.
+/// The index after the string that begins at `at`, or the end if it is not closed.
 fn end_of_text(bytes: &[u8], at: usize) -> usize {
-    let mut place = at + 1;
-    while let Some(byte) = bytes.get(place) {
+    let mut next = at + 1;
+    while let Some(byte) = bytes.get(next) {
         match byte {
-            b'\\' => place += 2,
-            b'"' => return place + 1,
-            _ => place += 1,
+            b'\\' => next += 2,
+            b'"' => return next + 1,
+            _ => next += 1,
         }
     }
     bytes.len()
@@ -154,7 +150,7 @@ fn end_of_text(bytes: &[u8], at: usize) -> usize {
 
 fn error_at(bytes: &[u8], at: usize, message: &str) -> JsoncError {
     let before = bytes.get(..at).unwrap_or_default();
-    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1);
+    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |index| index + 1);
     JsoncError {
         line: before.split(|byte| *byte == b'\n').count(),
         column: 1 + at - line_start,
@@ -162,121 +158,64 @@ fn error_at(bytes: &[u8], at: usize, message: &str) -> JsoncError {
     }
 }
 
-/// The parser's words without its place, which is told separately.
+/// The parser's words without its location, which is reported separately.
 fn message_of(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.clone(), |(message, _)| message.to_owned())
 }
 
-/// Walks over a text that is known to be JSON.
-struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// Finds the members of a text that is known to be JSON.
+struct Index<'t> {
+    text: &'t str,
+    offsets: HashMap<String, usize>,
+    repeated: Vec<String>,
 }
 
-impl Cursor<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    fn skip_space(&mut self) {
-        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
-            self.at += 1;
-        }
-    }
-
-    /// From the start of an object or array to one of its members: the places of its key and its value.
-    fn step_into(&mut self, step: &str) -> Option<(usize, usize)> {
-        let mut found = None;
-        let mut index = 0_usize;
-        self.members(|name, places| {
-            let same = name.map_or_else(|| index.to_string() == step, |name| name == step);
-            index += 1;
-            // The last one of equal keys counts.
-            if same {
-                found = Some(places);
+impl<'t> Index<'t> {
+    /// Adds a value and all in it. `start` is its key, or the value itself if it has none.
+    fn add(&mut self, pointer: &str, start: &'t str, value: &'t str) {
+        let offset = start.as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
+        self.offsets.insert(pointer.to_owned(), offset);
+        // The parser's bound on depth bounds this recursion.
+        if let Ok(Members(members)) = serde_json::from_str(value) {
+            let mut names = HashSet::new();
+            for (key, value) in members {
+                let name: String = serde_json::from_str(key.get()).unwrap_or_default();
+                let pointer = pointer::join(pointer, &name);
+                self.add(&pointer, key.get(), value.get());
+                if !names.insert(name) {
+                    self.repeated.push(pointer);
+                }
             }
-        });
-        found
-    }
-
-    fn collect_duplicates(&mut self, pointer: &str, found: &mut Vec<String>) {
-        self.skip_space();
-        let mut names = std::collections::HashSet::new();
-        let mut inner = Vec::new();
-        let mut index = 0_usize;
-        self.members(|name, (_, value)| {
-            let step = name.map_or_else(|| index.to_string(), |name| pointer::escape(name).into_owned());
-            index += 1;
-            let pointer = format!("{pointer}/{step}");
-            if !names.insert(step) {
-                found.push(pointer.clone());
-            }
-            inner.push((pointer, value));
-        });
-        let after = self.at;
-        for (pointer, value) in inner {
-            self.at = value;
-            // The parser's bound on depth bounds this recursion.
-            self.collect_duplicates(&pointer, found);
-        }
-        self.at = after;
-    }
-
-    /// Visits the members of the object or array here, and stands after it then.
-    fn members(&mut self, mut visit: impl FnMut(Option<&str>, (usize, usize))) {
-        self.skip_space();
-        let is_object = match self.peek() {
-            Some(b'{') => true,
-            Some(b'[') => false,
-            _ => return,
-        };
-        self.at += 1;
-        loop {
-            self.skip_space();
-            match self.peek() {
-                None => return,
-                Some(b'}' | b']') => {
-                    self.at += 1;
-                    return;
-                }
-                Some(b',') => {
-                    self.at += 1;
-                    continue;
-                }
-                Some(_) => {}
-            }
-            let start = self.at;
-            let name = is_object.then(|| {
-                self.at = end_of_text(self.bytes, start);
-                let name = self.bytes.get(start..self.at).unwrap_or_default();
-                let name = serde_json::from_slice::<String>(name).unwrap_or_default();
-                self.skip_space();
-                self.at += 1;
-                self.skip_space();
-                name
-            });
-            visit(name.as_deref(), (start, self.at));
-            self.skip_value();
-        }
-    }
-
-    fn skip_value(&mut self) {
-        let mut depth = 0_usize;
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'"' => self.at = end_of_text(self.bytes, self.at),
-                b'{' | b'[' => {
-                    depth += 1;
-                    self.at += 1;
-                }
-                b'}' | b']' | b',' if depth == 0 => return,
-                b'}' | b']' => {
-                    depth -= 1;
-                    self.at += 1;
-                }
-                _ => self.at += 1,
+        } else if let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(value) {
+            for (index, item) in items.into_iter().enumerate() {
+                self.add(&format!("{pointer}/{index}"), item.get(), item.get());
             }
         }
+    }
+}
+
+/// All members of an object, repeated ones too: the texts of keys and values.
+struct Members<'t>(Vec<(&'t RawValue, &'t RawValue)>);
+
+impl<'t> Deserialize<'t> for Members<'t> {
+    fn deserialize<D: Deserializer<'t>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'t> Visitor<'t> for Collect {
+            type Value = Members<'t>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Members<'t>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Collect)
     }
 }

@@ -60,13 +60,8 @@ pub(crate) fn name_of_key(key: &str) -> String {
 /// name, so that it finds nothing that belonged to its predecessor.
 fn name_of_hash(hash: &[u8; 32]) -> String {
     let digest = Sha256::new().chain_update(DOMAIN).chain_update(hash).finalize();
-    let mut name = UNNAMED.to_owned();
-    for byte in digest.iter().take(DIGITS / 2) {
-        for half in [byte >> 4, byte & 0xf] {
-            name.extend(char::from_digit(u32::from(half), 16));
-        }
-    }
-    name
+    let digits = digest.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}"));
+    UNNAMED.to_owned() + &digits.collect::<String>()
 }
 
 /// Why a name cannot be an owner's.

@@ -2,6 +2,10 @@
 
 use std::str::FromStr;
 
+use serde_json::{Value, json};
+
+use crate::fields::{Item, Setting};
+
 /// From which level on events are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
@@ -27,6 +31,17 @@ impl FromStr for LogLevel {
             "error" => Ok(Self::Error),
             other => Err(format!("`{other}` is no level; expected debug, info, warn or error")),
         }
+    }
+}
+
+impl Setting for Option<LogLevel> {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        let level = String::read(item)?.parse().map_err(|message: String| item.error(&message));
+        level.ok().map(Some)
+    }
+
+    fn schema() -> Value {
+        json!({"enum": ["error", "warn", "info", "debug"]})
     }
 }
 

@@ -16,7 +16,7 @@
 //! let environment = Environment::new(|_| None, |_| Err(std::io::ErrorKind::NotFound.into()));
 //! let config = parse(Path::new("gateway.json"), text, &environment)?;
 //! assert!(matches!(config.servers[0].endpoint, Endpoint::Stdio { .. }));
-//! # Ok::<(), gateway_config::ConfigErrors>(())
+//! # Ok::<(), gateway_config::Problems>(())
 //! ```
 
 mod catalogue;
@@ -32,8 +32,8 @@ pub mod jsonc;
 mod key;
 mod level;
 mod locate;
-mod problems;
-mod reader;
+mod problem;
+mod program;
 mod registry;
 mod resource;
 mod schema;
@@ -42,32 +42,29 @@ mod service;
 mod spec;
 mod template;
 mod tool;
-mod tools;
 mod unsafe_env;
 mod words;
-mod workspace;
 
-pub use catalogue::{CatalogueRules, ClashPolicy, Importance, ToolGroup};
+pub use catalogue::{CatalogueRules, ClashPolicy, ToolGroup};
 pub use command::{CommandHandler, CommandInput};
 pub use definition::{DefinitionError, tool_definition};
 pub use dotenv::parse as parse_dotenv;
 pub use endpoint::{EndpointHandler, Trust, WrongEndpoint};
 pub use environment::{DotenvScope, Environment};
-pub use expand::{ExpandError, Expanded, expand};
+pub use fields::parse_time;
 pub use file::{ConfigSource, GatewayConfig, parse};
 pub use key::{ADMIN_PREFIX, CALLER_PREFIX, Secret};
 pub use level::LogLevel;
-pub use locate::{CONFIG_FILE, Lookup, load};
-pub use problems::{ConfigError, ConfigErrors};
-pub use reader::parse_time;
+pub use locate::{CONFIG_FILE, Lookup, load, load_settings};
+pub use problem::{Problem, Problems};
 pub use resource::{ResourceDefinition, ResourceSpec, StaticContents, UriPiece, uri_pieces};
 pub use schema::json_schema;
 pub use service::{
     ApprovalConfig, Approver, CacheConfig, LogConfig, McpConfig, RESULT_BYTES, RateLimit, SearchMode,
-    ServiceConfig, SettingProblem, SettingProblems, Settings,
+    ServiceConfig,
 };
 pub use spec::{
-    Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Limits, OnDefinitionChange,
+    Approval, ConnectMode, Endpoint, Fallback, FallbackOn, HttpMode, Importance, Limits, OnDefinitionChange,
     ProtocolChoice, RestartPolicy, Timeouts, ToolRules, UpstreamId, UpstreamSpec, WorkspaceSpec,
 };
 pub use template::{Piece, Template};

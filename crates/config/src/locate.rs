@@ -3,11 +3,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::environment::Environment;
 use crate::file::{ConfigSource, GatewayConfig, Parts, Role};
-use crate::problems::{ConfigError, ConfigErrors};
+use crate::problem::{Problem, Problems};
+use crate::service::ServiceConfig;
 use crate::spec::{Endpoint, UpstreamSpec};
 use crate::words::split_words;
 
@@ -31,67 +32,64 @@ pub struct Lookup {
 /// directory. A file that was named must exist. Without a file: one server `default` from `MCP_SERVER_COMMAND`, a
 /// command line, or from `MCP_SERVER_DIST` and `MCP_BASE_PATH`, a script for `node` (or `MCP_SERVER_RUNTIME`); both with
 /// `MCP_LOG_PATH`. Without these: nothing, and a warning.
-pub fn load(lookup: &Lookup, environment: &Environment<'_>) -> Result<GatewayConfig, ConfigErrors> {
-    let found = RefCell::default();
+pub fn load(lookup: &Lookup, environment: &Environment<'_>) -> Result<GatewayConfig, Problems> {
+    let problems = RefCell::default();
+    let (parts, source) = read(lookup, environment, &problems);
+    parts.finish(problems, source, environment)
+}
+
+/// The settings of the gateway itself, as far as they are valid: for a command that must work with a broken configuration.
+pub fn load_settings(lookup: &Lookup, environment: &Environment<'_>) -> ServiceConfig {
+    let problems = RefCell::default();
+    let (mut parts, source) = read(lookup, environment, &problems);
+    parts.take_service(&source, environment, &problems)
+}
+
+fn read(
+    lookup: &Lookup,
+    environment: &Environment<'_>,
+    problems: &RefCell<Problems>,
+) -> (Parts, ConfigSource) {
     let mut parts = Parts::default();
     let mut source = ConfigSource::Nothing;
     let named = lookup.config.clone().or_else(|| environment.non_empty("MCP_CONFIG_PATH").map(PathBuf::from));
     let main = named.clone().unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
-    match environment.read(&lookup.directory.join(&main)) {
-        Ok(text) => {
-            parts.read_file(&main, &text, Role::Whole, environment, &found);
-            source = ConfigSource::File(lookup.directory.join(&main));
-        }
-        Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => refuse(&found, &main, &error),
-    }
-    if let Some(more) = &lookup.mcp_config {
-        match environment.read(&lookup.directory.join(more)) {
+    let more = lookup.mcp_config.as_ref().map(|more| (more, Role::Servers));
+    for (file, role) in [(&main, Role::Whole)].into_iter().chain(more) {
+        let path = lookup.directory.join(file);
+        match environment.read(&path) {
             Ok(text) => {
-                parts.read_file(more, &text, Role::Servers, environment, &found);
+                parts.read_file(file, &text, role, environment, problems);
                 if source == ConfigSource::Nothing {
-                    source = ConfigSource::File(lookup.directory.join(more));
+                    source = ConfigSource::File(path);
                 }
             }
-            Err(error) => refuse(&found, more, &error),
+            Err(error)
+                if role == Role::Whole && named.is_none() && error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let problem = Problem::of_file(file, format!("cannot be read: {error}"));
+                problems.borrow_mut().errors.push(problem);
+            }
         }
     }
     if source == ConfigSource::Nothing
-        && found.borrow().errors.is_empty()
-        && let Some(server) = server_of_environment(environment, &found)
+        && problems.borrow().errors.is_empty()
+        && let Some(server) = server_of_environment(environment, &mut problems.borrow_mut())
     {
         parts.servers.push(server);
         source = ConfigSource::Environment;
     }
-    parts.finish(found.into_inner(), source)
+    (parts, source)
 }
 
-fn refuse(found: &RefCell<ConfigErrors>, file: &Path, error: &io::Error) {
-    found.borrow_mut().errors.push(ConfigError {
-        file: file.display().to_string(),
-        line: None,
-        field: String::new(),
-        message: format!("cannot be read: {error}"),
-    });
-}
-
-fn server_of_environment(
-    environment: &Environment<'_>,
-    found: &RefCell<ConfigErrors>,
-) -> Option<UpstreamSpec> {
-    let problem = |field: &str, message: &str| ConfigError {
-        file: "environment".to_owned(),
-        line: None,
-        field: field.to_owned(),
-        message: message.to_owned(),
-    };
+fn server_of_environment(environment: &Environment<'_>, problems: &mut Problems) -> Option<UpstreamSpec> {
     let log = environment.non_empty("MCP_LOG_PATH");
     let base = environment.non_empty("MCP_BASE_PATH");
     let mut words = match (environment.non_empty("MCP_SERVER_COMMAND"), environment.non_empty("MCP_SERVER_DIST")) {
         (Some(line), _) => {
             let Some(words) = split_words(&line).filter(|words| !words.is_empty()) else {
                 let message = "must be a command line with every quote closed";
-                found.borrow_mut().errors.push(problem("MCP_SERVER_COMMAND", message));
+                problems.errors.push(Problem::of_variable("MCP_SERVER_COMMAND", message));
                 return None;
             };
             words
@@ -107,7 +105,7 @@ fn server_of_environment(
                 "no configuration file found, and neither MCP_SERVER_COMMAND nor MCP_SERVER_DIST and MCP_BASE_PATH are set"
             };
             let field = if script.is_some() { "MCP_SERVER_DIST" } else { "" };
-            found.borrow_mut().warnings.push(problem(field, message));
+            problems.warnings.push(Problem::of_variable(field, message));
             return None;
         }
     }

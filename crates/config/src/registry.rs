@@ -1,174 +1,174 @@
-//! Tools of the configuration file itself, and the settings of the registry that holds them.
+//! Tools and resources of the configuration file itself, and the settings of the registry that holds them.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::command::{CommandHandler, CommandInput};
 use crate::definition::{DefinitionError, tool_definition};
-use crate::endpoint::{EndpointHandler, Trust};
-use crate::environment::Environment;
-use crate::fields::{self, warn_of_unknown};
-use crate::reader::Reader;
+use crate::endpoint::{ANSWER_BYTES, EndpointHandler, Trust};
+use crate::fields::{ANY_SIZE, Fields, Item, Setting as _, describe};
+use crate::program::Surroundings;
 use crate::resource::ResourceSpec;
-use crate::server::{headers, variables};
+use crate::server::check_headers;
 use crate::tool::{LONGEST_TOOL_TIMEOUT, RegistryConfig, TOOL_TIMEOUT, ToolHandler, ToolSpec};
 
 /// Reads the block `registry`.
-pub(crate) fn read_settings(reader: &Reader<'_>, config: &mut RegistryConfig) {
-    warn_of_unknown(reader, fields::REGISTRY, &[]);
-    let count =
-        |name: &str, most: u64| reader.whole(name, 1, most).and_then(|count| usize::try_from(count).ok());
-    if let Some(name) = reader.filled_text("name") {
-        config.name = name;
-    }
-    config.max_tools = count("maxTools", 100_000).unwrap_or(config.max_tools);
-    config.max_definition_bytes = reader.bytes("maxDefinitionBytes").unwrap_or(config.max_definition_bytes);
-    config.allow_private = reader.flag("allowPrivate").unwrap_or(config.allow_private);
+pub(crate) fn read_settings(config: &mut RegistryConfig, at: &mut Fields<'_>) {
+    let mut name: Option<String> = None;
+    at.set("name", "The server that registered tools are offered as.", &mut name);
+    config.name = name.unwrap_or_else(|| config.name.clone());
+    at.count("maxTools", "Most registered tools.", 1..=100_000, &mut config.max_tools);
+    let about = "Most bytes of one definition.";
+    at.bytes("maxDefinitionBytes", about, ANY_SIZE, &mut config.max_definition_bytes);
+    let about = "Whether endpoints that are registered over HTTP may be private addresses.";
+    at.set("allowPrivate", about, &mut config.allow_private);
 }
 
-/// Reads one entry of `tools`. Nothing, if it is wrong; the reason is noted then.
-pub(crate) fn read_tool(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Option<ToolSpec> {
-    warn_of_unknown(reader, fields::TOOL, &["$schema", "comment", "_comment"]);
-    let timeout = reader.duration("timeout");
-    if timeout.is_some_and(|timeout| timeout > LONGEST_TOOL_TIMEOUT) {
-        reader.error("timeout", "must be an hour at most");
+/// Reads one entry of `tools`. `None` if it is wrong, after reporting why.
+pub(crate) fn read_tool(name: &str, at: &mut Fields<'_>) -> Option<ToolSpec> {
+    at.ignore(&["$schema", "comment", "_comment"]);
+    let (text, object) = (String::schema, || json!({"type": "object"}));
+    at.item("title", "Its name for people.", text);
+    at.item("description", "What it does, for the model.", text);
+    at.item("inputSchema", "The JSON Schema of its arguments; any object if absent.", object);
+    at.item("outputSchema", "The JSON Schema of its structured content.", object);
+    at.item("annotations", "Hints such as `readOnlyHint`.", object);
+    at.item("icons", "Pictures for people.", || json!({"type": "array"}));
+    at.item("_meta", "Passed on as it is.", object);
+    let mut timeout = TOOL_TIMEOUT;
+    at.set("timeout", "How long a call may take; an hour at most.", &mut timeout);
+    if timeout > LONGEST_TOOL_TIMEOUT {
+        at.error("timeout", "must be an hour at most");
     }
-    let Some(inner) = reader.object("handler") else {
-        if !reader.has("handler") {
-            reader.error("", &format!("Tool \"{name}\": needs a \"handler\" with \"url\" or \"command\""));
-        }
-        return None;
-    };
-    let handler = handler(name, &inner, environment);
-    if let Some(ToolHandler::Command(command)) = &handler {
-        check_placeholders(reader, &inner, command);
+    let about = "What does the work: an HTTP endpoint or a command.";
+    let declared = at.get("inputSchema").and_then(|schema| schema.value.get("properties"));
+    let mut handler = None;
+    at.object("handler", about, |at| handler = read_handler(name, declared, at));
+    if !at.has("handler") {
+        at.error("", &format!("Tool \"{name}\": needs a \"handler\" with \"url\" or \"command\""));
     }
     // Also without a handler, so that all errors are reported.
-    match tool_definition(name, reader.members) {
-        Ok(definition) => {
-            let timeout = timeout.unwrap_or(TOOL_TIMEOUT).min(LONGEST_TOOL_TIMEOUT);
-            Some(ToolSpec { name: name.to_owned(), definition, handler: handler?, timeout })
-        }
+    match tool_definition(name, at.members()) {
+        Ok(definition) => Some(ToolSpec { name: name.to_owned(), definition, handler: handler?, timeout }),
         Err(DefinitionError::Field { field, message }) => {
-            reader.error(&field, &message);
+            at.error(&field, &message);
             None
         }
         Err(other @ DefinitionError::Name { .. }) => {
-            reader.error("", &format!("Tool \"{name}\": {other}"));
+            at.error("", &format!("Tool \"{name}\": {other}"));
             None
         }
     }
 }
 
+/// The schema of one entry of `tools`.
+pub(crate) fn tool_schema() -> Value {
+    let mut schema = describe(|at| read_tool("", at));
+    schema["required"] = json!(["handler"]);
+    schema["properties"]["handler"]["anyOf"] = json!([{"required": ["url"]}, {"required": ["command"]}]);
+    schema
+}
+
 /// Reads the list `resources`.
-pub(crate) fn read_resources(top: &Reader<'_>, most_bytes: usize) -> Vec<ResourceSpec> {
-    let Some(value) = top.get("resources") else { return Vec::new() };
-    let Some(entries) = value.as_array() else {
-        top.error("resources", "must be a list of resources");
-        return Vec::new();
-    };
+pub(crate) fn read_resources(item: &Item<'_>, most_bytes: usize) -> Vec<ResourceSpec> {
     let mut found: Vec<ResourceSpec> = Vec::new();
-    for (place, entry) in entries.iter().enumerate() {
-        let wrong = |field: &str, message: &str| {
-            let step = if field.is_empty() { String::new() } else { format!("/{field}") };
-            top.notes.error(&format!("/resources/{place}{step}"), message);
-        };
-        let Value::Object(members) = entry else {
-            wrong("", "must be an object");
-            continue;
-        };
+    let Some(entries) = item.value.as_array() else {
+        item.error("must be a list of resources");
+        return found;
+    };
+    for (index, entry) in entries.iter().enumerate() {
+        let entry = item.inner(&index.to_string(), entry);
+        let Some(members) = entry.object() else { continue };
         match ResourceSpec::read(members) {
             Ok(resource) if found.iter().any(|known| known.definition.uri == resource.definition.uri) => {
-                wrong("", &format!("`{}` stands here twice", resource.definition.uri));
+                entry.error(&format!("`{}` stands here twice", resource.definition.uri));
             }
             Ok(resource) if resource.bytes() > most_bytes => {
-                wrong(
-                    "",
-                    &format!("has more than {most_bytes} bytes; \"registry.maxDefinitionBytes\" allows more"),
-                );
+                let text =
+                    format!("has more than {most_bytes} bytes; \"registry.maxDefinitionBytes\" allows more");
+                entry.error(&text);
             }
             Ok(resource) => found.push(resource),
-            Err(DefinitionError::Field { field, message }) => wrong(&field, &format!("`{field}` {message}")),
-            Err(other @ DefinitionError::Name { .. }) => wrong("", &other.to_string()),
+            Err(DefinitionError::Field { field, message }) => {
+                entry.inner(&field, entry.value).error(&format!("`{field}` {message}"));
+            }
+            Err(other @ DefinitionError::Name { .. }) => entry.error(&other.to_string()),
         }
     }
     found
 }
 
-fn handler(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Option<ToolHandler> {
-    let (url, command) = (reader.has("url"), reader.has("command"));
-    match (url, command) {
-        (true, true) => {
-            reader.error("command", "has \"url\" beside it; keep one of them");
-            None
-        }
+/// The schema of the list `resources`.
+pub(crate) fn resources_schema() -> Value {
+    let text = |about: &str| json!({"type": "string", "description": about});
+    let properties = json!({
+        "uri": text("Its URI."),
+        "uriTemplate": text("Instead of `uri`, for many resources; `{x}` is one segment of a path."),
+        "name": text("Its name."),
+        "title": text("Its name for people."),
+        "description": text("What it is, for the model."),
+        "mimeType": text("Its media type."),
+        "text": text("What it holds; `{x}` is put in."),
+        "blob": text("What it holds, as base64."),
+    });
+    json!({"type": "array", "items": {"type": "object", "properties": properties, "required": ["name"]}})
+}
+
+fn read_handler(name: &str, declared: Option<&Value>, at: &mut Fields<'_>) -> Option<ToolHandler> {
+    let mut url: Option<String> = None;
+    let about = "The address that takes `{\"tool\", \"arguments\"}` by POST and gives the result.";
+    at.set("url", about, &mut url);
+    let mut headers = BTreeMap::new();
+    at.text_map("headers", "Headers of every request.", &mut headers);
+    let mut command: Option<String> = None;
+    at.set("command", "The program to start for each call. No shell is involved.", &mut command);
+    let about = "Its arguments, with `{parameter}` for a value; a list inside the list is left out as a whole if a value is missing.";
+    let args = at.item("args", about, || json!({"type": "array"}));
+    let mut surroundings = Surroundings::default();
+    surroundings.read(at);
+    let about = "What it reads: nothing, or the arguments as JSON. JSON if `args` names no parameter.";
+    let input = at.item("stdin", about, CommandInput::schema).and_then(|item| item.read::<CommandInput>());
+    let mut max_bytes = ANSWER_BYTES;
+    at.bytes("maxBytes", "Most bytes of an answer or of an output.", ANY_SIZE, &mut max_bytes);
+    match (at.has("url"), at.has("command")) {
+        (true, true) => at.error("command", "has \"url\" beside it; keep one of them"),
         (false, false) => {
-            reader.error("", &format!("Tool \"{name}\": the handler needs \"url\" or \"command\""));
-            None
+            at.error("", &format!("Tool \"{name}\": the handler needs \"url\" or \"command\""));
         }
-        (true, false) => endpoint(reader),
-        (false, true) => program(name, reader, environment),
-    }
-}
-
-fn endpoint(reader: &Reader<'_>) -> Option<ToolHandler> {
-    warn_of_unknown(reader, fields::ENDPOINT_HANDLER, &[]);
-    let headers = headers(reader);
-    let url = reader.filled_text("url").unwrap_or_default();
-    let handler = EndpointHandler::trusted(&url, &headers, Trust::Operator);
-    match handler {
-        Ok(handler) => {
-            let bytes = reader.bytes("maxBytes");
-            Some(ToolHandler::Endpoint(if let Some(bytes) = bytes {
-                handler.with_max_bytes(bytes)
-            } else {
-                handler
-            }))
-        }
-        Err(wrong) => {
-            reader.error(wrong.member, &wrong.message);
-            None
-        }
-    }
-}
-
-fn program(name: &str, reader: &Reader<'_>, environment: &Environment<'_>) -> Option<ToolHandler> {
-    warn_of_unknown(reader, fields::COMMAND_HANDLER, &[]);
-    let mut command = reader.filled_text("command")?;
-    if command.starts_with("~/") {
-        command = environment.path(&command).display().to_string();
-    }
-    if command.contains(['{', '}']) {
-        reader.error("command", "must be the program itself; values go into \"args\"");
-        return None;
-    }
-    let env = variables(&format!("Tool \"{name}\""), reader, environment, BTreeMap::new());
-    let cwd = reader.filled_text("cwd").map(|text| environment.path(&text));
-    let inputs = [("none", CommandInput::Nothing), ("json", CommandInput::Json)];
-    let input = reader.choice("stdin", &inputs);
-    let handler = CommandHandler::new(&command, &groups(reader)?);
-    match handler {
-        Ok(mut handler) => {
-            handler = handler.in_environment(env, cwd);
-            if let Some(input) = input {
-                handler = handler.with_input(input);
+        (true, false) => {
+            check_headers(at, &headers);
+            match EndpointHandler::trusted(&url.unwrap_or_default(), &headers, Trust::Operator) {
+                Ok(handler) => return Some(ToolHandler::Endpoint(handler.with_max_bytes(max_bytes))),
+                Err(wrong) => at.error(wrong.member, &wrong.message),
             }
-            if let Some(bytes) = reader.bytes("maxBytes") {
-                handler = handler.with_max_bytes(bytes);
-            }
-            Some(ToolHandler::Command(handler))
         }
-        Err(message) => {
-            reader.error("args", &message);
-            None
+        (false, true) => {
+            let command = at.context.source.environment.program(command?);
+            let env = surroundings.variables(&format!("Tool \"{name}\""), at);
+            let groups = args.map_or(Some(Vec::new()), |args| groups(&args))?;
+            if command.contains(['{', '}']) {
+                at.error("command", "must be the program itself; values go into \"args\"");
+                return None;
+            }
+            match CommandHandler::new(&command, &groups) {
+                Ok(mut handler) => {
+                    handler = handler.in_environment(env, surroundings.cwd).with_max_bytes(max_bytes);
+                    if let Some(input) = input {
+                        handler = handler.with_input(input);
+                    }
+                    check_placeholders(declared, at, &handler);
+                    return Some(ToolHandler::Command(handler));
+                }
+                Err(message) => at.error("args", &message),
+            }
         }
     }
+    None
 }
 
 /// The arguments; those in a list inside the list are one group.
-fn groups(reader: &Reader<'_>) -> Option<Vec<Vec<String>>> {
-    let Some(args) = reader.get("args") else { return Some(Vec::new()) };
+fn groups(args: &Item<'_>) -> Option<Vec<Vec<String>>> {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -178,29 +178,22 @@ fn groups(reader: &Reader<'_>) -> Option<Vec<Vec<String>>> {
         Value::Array(items) => items.iter().map(text).collect(),
         single => Some(vec![text(single)?]),
     };
-    let groups = args.as_array().and_then(|args| args.iter().map(group).collect());
-    if groups.is_none() {
-        reader.error("args", "must be a list of texts, or of lists of texts that belong together");
-    }
-    groups
+    let groups = args.value.as_array().and_then(|args| args.iter().map(group).collect());
+    groups.or_else(|| args.expected("a list of texts, or of lists of texts that belong together"))
 }
 
 /// Every placeholder has to be a parameter, or it would never have a value.
-fn check_placeholders(reader: &Reader<'_>, handler: &Reader<'_>, command: &CommandHandler) {
-    let declared = reader.get("inputSchema").and_then(|schema| schema.get("properties"));
+fn check_placeholders(declared: Option<&Value>, at: &Fields<'_>, command: &CommandHandler) {
     if let Some(interpreter) = command.interpreter() {
-        handler.warn(
-            "args",
-            &format!(
-                "`{interpreter}` may run what stands in its arguments as code, so that whoever calls could run anything; \
-                 with \"stdin\": \"json\" and no placeholders the values are data"
-            ),
+        let text = format!(
+            "`{interpreter}` may run what stands in its arguments as code, so that whoever calls could run anything; \
+             with \"stdin\": \"json\" and no placeholders the values are data"
         );
+        at.warn("args", &text);
     }
     for name in command.placeholders() {
         if declared.and_then(|declared| declared.get(name)).is_none() {
-            handler
-                .error("args", &format!("`{{{name}}}` is no property of \"inputSchema\"; `{{{{` is a brace"));
+            at.error("args", &format!("`{{{name}}}` is no property of \"inputSchema\"; `{{{{` is a brace"));
         }
     }
 }

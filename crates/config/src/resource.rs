@@ -23,7 +23,7 @@ pub struct ResourceSpec {
 /// What a resource of the configuration file holds.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StaticContents {
-    /// A text. In that of a template, `{x}` is what stood at its place in the URI.
+    /// A text. In that of a template, `{x}` is what the URI has in its place.
     Text(String),
     /// Bytes, in base64.
     Blob(String),
@@ -41,18 +41,11 @@ impl fmt::Debug for StaticContents {
 impl ResourceSpec {
     /// What it holds stands beside what is said about it, as `text` or `blob`.
     pub(crate) fn read(about: &Map<String, Value>) -> Result<Self, DefinitionError> {
-        let contents = match (about.get("text"), about.get("blob")) {
-            (Some(Value::String(text)), None) => StaticContents::Text(text.clone()),
-            (None, Some(Value::String(blob))) if is_base64(blob) => StaticContents::Blob(blob.clone()),
-            (None, Some(Value::String(_))) => return Err(DefinitionError::field("blob", "must be base64")),
-            (Some(_), Some(_)) => {
-                return Err(DefinitionError::field("blob", "has `text` beside it; keep one of them"));
-            }
-            (Some(_), None) => return Err(DefinitionError::field("text", "must be a text")),
-            (None, Some(_)) => return Err(DefinitionError::field("blob", "must be a text")),
-            (None, None) => {
-                return Err(DefinitionError::field("text", "or `blob` is missing: what the resource holds"));
-            }
+        let missing = "or `blob` is missing: what the resource holds";
+        let contents = match one_of(about, ["text", "blob"], missing)? {
+            ("text", text) => StaticContents::Text(text.to_owned()),
+            (_, blob) if is_base64(blob) => StaticContents::Blob(blob.to_owned()),
+            (member, _) => return Err(DefinitionError::field(member, "must be base64")),
         };
         Ok(Self { definition: ResourceDefinition::new(about)?, contents })
     }
@@ -82,17 +75,8 @@ impl ResourceDefinition {
     /// Checks `uri` and `name`, or `uriTemplate` and `name` for a template; beside them `title`, `description`, `mimeType`
     /// and so on.
     pub fn new(about: &Map<String, Value>) -> Result<Self, DefinitionError> {
-        let (uri, is_template) = match (about.get("uri"), about.get("uriTemplate")) {
-            (Some(Value::String(uri)), None) => (uri.clone(), false),
-            (None, Some(Value::String(template))) => (template.clone(), true),
-            (Some(_), Some(_)) => {
-                return Err(DefinitionError::field("uriTemplate", "has `uri` beside it; keep one of them"));
-            }
-            (Some(_), None) => return Err(DefinitionError::field("uri", "must be a text")),
-            (None, Some(_)) => return Err(DefinitionError::field("uriTemplate", "must be a text")),
-            (None, None) => return Err(DefinitionError::field("uri", "or `uriTemplate` is missing")),
-        };
-        let member = if is_template { "uriTemplate" } else { "uri" };
+        let (member, uri) = one_of(about, ["uri", "uriTemplate"], "or `uriTemplate` is missing")?;
+        let is_template = member == "uriTemplate";
         let has_scheme = uri.split_once(':').is_some_and(|(scheme, rest)| {
             let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
             !scheme.is_empty() && scheme.bytes().all(allowed) && !rest.is_empty()
@@ -103,14 +87,14 @@ impl ResourceDefinition {
                 format!("must be a URI of at most {LONGEST} bytes, such as `notes://today`"),
             ));
         }
-        if is_template && uri_pieces(&uri).is_none_or(|pieces| pieces.len() < 2) {
+        if is_template && uri_pieces(uri).is_none_or(|pieces| pieces.len() < 2) {
             return Err(DefinitionError::field(
                 member,
                 "must have places such as `{name}`, each closed and with a name of its own",
             ));
         }
         let mut definition = Map::new();
-        definition.insert(member.to_owned(), uri.as_str().into());
+        definition.insert(member.to_owned(), uri.into());
         let name = about.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
         definition.insert(
             "name".to_owned(),
@@ -131,8 +115,27 @@ impl ResourceDefinition {
         let mime = about.get("mimeType").and_then(Value::as_str).map(str::to_owned);
         let json = RawJson::of(&definition)
             .map_err(|error| DefinitionError::field("resource", error.to_string()))?;
-        Ok(Self { uri, is_template, mime, json })
+        Ok(Self { uri: uri.to_owned(), is_template, mime, json })
     }
+}
+
+/// The one of two members that is present, and its text.
+fn one_of<'a>(
+    about: &'a Map<String, Value>,
+    [first, second]: [&'static str; 2],
+    missing: &str,
+) -> Result<(&'static str, &'a str), DefinitionError> {
+    let (member, value) = match (about.get(first), about.get(second)) {
+        (Some(_), Some(_)) => {
+            let message = format!("has `{first}` beside it; keep one of them");
+            return Err(DefinitionError::field(second, message));
+        }
+        (Some(value), None) => (first, value),
+        (None, Some(value)) => (second, value),
+        (None, None) => return Err(DefinitionError::field(first, missing)),
+    };
+    let text = value.as_str().ok_or_else(|| DefinitionError::field(member, "must be a text"))?;
+    Ok((member, text))
 }
 
 /// A part of a template.
@@ -144,7 +147,7 @@ pub enum UriPiece<'t> {
     Place(&'t str),
 }
 
-/// The parts of a template; nothing where a brace is not closed or two places have one name, or stand side by side.
+/// The parts of a template; `None` if a brace is not closed or two places have one name, or stand side by side.
 pub fn uri_pieces(template: &str) -> Option<Vec<UriPiece<'_>>> {
     let mut pieces = Vec::new();
     let mut names = Vec::new();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::fields::Words;
 use crate::tool::LONGEST_TOOL_TIMEOUT;
 
 /// The name of an upstream, as the configuration has it.
@@ -61,7 +62,7 @@ pub struct UpstreamSpec {
     pub limits: Limits,
     /// Which tools are offered, and how.
     pub tools: ToolRules,
-    /// The name in front of its tools where names clash or are always prefixed; the id where absent.
+    /// The name in front of its tools if names clash or are always prefixed; the id if absent.
     pub prefix: Option<String>,
     /// A JSON-lines log that the server itself writes (S004-14).
     pub log_path: Option<PathBuf>,
@@ -251,6 +252,11 @@ pub enum ProtocolChoice {
     Legacy,
 }
 
+impl Words for ProtocolChoice {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("modern", Self::Modern), ("legacy", Self::Legacy)];
+}
+
 /// When to connect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConnectMode {
@@ -259,6 +265,10 @@ pub enum ConnectMode {
     /// When somebody lists or calls its tools.
     #[default]
     Lazy,
+}
+
+impl Words for ConnectMode {
+    const WORDS: &'static [(&'static str, Self)] = &[("eager", Self::Eager), ("lazy", Self::Lazy)];
 }
 
 /// When a call is taken over.
@@ -291,10 +301,47 @@ pub enum Approval {
     Deny,
 }
 
-impl Approval {
-    /// The words of the configuration.
-    pub const WORDS: [(&'static str, Self); 3] =
-        [("allow", Self::Allow), ("ask", Self::Ask), ("deny", Self::Deny)];
+impl Words for Approval {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("allow", Self::Allow), ("ask", Self::Ask), ("deny", Self::Deny)];
+}
+
+/// How much a tool matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Importance {
+    /// Can be spared.
+    Low,
+    /// As most tools.
+    #[default]
+    Normal,
+    /// Should be offered first.
+    High,
+}
+
+impl Words for Importance {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("low", Self::Low), ("normal", Self::Normal), ("high", Self::High)];
+}
+
+impl Importance {
+    /// Reads `low`, `normal` (or `medium`) or `high`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "low" => Some(Self::Low),
+            "normal" | "medium" => Some(Self::Normal),
+            "high" => Some(Self::High),
+            _ => None,
+        }
+    }
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Normal => "normal",
+            Self::High => "high",
+        }
+    }
 }
 
 /// What a changed tool definition means.
@@ -305,6 +352,10 @@ pub enum OnDefinitionChange {
     Warn,
     /// Refuse calls to that tool until somebody accepts it.
     Block,
+}
+
+impl Words for OnDefinitionChange {
+    const WORDS: &'static [(&'static str, Self)] = &[("warn", Self::Warn), ("block", Self::Block)];
 }
 
 /// How long to wait for what.
@@ -408,7 +459,7 @@ impl Default for Limits {
 #[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ToolRules {
-    /// Patterns (`*`, `?`) of names that are offered; all where empty.
+    /// Patterns (`*`, `?`) of names that are offered; all if empty.
     pub allow: Vec<String>,
     /// Patterns of names that are not.
     pub deny: Vec<String>,
@@ -424,8 +475,8 @@ pub struct ToolRules {
     pub hidden: BTreeMap<String, Vec<String>>,
     /// Category, by tool pattern.
     pub categories: BTreeMap<String, String>,
-    /// Importance, by tool pattern: `high`, `normal` or `low`.
-    pub importance: BTreeMap<String, String>,
+    /// Importance, by tool pattern.
+    pub importance: BTreeMap<String, Importance>,
     /// Tags, by tool pattern.
     pub tags: BTreeMap<String, Vec<String>>,
     /// Title, description or annotations instead of the server's own, by exact tool name.

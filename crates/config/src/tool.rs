@@ -6,10 +6,10 @@ use gateway_protocol::RawJson;
 
 use crate::command::CommandHandler;
 use crate::endpoint::EndpointHandler;
-use crate::problems::ConfigError;
+use crate::problem::Problem;
 use crate::resource::ResourceSpec;
 
-/// How long a call of such a tool may take where nothing else is said.
+/// How long a call of such a tool may take unless configured.
 pub const TOOL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The longest time that such a call may be given.
@@ -56,7 +56,7 @@ pub struct RefusedTool {
     /// Its name in the file.
     pub name: String,
     /// What is wrong with it, and where.
-    pub problem: ConfigError,
+    pub problem: Problem,
 }
 
 /// What is configured for the registry.

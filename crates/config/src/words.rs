@@ -2,7 +2,7 @@
 
 /// Splits a command line into words as a shell does, without running one: quotes and backslashes, nothing else.
 ///
-/// Nothing, if a quote is not closed.
+/// `None` if a quote is not closed.
 pub fn split_words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

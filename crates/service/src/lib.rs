@@ -33,5 +33,5 @@ pub use telemetry::{AlreadyInstalled, LogFormat, install as install_logs};
 // What stands in the signatures of this crate, so that its users need no other one.
 pub use gateway_config::{
     ApprovalConfig, Approver, CacheConfig, LogConfig, LogLevel, McpConfig, RateLimit, SearchMode, Secret,
-    ServiceConfig, SettingProblem, SettingProblems, Settings,
+    ServiceConfig,
 };

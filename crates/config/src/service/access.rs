@@ -1,46 +1,53 @@
 //! Reading where to listen, and who may call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use gateway_protocol::printable;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ServiceConfig;
-use super::section::Section;
-use crate::environment::Environment;
-use crate::expand::expand;
+use crate::fields::{Fields, Item, Setting as _, Unit, any_of};
 use crate::key::{Secret, is_broken_hash, name_of_key, name_problem};
+use crate::problem::Problem;
 
 /// Where to listen: `listen`, or `host` and `port`; the variables `HOST` and `PORT` win.
-pub(super) fn listen(top: &Section<'_>, environment: &Environment<'_>) -> SocketAddr {
+pub(super) fn listen(at: &mut Fields<'_>) -> SocketAddr {
+    let (environment, problems) = (at.context.source.environment, at.context.problems);
     let mut address = ServiceConfig::default().listen;
-    if let Some(text) = top.text("listen") {
-        match parse_listen(text, address) {
+    let about = "Where to listen, as `address:port`.";
+    if let Some(item) = at.item("listen", about, String::schema) {
+        match item.value.as_str().and_then(|text| parse_listen(text, address)) {
             Some(listen) => address = listen,
-            None => top.error("listen", "must be `address:port`, such as `127.0.0.1:8787` or `[::1]:8787`"),
+            None => item.error("must be `address:port`, such as `127.0.0.1:8787` or `[::1]:8787`"),
         }
     }
-    if let Some(text) = top.text("host") {
-        match parse_host(text) {
+    if let Some(item) = at.item("host", "The address to listen on.", String::schema) {
+        match item.value.as_str().and_then(parse_host) {
             Some(host) => address.set_ip(host),
-            None => top.error("host", "must be an address, such as `127.0.0.1`, or `localhost`"),
+            None => item.error("must be an address, such as `127.0.0.1`, or `localhost`"),
         }
     }
-    if let Some(port) = top.whole("port", 0..=65_535).and_then(|port| u16::try_from(port).ok()) {
+    let usual = Some(u64::from(address.port()));
+    if let Some(port) =
+        at.number("port", "The port to listen on; 0 takes a free one.", Unit::One, 0..=65_535, usual)
+    {
         address.set_port(port);
     }
     if let Some(text) = environment.non_empty("HOST") {
-        match parse_host(&text) {
-            Some(host) => address.set_ip(host),
+        if let Some(host) = parse_host(&text) {
+            address.set_ip(host);
+        } else {
             // Shells set this variable to the machine's name.
-            None => top.notes.variable("HOST", "is no address, so it is not used", false),
+            let problem = Problem::of_variable("HOST", "is no address, so it is not used");
+            problems.borrow_mut().warnings.push(problem);
         }
     }
     if let Some(text) = environment.non_empty("PORT") {
-        match text.trim().parse() {
-            Ok(port) => address.set_port(port),
-            Err(_) => top.notes.variable("PORT", "must be a number from 0 to 65535", true),
+        if let Ok(port) = text.trim().parse() {
+            address.set_port(port);
+        } else {
+            let problem = Problem::of_variable("PORT", "must be a number from 0 to 65535");
+            problems.borrow_mut().errors.push(problem);
         }
     }
     address
@@ -73,83 +80,76 @@ const KEY_LENGTH: usize = 16;
 const BROKEN_HASH: &str = "must have 64 hexadecimal digits after `sha256:`";
 
 /// Keys by the name of their owner. Those of a list and of the variable have none, and are named by their hash: another key
-/// at the same place is another owner.
+/// at the same index is another owner. The names of variables that they are taken from are added to `taken_from`.
 pub(super) fn keys(
-    top: &Section<'_>,
-    field: &str,
+    at: &mut Fields<'_>,
+    field: &'static str,
+    about: &str,
     variable: &str,
-    environment: &Environment<'_>,
+    taken_from: &mut BTreeSet<String>,
 ) -> BTreeMap<String, Secret> {
     let mut keys = BTreeMap::new();
-    let mut add = |owner: Option<&str>, value: &Value, pointer: &str| {
-        if let Some(problem) = owner.and_then(name_problem) {
-            return top.notes.error(pointer, problem);
-        }
-        let Some(text) = value.as_str() else { return top.notes.error(pointer, "must be a text") };
-        match expand(text, environment) {
-            Ok(expanded) if expanded.text.is_empty() => top.notes.error(pointer, "must not be empty"),
-            Ok(expanded) if is_broken_hash(&expanded.text) => top.notes.error(pointer, BROKEN_HASH),
-            Ok(expanded) => {
-                if expanded.text.len() < KEY_LENGTH {
-                    top.notes
-                        .warn(pointer, format!("has fewer than {KEY_LENGTH} characters and may be guessed"));
-                }
-                let owner = owner.map_or_else(|| name_of_key(&expanded.text), str::to_owned);
-                keys.insert(owner, Secret::new(expanded.text));
+    let listed = || json!({"type": "array", "items": {"type": "string"}});
+    let schema = || any_of(&[BTreeMap::<String, String>::schema(), listed()]);
+    if let Some(item) = at.item(field, about, schema) {
+        match item.value {
+            Value::Object(_) => {
+                keys.extend(item.members().filter_map(|(owner, item)| key(Some(owner), &item, taken_from)));
             }
-            Err(error) => top.notes.error(pointer, error.to_string()),
-        }
-    };
-    match top.get(field) {
-        None => {}
-        Some(Value::Object(members)) => {
-            let section = Section { notes: top.notes, pointer: top.at(field), members };
-            for (owner, value) in members {
-                add(Some(owner), value, &section.at(owner));
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                let items = items.map(|(index, key)| item.inner(&index.to_string(), key));
+                keys.extend(items.filter_map(|item| key(None, &item, taken_from)));
             }
-        }
-        Some(Value::Array(items)) => {
-            for (place, value) in items.iter().enumerate() {
-                add(None, value, &format!("{}/{place}", top.at(field)));
-            }
-        }
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
-            top.error(field, "must be an object of keys by the name of their owner, or a list of keys");
+            _ => item.error("must be an object of keys by the name of their owner, or a list of keys"),
         }
     }
-    if let Some(key) = environment.non_empty(variable) {
+    if let Some(key) = at.context.source.environment.non_empty(variable) {
         if is_broken_hash(&key) {
-            top.notes.variable(variable, BROKEN_HASH, true);
+            let problem = Problem::of_variable(variable, BROKEN_HASH);
+            at.context.problems.borrow_mut().errors.push(problem);
         }
         keys.insert(name_of_key(&key), Secret::new(key));
     }
     keys
 }
 
-/// `readers` of the log: owners of API keys who see the calls of all.
-pub(super) fn readers(log: &Section<'_>, keys: &BTreeMap<String, Secret>) -> Vec<String> {
-    let readers = log.texts("readers").unwrap_or_default();
-    for name in readers.iter().filter(|name| !keys.contains_key(*name)) {
-        let message = format!("`{}` is no owner of a key in `apiKeys`", printable(name));
-        log.notes.warn(&log.at("readers"), message);
+fn key(
+    owner: Option<&String>,
+    item: &Item<'_>,
+    taken_from: &mut BTreeSet<String>,
+) -> Option<(String, Secret)> {
+    let text: String = item.read()?;
+    let expanded = item.context.expand(&text).map_err(|message| item.error(&message)).ok()?;
+    taken_from.extend(expanded.variables);
+    let key = expanded.text;
+    let problem = match owner.and_then(|owner| name_problem(owner)) {
+        None if key.is_empty() => Some("must not be empty".to_owned()),
+        None if is_broken_hash(&key) => Some(BROKEN_HASH.to_owned()),
+        other => other,
+    };
+    if let Some(problem) = problem {
+        item.error(&problem);
+        return None;
     }
-    readers
+    if key.len() < KEY_LENGTH {
+        item.warn(&format!("has fewer than {KEY_LENGTH} characters and may be guessed"));
+    }
+    Some((owner.cloned().unwrap_or_else(|| name_of_key(&key)), Secret::new(key)))
 }
 
 /// `allowedOrigins`, or `cors` as a list or as `{origins}`.
-pub(super) fn origins(top: &Section<'_>) -> Vec<String> {
-    let mut origins = top.texts("allowedOrigins").unwrap_or_default();
-    match top.get("cors") {
-        None | Some(Value::Bool(false)) => {}
-        Some(Value::Object(_)) => {
-            let Some(section) = top.object("cors") else { return origins };
-            section.warn_of_unknown(&["origins"]);
-            origins.extend(section.texts("origins").unwrap_or_default());
+pub(super) fn origins(at: &mut Fields<'_>) -> Vec<String> {
+    let mut origins = Vec::new();
+    at.set("allowedOrigins", "Pages of browsers that may call.", &mut origins);
+    let other = any_of(&[Vec::<String>::schema(), json!({"const": false})]);
+    let fields = |at: &mut Fields<'_>| at.set("origins", "The same as `allowedOrigins`.", &mut origins);
+    if let Some(item) = at.object_or("cors", "The same as `allowedOrigins`.", Some(other), fields) {
+        match item.value {
+            Value::Bool(false) => {}
+            Value::Bool(true) => item.error("must list the origins; `[\"*\"]` allows every page to read"),
+            _ => origins.extend(item.read::<Vec<String>>().unwrap_or_default()),
         }
-        Some(Value::Bool(true)) => {
-            top.error("cors", "must list the origins; `[\"*\"]` allows every page to read");
-        }
-        Some(_) => origins.extend(top.texts("cors").unwrap_or_default()),
     }
     for origin in &origins {
         let is_origin = origin == "*"
@@ -157,8 +157,7 @@ pub(super) fn origins(top: &Section<'_>) -> Vec<String> {
                 !scheme.is_empty() && !rest.is_empty() && !rest.trim_end_matches('/').contains('/')
             });
         if !is_origin {
-            top.notes
-                .error("/allowedOrigins", format!("`{origin}` must look like `https://app.example.org`"));
+            at.error("allowedOrigins", &format!("`{origin}` must look like `https://app.example.org`"));
         }
     }
     origins

@@ -1,22 +1,19 @@
 //! What is configured for the service itself.
 
 mod access;
-mod approval;
 mod read;
-mod section;
-mod units;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::fields::Words;
 use crate::key::Secret;
 use crate::level::LogLevel;
 use crate::spec::Approval;
 
-pub use read::Settings;
-pub use section::{SettingProblem, SettingProblems};
+pub(crate) use read::read;
 
 /// Settings of the service, after parsing.
 #[derive(Clone, Debug)]
@@ -34,10 +31,10 @@ pub struct ServiceConfig {
     pub allowed_origins: Vec<String>,
     /// Most bytes of a request's body.
     pub body_bytes: usize,
-    /// Most bytes of long bodies that are being read at once, over all callers; where absent, 64 MB or four times `body_bytes`,
+    /// Most bytes of long bodies that are being read at once, over all callers; if absent, 64 MB or four times `body_bytes`,
     /// whichever is more.
     pub bodies_bytes: Option<usize>,
-    /// How many requests each caller may send; no bound where absent.
+    /// How many requests each caller may send; no bound if absent.
     pub rate_limit: Option<RateLimit>,
     /// Requests at once, before 503.
     pub concurrent_requests: usize,
@@ -57,7 +54,7 @@ pub struct ServiceConfig {
     pub list_wait: Duration,
     /// How long calls in flight may finish after SIGTERM.
     pub drain: Duration,
-    /// The server that is meant where a request names none; `default` where one is called so.
+    /// The server that is meant if a request names none; `default` if one is called so.
     pub default_server: Option<String>,
     /// Whether arguments are checked against the tool's schema before they are sent.
     pub validate: bool,
@@ -71,9 +68,9 @@ pub struct ServiceConfig {
     pub mcp: McpConfig,
     /// Dialect files to add to the built-in ones.
     pub dialect_files: Vec<PathBuf>,
-    /// What the gateway itself remembers: the call log, eras and fingerprints of servers. Nowhere where absent.
+    /// What the gateway itself remembers: the call log, eras and fingerprints of servers. Not kept if absent.
     pub data: Option<PathBuf>,
-    /// From which level on events are written, where somebody chose.
+    /// From which level on events are written, if configured.
     pub log_level: Option<LogLevel>,
     /// Where the configuration came from: `file`, `env` or `none`.
     pub source: &'static str,
@@ -119,7 +116,7 @@ pub struct ApprovalConfig {
     pub expiry: Duration,
     /// Calls at once that can be approved.
     pub pending: usize,
-    /// How many of them may be one caller's; a quarter where absent.
+    /// How many of them may be one caller's; a quarter if absent.
     pub pending_per_caller: Option<usize>,
 }
 
@@ -131,6 +128,10 @@ pub enum Approver {
     Caller,
     /// Somebody with an admin key, always.
     Admin,
+}
+
+impl Words for Approver {
+    const WORDS: &'static [(&'static str, Self)] = &[("caller", Self::Caller), ("admin", Self::Admin)];
 }
 
 impl ApprovalConfig {
@@ -158,13 +159,13 @@ impl Default for ApprovalConfig {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LogConfig {
-    /// The folder of the database; in memory where absent.
+    /// The folder of the database; in memory if absent.
     pub directory: Option<PathBuf>,
     /// Owners of `keys` who see the calls of all callers, as admins do.
     pub readers: Vec<String>,
     /// Further keys whose values are not written.
     pub redact_keys: Vec<String>,
-    /// `server/tool:/pointer` places that are not written.
+    /// `server/tool:/pointer` locations that are not written.
     pub redact_paths: Vec<String>,
     /// Most bytes of one input or result.
     pub value_bytes: usize,
@@ -196,7 +197,7 @@ pub struct McpConfig {
     pub page: usize,
     /// Legacy sessions at once; the one that was unused for longest makes room.
     pub sessions: usize,
-    /// How many of them may be one caller's; a quarter where absent.
+    /// How many of them may be one caller's; a quarter if absent.
     pub sessions_per_caller: Option<usize>,
     /// How long an unused session is kept.
     pub session_idle: Duration,

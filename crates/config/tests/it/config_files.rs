@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gateway_config::Endpoint;
 use gateway_config::jsonc::{Document, to_json};
 use gateway_config::{
-    ConfigErrors, ConfigSource, DotenvScope, GatewayConfig, Lookup, load, parse, parse_dotenv,
+    ConfigSource, DotenvScope, GatewayConfig, Lookup, Problems, load, load_settings, parse, parse_dotenv,
 };
 
 use crate::config::{FILE, environment};
@@ -17,7 +17,7 @@ fn find(
     variables: &[(&str, &str)],
     files: &[(&str, &str)],
     lookup: Lookup,
-) -> Result<GatewayConfig, ConfigErrors> {
+) -> Result<GatewayConfig, Problems> {
     let lookup = Lookup { directory: PathBuf::from("/project/a/b"), ..lookup };
     let environment = environment(variables, files).with_dotenv(&lookup.directory, DotenvScope::Directory);
     load(&lookup, &environment)
@@ -76,13 +76,14 @@ fn a_named_file_must_exist() {
 #[test]
 fn servers_of_a_second_file_are_added() {
     let files = [
-        (DEFAULT, r#"{"listen": 1, "clash": "error"}"#),
+        (DEFAULT, r#"{"port": 1, "clash": "error"}"#),
         ("/c.json", r#"{"mcpServers": {"x": {"command": "x"}}, "globalShortcut": "F1", "clash": "what"}"#),
     ];
     let lookup = Lookup { mcp_config: Some("/c.json".into()), ..Lookup::default() };
     let config = find(&[], &files, lookup).unwrap();
     assert_eq!(names(&config), ["x"]);
-    assert_eq!(config.rest.keys().collect::<Vec<_>>(), ["listen"]);
+    assert_eq!(config.settings.keys().collect::<Vec<_>>(), ["port"]);
+    assert_eq!(config.service.listen.port(), 1);
     // Without the second file the first one has no servers.
     assert!(
         find(&[], &files, Lookup::default())
@@ -244,7 +245,7 @@ fn a_repeated_field_is_an_error_with_its_line() {
     assert_eq!(errors, [(Some(4), "servers.x.command", "stands here twice; keep one of them")]);
 }
 
-fn keyed(text: &str) -> Result<GatewayConfig, ConfigErrors> {
+fn keyed(text: &str) -> Result<GatewayConfig, Problems> {
     let variables = [("TOKEN", "s3cret-token"), ("API_KEY_X", "from-input"), ("HOME", "/home/me")];
     parse(Path::new(FILE), text, &environment(&variables, &[("/run/secret", "s3cret-file")]))
 }
@@ -260,7 +261,21 @@ fn variables_that_keys_are_taken_from_are_withheld_from_servers() {
     }
     let other = keyed(r#"{"servers": {"x": {"command": "${TOKEN}"}}, "note": "${HOME}"}"#);
     assert_eq!(&*other.unwrap().servers[0].withheld, [""; 0], "others are not");
-    // The gateway does not start with it, but a command for people may still start servers.
     let wrong = keyed(r#"{"servers": {"x": {"command": "x"}}, "apiKeys": ["${TOKEN} ${UNSET}"]}"#);
-    assert_eq!(&*wrong.unwrap().servers[0].withheld, ["TOKEN", "UNSET"]);
+    let errors = wrong.unwrap_err().to_string();
+    assert!(errors.contains("apiKeys.0: variable `UNSET` is not set"), "no server starts with it: {errors}");
+}
+
+#[test]
+fn settings_are_read_as_far_as_they_are_valid() {
+    let settings = |text: &str| {
+        let lookup = Lookup { directory: PathBuf::from("/project/a/b"), ..Lookup::default() };
+        let environment = environment(&[("PORT", "9")], &[(DEFAULT, text)]);
+        assert!(load(&lookup, &environment).is_err(), "{text}");
+        let service = load_settings(&lookup, &environment);
+        (service.listen.port(), service.validate)
+    };
+    assert_eq!(settings(r#"{"servers": {"x": {}}, "validate": false}"#), (9, false));
+    assert_eq!(settings(r#"{"servers": {}, "validate": false, "drain": "soon"}"#), (9, false));
+    assert_eq!(settings("{"), (9, true));
 }

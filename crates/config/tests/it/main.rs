@@ -4,5 +4,7 @@
 
 mod config;
 mod config_files;
+mod documented;
+mod service;
 mod tools;
 mod workspace;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use gateway_config::{ConfigErrors, Endpoint, GatewayConfig, ToolHandler, UpstreamId, json_schema, parse};
+use gateway_config::{Endpoint, GatewayConfig, Problems, ToolHandler, UpstreamId, json_schema, parse};
 use serde_json::{Value, json};
 
 use crate::config::environment;
 
-fn read(text: &str) -> Result<GatewayConfig, ConfigErrors> {
+fn read(text: &str) -> Result<GatewayConfig, Problems> {
     parse(
         Path::new("gateway.json"),
         text,
@@ -56,7 +56,7 @@ fn tools_are_read() {
     assert_eq!(config.warnings, []);
     let [server] = &config.servers[..] else { panic!("{:?}", config.servers) };
     assert_eq!((&server.id, &server.endpoint), (&UpstreamId::new("own"), &Endpoint::Registry));
-    assert!(config.rest.is_empty(), "the service has nothing of it");
+    assert!(config.settings.is_empty(), "the service has nothing of it");
     let registry = &config.registry;
     assert_eq!(
         (registry.max_tools, registry.max_definition_bytes, registry.allow_private),
@@ -76,7 +76,7 @@ fn tools_are_read() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn problems_have_their_location() {
     let at = |field: &str, message: &str| format!("gateway.json:3: tools.x{field}: {message}");
     check_error("{}", &at("", "Tool \"x\": needs a \"handler\" with \"url\" or \"command\""));
     check_error("5", &at("", "must be an object"));
@@ -174,7 +174,7 @@ fn resources_are_read() {
     let config = read(RESOURCES).unwrap_or_else(|errors| panic!("{errors}"));
     let [server] = &config.servers[..] else { panic!("{:?}", config.servers) };
     assert_eq!(server.endpoint, Endpoint::Registry);
-    assert!(config.rest.is_empty(), "the service has nothing of it");
+    assert!(config.settings.is_empty(), "the service has nothing of it");
     let uris: Vec<&str> =
         config.registry.resources.iter().map(|resource| resource.definition.uri.as_str()).collect();
     assert_eq!(uris, ["notes://today", "notes://{day}", "dot://1"]);

@@ -270,8 +270,8 @@ async fn settings_of_the_endpoint_count_when_they_come_from_a_file() {
     std::fs::write(&path, text).unwrap();
     let environment = gateway_config::Environment::new(|_| None, |path| std::fs::read_to_string(path));
     let read = gateway_config::parse(&path, &environment.read(&path).unwrap(), &environment).unwrap();
-    let settings = gateway_service::ServiceConfig::read(&read, &environment).unwrap();
-    let service = Service::with_servers(read.servers, |config| config.mcp = settings.service.mcp).await;
+    let mcp = read.service.mcp;
+    let service = Service::with_servers(read.servers, |config| config.mcp = mcp).await;
     let first = Caller::open(&service, Era::Legacy, "/mcp", "").await;
     let page = first.ask("tools/list", json!({})).await;
     assert_eq!(page.result()["tools"].as_array().map(Vec::len), Some(2), "{}", page.text);

@@ -170,10 +170,7 @@ impl ListedTool {
             category: first(&rules.categories, &name)
                 .map(|category| Arc::from(category.as_str()))
                 .or(labels.category),
-            importance: first(&rules.importance, &name)
-                .and_then(|importance| Importance::parse(importance))
-                .or(labels.importance)
-                .unwrap_or_default(),
+            importance: first(&rules.importance, &name).copied().or(labels.importance).unwrap_or_default(),
             tags: all_tags(&rules.tags, &name, labels.tags),
             fingerprint,
             hidden,

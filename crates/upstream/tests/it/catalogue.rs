@@ -313,7 +313,7 @@ fn labels_come_from_configuration_first_and_definition_second() {
     let part = definitions("s", &tools).with(|spec| {
         spec.tools.categories =
             [("read_*".to_owned(), "files".to_owned()), ("r*".to_owned(), "no".to_owned())].into();
-        spec.tools.importance = [("write".to_owned(), "low".to_owned())].into();
+        spec.tools.importance = [("write".to_owned(), Importance::Low)].into();
         spec.tools.tags = [("*".to_owned(), words(&["x", "all"]))].into();
     });
     let catalogue = build(&[part], &CatalogueRules::default());
@@ -392,7 +392,7 @@ fn filters_hold_together() {
     let files = part("files", &["read_file", "write_file"]).with(|spec| {
         spec.tools.categories = [("*".to_owned(), "io".to_owned())].into();
         spec.tools.importance =
-            [("read_*".to_owned(), "high".to_owned()), ("write_*".to_owned(), "low".to_owned())].into();
+            [("read_*".to_owned(), Importance::High), ("write_*".to_owned(), Importance::Low)].into();
         spec.tools.tags = [("read_*".to_owned(), words(&["safe"]))].into();
     });
     let web = part("web", &["fetch", "read_file"]);

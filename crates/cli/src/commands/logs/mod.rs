@@ -10,13 +10,14 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use gateway_config::Problems;
 use gateway_store::{CallStatus, Filter};
 use jiff::Timestamp;
 
 use crate::Outcome;
 use crate::remote::RemoteFlags;
 use crate::runtime::block_on;
-use crate::setup::{ConfigFlags, Problems, report_warnings};
+use crate::setup::{ConfigFlags, report_warnings};
 use rows::Rows;
 
 /// Show the calls that were made, from a running gateway or from its database.

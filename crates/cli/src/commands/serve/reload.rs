@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use gateway_config::Problems;
 use gateway_service::Gateway;
 use gateway_upstream::{FileWatch, UpstreamId, UpstreamSpec, watch_files};
 use serde_json::json;
@@ -11,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::announce::Announcer;
-use crate::setup::{Problems, Setup};
+use crate::setup::Setup;
 
 /// A file changed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use gateway_config::Problems;
 use gateway_service::{Gateway, ServeError};
 use gateway_upstream::{Fleet, FleetEvent};
 use serde_json::json;
@@ -17,7 +18,7 @@ use super::announce::Announcer;
 use super::reload::{Changed, Watches, keep, take_over};
 use crate::Outcome;
 use crate::runtime::{EndSignals, Interrupted};
-use crate::setup::{Problems, Setup};
+use crate::setup::Setup;
 
 /// Serves until a signal arrives.
 pub(super) async fn run(

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use gateway_config::Problem;
+use gateway_protocol::printable;
 use serde_json::{Value, json};
 
 use super::programs;
 use crate::Outcome;
 use crate::output::{Paint, Tone, counted, write_json};
-use crate::setup::{ConfigFlags, Problem, problem_json};
+use crate::setup::ConfigFlags;
 use crate::terminal::{Form, output};
-use gateway_protocol::printable;
 
 /// Check the configuration without starting anything.
 #[derive(Debug, Args)]
@@ -38,13 +39,14 @@ impl Check {
             Ok(mut setup) => {
                 setup.warnings.extend(programs::missing(&setup));
                 // The gateway would start without these tools; for a check they are errors.
-                (setup.refused, setup.warnings, Some(setup.specs.len()))
+                let refused = setup.registry.refused.into_iter().map(|refused| refused.problem).collect();
+                (refused, setup.warnings, Some(setup.specs.len()))
             }
             Err(problems) => (problems.errors, problems.warnings, None),
         };
         let mut stdout = output(Form::json_if(self.json));
         if self.json {
-            let rows = |problems: &[Problem]| problems.iter().map(problem_json).collect::<Vec<Value>>();
+            let rows = |problems: &[Problem]| problems.iter().map(row).collect::<Vec<Value>>();
             let report = json!({"errors": rows(&errors), "warnings": rows(&warnings), "servers": servers});
             write_json(&mut stdout, &report)?;
             writeln!(stdout)?;
@@ -75,4 +77,9 @@ impl Check {
             (false, _) => Outcome::Unusable,
         })
     }
+}
+
+/// A problem as JSON.
+fn row(problem: &Problem) -> Value {
+    json!({"file": problem.file, "line": problem.line, "field": problem.field, "message": problem.message})
 }

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use gateway_config::Problem;
 use gateway_config::jsonc::Document;
 use gateway_notation::pointer;
 use gateway_upstream::{Endpoint, UpstreamSpec};
 
-use crate::setup::{Problem, Setup};
+use crate::setup::Setup;
 
 /// The members of a file that hold servers, as JSON Pointers.
 const BLOCKS: [&str; 4] = ["/mcpServers", "/servers", "/context_servers", "/mcp/servers"];

@@ -1,26 +1,21 @@
 //! The configuration: flags override the environment, which overrides the file.
 
-mod problems;
-
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use gateway_config::jsonc::Document;
-use gateway_config::{ConfigSource, DotenvScope, Environment, GatewayConfig, Lookup};
+use gateway_config::{ConfigSource, DotenvScope, Environment, Lookup, Problem, Problems, Secret};
 use gateway_dialects::Dialects;
 use gateway_protocol::printable;
 use gateway_service::{LogFormat, LogLevel, ServiceConfig, client_capabilities, install_logs};
 use gateway_store::CallLog;
 use gateway_upstream::{ConnectMode, Endpoint, FleetOptions, RegistryConfig, ResultBudget, UpstreamSpec};
-use serde_json::{Map, Value};
 
-use crate::options::explained;
+use crate::options::dialects_with;
 use crate::terminal;
-
-pub(crate) use problems::{Problem, Problems, problem_json};
 
 /// Flags that locate the configuration.
 #[derive(Clone, Debug, Args)]
@@ -49,7 +44,7 @@ pub(crate) struct Overrides {
 }
 
 /// The validated configuration.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Setup {
     /// The servers.
     pub(crate) specs: Vec<UpstreamSpec>,
@@ -61,8 +56,6 @@ pub(crate) struct Setup {
     pub(crate) service: ServiceConfig,
     /// Warnings.
     pub(crate) warnings: Vec<Problem>,
-    /// Errors of tools that are left out.
-    pub(crate) refused: Vec<Problem>,
     /// The configuration's own file, if there is one.
     main_file: Option<PathBuf>,
     /// The files that were read, or would be if they existed.
@@ -70,7 +63,7 @@ pub(crate) struct Setup {
     /// Whether nothing is configured, so that only the built-in demo server runs.
     pub(crate) demo_only: bool,
     /// The members of the file that take effect only after a restart.
-    fixed: Map<String, Value>,
+    fixed: BTreeMap<String, Secret>,
 }
 
 /// The file in the data directory that remembers eras and fingerprints of servers.
@@ -99,38 +92,17 @@ impl ConfigFlags {
     /// The same, with overriding flags.
     pub(crate) fn read_with(&self, overrides: &Overrides) -> Result<Setup, Problems> {
         let environment = self.environment();
-        let lookup = self.lookup();
-        let loaded = gateway_config::load(&lookup, &environment);
-        let settings = match &loaded {
-            Ok(config) => ServiceConfig::read(config, &environment),
-            // The rest of the file may be wrong as well, and all errors are reported together.
-            Err(_) => match rest_of(&lookup, &environment) {
-                Some(config) => ServiceConfig::read(&config, &environment),
-                None => return Err(Problems::of_servers(loaded)),
-            },
-        };
-        let mut problems = Problems::default();
-        let config = problems.take_servers(loaded);
-        let settings = problems.take_settings(settings);
-        let refused: Vec<Problem> = config
-            .iter()
-            .flat_map(|config| &config.registry.refused)
-            .map(|refused| Problem::from(refused.problem.clone()))
-            .collect();
-        let (Some(config), Some(mut service)) = (config, settings) else {
-            problems.errors.extend(refused);
-            return Err(problems);
-        };
+        let config = gateway_config::load(&self.lookup(), &environment)?;
+        let (mut service, mut warnings) = (config.service, config.warnings);
         overrides.apply(&mut service);
         let demo_only = config.source == ConfigSource::Nothing;
         if demo_only {
             // The demo itself reports that nothing is configured.
-            problems.warnings.retain(|warning| !warning.field.is_empty());
+            warnings.retain(|warning| !warning.field.is_empty());
         }
-        problems.warnings.extend(environment.unread().iter().cloned().map(Problem::from));
-        let specs = if demo_only { vec![demo()] } else { config.servers };
+        warnings.extend(environment.unread().iter().cloned());
         let mut fleet = FleetOptions::default();
-        let mut fixed = config.rest;
+        let mut fixed = config.settings;
         // A reload applies it.
         fixed.remove("approval");
         fleet.catalogue = config.catalogue;
@@ -144,15 +116,12 @@ impl ConfigFlags {
             main.clone().into_iter().chain(usual).chain(self.mcp_config.clone()).collect();
         files.sort_unstable();
         files.dedup();
-        let registry = config.registry;
-        let warnings = problems.warnings;
         Ok(Setup {
-            specs,
+            specs: if demo_only { vec![demo()] } else { config.servers },
             fleet,
-            registry,
+            registry: config.registry,
             service,
             warnings,
-            refused,
             main_file: main,
             files,
             demo_only,
@@ -163,21 +132,13 @@ impl ConfigFlags {
     /// The settings of the service, for a command that must work with an invalid configuration: valid parts are used, the
     /// rest is the default. Second, the errors.
     pub(crate) fn service(&self) -> (ServiceConfig, Option<Problems>) {
-        let problems = match self.read() {
-            Ok(setup) => return (setup.service, None),
-            Err(problems) => problems,
-        };
-        let environment = self.environment();
-        let settings = |config: &GatewayConfig| ServiceConfig::read(config, &environment).ok();
-        let rest = rest_of(&self.lookup(), &environment).and_then(|config| settings(&config));
-        let usual = || {
-            settings(
-                &gateway_config::parse(Path::new(gateway_config::CONFIG_FILE), NO_SERVERS, &environment)
-                    .ok()?,
-            )
-        };
-        let service = rest.or_else(usual).map(|settings| settings.service).unwrap_or_default();
-        (service, Some(problems))
+        match self.read() {
+            Ok(setup) => (setup.service, None),
+            Err(problems) => {
+                let service = gateway_config::load_settings(&self.lookup(), &self.environment());
+                (service, Some(problems))
+            }
+        }
     }
 
     /// The variables of the process and of `.env` files. Those above the working directory are read only on
@@ -208,37 +169,6 @@ impl ConfigFlags {
         Lookup { config: self.config.clone(), mcp_config: self.mcp_config.clone(), directory: PathBuf::new() }
     }
 }
-
-/// The rest of a file whose servers are invalid.
-fn rest_of(lookup: &Lookup, environment: &Environment<'_>) -> Option<GatewayConfig> {
-    let named = lookup.config.clone().or_else(|| environment.non_empty("MCP_CONFIG_PATH").map(PathBuf::from));
-    let path = named.unwrap_or_else(|| PathBuf::from(gateway_config::CONFIG_FILE));
-    let document = Document::parse(&environment.read(&path).ok()?).ok()?;
-    let mut rest = document.value().as_object()?.clone();
-    rest.retain(|name, _| !NOT_OF_SERVICE.contains(&name.as_str()));
-    let mut config = gateway_config::parse(&path, NO_SERVERS, environment).ok()?;
-    config.rest = rest;
-    config.document = Some(document);
-    Some(config)
-}
-
-/// A configuration that is always valid.
-const NO_SERVERS: &str = "{\"servers\": {}}";
-
-/// The members of the file that are about servers and tools.
-const NOT_OF_SERVICE: [&str; 11] = [
-    "resources",
-    "mcpServers",
-    "servers",
-    "context_servers",
-    "mcp",
-    "inputs",
-    "clash",
-    "groups",
-    "tools",
-    "registry",
-    "$schema",
-];
 
 pub(crate) fn report_warnings<'a>(warnings: impl IntoIterator<Item = &'a Problem>) {
     let mut stderr = terminal::errors();
@@ -277,7 +207,7 @@ impl Setup {
         match (&self.main_file, &new.main_file) {
             (Some(file), None) => {
                 let message = "the file is gone; put it back, or start the gateway again to run without it";
-                Err(Problems::of_file(file, message))
+                Err(Problems { errors: vec![Problem::of_file(file, message)], warnings: Vec::new() })
             }
             _ => Ok(new),
         }
@@ -285,18 +215,7 @@ impl Setup {
 
     /// One server that is given on the command line.
     pub(crate) fn of(spec: UpstreamSpec) -> Self {
-        Self {
-            specs: vec![spec],
-            fleet: FleetOptions::default(),
-            registry: RegistryConfig::default(),
-            service: ServiceConfig::default(),
-            warnings: Vec::new(),
-            refused: Vec::new(),
-            main_file: None,
-            files: Vec::new(),
-            demo_only: false,
-            fixed: Map::new(),
-        }
+        Self { specs: vec![spec], ..Self::default() }
     }
 
     /// Reports the warnings.
@@ -308,8 +227,9 @@ impl Setup {
     /// Reports which tools are left out, and why.
     fn report_refused(&self) {
         let mut stderr = terminal::errors();
-        for problem in &self.refused {
-            let _ = writeln!(stderr, "error: {}; this tool is left out", printable(&problem.to_string()));
+        for refused in &self.registry.refused {
+            let problem = refused.problem.to_string();
+            let _ = writeln!(stderr, "error: {}; this tool is left out", printable(&problem));
         }
     }
 
@@ -354,13 +274,7 @@ impl Setup {
 
     /// The built-in dialects and the configured ones.
     pub(crate) fn dialects(&self) -> Result<Dialects> {
-        let mut dialects = Dialects::builtin();
-        for path in &self.service.dialect_files {
-            let origin = path.display().to_string();
-            let text = std::fs::read_to_string(path).with_context(|| format!("reading {origin}"))?;
-            dialects.add(&origin, &text).map_err(explained)?;
-        }
-        Ok(dialects)
+        dialects_with(&self.service.dialect_files)
     }
 
     /// The members that differ in `new` and take effect only after a restart.

@@ -1,8 +1,57 @@
 //! Times and sizes as people write them.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+/// A time above zero, and a day at most: a number of seconds, or a text with its unit.
+pub fn parse_time(value: &Value) -> Option<Duration> {
+    time(value).filter(|time| !time.is_zero() && *time <= DAY)
+}
+
+/// Nothing that is configured takes longer.
+pub(crate) const DAY: Duration = Duration::from_hours(24);
+
+/// What a number must be within.
+pub(super) type Bounds = RangeInclusive<u64>;
+
+/// Any number of bytes but none.
+pub(crate) const ANY_SIZE: Bounds = 1..=1 << 50;
+
+/// What a number counts.
+#[derive(Clone, Copy)]
+pub(crate) enum Unit {
+    One,
+    Byte,
+}
+
+impl Unit {
+    pub(super) fn read(self, value: &Value) -> Option<u64> {
+        match self {
+            Self::One => value.as_u64(),
+            Self::Byte => bytes(value),
+        }
+    }
+
+    pub(super) fn schema(self, bounds: &Bounds) -> Value {
+        let number = json!({"type": "integer", "minimum": bounds.start(), "maximum": bounds.end()});
+        let text = || json!({"type": "string", "pattern": "^\\s*[0-9.]+\\s*([KkMmGg]?[Ii]?[Bb]?)\\s*$"});
+        match self {
+            Self::One => number,
+            Self::Byte => json!({"anyOf": [number, text()]}),
+        }
+    }
+
+    pub(super) fn expected(self, bounds: &Bounds) -> String {
+        let (least, most) = (bounds.start(), bounds.end());
+        match self {
+            Self::One => format!("a whole number from {least} to {most}"),
+            Self::Byte if *bounds == ANY_SIZE => "a number of bytes, such as 65536 or \"32MB\"".to_owned(),
+            Self::Byte => format!("a number of bytes from {least} to {most}, such as 65536 or \"32MB\""),
+        }
+    }
+}
 
 /// A number of seconds, or a text with a unit: `500ms`, `10s`, `5m`, `2h`, `7d`.
 pub(super) fn time(value: &Value) -> Option<Duration> {
@@ -26,7 +75,7 @@ pub(super) fn time(value: &Value) -> Option<Duration> {
 }
 
 /// A number of bytes, or a text with a unit: `64KB`, `1MiB`, `2 GB`. Units count in 1024.
-pub(super) fn bytes(value: &Value) -> Option<u64> {
+fn bytes(value: &Value) -> Option<u64> {
     match value {
         Value::Number(number) => number.as_u64(),
         Value::String(text) => {
