@@ -50,6 +50,9 @@ enum Command {
     Call(Box<commands::call::Call>),
     /// Show, check or restart servers.
     Servers(Box<commands::servers::Servers>),
+    /// Show the format of the configuration file.
+    #[command(subcommand)]
+    Config(commands::config::Config),
     /// Show the calls that were made.
     Logs(Box<commands::logs::Logs>),
     /// Translate MCP tools into a provider's format.
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
         Command::Tools(command) => command.run(),
         Command::Call(command) => command.run(),
         Command::Servers(command) => command.run(),
+        Command::Config(command) => command.run(),
         Command::Logs(command) => command.run(),
         Command::Convert(command) => command.run(),
         Command::Transform(command) => command.run(),

@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod check;
+pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod dialects;

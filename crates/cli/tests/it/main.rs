@@ -7,6 +7,7 @@ mod attacks;
 mod call;
 mod calls;
 mod check;
+mod config;
 mod convert;
 mod demo;
 mod dialects;
