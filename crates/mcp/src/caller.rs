@@ -16,8 +16,6 @@ pub(crate) struct Caller {
     pub(crate) view: View,
     pub(crate) can: Capabilities,
     pub(crate) reach: Reach,
-    /// How calls came to us, for the log.
-    pub(crate) transport: &'static str,
 }
 
 /// How a caller is asked something while its request is at work.

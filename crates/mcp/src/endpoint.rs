@@ -11,9 +11,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::per_view::PerView;
 use crate::sessions::Sessions;
 use crate::subscriptions::Listeners;
+use crate::view::PerView;
 
 /// Held as long as somebody works on a request, who may go on when its caller has left.
 pub type Slot = Arc<dyn Any + Send + Sync>;

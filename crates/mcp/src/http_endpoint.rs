@@ -56,7 +56,7 @@ impl Endpoint {
         };
         // A session that a modern client remembers of old times says nothing about this request.
         if !modern::is_meant(params, request.version()) {
-            return Box::pin(legacy::post(self, request, view, incoming)).await;
+            return Box::pin(legacy::post(self, request, &view, incoming)).await;
         }
         match incoming {
             Incoming::Request(asked) => Box::pin(modern::post(self, request, view, asked)).await,

@@ -6,6 +6,8 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use gateway_protocol::{Notification, RawJson, RawObject, ResultType, RpcError, without_repeats};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::caller::{Caller, Reach};
 use crate::endpoint::Endpoint;
@@ -61,20 +63,20 @@ impl Peer for CallerPeer<'_> {
 /// Goes on until there is a result, or answers are needed that this request cannot get.
 pub(crate) async fn drive(
     endpoint: &Endpoint,
-    mut flight: InFlight,
+    mut call: InFlight,
     caller: &Caller,
     out: &Out,
 ) -> Result<Progressed, RpcError> {
     let peer = CallerPeer { caller, out };
     let mut rounds = 0;
     loop {
-        let result = match flight.advance(&caller.can, &peer).await {
+        let result = match call.advance(&caller.can, &peer).await {
             // The model has to read why.
             Err(failure @ (Failure::Refused { .. } | Failure::TooMany(_) | Failure::Arguments(_))) => {
                 return Ok(Progressed::Done(CallResult::fresh(error_result(&failure.message()))));
             }
             Err(failure) => return Err(rpc_failure(failure)),
-            Ok(Reached::Question) => return Ok(Progressed::Waits(Box::new(flight))),
+            Ok(Reached::Question) => return Ok(Progressed::Waits(Box::new(call))),
             Ok(Reached::Result(result)) => result,
         };
         if result.view.result_type != ResultType::InputRequired {
@@ -92,41 +94,42 @@ pub(crate) async fn drive(
         let asking = tokio::time::timeout(patience, answers(&result.result, &peer));
         let answered = endpoint.state().stopping.run_until_cancelled(asking).await.and_then(Result::ok);
         let late = || internal("the caller gave no answer in time");
-        flight = Arc::clone(&flight.request).start(answered.ok_or_else(late)??, None);
+        call = Arc::clone(&call.request).start(answered.ok_or_else(late)??, None);
     }
 }
 
 /// Asks a legacy caller what a modern server wants to know.
 async fn answers(result: &RawJson, peer: &CallerPeer<'_>) -> Result<Input, RpcError> {
+    #[derive(Deserialize)]
+    struct InputRequest {
+        #[serde(default)]
+        method: String,
+        #[serde(default)]
+        params: Option<RawJson>,
+    }
     let malformed = |_| internal("the server's `input_required` cannot be read");
     let result = without_repeats(result);
     let members = RawObject::parse(&result).map_err(malformed)?;
-    let state = match members.get("requestState") {
-        Some(state) => Some(serde_json::from_str(state.get()).map_err(malformed)?),
-        None => None,
-    };
-    let requests = members.get("inputRequests").map_or("{}", serde_json::value::RawValue::get);
+    let state = members
+        .get("requestState")
+        .map(|state| serde_json::from_str(state.get()))
+        .transpose()
+        .map_err(malformed)?;
+    let requests = members.get("inputRequests").map_or("{}", RawValue::get);
     let requests: RawObject<'_> = serde_json::from_str(requests).map_err(malformed)?;
     let mut asking = FuturesUnordered::new();
     for (key, request) in requests.members() {
-        let request = RawJson::parse(request.get().to_owned()).map_err(malformed)?;
-        asking.push(async move {
-            let object = RawObject::parse(&request).map_err(malformed)?;
-            let text = object.get("method").map_or("\"\"", serde_json::value::RawValue::get);
-            let method: String = serde_json::from_str(text).map_err(malformed)?;
-            if !peer.caller.can.answers(&method) {
-                let message = format!("the server asks for `{method}`, which the client does not offer");
-                return Err(internal(message));
-            }
-            let params = object.get("params").and_then(|params| RawJson::parse(params.get().to_owned()).ok());
-            let answer = peer.ask(&method, params.as_ref()).await?;
-            Ok((key.to_string(), answer))
-        });
+        let InputRequest { method, params } = serde_json::from_str(request.get()).map_err(malformed)?;
+        if !peer.caller.can.answers(&method) {
+            let message = format!("the server asks for `{method}`, which the client does not offer");
+            return Err(internal(message));
+        }
+        asking.push(async move { Ok::<_, RpcError>((key, peer.ask(&method, params.as_ref()).await?)) });
     }
     let mut responses = RawObject::default();
     while let Some(answer) = asking.next().await {
         let (key, answer) = answer?;
-        responses.set(&key, &answer).map_err(malformed)?;
+        responses.set(key, &answer).map_err(malformed)?;
     }
     Ok(Input { responses: Some(responses.to_raw().map_err(malformed)?), state })
 }

@@ -40,7 +40,6 @@ mod modern;
 mod notifications;
 mod offers;
 mod outbound;
-mod per_view;
 mod requests;
 mod response;
 mod resumable;

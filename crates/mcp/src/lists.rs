@@ -16,7 +16,7 @@ use crate::search;
 use crate::view::View;
 use gateway_runtime::lists::renamed;
 
-/// How long callers of the modern era may keep a list, in milliseconds, where nobody tells them of changes.
+/// How long callers of the modern era may keep a list, in milliseconds, if nobody notifies them of changes.
 pub(crate) const LIST_TTL: u64 = 60_000;
 
 fn tools_of(endpoint: &Endpoint, view: &View) -> Arc<[RawJson]> {
@@ -93,7 +93,7 @@ fn page(
 ) -> Result<RawJson, RpcError> {
     let start = match cursor {
         None => 0,
-        Some(cursor) => place(entries, &cursor).ok_or_else(|| {
+        Some(cursor) => read_cursor(entries, &cursor).ok_or_else(|| {
             let message = "this cursor is not known, or the list has changed since; begin again without one";
             invalid(message)
         })?,
@@ -112,7 +112,7 @@ fn page(
     }
     text.push(b']');
     if end < entries.len() {
-        text.extend_from_slice(format!(",\"nextCursor\":\"{}\"", written(entries, end)).as_bytes());
+        text.extend_from_slice(format!(",\"nextCursor\":\"{}\"", write_cursor(entries, end)).as_bytes());
     }
     if is_modern {
         let hints = format!(",\"resultType\":\"complete\",\"ttlMs\":{LIST_TTL},\"cacheScope\":\"private\"");
@@ -122,21 +122,21 @@ fn page(
     RawJson::parse(text).map_err(internal)
 }
 
-/// A cursor names a place and what stood before it, so that a list that changed is noticed.
-fn written(entries: &[RawJson], place: usize) -> String {
-    BASE64.encode(format!("{place}.{}", mark(entries, place)))
+/// A cursor names an index and what stood before it, so that a list that changed is noticed.
+fn write_cursor(entries: &[RawJson], index: usize) -> String {
+    BASE64.encode(format!("{index}.{}", mark(entries, index)))
 }
 
-fn place(entries: &[RawJson], cursor: &str) -> Option<usize> {
+fn read_cursor(entries: &[RawJson], cursor: &str) -> Option<usize> {
     let text = String::from_utf8(BASE64.decode(cursor).ok()?).ok()?;
-    let (place, found) = text.split_once('.')?;
-    let place = place.parse().ok().filter(|place| *place <= entries.len())?;
-    (found == mark(entries, place)).then_some(place)
+    let (index, found) = text.split_once('.')?;
+    let index = index.parse().ok().filter(|index| *index <= entries.len())?;
+    (found == mark(entries, index)).then_some(index)
 }
 
-fn mark(entries: &[RawJson], place: usize) -> String {
+fn mark(entries: &[RawJson], index: usize) -> String {
     let mut hash = Sha256::new();
-    for entry in entries.get(..place).unwrap_or_default() {
+    for entry in entries.get(..index).unwrap_or_default() {
         hash.update(entry.as_bytes());
     }
     BASE64.encode(hash.finalize().get(..12).unwrap_or_default())
@@ -177,11 +177,11 @@ mod tests {
     #[test]
     fn a_cursor_of_another_list_is_refused() {
         let many = entries(5);
-        let cursor = written(&many, 2);
-        assert_eq!(place(&many, &cursor), Some(2));
-        assert_eq!(place(&many[1..], &cursor), None);
+        let cursor = write_cursor(&many, 2);
+        assert_eq!(read_cursor(&many, &cursor), Some(2));
+        assert_eq!(read_cursor(&many[1..], &cursor), None);
         for wrong in ["", "x", "Mg", &BASE64.encode("99.abc"), &BASE64.encode("2.abc")] {
-            assert_eq!(place(&many, wrong), None, "{wrong}");
+            assert_eq!(read_cursor(&many, wrong), None, "{wrong}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! How much a log message matters (RFC 5424).
 
 use gateway_protocol::RawJson;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The weight of a log message; the lightest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogLevel {
     Debug,
@@ -24,20 +24,6 @@ struct Leveled {
 }
 
 impl LogLevel {
-    /// The word for it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-            Self::Alert => "alert",
-            Self::Emergency => "emergency",
-        }
-    }
-
     /// The level in the parameters of `notifications/message` or `logging/setLevel`.
     pub(crate) fn read(params: Option<&RawJson>) -> Option<Self> {
         params?.read::<Leveled>().ok().map(|found| found.level)

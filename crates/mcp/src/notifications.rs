@@ -1,4 +1,4 @@
-//! What happens to the upstreams, told to everybody whom it concerns.
+//! Notifies callers of what happens to the upstreams, as far as it concerns them.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -55,10 +55,10 @@ async fn run(endpoint: Endpoint) {
     }
 }
 
-/// What was told already.
+/// What callers were notified of already.
 #[derive(Debug, Default)]
 struct Known {
-    /// The definitions that were last told of, by server.
+    /// The fingerprint of the tools of each server.
     tools: HashMap<UpstreamId, u64>,
     /// Servers that were there before.
     met: HashSet<UpstreamId>,
@@ -67,7 +67,7 @@ struct Known {
 fn take(endpoint: &Endpoint, event: FleetEvent, known: &mut Known) {
     match event {
         FleetEvent::Listed { upstream, .. } => {
-            // Lists are read again and again; only another list is news.
+            // Lists are read again and again; only another list is a change.
             let now = fingerprint(endpoint, &upstream);
             match known.tools.insert(upstream.clone(), now) {
                 None => {
@@ -91,7 +91,7 @@ fn take(endpoint: &Endpoint, event: FleetEvent, known: &mut Known) {
         FleetEvent::State { upstream, state: UpstreamState::Connected, .. } => {
             let is_new = known.met.insert(upstream.clone());
             let owned = endpoint.clone();
-            // A server that does not answer must not hold up what others have to tell.
+            // A server that does not answer must not hold up the events of others.
             endpoint.state().tasks.spawn(async move {
                 let greeting = tokio::time::timeout(GREETING, greet(&owned, &upstream, is_new));
                 let _ = owned.state().stopping.run_until_cancelled(greeting).await;
@@ -107,7 +107,7 @@ fn take(endpoint: &Endpoint, event: FleetEvent, known: &mut Known) {
 /// How long a server that has just come may take to hear what callers want of it.
 const GREETING: Duration = Duration::from_secs(5);
 
-/// Tells callers what a server has that came late, and the server what callers want to hear.
+/// Notifies callers of what a server has that came late, and sets the level of its log messages.
 async fn greet(endpoint: &Endpoint, server: &UpstreamId, is_new: bool) {
     if is_new && let Some(can) = endpoint.fleet().capabilities(server.as_str(), GREETING).await {
         let lists = [(can.resources, method::RESOURCES_CHANGED), (can.prompts, method::PROMPTS_CHANGED)];
@@ -115,7 +115,7 @@ async fn greet(endpoint: &Endpoint, server: &UpstreamId, is_new: bool) {
             publish(endpoint, &Change::Appeared { server: server.clone(), method: list });
         }
     }
-    spread_level_to(endpoint, server).await;
+    set_log_level_at(endpoint, server).await;
 }
 
 fn fingerprint(endpoint: &Endpoint, server: &UpstreamId) -> u64 {
@@ -134,11 +134,11 @@ fn notify(endpoint: &Endpoint, server: UpstreamId, notification: &Notification, 
         uri: String,
     }
     match notification.method.as_str() {
-        method::RESOURCES_CHANGED => {
-            publish(endpoint, &Change::List { server: Some(server), method: method::RESOURCES_CHANGED });
-        }
-        method::PROMPTS_CHANGED => {
-            publish(endpoint, &Change::List { server: Some(server), method: method::PROMPTS_CHANGED });
+        // Of tools the fleet reads the new list first.
+        changed @ (method::RESOURCES_CHANGED | method::PROMPTS_CHANGED) => {
+            if let Some(method) = LISTS.into_iter().find(|list| *list == changed) {
+                publish(endpoint, &Change::List { server: Some(server), method });
+            }
         }
         method::RESOURCE_UPDATED => {
             if let Some(updated) =
@@ -163,44 +163,33 @@ fn log_message(endpoint: &Endpoint, server: &UpstreamId, params: Option<&RawJson
     };
     let level = LogLevel::of_message(params);
     for session in concerned {
-        let wants = session.level().is_some_and(|least| level >= least);
-        if wants
-            && View::named(endpoint.fleet(), session.view.as_deref())
-                .is_some_and(|view| view.shows(endpoint.fleet(), server))
-        {
+        if session.level().is_some_and(|least| level >= least) && session.shows(endpoint.fleet(), server) {
             session.sink.offer(written(method::LOG_MESSAGE, params));
         }
     }
 }
 
-/// Tells sessions and listeners.
+/// Notifies sessions and listeners.
 fn publish(endpoint: &Endpoint, change: &Change) {
-    endpoint.state().listeners.notify(endpoint.fleet(), change);
+    let fleet = endpoint.fleet();
+    endpoint.state().listeners.notify(fleet, change);
     for session in endpoint.state().sessions.all() {
         match change {
-            Change::List { server, method: list } => {
-                let view = View::named(endpoint.fleet(), session.view.as_deref());
-                let concerned = view.is_some_and(|view| {
-                    server.as_ref().is_none_or(|server| {
-                        *list == method::TOOLS_CHANGED || view.shows(endpoint.fleet(), server)
-                    })
-                });
-                if concerned && session.handshake.get().is_some() {
-                    session.sink.offer(written(list, None));
+            Change::List { server, method } => {
+                let is_shown = |server| *method == method::TOOLS_CHANGED || session.shows(fleet, server);
+                if server.as_ref().is_none_or(is_shown) && session.handshake.get().is_some() {
+                    session.sink.offer(written(method, None));
                 }
             }
             // Servers become ready while callers come. Whoever has not looked yet sees them anyway, and a caller that came
             // for one request may be gone when it hears of them: some do not survive that.
-            Change::Appeared { server, method: list } => {
-                let is_behind = if *list == method::TOOLS_CHANGED {
-                    session.peer.is_behind(endpoint.fleet().catalogue().version())
-                } else {
-                    let view = View::named(endpoint.fleet(), session.view.as_deref());
-                    session.peer.has_looked(list)
-                        && view.is_some_and(|view| view.shows(endpoint.fleet(), server))
+            Change::Appeared { server, method } => {
+                let is_behind = match *method {
+                    method::TOOLS_CHANGED => session.peer.is_behind(fleet.catalogue().version()),
+                    _ => session.peer.has_looked(method) && session.shows(fleet, server),
                 };
                 if is_behind {
-                    session.sink.offer(written(list, None));
+                    session.sink.offer(written(method, None));
                 }
             }
             Change::Resource { server, uri } => {
@@ -213,18 +202,18 @@ fn publish(endpoint: &Endpoint, change: &Change) {
     }
 }
 
-/// Tells the servers of a view how much the callers want to hear.
-pub(crate) async fn spread_level(endpoint: &Endpoint, view: &View) {
+/// Sets the level of log messages at the servers of a view.
+pub(crate) async fn set_log_level(endpoint: &Endpoint, view: &View) {
     let servers = view.servers(endpoint.fleet());
-    let spreading = servers.iter().map(|server| {
+    let setting = servers.iter().map(|server| {
         // Whoever is slow hears it later, or not at all; the caller need not wait for it.
-        tokio::time::timeout(GREETING, spread_level_to(endpoint, server))
+        tokio::time::timeout(GREETING, set_log_level_at(endpoint, server))
     });
-    join_all(spreading).await;
+    join_all(setting).await;
 }
 
-/// Tells a server of the legacy era the lowest level that a session wants; each session hears only from its own level on.
-async fn spread_level_to(endpoint: &Endpoint, server: &UpstreamId) {
+/// Sets the lowest level that a session wants at a server of the legacy era; each session hears only from its own level on.
+async fn set_log_level_at(endpoint: &Endpoint, server: &UpstreamId) {
     let sessions = endpoint.state().sessions.all();
     // Where nobody asked, the server knows best.
     if sessions.iter().all(|session| session.asked_level().is_none()) {
@@ -232,7 +221,7 @@ async fn spread_level_to(endpoint: &Endpoint, server: &UpstreamId) {
     }
     let Some(lowest) = sessions.iter().filter_map(|session| session.level()).min() else { return };
     let fleet = endpoint.fleet();
-    // Servers that are not there are told when they come.
+    // Servers that are not there hear it when they come.
     let Some(health) =
         fleet.health_of(server.as_str()).filter(|health| health.state == UpstreamState::Connected)
     else {
@@ -242,7 +231,7 @@ async fn spread_level_to(endpoint: &Endpoint, server: &UpstreamId) {
     if is_modern || !fleet.capabilities(server.as_str(), GREETING).await.is_some_and(|can| can.logging) {
         return;
     }
-    let level = json!(lowest.name()).to_string();
+    let Ok(level) = RawJson::of(&lowest) else { return };
     let params = [("level", level.as_bytes())];
     let options = gateway_upstream::CallOptions::default();
     if let Err(error) = fleet.request(server.as_str(), method::SET_LEVEL, None, &params, &options).await {

@@ -19,7 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::view::View;
 use gateway_runtime::lists::renamed;
 
-/// How long servers are waited for that have not said yet what they offer. Whoever is late is left out and tells when it
+/// How long servers are waited for that have not said yet what they offer. Whoever is late is left out until it
 /// comes.
 pub(crate) const SOON: Duration = Duration::from_secs(3);
 
@@ -187,8 +187,8 @@ fn fits(template: &str, uri: &str) -> bool {
         };
         // The shortest text will do: what follows may then stand for more.
         let least = usize::from(!is_wide);
-        let found = uri.get(least..).and_then(|left| left.find(literal)).map(|place| place + least);
-        let Some((text, left)) = found.and_then(|place| uri.split_at_checked(place)) else { return false };
+        let found = uri.get(least..).and_then(|left| left.find(literal)).map(|index| index + least);
+        let Some((text, left)) = found.and_then(|index| uri.split_at_checked(index)) else { return false };
         if !stands_for(text) {
             return false;
         }

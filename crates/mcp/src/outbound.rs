@@ -1,7 +1,7 @@
 //! The way back to a caller while its request is at work: notifications, and questions of servers.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -36,10 +36,8 @@ impl Sink {
             Self::Nobody => {}
         }
     }
-}
 
-impl Sink {
-    /// Sends one message if there is room: news that cannot wait for their reader.
+    /// Sends one message if there is room: one that cannot wait for its reader.
     pub(crate) fn offer(&self, message: Bytes) {
         match self {
             Self::Stream(stream) => stream.push(message),
@@ -117,11 +115,10 @@ pub(crate) fn written(method: &str, params: Option<&RawJson>) -> Bytes {
 pub(crate) struct Peer {
     next: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Result<RawJson, RpcError>>>>,
-    /// The version of the catalogue that it saw last; nothing before it asked for the tools.
+    /// The version of the catalogue that it saw last, plus one; zero before it asked for the tools.
     saw: AtomicU64,
-    /// Whether it asked for the resources or the prompts.
-    looked_at_resources: AtomicBool,
-    looked_at_prompts: AtomicBool,
+    /// The lists that it asked for beside the tools, by the method that notifies of changes.
+    looked_at: Mutex<HashSet<&'static str>>,
 }
 
 impl Peer {
@@ -132,22 +129,17 @@ impl Peer {
 
     /// It asks for a list other than that of the tools.
     pub(crate) fn looks(&self, kind: ListKind) {
-        match kind {
-            ListKind::Tools => {}
-            ListKind::Resources | ListKind::ResourceTemplates => {
-                self.looked_at_resources.store(true, Ordering::Release);
-            }
-            ListKind::Prompts => self.looked_at_prompts.store(true, Ordering::Release),
-        }
+        let list = match kind {
+            ListKind::Tools => method::TOOLS_CHANGED,
+            ListKind::Resources | ListKind::ResourceTemplates => method::RESOURCES_CHANGED,
+            ListKind::Prompts => method::PROMPTS_CHANGED,
+        };
+        self.looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(list);
     }
 
-    /// Whether it ever asked for the resources or the prompts, of which `list` tells that they changed.
+    /// Whether it ever asked for the list of which `list` notifies that it changed.
     pub(crate) fn has_looked(&self, list: &str) -> bool {
-        match list {
-            method::RESOURCES_CHANGED => self.looked_at_resources.load(Ordering::Acquire),
-            method::PROMPTS_CHANGED => self.looked_at_prompts.load(Ordering::Acquire),
-            _ => false,
-        }
+        self.looked_at.lock().unwrap_or_else(PoisonError::into_inner).contains(list)
     }
 
     /// Whether it has seen a list, and that was an older one.

@@ -26,6 +26,12 @@ use gateway_runtime::call::in_flight::{
 use gateway_runtime::parked::Waiting;
 use gateway_runtime::seal::{Behind, request_mark};
 
+/// How calls came to us, for the log.
+const ORIGIN: Origin = Origin { transport: "mcp", provider: None };
+
+const LISTS: [ListKind; 4] =
+    [ListKind::Tools, ListKind::Resources, ListKind::ResourceTemplates, ListKind::Prompts];
+
 /// Answers a request. A method that both eras do not share is not known here.
 pub(crate) async fn answer(
     endpoint: &Endpoint,
@@ -34,13 +40,10 @@ pub(crate) async fn answer(
     asked: &str,
     params: Option<&RawJson>,
 ) -> Result<RawJson, RpcError> {
+    if let Some(kind) = LISTS.into_iter().find(|kind| kind.method() == asked) {
+        return lists::list(endpoint, caller, kind, params).await;
+    }
     match asked {
-        method::LIST_TOOLS => lists::list(endpoint, caller, ListKind::Tools, params).await,
-        method::LIST_RESOURCES => lists::list(endpoint, caller, ListKind::Resources, params).await,
-        method::LIST_RESOURCE_TEMPLATES => {
-            lists::list(endpoint, caller, ListKind::ResourceTemplates, params).await
-        }
-        method::LIST_PROMPTS => lists::list(endpoint, caller, ListKind::Prompts, params).await,
         method::CALL_TOOL | method::GET_PROMPT | method::READ_RESOURCE => {
             let params = required(params)?;
             let other;
@@ -92,17 +95,17 @@ impl<'a> Asked<'a> {
             method::GET_PROMPT => method::GET_PROMPT,
             _ => method::READ_RESOURCE,
         };
-        let named = if read.method == method::READ_RESOURCE { &read.uri } else { &read.name };
-        if named.is_none() {
-            let what = if read.method == method::READ_RESOURCE { "uri" } else { "name" };
-            return Err(invalid(format!("`params.{what}` is missing")));
+        if read.method == method::READ_RESOURCE {
+            read.name = Some(read.uri.take().ok_or_else(|| invalid("`params.uri` is missing"))?);
+        } else if read.name.is_none() {
+            return Err(invalid("`params.name` is missing"));
         }
         Ok(read)
     }
 
+    /// The name or the URI of what is asked for.
     fn name(&self) -> &str {
-        let named = if self.method == method::READ_RESOURCE { &self.uri } else { &self.name };
-        named.as_deref().unwrap_or_default()
+        self.name.as_deref().unwrap_or_default()
     }
 
     async fn answer(
@@ -112,14 +115,14 @@ impl<'a> Asked<'a> {
         out: &Out,
         params: &RawJson,
     ) -> Result<RawJson, RpcError> {
-        let flight = match self.resumed(endpoint, caller, params)? {
-            Resumed::Flight(flight) => *flight,
+        let call = match self.resumed(endpoint, caller, params)? {
+            Resumed::Call(call) => *call,
             Resumed::Input(input) => {
                 let target = self.target(endpoint, caller, params).await?;
                 let request = UpstreamRequest {
                     runtime: (**endpoint).clone(),
                     context: caller.context.clone(),
-                    origin: Origin { transport: caller.transport, provider: None },
+                    origin: ORIGIN,
                     owner: Arc::clone(&caller.owner),
                     target,
                     meta: self.own_meta(params, caller, out),
@@ -129,14 +132,14 @@ impl<'a> Asked<'a> {
                 Arc::new(request).start(input, None)
             }
         };
-        let request = Arc::clone(&flight.request);
-        let progressed = drive(endpoint, flight, caller, out).await;
+        let request = Arc::clone(&call.request);
+        let progressed = drive(endpoint, call, caller, out).await;
         match progressed.map_err(|error| self.refused(caller, error))? {
             Progressed::Done(done) => {
                 let result = tasks::published(endpoint, caller, request.target.server(), done);
                 Ok(finished(caller, self.method, result))
             }
-            Progressed::Waits(flight) => waiting(endpoint, caller, &self.mark(caller)?, flight),
+            Progressed::Waits(call) => waiting(endpoint, caller, &self.mark(caller)?, call),
             Progressed::Asks(result) => resealed(endpoint, caller, &self.mark(caller)?, &result),
         }
     }
@@ -173,15 +176,15 @@ impl<'a> Asked<'a> {
             Behind::Parked(id) => {
                 let taken = endpoint.parked().take_if(&id, |_| Ok::<_, Infallible>(()));
                 let taken = taken.and_then(Result::ok).and_then(Waiting::downcast);
-                let Some(mut flight): Option<Box<InFlight>> = taken else {
+                let Some(mut call): Option<Box<InFlight>> = taken else {
                     let message =
                         "the call behind this `requestState` is over; send the request again without it";
                     return Err(invalid(message));
                 };
                 let given =
                     responses.as_ref().and_then(|given| RawObject::parse(given).ok()).unwrap_or_default();
-                flight.answer(|key| given.get(key).and_then(|value| RawJson::of(value).ok()));
-                Ok(Resumed::Flight(flight))
+                call.answer(|key| given.get(key).and_then(|value| RawJson::of(value).ok()));
+                Ok(Resumed::Call(call))
             }
         }
     }
@@ -223,9 +226,8 @@ impl<'a> Asked<'a> {
         input: &RawJson,
         error: RpcError,
     ) -> RpcError {
-        let origin = Origin { transport: caller.transport, provider: None };
         let recorded =
-            endpoint.record_missing(self.method, input, &caller.context, &origin, &error.message).await;
+            endpoint.record_missing(self.method, input, &caller.context, &ORIGIN, &error.message).await;
         recorded.map_or_else(rpc_failure, |()| error)
     }
 
@@ -243,10 +245,10 @@ impl<'a> Asked<'a> {
         let kept = members.members().iter().filter(|(key, _)| !OURS.contains(&key.as_ref()));
         let mut kept: Vec<(String, RawJson)> =
             kept.map(|(key, value)| (key.to_string(), params.part(value))).collect();
-        // A legacy caller says once what it wants to hear; a modern upstream wants to be told each time.
+        // A legacy caller says once what it wants to hear; a modern upstream has to hear it each time.
         if let (Some(level), false) = (out.level, caller.is_modern()) {
             kept.retain(|(key, _)| key != meta::LOG_LEVEL);
-            kept.extend(RawJson::of(level.name()).ok().map(|level| (meta::LOG_LEVEL.to_owned(), level)));
+            kept.extend(RawJson::of(&level).ok().map(|level| (meta::LOG_LEVEL.to_owned(), level)));
         }
         kept
     }
@@ -285,7 +287,7 @@ fn completed(method: &str, result: RawJson) -> RawJson {
 }
 
 enum Resumed {
-    Flight(Box<InFlight>),
+    Call(Box<InFlight>),
     Input(Input),
 }
 
@@ -313,8 +315,7 @@ async fn tool(
     let failure = not_found(endpoint, caller, name, &error, format!("Unknown tool: {name} ({error})"));
     let permit = endpoint.reserve().await.map_err(rpc_failure)?;
     let server = caller.view.server().map(UpstreamId::as_str);
-    let origin = Origin { transport: caller.transport, provider: None };
-    endpoint.record_unknown((server, name), arguments, permit, &caller.context, &origin, &failure);
+    endpoint.record_unknown((server, name), arguments, permit, &caller.context, &ORIGIN, &failure);
     Err(rpc_failure(failure))
 }
 
@@ -349,11 +350,11 @@ fn waiting(
     endpoint: &Endpoint,
     caller: &Caller,
     mark: &str,
-    flight: Box<InFlight>,
+    call: Box<InFlight>,
 ) -> Result<RawJson, RpcError> {
-    let requests = flight.input_requests().and_then(|requests| requests.to_raw()).map_err(internal)?;
-    let life = flight.patience();
-    let waiting = Waiting { what: flight, calls: 1, keys: Vec::new() };
+    let requests = call.input_requests().and_then(|requests| requests.to_raw()).map_err(internal)?;
+    let life = call.patience();
+    let waiting = Waiting { what: call, calls: 1, keys: Vec::new() };
     let parked = endpoint.parked().park(waiting, life);
     let id = parked.ok_or_else(|| internal("too many calls wait for answers; try again later"))?;
     let who = caller.context.caller.as_ref();

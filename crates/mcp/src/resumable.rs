@@ -95,7 +95,7 @@ pub(crate) struct ResumableStream {
     number: u64,
     state: Mutex<State>,
     wake: Notify,
-    budget: Option<Arc<Budget>>,
+    budget: Arc<Budget>,
 }
 
 impl Drop for ResumableStream {
@@ -125,14 +125,9 @@ struct State {
 }
 
 impl ResumableStream {
-    pub(crate) fn new(number: u64) -> Self {
-        Self { number, state: Mutex::default(), wake: Notify::new(), budget: None }
-    }
-
-    /// The same, with others in one budget.
-    pub(crate) fn within(mut self, budget: &Arc<Budget>) -> Self {
-        self.budget = Some(Arc::clone(budget));
-        self
+    /// A stream that shares a budget with others.
+    pub(crate) fn new(number: u64, budget: &Arc<Budget>) -> Self {
+        Self { number, state: Mutex::default(), wake: Notify::new(), budget: Arc::clone(budget) }
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -147,47 +142,37 @@ impl ResumableStream {
 
     /// Keeps a message, and of the older ones as many as there is room for; the newest is kept whatever its size.
     fn add(&self, state: &mut State, message: Bytes) {
-        let is_over = || self.budget.as_ref().is_some_and(|budget| budget.is_over());
-        self.charge(message.len());
+        self.budget.add(message.len());
         state.is_long |= message.len() > FREE_BYTES;
         state.bytes += message.len();
         state.messages.push_back(message);
         while state.messages.len() > 1
-            && (state.messages.len() > KEPT || state.bytes > KEPT_BYTES || is_over())
+            && (state.messages.len() > KEPT || state.bytes > KEPT_BYTES || self.budget.is_over())
         {
             let Some(dropped) = state.messages.pop_front() else { break };
             let counted = dropped.len().min(state.bytes);
-            self.release(counted);
+            self.budget.remove(counted);
             state.bytes -= counted;
             state.dropped += 1;
         }
     }
 
-    /// Nothing will be added any more.
-    pub(crate) fn end(self: &Arc<Self>) {
-        self.end_at(Instant::now());
+    /// Adds the last message, if there is one; nobody can see it without seeing that it is the last.
+    pub(crate) fn end(self: &Arc<Self>, last: Option<Bytes>) {
+        self.end_at(last, Instant::now());
     }
 
-    pub(crate) fn end_at(self: &Arc<Self>, moment: Instant) {
-        self.end_with(None, moment);
-    }
-
-    /// Adds the last message; nobody can see it without seeing that it is the last.
-    pub(crate) fn finish(self: &Arc<Self>, message: Bytes) {
-        self.end_with(Some(message), Instant::now());
-    }
-
-    fn end_with(self: &Arc<Self>, message: Option<Bytes>, moment: Instant) {
+    pub(crate) fn end_at(self: &Arc<Self>, last: Option<Bytes>, moment: Instant) {
         let is_long = {
             let mut state = self.lock();
-            if let Some(message) = message {
+            if let Some(message) = last {
                 self.add(&mut state, message);
             }
             state.ended = Some(moment);
             state.is_long
         };
-        if let Some(budget) = self.budget.as_ref().filter(|_| is_long) {
-            budget.note_long(self);
+        if is_long {
+            self.budget.note_long(self);
         }
         self.wake.notify_waiters();
     }
@@ -195,7 +180,7 @@ impl ResumableStream {
     /// Counts it no more among what is kept.
     pub(crate) fn forget(&self) {
         let mut state = self.lock();
-        self.release(state.bytes);
+        self.budget.remove(state.bytes);
         // Whoever still reads it gets the rest, which counts no more.
         state.bytes = 0;
     }
@@ -213,7 +198,7 @@ impl ResumableStream {
             return;
         }
         let messages = std::mem::take(&mut state.messages);
-        self.release(state.bytes);
+        self.budget.remove(state.bytes);
         (state.bytes, state.is_forgotten) = (0, true);
         drop(state);
         drop(messages);
@@ -222,18 +207,6 @@ impl ResumableStream {
     /// Whether its messages made room for others.
     pub(crate) fn is_forgotten(&self) -> bool {
         self.lock().is_forgotten
-    }
-
-    fn charge(&self, bytes: usize) {
-        if let Some(budget) = &self.budget {
-            budget.add(bytes);
-        }
-    }
-
-    fn release(&self, bytes: usize) {
-        if let Some(budget) = &self.budget {
-            budget.remove(bytes);
-        }
     }
 
     /// Whether it ended so long ago that nobody will come back to it.
@@ -269,9 +242,9 @@ impl ResumableStream {
                 }
                 // What was dropped cannot be made up for; the answer at the end matters more than the gap.
                 let next = next.max(state.dropped);
-                let place = usize::try_from(next - state.dropped).unwrap_or(usize::MAX);
-                if let Some(message) = state.messages.get(place).cloned() {
-                    let is_last = state.ended.is_some() && place + 1 == state.messages.len();
+                let index = usize::try_from(next - state.dropped).unwrap_or(usize::MAX);
+                if let Some(message) = state.messages.get(index).cloned() {
+                    let is_last = state.ended.is_some() && index + 1 == state.messages.len();
                     let number = next + 1;
                     state.delivered = state.delivered.max(number);
                     return Some(StreamEvent { id: event_id(self.number, number), number, message, is_last });
@@ -298,7 +271,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// The next message; nothing once the stream is over or somebody else reads it.
+    /// The next message; `None` once the stream is over or somebody else reads it.
     pub(crate) async fn next(&mut self) -> Option<StreamEvent> {
         let heard = self.stream.next(self.number, self.next).await?;
         self.next = heard.number;
@@ -318,19 +291,19 @@ impl Drop for Reader {
 pub(crate) struct StreamEvent {
     /// The id of its event.
     pub(crate) id: String,
-    /// Its place in the stream, from one.
+    /// Its number in the stream, from one.
     number: u64,
     pub(crate) message: Bytes,
     /// Nothing comes after it.
     pub(crate) is_last: bool,
 }
 
-/// The id of an event: its stream, and its place there.
+/// The id of an event: its stream, and its number there.
 pub(crate) fn event_id(stream: u64, message: u64) -> String {
     format!("{stream}-{message}")
 }
 
-/// The stream and the place that an id names.
+/// The stream and the number of the message that an id names.
 pub(crate) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
     let (stream, message) = id.split_once('-')?;
     Some((stream.parse().ok()?, message.parse().ok()?))
@@ -342,9 +315,13 @@ mod tests {
 
     use super::*;
 
+    fn stream(number: u64) -> Arc<ResumableStream> {
+        Arc::new(ResumableStream::new(number, &Arc::new(Budget::new(1 << 30, None))))
+    }
+
     #[test]
     fn a_reader_who_comes_back_misses_nothing_and_hears_nothing_twice() {
-        let stream = Arc::new(ResumableStream::new(3));
+        let stream = stream(3);
         for text in ["one", "two", "three"] {
             stream.push(text.into());
         }
@@ -361,7 +338,7 @@ mod tests {
         }
         assert_eq!(heard, ["two", "three"]);
         assert!(second.next().now_or_never().is_none(), "it waits for more");
-        stream.finish("four".into());
+        stream.end(Some("four".into()));
         assert!(second.next().now_or_never().flatten().unwrap().is_last);
         assert_eq!(second.next().now_or_never(), Some(None));
     }
@@ -371,11 +348,11 @@ mod tests {
         let whole = Arc::new(Budget::new(1 << 20, None));
         let budget = Arc::new(Budget::new(1 << 20, Some(Arc::clone(&whole))));
         let [left, read, short, open] =
-            [1, 2, 3, 4].map(|number| Arc::new(ResumableStream::new(number).within(&budget)));
+            [1, 2, 3, 4].map(|number| Arc::new(ResumableStream::new(number, &budget)));
         let long = Bytes::from(vec![b'x'; FREE_BYTES + 1]);
         let mut reader = Arc::clone(&read).reader(0);
         for (stream, message) in [(&left, long.clone()), (&read, long.clone()), (&short, "short".into())] {
-            stream.finish(message);
+            stream.end(Some(message));
         }
         open.push(long.clone());
         let forgotten = || [&left, &read, &short, &open].map(|stream| stream.is_forgotten());
@@ -386,14 +363,14 @@ mod tests {
         drop(reader);
         whole.reclaim();
         assert_eq!(forgotten(), [true, true, false, false], "its reader has left");
-        open.finish("short".into());
+        open.end(Some("short".into()));
         whole.reclaim();
         assert_eq!(forgotten(), [true, true, false, true], "what came before the answer was long");
     }
 
     #[test]
     fn what_is_kept_is_bounded_and_the_rest_is_heard() {
-        let stream = Arc::new(ResumableStream::new(1));
+        let stream = stream(1);
         for number in 0..KEPT + 5 {
             stream.push(number.to_string().into());
         }

@@ -45,7 +45,7 @@ fn is_on(endpoint: &Endpoint, finder: &Finder) -> bool {
     }
 }
 
-/// What `tools/list` shows instead of all tools, and what it says about it; nothing where all are to be shown.
+/// What `tools/list` shows instead of all tools, and what it says about it; `None` if all are to be shown.
 pub(crate) fn offered(
     endpoint: &Endpoint,
     caller: &Caller,

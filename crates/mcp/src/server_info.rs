@@ -21,7 +21,7 @@ pub fn client_capabilities() -> RawJson {
 }
 
 /// What the servers behind a view can do together. A server that has not said yet may turn out to have anything: callers
-/// who are not told of resources and prompts would never ask for them.
+/// who do not hear of resources and prompts would never ask for them.
 async fn abilities(endpoint: &Endpoint, view: &View) -> Capabilities {
     let servers = view.servers(endpoint.fleet());
     let patience = endpoint.config().list_wait.min(SOON);
@@ -48,30 +48,25 @@ fn unknown() -> Capabilities {
     can
 }
 
-/// The capabilities of an endpoint. Changes of lists are always told: servers come and go.
+/// The capabilities of an endpoint. Changes of lists are always notified: servers come and go.
 async fn capabilities(endpoint: &Endpoint, view: &View) -> Value {
     let can = abilities(endpoint, view).await;
+    let optional = [
+        ("resources", can.resources, json!({"listChanged": true, "subscribe": can.subscribe})),
+        ("prompts", can.prompts, json!({"listChanged": true})),
+        ("completions", can.completions, json!({})),
+        ("logging", can.logging, json!({})),
+        ("extensions", !can.extensions.is_empty(), Value::Object(can.extensions)),
+    ];
     let mut members = Map::new();
     members.insert("tools".to_owned(), json!({"listChanged": true}));
-    if can.resources {
-        members.insert("resources".to_owned(), json!({"listChanged": true, "subscribe": can.subscribe}));
-    }
-    if can.prompts {
-        members.insert("prompts".to_owned(), json!({"listChanged": true}));
-    }
-    if can.completions {
-        members.insert("completions".to_owned(), json!({}));
-    }
-    if can.logging {
-        members.insert("logging".to_owned(), json!({}));
-    }
-    if !can.extensions.is_empty() {
-        members.insert("extensions".to_owned(), Value::Object(can.extensions));
+    for (name, _, value) in optional.into_iter().filter(|(_, has, _)| *has) {
+        members.insert(name.to_owned(), value);
     }
     Value::Object(members)
 }
 
-/// What the servers tell the model, each under its name.
+/// The servers' instructions for the model, each under its name.
 fn instructions(endpoint: &Endpoint, view: &View) -> Option<String> {
     if let View::Server(server) = view {
         return endpoint.fleet().instructions(server.as_str());
@@ -86,26 +81,30 @@ fn instructions(endpoint: &Endpoint, view: &View) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+fn with_instructions(endpoint: &Endpoint, view: &View, mut answer: Value) -> Value {
+    if let Some(instructions) = instructions(endpoint, view) {
+        answer["instructions"] = instructions.into();
+    }
+    answer
+}
+
 fn server_info() -> Value {
     json!({"name": "mcp-tool-gateway", "title": "MCP Tool Gateway", "version": env!("CARGO_PKG_VERSION")})
 }
 
 /// The answer to `initialize`.
 pub(crate) async fn initialize(endpoint: &Endpoint, view: &View, version: &str) -> Value {
-    let mut answer = json!({
+    let answer = json!({
         "protocolVersion": version,
         "capabilities": capabilities(endpoint, view).await,
         "serverInfo": server_info(),
     });
-    if let (Some(instructions), Value::Object(members)) = (instructions(endpoint, view), &mut answer) {
-        members.insert("instructions".to_owned(), instructions.into());
-    }
-    answer
+    with_instructions(endpoint, view, answer)
 }
 
 /// The answer to `server/discover`.
 pub(crate) async fn discover(endpoint: &Endpoint, view: &View) -> Value {
-    let mut answer = json!({
+    let answer = json!({
         "resultType": "complete",
         "supportedVersions": supported_versions(),
         "capabilities": capabilities(endpoint, view).await,
@@ -113,8 +112,5 @@ pub(crate) async fn discover(endpoint: &Endpoint, view: &View) -> Value {
         "cacheScope": "private",
         "_meta": {gateway_protocol::meta::SERVER_INFO: server_info()},
     });
-    if let (Some(instructions), Value::Object(members)) = (instructions(endpoint, view), &mut answer) {
-        members.insert("instructions".to_owned(), instructions.into());
-    }
-    answer
+    with_instructions(endpoint, view, answer)
 }

@@ -1,4 +1,4 @@
-//! Legacy sessions: a thin adapter over a core that keeps nothing.
+//! Legacy sessions: what their callers say once, and what runs for them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use gateway_protocol::{RawJson, RpcError, code};
-use gateway_upstream::ResultBudget;
+use gateway_upstream::{Fleet, ResultBudget, UpstreamId};
 use tokio_util::sync::CancellationToken;
 
 use crate::log_level::LogLevel;
 use crate::outbound::{Peer, Sink};
 use crate::resumable::{Budget, ResumableStream};
 use crate::subscriptions::Subscription;
+use crate::view::View;
 use gateway_runtime::capabilities::Capabilities;
 use gateway_runtime::owner::Owner;
 use gateway_runtime::seal::secret_id;
@@ -97,14 +98,14 @@ impl Session {
         self.lock().resources.insert(subscribed.public.clone(), subscribed);
     }
 
-    /// Ends a subscription. Dropping it tells the upstream, outside the lock.
+    /// Ends a subscription. Dropping it unsubscribes at the upstream, outside the lock.
     pub(crate) fn unsubscribe(&self, uri: &str) {
         let ended = self.lock().resources.remove(uri);
         drop(ended);
     }
 
     /// What the caller calls a resource that it wants to hear about.
-    pub(crate) fn subscribed(&self, server: &gateway_upstream::UpstreamId, uri: &str) -> Option<String> {
+    pub(crate) fn subscribed(&self, server: &UpstreamId, uri: &str) -> Option<String> {
         let state = self.lock();
         let found = state.resources.values().find(|found| found.server == *server && found.own == uri)?;
         Some(found.public.clone())
@@ -118,6 +119,11 @@ impl Session {
         }
         let message = format!("more than {RESOURCES} subscriptions in one session");
         Err(RpcError::new(code::INVALID_PARAMS, message))
+    }
+
+    /// Whether it sees a server.
+    pub(crate) fn shows(&self, fleet: &Fleet, server: &UpstreamId) -> bool {
+        View::named(fleet, self.view.as_deref()).is_some_and(|view| view.shows(fleet, server))
     }
 
     /// Notes a request that can be cancelled until the guard is dropped. Two at once under one id could not be told apart.
@@ -151,7 +157,7 @@ impl Session {
     pub(crate) fn new_stream(&self) -> Arc<ResumableStream> {
         let mut state = self.lock();
         state.last_stream += 1;
-        Arc::new(ResumableStream::new(state.last_stream).within(&self.budget))
+        Arc::new(ResumableStream::new(state.last_stream, &self.budget))
     }
 
     /// Keeps a stream for a caller who comes back.
@@ -170,10 +176,10 @@ impl Session {
         let mut forgotten = Vec::new();
         while self.budget.is_over() {
             let mut state = self.lock();
-            let Some(place) = state.streams.iter().position(|stream| stream.is_over(Duration::ZERO)) else {
+            let Some(index) = state.streams.iter().position(|stream| stream.is_over(Duration::ZERO)) else {
                 break;
             };
-            let stream = state.streams.remove(place);
+            let stream = state.streams.remove(index);
             drop(state);
             stream.forget();
             forgotten.push(stream);
@@ -283,8 +289,8 @@ impl Present {
         self.remove(&id)
     }
 
-    /// Makes room for one more session of a caller: by one of its own, where it has any. A caller without one takes the place
-    /// of the caller with the most.
+    /// Makes room for one more session of a caller: by one of its own, where it has any. A caller without one replaces
+    /// a session of the caller with the most.
     fn make_room(&mut self, caller: Option<&Owner>, (most, share): (usize, usize)) -> Option<Arc<Session>> {
         let own = self.held.get(&caller.cloned()).copied().unwrap_or_default();
         let share = if caller.is_some() { share } else { most };
@@ -310,7 +316,7 @@ impl Sessions {
         results.reclaim_from(&self.budget);
     }
 
-    /// A new session; nothing where the system gives no random numbers.
+    /// A new session; `None` if the system gives no random numbers.
     pub(crate) fn open(
         &self,
         caller: Option<Owner>,
@@ -320,7 +326,7 @@ impl Sessions {
     ) -> Option<Arc<Session>> {
         let id: Arc<str> = secret_id()?.into();
         let budget = Arc::new(Budget::new(SESSION_BYTES, Some(Arc::clone(&self.budget))));
-        let stream = || Sink::Stream(Arc::new(ResumableStream::new(0).within(&budget)));
+        let stream = || Sink::Stream(Arc::new(ResumableStream::new(0, &budget)));
         let sink = sink.unwrap_or_else(stream);
         let session = Arc::new(Session {
             id,
@@ -336,12 +342,12 @@ impl Sessions {
             budget,
         });
         let mut present = self.lock();
-        let crowded_out = present.make_room(session.caller.as_ref(), (self.most, self.share));
+        let evicted = present.make_room(session.caller.as_ref(), (self.most, self.share));
         present.insert(&session);
         drop(present);
         // Its calls and subscriptions end outside the lock.
-        if let Some(crowded_out) = crowded_out {
-            crowded_out.end();
+        if let Some(evicted) = evicted {
+            evicted.end();
         }
         Some(session)
     }
@@ -427,7 +433,7 @@ impl Session {
         drop(state);
         drop(resources);
         if let Sink::Stream(stream) = &self.sink {
-            stream.end();
+            stream.end(None);
         }
     }
 }
@@ -533,7 +539,7 @@ mod tests {
         for _ in 0..20 {
             let stream = session.new_stream();
             session.keep(&stream);
-            stream.finish(big());
+            stream.end(Some(big()));
             session.trim();
         }
         let kept = session.lock().streams.len();
@@ -564,7 +570,7 @@ mod tests {
         let _listening = session.attach().unwrap();
         let stream = session.new_stream();
         session.keep(&stream);
-        stream.end_at(Instant::now().checked_sub(STREAM_LIFE * 2).unwrap());
+        stream.end_at(None, Instant::now().checked_sub(STREAM_LIFE * 2).unwrap());
         sessions.sweep();
         assert!(session.lock().streams.is_empty());
     }

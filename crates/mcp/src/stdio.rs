@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::task::TaskTracker;
 
 use crate::endpoint::Endpoint;
+use crate::errors::internal;
 use crate::modern::listen;
 use crate::outbound::Sink;
 use crate::response::{Refused, counted_message, message};
@@ -155,7 +156,7 @@ impl Wire {
         let incoming = match parse_strict_message(text) {
             Ok(incoming) => incoming,
             Err(error @ MessageError::Repeated { .. }) => {
-                return self.tell(Some(Refused::unreadable(&error).message())).await;
+                return self.reply(Some(Refused::unreadable(&error).message())).await;
             }
             Err(error) => return self.refuse(code::PARSE_ERROR, &error.to_string()).await,
         };
@@ -173,8 +174,7 @@ impl Wire {
                 let work = async move {
                     modern_request(&endpoint, context, owner, view, request, sender, running).await;
                 };
-                let refusal = self.spawn(&id, work);
-                self.tell(refusal).await;
+                self.reply(self.spawn(&id, work)).await;
             }
             // What follows may rely on the handshake, so it is not overtaken.
             Incoming::Request(request) if request.method == method::INITIALIZE => {
@@ -184,8 +184,7 @@ impl Wire {
             Incoming::Request(request) => {
                 let id = request.id.clone();
                 let work = legacy::take(&endpoint, &session, context, Incoming::Request(request), &sender);
-                let refusal = self.spawn(&id, work);
-                self.tell(refusal).await;
+                self.reply(self.spawn(&id, work)).await;
             }
             // Answers and notifications wait for nothing: what is at work may be waiting for them.
             incoming => Box::pin(legacy::take(&endpoint, &session, context, incoming, &sender)).await,
@@ -202,21 +201,17 @@ impl Wire {
                         let _ = sender.send(answers).await;
                     }
                 };
-                let refusal = self.spawn(&RawJson::null(), work);
-                self.tell(refusal).await;
+                self.reply(self.spawn(&RawJson::null(), work)).await;
             }
-            Err(refused) => self.tell(Some(refused.message())).await,
+            Err(refused) => self.reply(Some(refused.message())).await,
         }
     }
 
-    /// Begins to work on a request, or gives what its caller is told where there is no room. Not async: the work is large, and
+    /// Begins to work on a request, or gives the refusal if there is no room. Not async: the work is large, and
     /// would be carried along while the refusal is sent.
     fn spawn(&self, id: &RawJson, work: impl Future<Output = ()> + Send + 'static) -> Option<Bytes> {
         let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() else {
-            let error = RpcError::new(
-                code::INTERNAL_ERROR,
-                format!("more than {AT_WORK} requests at once; try again later"),
-            );
+            let error = internal(format!("more than {AT_WORK} requests at once; try again later"));
             return Some(message(id, &Err(error)));
         };
         self.tasks.spawn(async move {
@@ -226,7 +221,7 @@ impl Wire {
         None
     }
 
-    async fn tell(&self, refusal: Option<Bytes>) {
+    async fn reply(&self, refusal: Option<Bytes>) {
         if let Some(refusal) = refusal {
             let _ = self.sender.send(refusal).await;
         }
@@ -245,7 +240,7 @@ async fn modern_request(
 ) {
     let id = request.id.clone();
     let sink = Sink::Channel(sender.clone());
-    let checked = match modern::check(request, context, owner, view, "mcp", None) {
+    let checked = match modern::check(request, context, owner, view, None) {
         Ok(checked) => checked,
         Err(refused) => return sink.send(refused.message()).await,
     };

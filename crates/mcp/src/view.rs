@@ -1,7 +1,8 @@
 //! What one endpoint shows: everything, a group, or one server.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use gateway_runtime::least_recently_used::LeastRecentlyUsed;
 use gateway_upstream::{Catalogue, CatalogueTool, Fleet, LookupError, UpstreamId};
 
 /// What one endpoint shows.
@@ -29,7 +30,7 @@ impl View {
         }
     }
 
-    /// The server, where it is one.
+    /// The server, if it is one.
     pub(crate) fn server(&self) -> Option<&UpstreamId> {
         match self {
             Self::Server(id) => Some(id),
@@ -37,7 +38,7 @@ impl View {
         }
     }
 
-    /// A word that tells views apart.
+    /// A word that no other view has.
     pub(crate) fn word(&self) -> String {
         match self {
             Self::All => "*".to_owned(),
@@ -113,5 +114,31 @@ impl View {
             Self::Server(_) => &tool.name,
             Self::All | Self::Group(_) => &tool.public_name,
         }
+    }
+}
+
+/// Views are configured; more than these cannot be meant.
+const VIEWS: usize = 256;
+
+/// A value for each view, with the version of the catalogue that it was made from.
+#[derive(Debug)]
+pub(crate) struct PerView<T>(Mutex<LeastRecentlyUsed<View, (u64, T)>>);
+
+impl<T> Default for PerView<T> {
+    fn default() -> Self {
+        Self(Mutex::new(LeastRecentlyUsed::new(VIEWS, usize::MAX)))
+    }
+}
+
+impl<T: Clone> PerView<T> {
+    /// The value of this version. Two that ask at once may both make it.
+    pub(crate) fn get(&self, view: &View, version: u64, make: impl FnOnce() -> T) -> T {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = lock().get(view).filter(|(known, _)| *known == version) {
+            return known.clone();
+        }
+        let value = make();
+        lock().insert(view.clone(), (version, value.clone()), 0);
+        value
     }
 }

@@ -23,7 +23,7 @@ const MESSAGES: usize = 100;
 pub(crate) struct Batch(Vec<Bytes>);
 
 impl Batch {
-    /// The messages of a list; nothing where the text is no list of objects.
+    /// The messages of a list; `None` if the text is no list of objects.
     pub(crate) fn read(text: &Bytes) -> Option<Self> {
         if text.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'[') {
             return None;

@@ -34,13 +34,13 @@ const SOON: Duration = Duration::from_millis(500);
 pub(crate) async fn post(
     endpoint: &Endpoint,
     http: HttpRequest,
-    view: View,
+    view: &View,
     incoming: Incoming,
 ) -> Result<Response, Refused> {
     let mut id = None;
     if let Incoming::Request(request) = &incoming {
         if request.method == method::INITIALIZE {
-            return open(endpoint, &http, &view, request).await;
+            return open(endpoint, &http, view, request).await;
         }
         // Whether somebody is there may be asked before anything else.
         if request.method == method::PING && !http.headers.contains_key(header::SESSION) {
@@ -116,10 +116,7 @@ async fn answer_with_events(
     let (owned, asked, sink) = (endpoint.clone(), Arc::clone(&session), Arc::clone(&stream));
     endpoint.spawn(slot, async move {
         let notes = Sink::Stream(Arc::clone(&sink));
-        match answer_message(&owned, &asked, context, request, notes, running).await {
-            Some(text) => sink.finish(text),
-            None => sink.end(),
-        }
+        sink.end(answer_message(&owned, &asked, context, request, notes, running).await);
         asked.trim();
     });
     // An answer that comes soon and alone is one message. Otherwise there is a stream, which a caller whose connection

@@ -21,7 +21,7 @@ use crate::endpoint::Endpoint;
 use crate::errors::{check_params, internal, invalid, read_params, required, rpc_error};
 use crate::http_request::HttpRequest;
 use crate::log_level::LogLevel;
-use crate::notifications::spread_level;
+use crate::notifications::set_log_level;
 use crate::outbound::{Out, Sink};
 use crate::requests::{self, resource};
 use crate::response::{Refused, counted_message, message};
@@ -200,13 +200,12 @@ async fn answered(
         view: view_of(endpoint, session)?,
         can: handshake.can.clone(),
         reach: Reach::Asked(Arc::clone(&session.peer)),
-        transport: "mcp",
     };
     match request.method.as_str() {
         method::SET_LEVEL => {
             let level = LogLevel::read(params).ok_or_else(|| invalid("`level` is missing or not known"))?;
             session.set_level(level);
-            spread_level(endpoint, &caller.view).await;
+            set_log_level(endpoint, &caller.view).await;
             Ok(RawJson::empty_object())
         }
         method::SUBSCRIBE => {

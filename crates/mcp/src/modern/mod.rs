@@ -91,7 +91,6 @@ pub(crate) fn check(
     context: RequestContext,
     owner: Arc<str>,
     view: View,
-    transport: &'static str,
     headers: Option<&HeaderMap>,
 ) -> Result<Checked, Refused> {
     let read = || {
@@ -119,7 +118,7 @@ pub(crate) fn check(
     match read() {
         Ok((meta, name, uri)) => {
             let can = Capabilities::of(meta.capabilities);
-            let caller = Caller { context, owner, view, can, reach: Reach::Returns, transport };
+            let caller = Caller { context, owner, view, can, reach: Reach::Returns };
             Ok(Checked { request, caller, token: meta.token, level: meta.level, name, uri })
         }
         Err(error) => Err(Refused::by_code(request.id, error)),
@@ -135,7 +134,7 @@ pub(crate) async fn post(
 ) -> Result<Response, Refused> {
     // Two requests are two owners: nothing ties them together.
     let single = unique_name().into();
-    let checked = check(request, http.context, single, view, "mcp", Some(&http.headers))?;
+    let checked = check(request, http.context, single, view, Some(&http.headers))?;
     let id = checked.request.id.clone();
     check_headers(endpoint, &checked, &http.headers).map_err(|error| Refused::by_code(id.clone(), error))?;
     let takes_events = takes_events(&http.headers);
@@ -193,7 +192,7 @@ enum Stage {
 
 /// A stream of what belongs to a request, and then its answer. Dropping it cancels the request.
 struct Writing {
-    /// Nothing once the answer is written.
+    /// `None` once the answer is written.
     stage: Option<Stage>,
     messages: mpsc::Receiver<Bytes>,
     id: RawJson,

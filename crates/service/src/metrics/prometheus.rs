@@ -40,13 +40,44 @@ pub(crate) struct ServerGauge {
     pub(crate) refused_requests: u64,
 }
 
+/// One figure of a server.
+type Figure = fn(&ServerGauge) -> u64;
+
 /// Writes families of metrics.
 struct Text(String);
 
 impl Text {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
+    /// Begins a family. Its kind is in its name, by the conventions of Prometheus.
+    fn family(&mut self, name: &str, help: &str) {
+        let kind = if name.ends_with("_total") {
+            "counter"
+        } else if name.ends_with("_duration_seconds") {
+            "histogram"
+        } else {
+            "gauge"
+        };
         self.line(format_args!("# HELP {name} {help}"));
         self.line(format_args!("# TYPE {name} {kind}"));
+    }
+
+    /// A family of one sample without labels.
+    fn single(&mut self, name: &str, help: &str, value: u64) {
+        self.family(name, help);
+        self.sample(name, &[], value);
+    }
+
+    /// A family with one sample for each label.
+    fn each<'l>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        samples: impl Iterator<Item = (&'l str, u64)>,
+    ) {
+        self.family(name, help);
+        for (word, value) in samples {
+            self.sample(name, &[(label, word)], value);
+        }
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
@@ -73,16 +104,6 @@ impl Text {
             counts.last().copied().unwrap_or_default()
         ));
     }
-
-    fn gauge(&mut self, name: &str, help: &str, value: u64) {
-        self.family(name, "gauge", help);
-        self.sample(name, &[], value);
-    }
-
-    fn counter(&mut self, name: &str, help: &str, value: u64) {
-        self.family(name, "counter", help);
-        self.sample(name, &[], value);
-    }
 }
 
 /// Microseconds, written as seconds.
@@ -106,8 +127,8 @@ impl fmt::Display for LabelSet<'_> {
         if self.0.is_empty() {
             return Ok(());
         }
-        for (place, (name, value)) in self.0.iter().enumerate() {
-            formatter.write_char(if place == 0 { '{' } else { ',' })?;
+        for (index, (name, value)) in self.0.iter().enumerate() {
+            formatter.write_char(if index == 0 { '{' } else { ',' })?;
             write!(formatter, "{name}=\"")?;
             for character in value.chars() {
                 match character {
@@ -128,37 +149,28 @@ impl Metrics {
     pub(crate) fn prometheus(&self, gauges: &Gauges) -> String {
         let mut text = Text(String::with_capacity(16 << 10));
         self.write_requests(&mut text);
+        self.write_providers(&mut text);
         self.write_calls(&mut text);
-        self.write_conversions(&mut text);
         write_gauges(&mut text, gauges);
-        text.gauge(
-            "gateway_requests_in_flight",
-            "Requests at work.",
-            u64::try_from(self.in_flight.load(Ordering::Relaxed)).unwrap_or(u64::MAX),
-        );
-        text.gauge(
-            "gateway_log_streams",
-            "Open streams of the call log.",
-            u64::try_from(self.streams.load(Ordering::Relaxed)).unwrap_or(u64::MAX),
-        );
-        text.family("gateway_build_info", "gauge", "The version.");
-        text.sample("gateway_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
-        text.gauge(
-            "process_start_time_seconds",
-            "When the process started, in seconds since 1970.",
-            self.started_ms / 1_000,
-        );
+        let in_flight = count(self.in_flight.load(Ordering::Relaxed));
+        text.single("gateway_requests_in_flight", "Requests at work.", in_flight);
+        let streams = count(self.streams.load(Ordering::Relaxed));
+        text.single("gateway_log_streams", "Open streams of the call log.", streams);
+        let version = [(env!("CARGO_PKG_VERSION"), 1)];
+        text.each("gateway_build_info", "The version.", "version", version.into_iter());
+        let help = "When the process started, in seconds since 1970.";
+        text.single("process_start_time_seconds", help, self.started_ms / 1_000);
         if let Some(bytes) = resident_bytes() {
-            text.gauge("process_resident_memory_bytes", "Memory in use.", bytes);
+            text.single("process_resident_memory_bytes", "Memory in use.", bytes);
         }
         text.0
     }
 
     fn write_requests(&self, text: &mut Text) {
         let name = "gateway_http_requests_total";
-        text.family(name, "counter", "Requests, by route and status.");
-        for (place, counters) in self.routes.iter().enumerate() {
-            let (method, route) = RouteIndex::new(place).names();
+        text.family(name, "Requests, by route and status.");
+        for (index, counters) in self.routes.iter().enumerate() {
+            let (method, route) = RouteIndex::new(index).names();
             for (index, count) in counters.by_status.iter().enumerate() {
                 let count = count.load(Ordering::Relaxed);
                 if count > 0 {
@@ -168,40 +180,36 @@ impl Metrics {
             }
         }
         let name = "gateway_http_request_duration_seconds";
-        text.family(name, "histogram", "How long requests took.");
-        for (place, counters) in self.routes.iter().enumerate() {
+        text.family(name, "How long requests took.");
+        for (index, counters) in self.routes.iter().enumerate() {
             if counters.total() > 0 {
-                let (method, route) = RouteIndex::new(place).names();
+                let (method, route) = RouteIndex::new(index).names();
                 text.histogram(name, &[("method", method), ("route", route)], &counters.durations);
             }
         }
+    }
+
+    fn write_providers(&self, text: &mut Text) {
         let providers = self.providers.all();
-        let name = "gateway_provider_requests_total";
-        text.family(name, "counter", "Requests that were about a provider.");
-        for (provider, counters) in &providers {
-            text.sample(name, &[("provider", provider)], counters.requests.load(Ordering::Relaxed));
-        }
-        let name = "gateway_provider_request_errors_total";
-        text.family(name, "counter", "Those of them with a status of 400 or more.");
-        for (provider, counters) in &providers {
-            text.sample(name, &[("provider", provider)], counters.errors.load(Ordering::Relaxed));
-        }
-        let name = "gateway_provider_calls_total";
-        text.family(name, "counter", "Tool calls that came in a provider's format.");
-        let mut calls = self.calls.calls_of_providers();
+        let requests = providers.iter().map(|(name, of)| (&**name, of.requests.load(Ordering::Relaxed)));
+        let help = "Requests that were about a provider.";
+        text.each("gateway_provider_requests_total", help, "provider", requests);
+        let errors = providers.iter().map(|(name, of)| (&**name, of.errors.load(Ordering::Relaxed)));
+        let help = "Those of them with a status of 400 or more.";
+        text.each("gateway_provider_request_errors_total", help, "provider", errors);
+        let calls = self.calls.calls_of_providers();
         // Who only lists tools has made no calls, which is a figure too.
         let silent = providers.iter().filter(|(name, _)| !calls.iter().any(|(known, _)| known == name));
-        let silent: Vec<(String, u64)> = silent.map(|(name, _)| (name.clone(), 0)).collect();
-        calls.extend(silent);
-        for (provider, count) in &calls {
-            text.sample(name, &[("provider", provider)], *count);
-        }
+        let silent = silent.map(|(name, _)| (&**name, 0));
+        let all = calls.iter().map(|(name, count)| (&**name, *count)).chain(silent);
+        let help = "Tool calls that came in a provider's format.";
+        text.each("gateway_provider_calls_total", help, "provider", all);
     }
 
     fn write_calls(&self, text: &mut Text) {
         let series = self.calls.calls();
         let name = "gateway_calls_total";
-        text.family(name, "counter", "Tool calls, by outcome.");
+        text.family(name, "Tool calls, by outcome.");
         for (server, tool, counters) in &series {
             for (outcome, count) in OUTCOMES.iter().zip(&counters.outcomes) {
                 let count = count.load(Ordering::Relaxed);
@@ -211,20 +219,14 @@ impl Metrics {
             }
         }
         let name = "gateway_call_duration_seconds";
-        text.family(name, "histogram", "How long tool calls took.");
+        text.family(name, "How long tool calls took.");
         for (server, tool, counters) in &series {
             text.histogram(name, &[("server", server), ("tool", tool)], &counters.durations);
         }
-    }
-
-    fn write_conversions(&self, text: &mut Text) {
         let (converted, quarantined) = self.calls.converted();
-        text.counter("gateway_tools_converted_total", "Tools converted to a provider's format.", converted);
-        text.counter(
-            "gateway_tools_quarantined_total",
-            "Tools left out because no valid form exists.",
-            quarantined,
-        );
+        text.single("gateway_tools_converted_total", "Tools converted to a provider's format.", converted);
+        let help = "Tools left out because no valid form exists.";
+        text.single("gateway_tools_quarantined_total", help, quarantined);
     }
 }
 
@@ -233,65 +235,46 @@ fn count(number: usize) -> u64 {
 }
 
 fn write_gauges(text: &mut Text, gauges: &Gauges) {
-    text.gauge("gateway_tools", "Tools that the servers offer.", gauges.tools);
-    text.gauge(
-        "gateway_log_queue_depth",
-        "Entries of the call log that wait to be written.",
-        gauges.log_waiting,
-    );
-    text.counter(
-        "gateway_log_written_total",
-        "Entries of the call log that are safely written.",
-        gauges.log_written,
-    );
-    text.counter(
-        "gateway_log_failures_total",
-        "Attempts to write the call log that failed.",
-        gauges.log_failures,
-    );
-    text.counter(
-        "gateway_cache_hits_total",
-        "Calls that were answered with a kept result.",
-        gauges.cache.hits,
-    );
-    text.counter(
-        "gateway_cache_misses_total",
-        "Calls whose result could have been kept but was not.",
-        gauges.cache.misses,
-    );
-    text.gauge("gateway_cache_entries", "Results that are kept.", count(gauges.cache.entries));
-    text.gauge("gateway_cache_bytes", "Size of the results that are kept.", count(gauges.cache.bytes));
-    text.gauge(
-        "gateway_result_bytes",
-        "Size of the long results in flight, of `limits.resultBytes`.",
-        gauges.result_bytes,
-    );
-    text.gauge(
-        "gateway_body_bytes",
-        "Size of the long bodies that are being read, of `limits.bodiesBytes`.",
-        gauges.body_bytes,
-    );
-    text.gauge("gateway_log_bytes", "Size of the call log on disk.", gauges.log_bytes);
-    text.family("gateway_upstream_up", "gauge", "Whether a call to the server would work.");
-    for server in &gauges.servers {
-        text.sample("gateway_upstream_up", &[("server", &server.name)], u64::from(server.is_up));
+    let cache = &gauges.cache;
+    for (name, help, value) in [
+        ("gateway_tools", "Tools that the servers offer.", gauges.tools),
+        ("gateway_log_queue_depth", "Entries of the call log that wait to be written.", gauges.log_waiting),
+        ("gateway_log_written_total", "Entries of the call log that are safely written.", gauges.log_written),
+        ("gateway_log_failures_total", "Attempts to write the call log that failed.", gauges.log_failures),
+        ("gateway_cache_hits_total", "Calls that were answered with a kept result.", cache.hits),
+        ("gateway_cache_misses_total", "Calls whose result could have been kept but was not.", cache.misses),
+        ("gateway_cache_entries", "Results that are kept.", count(cache.entries)),
+        ("gateway_cache_bytes", "Size of the results that are kept.", count(cache.bytes)),
+        (
+            "gateway_result_bytes",
+            "Size of the long results in flight, of `limits.resultBytes`.",
+            gauges.result_bytes,
+        ),
+        (
+            "gateway_body_bytes",
+            "Size of the long bodies that are being read, of `limits.bodiesBytes`.",
+            gauges.body_bytes,
+        ),
+        ("gateway_log_bytes", "Size of the call log on disk.", gauges.log_bytes),
+    ] {
+        text.single(name, help, value);
     }
-    text.family("gateway_upstream_state", "gauge", "The state of each server.");
+    let name = "gateway_upstream_state";
+    text.family(name, "The state of each server.");
     for server in &gauges.servers {
-        text.sample("gateway_upstream_state", &[("server", &server.name), ("state", server.state)], 1);
+        text.sample(name, &[("server", &server.name), ("state", server.state)], 1);
     }
-    text.family("gateway_upstream_in_flight", "gauge", "Calls that wait for the server's answer.");
-    for server in &gauges.servers {
-        text.sample("gateway_upstream_in_flight", &[("server", &server.name)], server.in_flight);
-    }
-    text.family("gateway_upstream_restarts_total", "counter", "How often the server was started again.");
-    for server in &gauges.servers {
-        text.sample("gateway_upstream_restarts_total", &[("server", &server.name)], server.restarts);
-    }
-    let name = "gateway_upstream_requests_refused_total";
-    text.family(name, "counter", "Requests of the server that nobody could answer.");
-    for server in &gauges.servers {
-        text.sample(name, &[("server", &server.name)], server.refused_requests);
+    let by_server: [(&str, &str, Figure); 4] = [
+        ("up", "Whether a call to the server would work.", |server| u64::from(server.is_up)),
+        ("in_flight", "Calls that wait for the server's answer.", |server| server.in_flight),
+        ("restarts_total", "How often the server was started again.", |server| server.restarts),
+        ("requests_refused_total", "Requests of the server that nobody could answer.", |server| {
+            server.refused_requests
+        }),
+    ];
+    for (name, help, figure) in by_server {
+        let samples = gauges.servers.iter().map(|server| (&*server.name, figure(server)));
+        text.each(&format!("gateway_upstream_{name}"), help, "server", samples);
     }
 }
 

@@ -131,7 +131,12 @@ mod tests {
                 let name = segment.trim_matches(['{', '}']);
                 let described =
                     |parameter: &&Parameter| parameter.place == Place::Path && parameter.name == name;
-                assert_eq!(route.parameters.iter().filter(described).count(), 1, "{}", route.path);
+                assert_eq!(
+                    route.parameters.into_iter().flatten().filter(described).count(),
+                    1,
+                    "{}",
+                    route.path
+                );
             }
         }
     }
@@ -142,8 +147,8 @@ mod tests {
     /// The code of every file that may read parameters, without unit tests.
     fn readers() -> Vec<String> {
         let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let (mut left, mut readers) =
-            (vec![crates.join("service/src"), crates.join("runtime/src")], Vec::new());
+        let folders = ["service/src", "mcp/src", "runtime/src"];
+        let (mut left, mut readers) = (folders.map(|folder| crates.join(folder)).to_vec(), Vec::new());
         while let Some(path) = left.pop() {
             if path.is_dir() && !path.ends_with("openapi") {
                 left.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
@@ -160,7 +165,7 @@ mod tests {
     fn every_parameter_that_is_read_is_described_and_the_other_way_round() {
         let described: BTreeSet<&str> = ROUTES
             .iter()
-            .flat_map(|route| route.parameters)
+            .flat_map(|route| route.parameters.into_iter().flatten())
             .filter(|parameter| parameter.place == Place::Query)
             .map(|parameter| parameter.name)
             .collect();

@@ -2,14 +2,12 @@
 
 mod document;
 mod find;
-mod history;
 mod mcp;
 mod parts;
 mod registry;
 mod route;
 mod table;
 mod tools;
-mod transform;
 
 pub use document::document;
 pub(crate) use find::{Found, find, path_parameter};

@@ -1,6 +1,6 @@
 //! What several routes have in common: parameters, answers, and the short ways to write them.
 
-use super::route::{Access, Action, Answer, Content, Kind, Load, Parameter, Place, Route, Verb};
+use super::route::{Answer, Content, Kind, Parameter, Place};
 
 pub(super) const fn path(name: &'static str, description: &'static str) -> Parameter {
     Parameter { name, place: Place::Path, kind: Kind::Text, description }
@@ -14,12 +14,30 @@ pub(super) const fn header(name: &'static str, description: &'static str) -> Par
     Parameter { name, place: Place::Header, kind: Kind::Text, description }
 }
 
+pub(super) const fn answer(status: u16, description: &'static str, content: Content) -> Answer {
+    Answer { status, description, content }
+}
+
+/// JSON by a schema of the components.
+pub(super) const fn json(description: &'static str, schema: &'static str) -> Answer {
+    ok(description, Content::Json(schema, None))
+}
+
+/// The same with an example.
+pub(super) const fn json_like(
+    description: &'static str,
+    schema: &'static str,
+    example: &'static str,
+) -> Answer {
+    ok(description, Content::Json(schema, Some(example)))
+}
+
 pub(super) const fn ok(description: &'static str, content: Content) -> Answer {
-    Answer { status: 200, description, content }
+    answer(200, description, content)
 }
 
 pub(super) const fn error(status: u16, description: &'static str, codes: &'static [&'static str]) -> Answer {
-    Answer { status, description, content: Content::Error(codes) }
+    answer(status, description, Content::Error(codes))
 }
 
 pub(super) const SERVER: Parameter = query(
@@ -86,13 +104,14 @@ pub(super) const CHARACTERS: Parameter = query(
 );
 pub(super) const TO: Parameter = query("to", Kind::Texts, "The dialects to convert to or to check for.");
 
-pub(super) const CATEGORY: Parameter = query("category", Kind::Texts, "Only tools of these categories.");
-pub(super) const IMPORTANCE: Parameter =
-    query("importance", Kind::Words(&["low", "normal", "high"]), "Only tools of at least this importance.");
-pub(super) const TAG: Parameter = query("tag", Kind::Texts, "Only tools with one of these tags.");
-pub(super) const NAME_PATTERN: Parameter =
-    query("name", Kind::Texts, "Only tools whose name fits one of these patterns (`*`, `?`).");
-pub(super) const GROUP: Parameter = query("group", Kind::Texts, "Only tools of these configured groups.");
+/// Which tools are meant.
+pub(super) const FILTERS: &[Parameter] = &[
+    query("name", Kind::Texts, "Only tools whose name fits one of these patterns (`*`, `?`)."),
+    query("category", Kind::Texts, "Only tools of these categories."),
+    query("importance", Kind::Words(&["low", "normal", "high"]), "Only tools of at least this importance."),
+    query("tag", Kind::Texts, "Only tools with one of these tags."),
+    query("group", Kind::Texts, "Only tools of these configured groups."),
+];
 
 pub(super) const UNKNOWN_SERVER: Answer =
     error(400, "The server or a parameter is wrong.", &["SERVER_NOT_FOUND", "VALIDATION_ERROR"]);
@@ -107,14 +126,31 @@ pub(super) const TOO_MUCH_WORK: Answer = error(
     &["BODY_TOO_LARGE"],
 );
 pub(super) const NOT_MODIFIED: Answer =
-    Answer { status: 304, description: "The tag in `If-None-Match` still holds.", content: Content::Nothing };
-pub(super) const CALL_FAULT: Answer = error(
-    500,
-    "The server cannot be reached, gave no answer in time or answered with a fault; or the tool ran and there was no room for its \
+    answer(304, "The tag in `If-None-Match` still holds.", Content::Nothing);
+pub(super) const CONFLICT: Answer =
+    error(422, "The key was used with another body.", &["IDEMPOTENCY_CONFLICT"]);
+/// Why a call gave no result.
+pub(super) const CALL_FAULTS: &[Answer] = &[
+    error(
+        403,
+        "The state belongs to another caller or another route, or the tool's definition changed and nobody has accepted it. With \
+     `errors=precise` also: the policy or somebody denies the call, or somebody has to approve it (`approvalId`).",
+        &["FORBIDDEN", "TOOL_DENIED", "APPROVAL_REQUIRED"],
+    ),
+    error(404, "With `errors=precise`: no such server or tool.", &["SERVER_NOT_FOUND", "TOOL_NOT_FOUND"]),
+    error(
+        409,
+        "With `errors=precise`: the server asks for something that the caller did not offer.",
+        &["INPUT_REQUIRED"],
+    ),
+    error(410, "The state has expired or was used; send the request again.", &["INPUT_EXPIRED"]),
+    CONFLICT,
+    error(
+        500,
+        "The server cannot be reached, gave no answer in time or answered with a fault; or the tool ran and there was no room for its \
      result.",
-    &["CONNECTION_ERROR", "TIMEOUT", "SERVER_ERROR", "RESULT_DROPPED"],
-);
-pub(super) const PRECISE_FAULTS: [Answer; 3] = [
+        &["CONNECTION_ERROR", "TIMEOUT", "SERVER_ERROR", "RESULT_DROPPED"],
+    ),
     error(
         502,
         "With `errors=precise`: the server is gone or faulty, or there was no room for the result.",
@@ -123,33 +159,4 @@ pub(super) const PRECISE_FAULTS: [Answer; 3] = [
     error(503, "Too much at once; see `Retry-After`.", &["OVERLOADED"]),
     error(504, "With `errors=precise`: no answer in time.", &["TIMEOUT"]),
 ];
-pub(super) const CONFLICT: Answer =
-    error(422, "The key was used with another body.", &["IDEMPOTENCY_CONFLICT"]);
-pub(super) const REFUSED_CALL: Answer = error(
-    403,
-    "The state belongs to another caller or another route, or the tool's definition changed and nobody has accepted it. With \
-     `errors=precise` also: the policy or somebody denies the call, or somebody has to approve it (`approvalId`).",
-    &["FORBIDDEN", "TOOL_DENIED", "APPROVAL_REQUIRED"],
-);
-pub(super) const NEEDS_INPUT: Answer = error(
-    409,
-    "With `errors=precise`: the server asks for something that the caller did not offer.",
-    &["INPUT_REQUIRED"],
-);
-pub(super) const STATE_OVER: Answer =
-    error(410, "The state has expired or was used; send the request again.", &["INPUT_EXPIRED"]);
 pub(super) const NO_SUCH_SERVER: Answer = error(404, "No server has this name.", &["SERVER_NOT_FOUND"]);
-
-pub(super) const ROW: Route = Route {
-    action: Action::Live,
-    verb: Verb::Get,
-    path: "",
-    tag: "Operations",
-    summary: "",
-    description: "",
-    access: Access::Key,
-    load: Load::Counted,
-    parameters: &[],
-    body: None,
-    answers: &[],
-};

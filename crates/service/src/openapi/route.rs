@@ -110,9 +110,68 @@ pub(crate) struct Route {
     pub(crate) description: &'static str,
     pub(crate) access: Access,
     pub(crate) load: Load,
-    pub(crate) parameters: &'static [Parameter],
+    /// Its own parameters, and those that it shares with others.
+    pub(crate) parameters: [&'static [Parameter]; 2],
     pub(crate) body: Option<Body>,
-    pub(crate) answers: &'static [Answer],
+    /// Its own answers, and those that it shares with others.
+    pub(crate) answers: [&'static [Answer]; 2],
+}
+
+/// A route for everybody with a key, without a body.
+pub(super) const fn route(
+    verb: Verb,
+    path: &'static str,
+    action: Action,
+    tag: &'static str,
+    summary: &'static str,
+) -> Route {
+    let (access, load) = (Access::Key, Load::Counted);
+    let (parameters, body, answers): (_, _, [&[Answer]; 2]) = ([&[] as &[Parameter]; 2], None, [&[]; 2]);
+    Route { action, verb, path, tag, summary, description: "", access, load, parameters, body, answers }
+}
+
+impl Route {
+    pub(super) const fn described(self, description: &'static str) -> Self {
+        Self { description, ..self }
+    }
+
+    pub(super) const fn access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    pub(super) const fn exempt(self) -> Self {
+        Self { load: Load::Exempt, ..self }
+    }
+
+    /// For everybody, at any time.
+    pub(super) const fn open(self) -> Self {
+        self.access(Access::Open).exempt()
+    }
+
+    pub(super) const fn parameters(self, own: &'static [Parameter]) -> Self {
+        Self { parameters: [own, self.parameters[1]], ..self }
+    }
+
+    pub(super) const fn shared_parameters(self, shared: &'static [Parameter]) -> Self {
+        Self { parameters: [self.parameters[0], shared], ..self }
+    }
+
+    /// `schema` is the name of one among the components; `examples` are named JSON texts.
+    pub(super) const fn body(
+        self,
+        schema: &'static str,
+        examples: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self { body: Some(Body { schema, examples }), ..self }
+    }
+
+    pub(super) const fn answers(self, own: &'static [Answer]) -> Self {
+        Self { answers: [own, self.answers[1]], ..self }
+    }
+
+    pub(super) const fn shared_answers(self, shared: &'static [Answer]) -> Self {
+        Self { answers: [self.answers[0], shared], ..self }
+    }
 }
 
 /// Where a parameter stands.

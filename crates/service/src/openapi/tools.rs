@@ -1,133 +1,104 @@
 //! The routes that list tools.
 
 use super::parts::{
-    CATEGORY, ERRORS, GROUP, IMPORTANCE, MODEL, NAME_PATTERN, NOT_MODIFIED, PROVIDER, ROW, SERVER, TAG,
-    UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, ok, query,
+    ERRORS, FILTERS, MODEL, NOT_MODIFIED, PROVIDER, SERVER, UNKNOWN_PROVIDER, UNKNOWN_SERVER, error, json,
+    json_like, ok, query,
 };
-use super::route::{Action, Answer, Content, Kind, Route};
+use super::route::Verb::Get;
+use super::route::{Action, Answer, Content, Kind, Route, route};
+
+const TOOL_LIST_EXAMPLE: &str = r#"{"tools":[{"name":"add","description":"Add two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}}]}"#;
 
 /// The only server that is asked for has no tools to show.
-const UNUSABLE: [Answer; 3] = [
+const UNUSABLE: &[Answer] = &[
     error(409, "With `errors=precise`: the server is disabled; 400 otherwise.", &["CONNECTION_ERROR"]),
     error(500, "The server cannot be reached, or cannot list its tools.", &["CONNECTION_ERROR"]),
     error(502, "With `errors=precise`: the same.", &["CONNECTION_ERROR"]),
 ];
 
-pub(super) const LIST: Route = Route {
-    action: Action::Tools,
-    path: "/tools",
-    tag: "Tools",
-    summary: "List tools as their servers gave them",
-    description: "Definitions are not touched: unknown fields, annotations and key order stay. Answers carry an ETag. \
-                  Servers whose tools are not known are named in `X-Servers-Missing`; where only one is asked for, its error is the answer.",
-    parameters: &[
-        SERVER,
-        ERRORS,
-        query("meta", Kind::Flag, "Adds the server and the fingerprint, in `_meta` of each tool."),
-        NAME_PATTERN,
-        CATEGORY,
-        IMPORTANCE,
-        TAG,
-        GROUP,
-    ],
-    answers: &[
-        ok(
-            "The tools.",
-            Content::Json(
-                "ToolList",
-                Some(
-                    r#"{"tools":[{"name":"add","description":"Add two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}}]}"#,
-                ),
+pub(super) const LIST: Route =
+    route(Get, "/tools", Action::Tools, "Tools", "List tools as their servers gave them")
+        .described(
+            "Definitions are not touched: unknown fields, annotations and key order stay. Answers carry an \
+             ETag. Servers whose tools are not known are named in `X-Servers-Missing`; where only one is \
+             asked for, its error is the answer.",
+        )
+        .parameters(&[
+            SERVER,
+            ERRORS,
+            query("meta", Kind::Flag, "Adds the server and the fingerprint, in `_meta` of each tool."),
+        ])
+        .shared_parameters(FILTERS)
+        .answers(&[json_like("The tools.", "ToolList", TOOL_LIST_EXAMPLE), NOT_MODIFIED, UNKNOWN_SERVER])
+        .shared_answers(UNUSABLE);
+
+pub(super) const RENDER: Route =
+    route(Get, "/tools/{provider}", Action::Render, "Tools", "List tools in a provider's format")
+        .described(
+            "Schemas are rewritten so that the provider takes them; `report=true` tells what happened to \
+             each keyword, which tools are `withheld` and which servers are `missing`. `X-Servers-Missing` \
+             as for `GET /tools`; `X-Model-Unknown` says that no rule knows the model.",
+        )
+        .parameters(&[
+            PROVIDER,
+            SERVER,
+            MODEL,
+            ERRORS,
+            query("report", Kind::Flag, "Adds what was changed, and why."),
+            query("list", Kind::Flag, "The bare list, without its wrapper."),
+            query(
+                "meta",
+                Kind::Flag,
+                "Adds where each tool comes from, as `meta` beside the list; not with `list`.",
             ),
-        ),
-        NOT_MODIFIED,
-        UNKNOWN_SERVER,
-        UNUSABLE[0],
-        UNUSABLE[1],
-        UNUSABLE[2],
-    ],
-    ..ROW
-};
+            query(
+                "mode",
+                Kind::Words(&["full", "search"]),
+                "All tools, or three that search, describe and call them.",
+            ),
+            query("profile", Kind::Text, "Another dialect than the path names."),
+            query("descriptionFallback", Kind::Text, "The description of tools that have none."),
+            query("defaults", Kind::Words(&["keep", "strip", "describe"]), "What happens to default values."),
+            query("open", Kind::Words(&["declared", "all"]), "Whether undeclared properties can be said."),
+            query(
+                "strict",
+                Kind::Words(&["auto", "as-named"]),
+                "Whether strict mode is chosen by the schema.",
+            ),
+            query(
+                "emptyRequired",
+                Kind::Words(&["keep", "omit", "add"]),
+                "What happens to an empty `required`.",
+            ),
+            query("hide", Kind::Texts, "Parameters that the model does not see."),
+            query("compat", Kind::Text, "`auto`, `off` or the name of a layer for a family of models."),
+        ])
+        .shared_parameters(FILTERS)
+        .answers(&[
+            json("The tools, in the provider's own shape.", "RenderedTools"),
+            NOT_MODIFIED,
+            UNKNOWN_PROVIDER,
+        ])
+        .shared_answers(UNUSABLE);
 
-pub(super) const RENDER: Route = Route {
-    action: Action::Render,
-    path: "/tools/{provider}",
-    tag: "Tools",
-    summary: "List tools in a provider's format",
-    description: "Schemas are rewritten so that the provider takes them; `report=true` tells what happened to each \
-                  keyword, which tools are `withheld` and which servers are `missing`. `X-Servers-Missing` as for `GET /tools`; \
-                  `X-Model-Unknown` says that no rule knows the model.",
-    parameters: &[
-        PROVIDER,
-        SERVER,
-        MODEL,
-        ERRORS,
-        query("report", Kind::Flag, "Adds what was changed, and why."),
-        query("list", Kind::Flag, "The bare list, without its wrapper."),
-        query(
-            "meta",
-            Kind::Flag,
-            "Adds where each tool comes from, as `meta` beside the list; not with `list`.",
-        ),
-        query(
-            "mode",
-            Kind::Words(&["full", "search"]),
-            "All tools, or three that search, describe and call them.",
-        ),
-        query("profile", Kind::Text, "Another dialect than the path names."),
-        query("descriptionFallback", Kind::Text, "The description of tools that have none."),
-        query("defaults", Kind::Words(&["keep", "strip", "describe"]), "What happens to default values."),
-        query("open", Kind::Words(&["declared", "all"]), "Whether undeclared properties can be said."),
-        query("strict", Kind::Words(&["auto", "as-named"]), "Whether strict mode is chosen by the schema."),
-        query("emptyRequired", Kind::Words(&["keep", "omit", "add"]), "What happens to an empty `required`."),
-        query("hide", Kind::Texts, "Parameters that the model does not see."),
-        query("compat", Kind::Text, "`auto`, `off` or the name of a layer for a family of models."),
-        NAME_PATTERN,
-        CATEGORY,
-        IMPORTANCE,
-        TAG,
-        GROUP,
-    ],
-    answers: &[
-        ok("The tools, in the provider's own shape.", Content::Json("RenderedTools", None)),
-        NOT_MODIFIED,
-        UNKNOWN_PROVIDER,
-        UNUSABLE[0],
-        UNUSABLE[1],
-        UNUSABLE[2],
-    ],
-    ..ROW
-};
-
-pub(super) const CONTEXT: Route = Route {
-    action: Action::Context,
-    path: "/tools/{provider}/context",
-    tag: "Tools",
-    summary: "Describe tools for a prompt",
-    description: "",
-    parameters: &[
-        PROVIDER,
-        SERVER,
-        ERRORS,
-        query("mode", Kind::Words(&["concise", "standard", "detailed"]), "How much is said."),
-        query(
-            "group_by",
-            Kind::Words(&["server", "category"]),
-            "Puts tools that belong together under one heading.",
-        ),
-        query("resources", Kind::Flag, "Tells the servers' resources too, with the state of each server."),
-        NAME_PATTERN,
-        CATEGORY,
-        IMPORTANCE,
-        TAG,
-        GROUP,
-    ],
-    answers: &[
-        ok("Readable text.", Content::Media("text/plain")),
-        UNKNOWN_PROVIDER,
-        UNUSABLE[0],
-        UNUSABLE[1],
-        UNUSABLE[2],
-    ],
-    ..ROW
-};
+pub(super) const CONTEXT: Route =
+    route(Get, "/tools/{provider}/context", Action::Context, "Tools", "Describe tools for a prompt")
+        .parameters(&[
+            PROVIDER,
+            SERVER,
+            ERRORS,
+            query("mode", Kind::Words(&["concise", "standard", "detailed"]), "How much is said."),
+            query(
+                "group_by",
+                Kind::Words(&["server", "category"]),
+                "Puts tools that belong together under one heading.",
+            ),
+            query(
+                "resources",
+                Kind::Flag,
+                "Tells the servers' resources too, with the state of each server.",
+            ),
+        ])
+        .shared_parameters(FILTERS)
+        .answers(&[ok("Readable text.", Content::Media("text/plain")), UNKNOWN_PROVIDER])
+        .shared_answers(UNUSABLE);
