@@ -111,7 +111,7 @@ fn written_down_queries_find_their_tools() {
         let found: Vec<String> = hits
             .iter()
             .map(|hit| {
-                let (server, name, _) = &tools[hit.place];
+                let (server, name, _) = &tools[hit.position];
                 format!("{server}/{name}")
             })
             .collect();
