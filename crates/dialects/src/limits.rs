@@ -102,16 +102,18 @@ fn cut_node<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Change
         Err(other) => return other,
     };
     let mut cut = Vec::with_capacity(entries.len());
-    for (name, value) in entries {
+    for entry in entries {
+        let below = lasting(&entry);
+        let (name, value) = entry;
         let value = match Holds::of(&name) {
             Holds::Nothing if name == "description" => cut_description(value, limit, path, changes),
             Holds::Nothing | Holds::Values => value,
             Holds::Table => {
-                let path = step(changes, path, &name);
+                let path = step(changes, path, below);
                 cut_table(value, limit, path, changes)
             }
             Holds::Schema | Holds::List | Holds::SchemaOrList => {
-                let path = step(changes, path, &name);
+                let path = step(changes, path, below);
                 cut_schemas(value, limit, path, changes)
             }
         };
@@ -137,8 +139,9 @@ fn cut_table<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Chang
         Ok(entries) => entries,
         Err(other) => return other,
     };
-    let cut = entries.into_iter().map(|(key, schema)| {
-        let path = step(changes, path, &key);
+    let cut = entries.into_iter().map(|entry| {
+        let path = step(changes, path, lasting(&entry));
+        let (key, schema) = entry;
         (key, cut_node(schema, limit, path, changes))
     });
     Json::Object(cut.collect())
@@ -156,11 +159,15 @@ fn cut_schemas<'a>(json: Json<'a>, limit: usize, path: PathId, changes: &mut Cha
     Json::Array(cut.collect())
 }
 
-/// The path below `path`, if the name lives as long as the report.
-fn step<'a>(changes: &mut Changes<'a>, path: PathId, name: &Cow<'a, str>) -> PathId {
+/// One step below `path`, if the name lives as long as the report.
+fn step<'a>(changes: &mut Changes<'a>, path: PathId, name: Option<&'a str>) -> PathId {
+    name.map_or(path, |name| changes.paths.name(path, name))
+}
+
+fn lasting<'a>((name, _): &(Cow<'a, str>, Json<'a>)) -> Option<&'a str> {
     match name {
-        Cow::Borrowed(name) => changes.paths.name(path, name),
-        Cow::Owned(_) => path,
+        Cow::Borrowed(name) => Some(name),
+        Cow::Owned(_) => None,
     }
 }
 

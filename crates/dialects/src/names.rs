@@ -22,13 +22,17 @@ impl NameRule {
 
     /// The same as `allows`, for an `alphabet` that was asked for before.
     fn allows_in(&self, alphabet: Option<u128>, name: &str) -> bool {
-        let is_legal =
-            |byte: u8, alphabet: u128| is_word(byte) || (byte.is_ascii() && alphabet & (1 << byte) != 0);
-        // With an alphabet every legal character is one byte.
-        let length = if alphabet.is_some() { name.len() } else { name.chars().count() };
-        length >= self.min
+        let (length, is_legal) = match alphabet {
+            None => (name.chars().count(), true),
+            // Every legal character is one byte.
+            Some(alphabet) => {
+                let is_legal = |byte| is_word(byte) || (byte.is_ascii() && alphabet & (1 << byte) != 0);
+                (name.len(), name.bytes().all(is_legal))
+            }
+        };
+        is_legal
+            && length >= self.min
             && (self.max == 0 || length <= self.max)
-            && alphabet.is_none_or(|alphabet| name.bytes().all(|byte| is_legal(byte, alphabet)))
             && (self.any_start || name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_'))
     }
 

@@ -133,34 +133,38 @@ fn sentence(style: TextStyle, name: &str, value: &Value) -> String {
             TextStyle::Json => return None,
         };
         let text = if keyword == Keyword::Enum { listed(value) } else { plain(value) };
-        (!template.is_empty()).then(|| template.replace("{}", &text))
+        Some(match template.split_once('#') {
+            Some((before, after)) => [before, &text, after].concat(),
+            None => template.to_owned(),
+        })
+        .filter(|sentence| !sentence.is_empty())
     });
     // A rule without a sentence of its own is still said.
     words.unwrap_or_else(|| format!("{name}: {}", plain(value)))
 }
 
-/// The sentences of the two styles that have one for most keywords; `{}` stands for the value.
+/// The sentences of the two styles that have one for most keywords; `#` stands for the value.
 fn templates(keyword: Keyword, value: &Value) -> Option<[&'static str; 2]> {
     Some(match keyword {
-        Keyword::MinLength => ["text must be at least {} characters long", "minimum {} characters"],
-        Keyword::MaxLength => ["text must be no more than {} characters long", "maximum {} characters"],
-        Keyword::Pattern => ["must match the regular expression pattern: {}", "must match pattern: {}"],
+        Keyword::MinLength => ["text must be at least # characters long", "minimum # characters"],
+        Keyword::MaxLength => ["text must be no more than # characters long", "maximum # characters"],
+        Keyword::Pattern => ["must match the regular expression pattern: #", "must match pattern: #"],
         Keyword::Format => return format_templates(value.as_str()?),
-        Keyword::Enum => ["must be exactly one of these values: {}", "must be one of: {}"],
-        Keyword::Const => ["must be exactly: {}", ""],
-        Keyword::Minimum => ["number must be >= {}", "must be >= {}"],
-        Keyword::Maximum => ["number must be <= {}", "must be <= {}"],
-        Keyword::ExclusiveMinimum => ["number must be > {}", "must be > {}"],
-        Keyword::ExclusiveMaximum => ["number must be < {}", "must be < {}"],
-        Keyword::MultipleOf => ["number must be a multiple of {}", "must be a multiple of {}"],
-        Keyword::MinItems => ["array must contain at least {} items", "array must have at least {} items"],
-        Keyword::MaxItems => ["array must contain no more than {} items", "array must have at most {} items"],
+        Keyword::Enum => ["must be exactly one of these values: #", "must be one of: #"],
+        Keyword::Const => ["must be exactly: #", ""],
+        Keyword::Minimum => ["number must be >= #", "must be >= #"],
+        Keyword::Maximum => ["number must be <= #", "must be <= #"],
+        Keyword::ExclusiveMinimum => ["number must be > #", "must be > #"],
+        Keyword::ExclusiveMaximum => ["number must be < #", "must be < #"],
+        Keyword::MultipleOf => ["number must be a multiple of #", "must be a multiple of #"],
+        Keyword::MinItems => ["array must contain at least # items", "array must have at least # items"],
+        Keyword::MaxItems => ["array must contain no more than # items", "array must have at most # items"],
         Keyword::UniqueItems if value == &Value::Bool(true) => {
             ["array items must all be unique (no duplicates)", "array items must be unique"]
         }
-        Keyword::MinProperties => ["object must have at least {} properties"; 2],
+        Keyword::MinProperties => ["object must have at least # properties"; 2],
         Keyword::MaxProperties => {
-            ["object must have no more than {} properties", "object must have at most {} properties"]
+            ["object must have no more than # properties", "object must have at most # properties"]
         }
         Keyword::AdditionalProperties if value == &Value::Bool(false) => [
             "object must only contain the specified properties, no additional properties allowed",

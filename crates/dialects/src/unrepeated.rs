@@ -17,16 +17,16 @@ use serde_json::{Map, Value};
 /// assert!(error.is_data());
 /// ```
 pub fn from_slice(text: &[u8]) -> Result<Value, serde_json::Error> {
-    read(serde_json::Deserializer::from_slice(text))
+    read(&mut serde_json::Deserializer::from_slice(text))
 }
 
 /// Reads a JSON value from a string slice.
 pub(crate) fn from_str(text: &str) -> Result<Value, serde_json::Error> {
-    read(serde_json::Deserializer::from_str(text))
+    read(&mut serde_json::Deserializer::from_str(text))
 }
 
-fn read<'de>(mut reader: serde_json::Deserializer<impl Read<'de>>) -> Result<Value, serde_json::Error> {
-    let value = Unrepeated.deserialize(&mut reader)?;
+fn read<'de>(reader: &mut serde_json::Deserializer<impl Read<'de>>) -> Result<Value, serde_json::Error> {
+    let value = Unrepeated.deserialize(&mut *reader)?;
     reader.end()?;
     Ok(value)
 }

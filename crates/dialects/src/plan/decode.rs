@@ -15,13 +15,14 @@ impl Pass<'_> {
             (Codec::Tuple(tuple), Value::Array(items)) => {
                 each_item(items, |index, item| self.decode_with(tuple.at(index), item))
             }
-            (Codec::Same | Codec::Object(_) | Codec::List(_) | Codec::Tuple(_), other) => Ok(other.clone()),
-            (Codec::Entries(entries), value) => self.decode_entries(entries, value),
-            (Codec::Labels(labels), value) => decode_label(labels, value),
             (Codec::Text, Value::String(json)) => {
                 Ok(crate::unrepeated::from_str(json).unwrap_or_else(|_| value.clone()))
             }
-            (Codec::Text, other) => Ok(other.clone()),
+            (Codec::Same | Codec::Object(_) | Codec::List(_) | Codec::Tuple(_) | Codec::Text, other) => {
+                Ok(other.clone())
+            }
+            (Codec::Entries(entries), value) => self.decode_entries(entries, value),
+            (Codec::Labels(labels), value) => decode_label(labels, value),
             (Codec::Containers, value) => Ok(text::decode_container(value)),
             (Codec::Anything, value) => Ok(decode_anything(value)),
             (Codec::SpelledNull(inner), Value::String(text)) => match text::unescape_null(text) {

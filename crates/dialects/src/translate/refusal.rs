@@ -37,22 +37,13 @@ pub(super) fn unusable_root(schema: &Value) -> Option<String> {
 impl Excess {
     pub(super) fn reason(self, options: &Options) -> String {
         let budget = &options.budget;
-        match self {
-            Self::Depth => {
-                format!("{UNBOUNDED}: the schema is nested more than {} levels deep", budget.depth)
-            }
-            Self::Nodes => {
-                format!("{UNBOUNDED}: the schema has more than {} nodes", budget.nodes)
-            }
-            Self::Keys => {
-                format!("{UNBOUNDED}: too many ways lead to keys that must travel under other names")
-            }
-            Self::Report => {
-                format!("{UNBOUNDED}: the report on the schema would be too long")
-            }
-            Self::Bytes => {
-                format!("{UNBOUNDED}: the schema has more than {} bytes", budget.bytes)
-            }
-        }
+        let reason = match self {
+            Self::Depth => format!("the schema is nested more than {} levels deep", budget.depth),
+            Self::Nodes => format!("the schema has more than {} nodes", budget.nodes),
+            Self::Keys => "too many ways lead to keys that must travel under other names".to_owned(),
+            Self::Report => "the report on the schema would be too long".to_owned(),
+            Self::Bytes => format!("the schema has more than {} bytes", budget.bytes),
+        };
+        format!("{UNBOUNDED}: {reason}")
     }
 }

@@ -244,7 +244,7 @@ impl Writer<'_> {
         }
     }
 
-    fn write_type<'a>(&self, out: &mut Entries<'a>, types: TypeSet, has_values: bool) {
+    fn write_type(&self, out: &mut Entries<'_>, types: TypeSet, has_values: bool) {
         let Some(first) = types.names().next() else { return };
         let json = if types.count() == 1 {
             Json::literal(first)

@@ -176,7 +176,9 @@ impl<'a> Rebuild<'a, '_> {
                 lowered.node = lowered.node.or_null();
                 lowered.codec = keep_null(lowered.codec);
             }
-            null_words.into_iter().for_each(|words| lowered.node.add_words(words));
+            if let Some(words) = null_words {
+                lowered.node.add_words(words);
+            }
             return lowered;
         }
         if let Some(merged) = merge_values(&kept) {
@@ -192,7 +194,9 @@ impl<'a> Rebuild<'a, '_> {
         if null {
             node = node.or_null();
         }
-        null_words.into_iter().for_each(|words| node.add_words(words));
+        if let Some(words) = null_words {
+            node.add_words(words);
+        }
         Lowered::new(node, if null { keep_null(codec) } else { codec })
     }
 
