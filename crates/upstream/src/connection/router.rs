@@ -117,7 +117,8 @@ impl Router {
             Ok(Incoming::Response(Response { id, outcome })) => match self.answered(&id) {
                 Some(id) => {
                     let refused = |error| CallError::Refused { upstream: self.upstream.clone(), error };
-                    self.settle(id, outcome.map_err(refused));
+                    let outcome = outcome.map_err(refused);
+                    self.settle(id, outcome);
                 }
                 None => self.status.note_noise(text),
             },

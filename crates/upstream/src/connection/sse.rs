@@ -161,14 +161,13 @@ impl Carrier {
                 }
                 event = stream.next() => match event {
                     Ok(event) if event.event == "message" => router.accept(&event.data, &mut reactions),
-                    Ok(_) => {}
+                    // What there is no room for is skipped to its end, which shows whose it was.
+                    Ok(_) | Err(NoEvent::NoRoom) => {}
                     // The rest of the event cannot be distinguished from the next one.
                     Err(NoEvent::TooLong(reason)) => {
                         router.skip_for_all(SkipCause::TooLong);
                         return reason;
                     }
-                    // The rest of it is skipped, which shows whose it was.
-                    Err(NoEvent::NoRoom) => {}
                     Err(NoEvent::Skipped(addressee)) => router.skip_for(addressee, SkipCause::NoRoom),
                     Err(NoEvent::Broken(reason)) => return reason,
                 },

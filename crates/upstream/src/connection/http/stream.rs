@@ -68,13 +68,12 @@ impl EventStream {
                 self.parser.give_up();
                 return Err(NoEvent::NoRoom);
             }
-            match self.client.chunk(&mut self.response).await.map_err(NoEvent::Broken)? {
-                Some(piece) => self.parser.push(&piece),
-                None => {
-                    // Some servers end the stream without the empty line that ends the event.
-                    self.parser.push(b"\n\n");
-                    self.is_over = true;
-                }
+            if let Some(piece) = self.client.chunk(&mut self.response).await.map_err(NoEvent::Broken)? {
+                self.parser.push(&piece);
+            } else {
+                // Some servers end the stream without the empty line that ends the event.
+                self.parser.push(b"\n\n");
+                self.is_over = true;
             }
         }
     }
