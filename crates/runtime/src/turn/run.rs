@@ -87,11 +87,11 @@ impl TurnRun {
 
     /// What came of the calls that are over.
     pub fn outcomes(&self) -> Vec<&CallOutcome> {
-        let over = |call| match call {
-            &CallState::Done(ref outcome) => Some(outcome),
+        let over = self.calls.iter().filter_map(|call| match call {
+            CallState::Done(outcome) => Some(outcome),
             CallState::Ahead | CallState::Waiting(_) => None,
-        };
-        self.calls.iter().filter_map(over).collect()
+        });
+        over.collect()
     }
 
     /// The same, to change them.
