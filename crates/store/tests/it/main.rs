@@ -46,7 +46,9 @@ fn reserve(log: &CallLog) -> Permit {
         return permit;
     }
     let (wake, written) = mpsc::channel();
-    let _listening = log.on_write(move |_| drop(wake.send(())));
+    let _listening = log.on_write(move |_| {
+        let _ = wake.send(());
+    });
     loop {
         if let Some(permit) = log.try_reserve() {
             return permit;
