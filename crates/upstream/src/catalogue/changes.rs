@@ -2,17 +2,21 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// One tool that is not as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DefinitionChange {
     /// The tool's name at the upstream.
     pub tool: String,
     /// What happened to it.
+    #[serde(flatten)]
     pub kind: DefinitionChangeKind,
 }
 
 /// What happened to a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "change", rename_all = "lowercase")]
 pub enum DefinitionChangeKind {
     /// It has the same name and is another one.
     Changed {
@@ -24,7 +28,8 @@ pub enum DefinitionChangeKind {
 }
 
 /// A part of a definition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DefinitionPart {
     /// Title or description.
     Description,
