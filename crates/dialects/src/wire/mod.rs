@@ -16,6 +16,7 @@ mod generate_content;
 pub mod history;
 mod mcp;
 mod messages;
+mod object;
 mod ollama;
 mod responses;
 pub mod results;

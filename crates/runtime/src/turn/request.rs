@@ -47,6 +47,10 @@ impl TurnRequest {
             provider: Option<String>,
             call: PlainCall,
         }
+        // A derived reader takes a list of the members, too.
+        if body.trim_ascii_start().first() != Some(&b'{') {
+            return None;
+        }
         let PlainBody { provider, call } = serde_json::from_slice(body).ok()?;
         if !call.is_whole() || provider.as_ref().is_some_and(String::is_empty) {
             return None;

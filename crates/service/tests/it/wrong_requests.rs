@@ -37,6 +37,8 @@ const CASES: &[Case] = &[
     Case { method: "POST", target: "/call_tool", headers: JSON, body: "", status: 400, code: "VALIDATION_ERROR", text: "reading the body as JSON" },
     Case { method: "POST", target: "/execute", headers: JSON, body: "nonsense", status: 400, code: "VALIDATION_ERROR", text: "reading the body as JSON" },
     Case { method: "POST", target: "/execute", headers: JSON, body: "[]", status: 400, code: "VALIDATION_ERROR", text: "" },
+    Case { method: "POST", target: "/execute", headers: JSON, body: r#"["openai",["c1","function",["add","{\"a\":1,\"b\":2}"]]]"#, status: 400, code: "VALIDATION_ERROR", text: "must be a JSON object" },
+    Case { method: "POST", target: "/execute", headers: JSON, body: r#"{"provider":"openai","call":["c1","function",["add","{}"]]}"#, status: 400, code: "VALIDATION_ERROR", text: "" },
     Case { method: "POST", target: "/convert", headers: JSON, body: "{\"provider\":", status: 400, code: "VALIDATION_ERROR", text: "" },
     Case { method: "POST", target: "/check", headers: JSON, body: "7", status: 400, code: "VALIDATION_ERROR", text: "" },
     // unknown provider, server, tool

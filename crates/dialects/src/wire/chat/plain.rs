@@ -1,33 +1,46 @@
 //! A call with nothing unusual about it, read without a tree.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde_json::Map;
 
 use super::super::calls::{Arguments, CallId, Reply, ToolCall};
 use crate::dialect::Protocol;
+use crate::wire::object::object;
 
 /// A single call as Chat Completions has it: an id, a name, and arguments as text. Most calls are just that. Whatever else a
 /// model may say is no `PlainCall` and is read by [`parse_reply`](crate::calls::parse_reply), which reads these too.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct PlainCall {
     id: String,
-    #[serde(rename = "type")]
-    _kind: Kind,
     function: Function,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    Function,
-}
-
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Function {
     name: String,
     arguments: String,
+}
+
+impl<'de> Deserialize<'de> for PlainCall {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Members<'a> {
+            id: String,
+            #[serde(borrow, rename = "type")]
+            kind: Cow<'a, str>,
+            #[serde(deserialize_with = "object")]
+            function: Function,
+        }
+        let Members { id, kind, function } = object(deserializer)?;
+        if kind != "function" {
+            return Err(D::Error::custom("not the call of a function"));
+        }
+        Ok(Self { id, function })
+    }
 }
 
 impl PlainCall {
@@ -77,6 +90,9 @@ mod tests {
             r#"{"id":"c1","type":"custom","function":{"name":"add","arguments":"{}"}}"#,
             r#"{"type":"function","function":{"name":"add","arguments":"{}"}}"#,
             r#"[{"id":"c1","type":"function","function":{"name":"add","arguments":"{}"}}]"#,
+            r#"["c1","function",{"name":"add","arguments":"{}"}]"#,
+            r#"{"id":"c1","type":"function","function":["add","{}"]}"#,
+            r#"{"id":"c1","type":{"function":null},"function":{"name":"add","arguments":"{}"}}"#,
         ] {
             assert!(serde_json::from_str::<PlainCall>(text).is_err(), "{text}");
         }
