@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
-use futures_util::{Stream, StreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _};
 use gateway_protocol::{MessageError, RawJson, RpcError, code, write_error, write_response};
 use gateway_runtime::context::RequestContext;
+use gateway_runtime::progress::with_heartbeats;
 use gateway_upstream::FREE_BYTES;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
@@ -194,12 +195,8 @@ pub(crate) fn event_pieces(id: Option<&str>, message: Bytes) -> impl Iterator<It
 
 /// An answer that is a stream of events, with a sign of life in between.
 pub(crate) fn streamed(events: impl Stream<Item = Bytes> + Send + 'static, heartbeat: Duration) -> Response {
-    let alive = stream::unfold(Box::pin(events), move |mut events| async move {
-        match tokio::time::timeout(heartbeat, events.next()).await {
-            Ok(event) => Some((event?, events)),
-            Err(_) => Some((Bytes::from_static(b": still here\n\n"), events)),
-        }
-    });
+    let silence = || Bytes::from_static(b": still here\n\n");
+    let alive = with_heartbeats(events, heartbeat).map(move |event| event.unwrap_or_else(silence));
     let mut response = Response::new(Body::Events(alive.boxed()));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -1,8 +1,11 @@
 //! How answers are written, above all those that say what is wrong.
 
+use std::convert::Infallible;
+
 use axum_core::body::Body;
 use axum_core::response::{IntoResponse, Response};
 use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use gateway_upstream::CallError;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::BodyExt as _;
@@ -96,9 +99,11 @@ pub(crate) fn json_response(status: StatusCode, body: impl Into<Bytes>) -> Respo
     response
 }
 
-/// An answer of server-sent events.
-pub(crate) fn event_stream(events: Body) -> Response {
-    let mut response = Response::new(events);
+/// An answer of server-sent events; `None` is a comment that keeps the connection alive and means nothing.
+pub(crate) fn event_stream(events: impl Stream<Item = Option<Bytes>> + Send + 'static) -> Response {
+    let heartbeat = || Bytes::from_static(b": heartbeat\n\n");
+    let events = events.map(move |event| Ok::<_, Infallible>(event.unwrap_or_else(heartbeat)));
+    let mut response = Response::new(Body::from_stream(events));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -8,15 +8,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum_core::body::Body;
 use axum_core::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{Notification, RawJson, RawObject};
 use gateway_upstream::{ResultBudget, UpstreamId, send_lossy};
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 
 use crate::counted::dropped_response;
 use crate::errors::{accepted, collected, event_stream};
@@ -24,16 +22,13 @@ use crate::gateway::Gateway;
 use crate::metrics::Entered;
 use gateway_runtime::context::RequestContext;
 use gateway_runtime::context::keeping;
-use gateway_runtime::progress::ProgressSink;
+use gateway_runtime::progress::{ProgressSink, Step, until_done, with_heartbeats};
 
 /// An answer on its way. Boxed, because what is on top of it is moved for every request.
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// Events that wait for a slow caller. More are dropped: progress is reported again soon.
 const WAITING: usize = 64;
-
-/// A comment: it keeps the connection alive and means nothing.
-const HEARTBEAT: &[u8] = b": heartbeat\n\n";
 
 /// Writes what servers report as events.
 #[derive(Debug)]
@@ -89,22 +84,14 @@ pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
         == Some("text/event-stream")
 }
 
-enum Piece {
-    Event(Bytes),
-    Answer(Response),
-}
-
 /// A request that is answered as a stream. Dropping it, as when the caller goes away, cancels its calls.
 pub(crate) struct EventStream {
-    /// `None` once it has given the answer, and before it began.
-    work: Option<Answering>,
     reported: mpsc::Receiver<Bytes>,
     heartbeat: Duration,
-    silent_since: Instant,
     /// Where its answer is counted until it is written.
     counting: (ResultBudget, RequestContext),
     /// The request counts as one at work until its stream ends.
-    _entered: Option<Entered>,
+    entered: Option<Entered>,
 }
 
 impl EventStream {
@@ -113,83 +100,47 @@ impl EventStream {
         let (events, reported) = mpsc::channel(WAITING);
         let counting = (gateway.fleet().results().clone(), context.clone());
         context.progress = Some(Arc::new(EventSink(events)));
-        Self {
-            work: None,
-            reported,
-            heartbeat: gateway.config().heartbeat,
-            silent_since: Instant::now(),
-            counting,
-            _entered: entered,
-        }
+        Self { reported, heartbeat: gateway.config().heartbeat, counting, entered }
     }
 
     /// The events until `work` has given its answer, and that answer.
-    pub(crate) async fn response(mut self, work: Answering) -> Response {
-        self.work = Some(work);
+    pub(crate) async fn response(self, work: Answering) -> Response {
+        let Self { reported, heartbeat, counting, entered } = self;
+        let mut steps = Box::pin(with_heartbeats(until_done(work, reported), heartbeat));
         // What comes first decides the status.
-        let first = match self.next().await {
-            Some(Piece::Answer(response)) if !response.status().is_success() => return response,
-            Some(piece) => self.written(piece).await,
-            None => Bytes::new(),
+        let first = match steps.next().await {
+            Some(Some(Step::Done(response))) if !response.status().is_success() => return response,
+            first => stream::iter(first),
         };
-        let rest = stream::unfold(self, |mut events| async move {
-            let piece = events.next().await?;
-            Some((events.written(piece).await, events))
-        });
-        let pieces = stream::iter([first]).chain(rest).map(Ok::<_, std::convert::Infallible>);
-        event_stream(Body::from_stream(pieces))
-    }
-
-    /// What comes next; `None` after the answer.
-    async fn next(&mut self) -> Option<Piece> {
-        let work = self.work.as_mut()?;
-        let piece = tokio::select! {
-            // What was reported before the answer comes before it.
-            biased;
-            Some(event) = self.reported.recv() => Piece::Event(event),
-            response = work => {
-                // The work may have reported something in the moment that it ended.
-                if let Ok(event) = self.reported.try_recv() {
-                    self.work = Some(Box::pin(std::future::ready(response)));
-                    Piece::Event(event)
-                } else {
-                    self.work = None;
-                    Piece::Answer(response)
-                }
-            }
-            () = tokio::time::sleep_until(self.silent_since + self.heartbeat) => Piece::Event(Bytes::from_static(HEARTBEAT)),
-        };
-        self.silent_since = Instant::now();
-        Some(piece)
-    }
-
-    /// A piece as it is written. A long answer is counted until the last of its bytes was.
-    async fn written(&mut self, piece: Piece) -> Bytes {
-        let response = match piece {
-            Piece::Event(bytes) => return bytes,
-            Piece::Answer(response) => response,
-        };
-        let status = response.status();
-        let body = collected(response.into_body()).await.unwrap_or_default();
-        if !status.is_success() {
-            return error_event(status, &body);
-        }
-        let (budget, context) = &self.counting;
-        match context.count(budget, event("result", &body)).await {
-            Ok(event) => event,
-            Err(dropped) => {
-                let response = dropped_response(&dropped);
-                let status = response.status();
-                let body = collected(response.into_body()).await.unwrap_or_default();
-                error_event(status, &body)
-            }
-        }
+        let state = (Box::pin(first.chain(steps)), counting, entered);
+        event_stream(stream::unfold(state, |(mut steps, counting, entered)| async move {
+            let event = match steps.next().await? {
+                None => None,
+                Some(Step::Message(event)) => Some(event),
+                Some(Step::Done(response)) => Some(last_event(response, &counting).await),
+            };
+            Some((event, (steps, counting, entered)))
+        }))
     }
 }
 
-fn error_event(status: StatusCode, body: &[u8]) -> Bytes {
+/// The answer as an event. A long one is counted until the last of its bytes was written.
+async fn last_event(response: Response, (budget, context): &(ResultBudget, RequestContext)) -> Bytes {
+    if !response.status().is_success() {
+        return error_event(response).await;
+    }
+    let body = collected(response.into_body()).await.unwrap_or_default();
+    match context.count(budget, event("result", &body)).await {
+        Ok(event) => event,
+        Err(dropped) => error_event(dropped_response(&dropped)).await,
+    }
+}
+
+async fn error_event(response: Response) -> Bytes {
+    let status = response.status();
+    let body = collected(response.into_body()).await.unwrap_or_default();
     let mut error: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_slice(body).unwrap_or_default();
+        serde_json::from_slice(&body).unwrap_or_default();
     error.insert("status".to_owned(), status.as_u16().into());
     event("error", serde_json::Value::Object(error).to_string().as_bytes())
 }

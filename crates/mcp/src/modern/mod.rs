@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{
     RawJson, Request, RpcError, code, encode_header_value, header, is_modern, meta, method,
@@ -26,14 +25,15 @@ use crate::log_level::LogLevel;
 use crate::outbound::{Out, Sink};
 use crate::requests;
 use crate::response::{
-    Refused, Response, counted_message, event, event_pieces, json_response, not_acceptable, status_of,
-    streamed, takes_events,
+    Refused, Response, counted_message, event_pieces, json_response, not_acceptable, status_of, streamed,
+    takes_events,
 };
 use crate::server_info;
 use crate::tasks;
 use crate::view::View;
 use gateway_runtime::capabilities::Capabilities;
 use gateway_runtime::context::RequestContext;
+use gateway_runtime::progress::{Step, until_done};
 use gateway_runtime::seal::unique_name;
 
 /// Messages of one request that wait for their reader; what sends more waits too.
@@ -151,23 +151,27 @@ pub(crate) async fn post(
         let outcome = Box::pin(answer(endpoint, checked, Sink::Nobody)).await;
         return Ok(alone(endpoint, &context, &id, &outcome).await);
     }
-    let (sender, mut messages) = mpsc::channel(MESSAGES);
-    let heartbeat = endpoint.config().heartbeat;
+    let (sender, messages) = mpsc::channel(MESSAGES);
     let owned = endpoint.clone();
-    let mut work = Box::pin(async move { answer(&owned, checked, Sink::Channel(sender)).await });
+    let work = async move { answer(&owned, checked, Sink::Channel(sender)).await };
+    let mut steps = Box::pin(until_done(work, messages));
     // An answer without anything before it is one message; a stream begins with the first notification.
-    let (first, stage) = tokio::select! {
-        biased;
-        outcome = &mut work => match messages.try_recv() {
-            Err(_) => return Ok(alone(endpoint, &context, &id, &outcome).await),
-            Ok(first) => (first, Stage::Done(outcome)),
-        },
-        Some(first) = messages.recv() => (first, Stage::Working(work)),
+    let first = match steps.next().await {
+        Some(Step::Done(outcome)) => return Ok(alone(endpoint, &context, &id, &outcome).await),
+        first => stream::iter(first),
     };
-    let writing = Writing { stage: Some(stage), messages, id, endpoint: endpoint.clone(), context };
-    let rest = stream::unfold(writing, Writing::next);
-    let rest = rest.flat_map(stream::iter);
-    Ok(streamed(stream::iter([event(None, &first)]).chain(rest), heartbeat))
+    let heartbeat = endpoint.config().heartbeat;
+    let answering = (endpoint.clone(), context, id);
+    let texts = first.chain(steps).then(move |step| {
+        let (endpoint, context, id) = answering.clone();
+        async move {
+            match step {
+                Step::Message(text) => text,
+                Step::Done(outcome) => counted_message(&endpoint, &context, &id, &outcome).await,
+            }
+        }
+    });
+    Ok(streamed(texts.flat_map(|text| stream::iter(event_pieces(None, text))), heartbeat))
 }
 
 /// An answer that is one message.
@@ -179,48 +183,6 @@ async fn alone(
 ) -> Response {
     let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
     json_response(status, counted_message(endpoint, context, id, outcome).await)
-}
-
-type Work = std::pin::Pin<Box<dyn Future<Output = Result<RawJson, RpcError>> + Send>>;
-
-/// How far a request is whose answer is a stream.
-enum Stage {
-    Working(Work),
-    /// The work is done; messages and then the answer are left to write.
-    Done(Result<RawJson, RpcError>),
-}
-
-/// A stream of what belongs to a request, and then its answer. Dropping it cancels the request.
-struct Writing {
-    /// `None` once the answer is written.
-    stage: Option<Stage>,
-    messages: mpsc::Receiver<Bytes>,
-    id: RawJson,
-    endpoint: Endpoint,
-    context: RequestContext,
-}
-
-impl Writing {
-    /// The next event, as soon as it is there. What was sent before the answer stays before it.
-    async fn next(mut self) -> Option<(impl Iterator<Item = Bytes> + Send, Self)> {
-        let outcome = match self.stage.take()? {
-            Stage::Working(mut work) => tokio::select! {
-                biased;
-                Some(text) = self.messages.recv() => {
-                    self.stage = Some(Stage::Working(work));
-                    return Some((event_pieces(None, text), self));
-                }
-                outcome = &mut work => outcome,
-            },
-            Stage::Done(outcome) => outcome,
-        };
-        if let Ok(text) = self.messages.try_recv() {
-            self.stage = Some(Stage::Done(outcome));
-            return Some((event_pieces(None, text), self));
-        }
-        let message = counted_message(&self.endpoint, &self.context, &self.id, &outcome).await;
-        Some((event_pieces(None, message), self))
-    }
 }
 
 /// Answers a request; what belongs to it goes to `sink` first.

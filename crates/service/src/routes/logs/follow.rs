@@ -7,21 +7,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum_core::body::Body;
 use axum_core::response::Response;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use gateway_store::jsonl::{self, Tail};
 use gateway_store::{Filter, Subscription};
 use http::StatusCode;
 use tokio::sync::Notify;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Source, blocking, read};
 use crate::errors::{ApiError, event_stream};
 use crate::gateway::Gateway;
-use crate::metrics::Entered;
+use gateway_runtime::progress::with_heartbeats;
 
 /// Entries that are read at once.
 const BATCH: usize = 200;
@@ -31,9 +29,6 @@ const FILE_PAUSE: Duration = Duration::from_millis(500);
 
 /// Bytes of a server's file that are read at once.
 const FILE_BYTES: u64 = 256 << 10;
-
-/// A comment: it keeps the connection alive and means nothing.
-const HEARTBEAT: &[u8] = b": heartbeat\n\n";
 
 /// Begins a stream.
 pub(super) fn stream(
@@ -50,32 +45,20 @@ pub(super) fn stream(
         Source::Gateway(filter) => Position::Log(LogPosition::new(gateway, filter)),
         Source::Server(path, tail) => Position::File(FilePosition { path, tail, offset: None }),
     };
-    let follower = Follower {
-        heartbeat: gateway.config().heartbeat,
-        silent_since: Instant::now(),
-        gateway: gateway.clone(),
-        position,
-        stopping,
-        greeted: false,
-        ended: false,
-        _entered: entered,
-    };
-    let events = stream::unfold(follower, |mut follower| async move {
-        let piece = follower.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(piece), follower))
+    // The first bytes show the caller at once that it is heard.
+    let greeting = Bytes::from_static(b": stream of the call log\nretry: 1000\n\n");
+    let events = stream::unfold(Some((position, gateway.clone())), |state| async move {
+        let (mut position, gateway) = state?;
+        match position.next(&gateway).await {
+            Ok(events) => Some((events, Some((position, gateway)))),
+            Err(message) => Some((failure(&message), None)),
+        }
     });
-    Ok(event_stream(Body::from_stream(events)))
-}
-
-struct Follower {
-    gateway: Gateway,
-    position: Position,
-    stopping: CancellationToken,
-    heartbeat: Duration,
-    silent_since: Instant,
-    greeted: bool,
-    ended: bool,
-    _entered: Entered,
+    let events = with_heartbeats(events, gateway.config().heartbeat).inspect(move |_| {
+        let _open = &entered;
+    });
+    let events = stream::iter([Some(greeting)]).chain(events);
+    Ok(event_stream(events.take_until(stopping.cancelled_owned())))
 }
 
 enum Position {
@@ -86,35 +69,12 @@ enum Position {
 /// What a position gives: the next events, or why there are none.
 type Next = Result<Bytes, String>;
 
-impl Follower {
-    /// The next bytes; `None` if the stream ends.
-    async fn next(&mut self) -> Option<Bytes> {
-        if self.ended {
-            return None;
+impl Position {
+    async fn next(&mut self, gateway: &Gateway) -> Next {
+        match self {
+            Self::Log(position) => position.next(gateway).await,
+            Self::File(position) => position.next().await,
         }
-        if !self.greeted {
-            // The first bytes show the caller at once that it is heard.
-            self.greeted = true;
-            return Some(Bytes::from_static(b": stream of the call log\nretry: 1000\n\n"));
-        }
-        let next = async {
-            match &mut self.position {
-                Position::Log(position) => position.next(&self.gateway).await,
-                Position::File(position) => position.next().await,
-            }
-        };
-        let beat = self.silent_since + self.heartbeat;
-        let next = tokio::select! {
-            biased;
-            () = self.stopping.cancelled() => return None,
-            next = next => next,
-            () = tokio::time::sleep_until(beat) => Ok(Bytes::from_static(HEARTBEAT)),
-        };
-        self.silent_since = Instant::now();
-        Some(next.unwrap_or_else(|message| {
-            self.ended = true;
-            failure(&message)
-        }))
     }
 }
 
