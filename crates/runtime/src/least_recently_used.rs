@@ -54,21 +54,16 @@ impl<K: Clone + Eq + Hash, V> LeastRecentlyUsed<K, V> {
         self.entries.insert(key, Entry { value, bytes, used: self.clock });
     }
 
-    /// Says anew how many bytes an entry takes, and evicts others for it, or the entry itself if it is too large. Without
-    /// such an entry, nothing happens.
+    /// Says anew how many bytes an entry takes, and evicts others for it, or the entry itself if it is too large. It
+    /// counts as used now. Without such an entry, nothing happens.
     pub fn resize<Q: Eq + Hash + ?Sized>(&mut self, key: &Q, bytes: usize)
     where
         K: Borrow<Q>,
     {
-        let Some((key, mut entry)) = self.entries.remove_entry(key) else { return };
-        self.bytes -= entry.bytes;
-        if bytes > self.most_bytes {
-            return;
+        if let Some((key, entry)) = self.entries.remove_entry(key) {
+            self.bytes -= entry.bytes;
+            self.insert(key, entry.value, bytes);
         }
-        self.make_room(bytes, |_| true);
-        entry.bytes = bytes;
-        self.bytes += bytes;
-        self.entries.insert(key, entry);
     }
 
     /// Takes an entry out.

@@ -1,7 +1,6 @@
 //! Whose turn it is to translate what a request brought.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::StatusCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -21,12 +20,12 @@ const WAITING: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Turns {
     room: Arc<Semaphore>,
-    waiting: AtomicUsize,
+    waiting: Semaphore,
 }
 
 impl Default for Turns {
     fn default() -> Self {
-        Self { room: Arc::new(Semaphore::new(AT_ONCE as usize)), waiting: AtomicUsize::new(0) }
+        Self { room: Arc::new(Semaphore::new(AT_ONCE as usize)), waiting: Semaphore::new(WAITING) }
     }
 }
 
@@ -37,26 +36,9 @@ impl Turns {
             let message = "too many requests that translate tools wait already";
             ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1)
         };
-        let _waiting = Waiting::enter(&self.waiting).ok_or_else(busy)?;
+        let _waiting = self.waiting.try_acquire().map_err(|_| busy())?;
         let threads = if bytes > LONG { AT_ONCE } else { 1 };
         Arc::clone(&self.room).acquire_many_owned(threads).await.map_err(|_| busy())
-    }
-}
-
-/// A request that waits for its turn.
-struct Waiting<'t>(&'t AtomicUsize);
-
-impl<'t> Waiting<'t> {
-    fn enter(count: &'t AtomicUsize) -> Option<Self> {
-        let before = count.fetch_add(1, Ordering::Relaxed);
-        let entered = Self(count);
-        (before < WAITING).then_some(entered)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gateway_protocol::{RpcError, code, parse_strict_message};
 use http::StatusCode;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::batch::Batch;
 use super::{open_session, take};
@@ -15,7 +15,7 @@ use crate::endpoint::Endpoint;
 use crate::http_request::HttpRequest;
 use crate::outbound::Sink;
 use crate::response::{Refused, Response, empty, event_pieces, streamed};
-use crate::sessions::{Attached, Session};
+use crate::sessions::Session;
 use gateway_runtime::parameters::Parameters;
 
 /// Messages that wait for a slow reader.
@@ -48,7 +48,7 @@ pub(crate) fn events(endpoint: &Endpoint, http: &HttpRequest) -> Result<Response
 struct Open {
     endpoint: Endpoint,
     session: Arc<Session>,
-    _attached: Option<Attached>,
+    _attached: Option<OwnedSemaphorePermit>,
 }
 
 impl Drop for Open {

@@ -7,7 +7,6 @@
 
 mod line;
 
-use std::fmt;
 use std::io::Write as _;
 
 use gateway_config::LogLevel;
@@ -77,16 +76,6 @@ struct Lines<S> {
     format: LogFormat,
     level: LevelFilter,
     sink: S,
-}
-
-impl<S> fmt::Debug for Lines<S> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Lines")
-            .field("format", &self.format)
-            .field("level", &self.level)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<S> Lines<S> {
