@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use gateway_protocol::{
@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::log_level::LogLevel;
 use crate::resumable::ResumableStream;
 use gateway_runtime::context::keeping;
+use gateway_runtime::lock::locked;
 
 /// Where messages of one request go.
 #[derive(Clone, Debug)]
@@ -134,12 +135,12 @@ impl Peer {
             ListKind::Resources | ListKind::ResourceTemplates => method::RESOURCES_CHANGED,
             ListKind::Prompts => method::PROMPTS_CHANGED,
         };
-        self.looked_at.lock().unwrap_or_else(PoisonError::into_inner).insert(list);
+        locked(&self.looked_at).insert(list);
     }
 
     /// Whether it ever asked for the list of which `list` notifies that it changed.
     pub(crate) fn has_looked(&self, list: &str) -> bool {
-        self.looked_at.lock().unwrap_or_else(PoisonError::into_inner).contains(list)
+        locked(&self.looked_at).contains(list)
     }
 
     /// Whether it has seen a list, and that was an older one.
@@ -157,7 +158,7 @@ impl Peer {
     ) -> Result<RawJson, RpcError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, receiver) = oneshot::channel();
-        self.lock().insert(id, answer);
+        locked(&self.waiting).insert(id, answer);
         let _forget = Forget { peer: self, sink, id };
         let object = params.and_then(|params| RawObject::parse(params).ok()).unwrap_or_default();
         let members: Vec<(&str, &[u8])> =
@@ -171,13 +172,9 @@ impl Peer {
 
     /// Takes an answer. One that nobody waits for is passed over.
     pub(crate) fn answered(&self, id: &RequestId, outcome: Result<RawJson, RpcError>) {
-        if let Some(answer) = id.number().and_then(|id| self.lock().remove(&id)) {
+        if let Some(answer) = id.number().and_then(|id| locked(&self.waiting).remove(&id)) {
             let _ = answer.send(outcome);
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Result<RawJson, RpcError>>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -190,7 +187,7 @@ struct Forget<'a> {
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        let is_open = self.peer.lock().remove(&self.id).is_some();
+        let is_open = locked(&self.peer.waiting).remove(&self.id).is_some();
         if is_open {
             let params =
                 serde_json::json!({"requestId": self.id, "reason": "the request that needed it is over"});

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use gateway_runtime::lock::locked;
 use gateway_upstream::{FREE_BYTES, Reclaim};
 use tokio::sync::Notify;
 
@@ -33,7 +34,7 @@ pub(crate) struct Budget {
 impl Reclaim for Budget {
     fn reclaim(&self) {
         let mut streams = Vec::new();
-        self.long().retain(|stream| {
+        locked(&self.long).retain(|stream| {
             let found = stream.upgrade();
             let is_kept = found.as_ref().is_some_and(|stream| !stream.is_forgettable());
             streams.extend(found.filter(|_| !is_kept));
@@ -55,13 +56,9 @@ impl Budget {
         if let Some(whole) = &self.whole {
             return whole.note_long(stream);
         }
-        let mut long = self.long();
+        let mut long = locked(&self.long);
         long.retain(|stream| stream.strong_count() > 0);
         long.push(Arc::downgrade(stream));
-    }
-
-    fn long(&self) -> std::sync::MutexGuard<'_, Vec<Weak<ResumableStream>>> {
-        self.long.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How much is kept.
@@ -136,7 +133,7 @@ impl ResumableStream {
 
     /// Adds a message.
     pub(crate) fn push(&self, message: Bytes) {
-        self.add(&mut self.lock(), message);
+        self.add(&mut locked(&self.state), message);
         self.wake.notify_waiters();
     }
 
@@ -164,7 +161,7 @@ impl ResumableStream {
 
     pub(crate) fn end_at(self: &Arc<Self>, last: Option<Bytes>, moment: Instant) {
         let is_long = {
-            let mut state = self.lock();
+            let mut state = locked(&self.state);
             if let Some(message) = last {
                 self.add(&mut state, message);
             }
@@ -179,7 +176,7 @@ impl ResumableStream {
 
     /// Counts it no more among what is kept.
     pub(crate) fn forget(&self) {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         self.budget.remove(state.bytes);
         // Whoever still reads it gets the rest, which counts no more.
         state.bytes = 0;
@@ -187,13 +184,13 @@ impl ResumableStream {
 
     /// Whether it is over and nobody reads it.
     fn is_forgettable(&self) -> bool {
-        let state = self.lock();
+        let state = locked(&self.state);
         state.ended.is_some() && state.readers == 0
     }
 
     /// Drops its messages, unless somebody has come back to read them.
     fn forget_messages(&self) {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         if state.readers > 0 {
             return;
         }
@@ -206,23 +203,23 @@ impl ResumableStream {
 
     /// Whether its messages made room for others.
     pub(crate) fn is_forgotten(&self) -> bool {
-        self.lock().is_forgotten
+        locked(&self.state).is_forgotten
     }
 
     /// Whether it ended so long ago that nobody will come back to it.
     pub(crate) fn is_over(&self, patience: Duration) -> bool {
-        self.lock().ended.is_some_and(|ended| ended.elapsed() > patience)
+        locked(&self.state).ended.is_some_and(|ended| ended.elapsed() > patience)
     }
 
     /// How many messages were ever given to a reader.
     pub(crate) fn delivered(&self) -> u64 {
-        self.lock().delivered
+        locked(&self.state).delivered
     }
 
     /// A reader of what comes after message number `after`, as far as it is kept. Another reader ends.
     pub(crate) fn reader(self: Arc<Self>, after: u64) -> Reader {
         let number = {
-            let mut state = self.lock();
+            let mut state = locked(&self.state);
             state.reader += 1;
             state.readers += 1;
             state.reader
@@ -236,7 +233,7 @@ impl ResumableStream {
         loop {
             let woken = self.wake.notified();
             {
-                let mut state = self.lock();
+                let mut state = locked(&self.state);
                 if state.reader != reader {
                     return None;
                 }
@@ -255,10 +252,6 @@ impl ResumableStream {
             }
             woken.await;
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -281,7 +274,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let mut state = self.stream.lock();
+        let mut state = locked(&self.stream.state);
         state.readers = state.readers.saturating_sub(1);
     }
 }
@@ -383,6 +376,6 @@ mod tests {
         }
         assert_eq!(stream.delivered(), 8);
         stream.push(Bytes::from(vec![b'x'; KEPT_BYTES + 1]));
-        assert_eq!(stream.lock().messages.len(), 1);
+        assert_eq!(locked(&stream.state).messages.len(), 1);
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use gateway_protocol::{RawJson, RpcError, code};
 use gateway_upstream::{Fleet, ResultBudget, UpstreamId};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::log_level::LogLevel;
@@ -16,6 +17,7 @@ use crate::resumable::{Budget, ResumableStream};
 use crate::subscriptions::Subscription;
 use crate::view::View;
 use gateway_runtime::capabilities::Capabilities;
+use gateway_runtime::lock::locked;
 use gateway_runtime::owner::Owner;
 use gateway_runtime::seal::secret_id;
 
@@ -52,8 +54,8 @@ pub(crate) struct Session {
     pub(crate) over: CancellationToken,
     /// Milliseconds since the sessions began.
     used: AtomicU64,
-    /// Streams on which somebody hears what was not asked for.
-    listeners: AtomicUsize,
+    /// Room for streams on which somebody hears what was not asked for.
+    listeners: Arc<Semaphore>,
     state: Mutex<State>,
     /// What its streams keep together.
     budget: Arc<Budget>,
@@ -87,33 +89,33 @@ impl Session {
 
     /// The level that the caller asked for.
     pub(crate) fn asked_level(&self) -> Option<LogLevel> {
-        self.lock().level
+        locked(&self.state).level
     }
 
     pub(crate) fn set_level(&self, level: LogLevel) {
-        self.lock().level = Some(level);
+        locked(&self.state).level = Some(level);
     }
 
     pub(crate) fn subscribe(&self, subscribed: Subscription) {
-        self.lock().resources.insert(subscribed.public.clone(), subscribed);
+        locked(&self.state).resources.insert(subscribed.public.clone(), subscribed);
     }
 
     /// Ends a subscription. Dropping it unsubscribes at the upstream, outside the lock.
     pub(crate) fn unsubscribe(&self, uri: &str) {
-        let ended = self.lock().resources.remove(uri);
+        let ended = locked(&self.state).resources.remove(uri);
         drop(ended);
     }
 
     /// What the caller calls a resource that it wants to hear about.
     pub(crate) fn subscribed(&self, server: &UpstreamId, uri: &str) -> Option<String> {
-        let state = self.lock();
+        let state = locked(&self.state);
         let found = state.resources.values().find(|found| found.server == *server && found.own == uri)?;
         Some(found.public.clone())
     }
 
     /// Whether there is room for another subscription, or this one is there already.
     pub(crate) fn check_room(&self, uri: &str) -> Result<(), RpcError> {
-        let state = self.lock();
+        let state = locked(&self.state);
         if state.resources.len() < RESOURCES || state.resources.contains_key(uri) {
             return Ok(());
         }
@@ -126,10 +128,10 @@ impl Session {
         View::named(fleet, self.view.as_deref()).is_some_and(|view| view.shows(fleet, server))
     }
 
-    /// Notes a request that can be cancelled until the guard is dropped. Two at once under one id could not be told apart.
+    /// Notes a request that can be cancelled until the guard is dropped. Two at once under one id could not be distinguished.
     pub(crate) fn running(self: &Arc<Self>, id: &RawJson) -> Result<Running, RpcError> {
         let token = CancellationToken::new();
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         if state.running.len() >= AT_WORK {
             let message = format!("more than {AT_WORK} requests at once; try again later");
             return Err(RpcError::new(code::INTERNAL_ERROR, message));
@@ -148,14 +150,14 @@ impl Session {
     }
 
     pub(crate) fn cancel(&self, id: &RawJson) {
-        if let Some(token) = self.lock().running.get(id.as_str()) {
+        if let Some(token) = locked(&self.state).running.get(id.as_str()) {
             token.cancel();
         }
     }
 
     /// A stream for one request; it can be found again once it is kept.
     pub(crate) fn new_stream(&self) -> Arc<ResumableStream> {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         state.last_stream += 1;
         Arc::new(ResumableStream::new(state.last_stream, &self.budget))
     }
@@ -164,7 +166,7 @@ impl Session {
     pub(crate) fn keep(&self, stream: &Arc<ResumableStream>) {
         /// More than these at once would be a caller who never reads.
         const STREAMS: usize = 1_024;
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         state.streams.retain(|stream| !stream.is_over(STREAM_LIFE));
         if state.streams.len() < STREAMS {
             state.streams.push(Arc::clone(stream));
@@ -175,7 +177,7 @@ impl Session {
     pub(crate) fn trim(&self) {
         let mut forgotten = Vec::new();
         while self.budget.is_over() {
-            let mut state = self.lock();
+            let mut state = locked(&self.state);
             let Some(index) = state.streams.iter().position(|stream| stream.is_over(Duration::ZERO)) else {
                 break;
             };
@@ -192,36 +194,18 @@ impl Session {
         {
             return Some(Arc::clone(stream));
         }
-        let found = self.lock().streams.iter().find(|stream| stream.number() == number).cloned();
+        let found = locked(&self.state).streams.iter().find(|stream| stream.number() == number).cloned();
         found.filter(|stream| !stream.is_forgotten())
     }
 
-    /// Notes somebody who hears what was not asked for, until the guard is dropped.
-    /// `None` where too many listen already.
-    pub(crate) fn attach(self: &Arc<Self>) -> Option<Attached> {
-        let before = self.listeners.fetch_add(1, Ordering::AcqRel);
-        let attached = Attached { session: Arc::clone(self) };
-        (before < LISTENERS).then_some(attached)
+    /// Notes somebody who hears what was not asked for, until the permit is dropped; the session is in use as long. `None` if
+    /// too many listen already.
+    pub(crate) fn attach(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.listeners).try_acquire_owned().ok()
     }
 
     fn is_attached(&self) -> bool {
-        self.listeners.load(Ordering::Acquire) > 0
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Somebody who hears what was not asked for; the session is in use as long.
-#[derive(Debug)]
-pub(crate) struct Attached {
-    session: Arc<Session>,
-}
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        self.session.listeners.fetch_sub(1, Ordering::AcqRel);
+        self.listeners.available_permits() < LISTENERS
     }
 }
 
@@ -235,7 +219,7 @@ pub(crate) struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.session.lock().running.remove(&self.id);
+        locked(&self.session.state).running.remove(&self.id);
     }
 }
 
@@ -337,11 +321,11 @@ impl Sessions {
             peer: Arc::default(),
             over: CancellationToken::new(),
             used: AtomicU64::new(self.now()),
-            listeners: AtomicUsize::new(0),
+            listeners: Arc::new(Semaphore::new(LISTENERS)),
             state: Mutex::default(),
             budget,
         });
-        let mut present = self.lock();
+        let mut present = locked(&self.present);
         let evicted = present.make_room(session.caller.as_ref(), (self.most, self.share));
         present.insert(&session);
         drop(present);
@@ -364,7 +348,7 @@ impl Sessions {
 
     /// Ends a session.
     pub(crate) fn close(&self, session: &Session) {
-        let closed = self.lock().remove(&session.id);
+        let closed = locked(&self.present).remove(&session.id);
         if let Some(closed) = &closed {
             closed.end();
         }
@@ -376,7 +360,7 @@ impl Sessions {
         let now = self.now();
         let oldest = now.saturating_sub(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         let mut over = Vec::new();
-        self.lock().by_id.retain(|_, session| {
+        locked(&self.present).by_id.retain(|_, session| {
             // Looked at first, because it forgets streams as well.
             let is_busy = session.is_busy();
             if is_busy || session.is_attached() {
@@ -389,33 +373,29 @@ impl Sessions {
             is_used
         });
         for session in over {
-            self.lock().release(&session);
+            locked(&self.present).release(&session);
             session.end();
         }
     }
 
     /// All sessions at this moment.
     pub(crate) fn all(&self) -> Vec<Arc<Session>> {
-        self.lock().by_id.values().cloned().collect()
+        locked(&self.present).by_id.values().cloned().collect()
     }
 
     pub(crate) fn named(&self, id: &str) -> Option<Arc<Session>> {
-        self.lock().by_id.get(id).cloned()
+        locked(&self.present).by_id.get(id).cloned()
     }
 
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Present> {
-        self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Session {
     /// Whether something runs for it. Streams that nobody will come back to are forgotten on the way.
     fn is_busy(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         state.streams.retain(|stream| !stream.is_over(STREAM_LIFE));
         !state.running.is_empty()
     }
@@ -423,7 +403,7 @@ impl Session {
     /// Ends what runs for it.
     fn end(&self) {
         self.over.cancel();
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         for token in state.running.values() {
             token.cancel();
         }
@@ -542,9 +522,9 @@ mod tests {
             stream.end(Some(big()));
             session.trim();
         }
-        let kept = session.lock().streams.len();
+        let kept = locked(&session.state).streams.len();
         assert!((1..=5).contains(&kept), "{kept}");
-        let last = session.lock().last_stream;
+        let last = locked(&session.state).last_stream;
         assert!(session.kept(last).is_some() && session.kept(1).is_none(), "the newest are kept");
         for _ in 0..99 {
             let other = open(&sessions, None);
@@ -572,6 +552,6 @@ mod tests {
         session.keep(&stream);
         stream.end_at(None, Instant::now().checked_sub(STREAM_LIFE * 2).unwrap());
         sessions.sweep();
-        assert!(session.lock().streams.is_empty());
+        assert!(locked(&session.state).streams.is_empty());
     }
 }

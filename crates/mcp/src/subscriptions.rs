@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use gateway_protocol::{RawJson, meta, method};
 use gateway_upstream::{Fleet, ResourceSubscription, UpstreamId};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::outbound::{Sink, written};
 use crate::view::View;
+use gateway_runtime::lock::locked;
 
 /// Something that callers may want to hear.
 #[derive(Clone, Debug)]
@@ -70,7 +71,7 @@ pub(crate) struct Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        let ended = self.listeners.lock().remove(&self.number);
+        let ended = locked(&self.listeners.present).remove(&self.number);
         // Its subscriptions end outside the lock.
         drop(ended);
     }
@@ -109,21 +110,17 @@ impl Listeners {
     /// Adds a listener, which hears of changes until the guard is dropped.
     pub(crate) fn add(self: &Arc<Self>, listener: Listener) -> Listening {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.lock().insert(number, listener);
+        locked(&self.present).insert(number, listener);
         Listening { listeners: Arc::clone(self), number }
     }
 
     /// Notifies everybody whom a change concerns.
     pub(crate) fn notify(&self, fleet: &Fleet, change: &Change) {
-        for listener in self.lock().values() {
+        for listener in locked(&self.present).values() {
             if let Some((method, mut params)) = listener.notification(fleet, change) {
                 params["_meta"] = json!({meta::SUBSCRIPTION_ID: listener.id});
                 listener.sink.offer(written(method, RawJson::of(&params).ok().as_ref()));
             }
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Listener>> {
-        self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,9 @@
 //! What one endpoint shows: everything, a group, or one server.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use gateway_runtime::least_recently_used::LeastRecentlyUsed;
+use gateway_runtime::lock::locked;
 use gateway_upstream::{Catalogue, CatalogueTool, Fleet, LookupError, UpstreamId};
 
 /// What one endpoint shows.
@@ -133,7 +134,7 @@ impl<T> Default for PerView<T> {
 impl<T: Clone> PerView<T> {
     /// The value of this version. Two that ask at once may both make it.
     pub(crate) fn get(&self, view: &View, version: u64, make: impl FnOnce() -> T) -> T {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || locked(&self.0);
         if let Some((_, known)) = lock().get(view).filter(|(known, _)| *known == version) {
             return known.clone();
         }

@@ -5,7 +5,7 @@
 //! time is refused, but can go on: once it is approved, the same call of the same caller runs, once. Where its server answers
 //! with a question instead of a result, the call that brings the answers belongs to it, and is one call too.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use gateway_config::ApprovalConfig;
 use gateway_notation::pattern;
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::canonical::{Members, canonical};
 use crate::context::RequestContext;
+use crate::lock::locked;
 use crate::owner::Owner;
 use crate::questions::quoted;
 
@@ -107,7 +108,7 @@ impl Approvals {
 
     /// Uses an approval up; whether it was still there.
     pub fn take(&self, id: &str) -> bool {
-        let mut waiting = self.waiting();
+        let mut waiting = locked(&self.waiting);
         let index = waiting.iter().position(|one| one.id == id && *one.verdict.borrow() == Verdict::Approved);
         index.map(|index| waiting.swap_remove(index)).is_some()
     }
@@ -120,7 +121,7 @@ impl Approvals {
         context: &RequestContext,
         config: &ApprovalConfig,
     ) {
-        let mut asked = self.asked_back();
+        let mut asked = locked(&self.asked_back);
         asked.retain(|one| one.since.elapsed() < config.expiry);
         let caller = context.caller.clone();
         if room_for(asked.iter().map(|one| one.caller.as_ref()), caller.as_ref(), config).is_ok() {
@@ -138,13 +139,9 @@ impl Approvals {
         config: &ApprovalConfig,
     ) -> bool {
         let digest = digest_of(tool, arguments, context);
-        let mut asked = self.asked_back();
+        let mut asked = locked(&self.asked_back);
         let index = asked.iter().position(|one| one.digest == digest && one.since.elapsed() < config.expiry);
         index.map(|index| asked.swap_remove(index)).is_some()
-    }
-
-    fn asked_back(&self) -> MutexGuard<'_, Vec<AskedBack>> {
-        self.asked_back.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Decides about a call; whether there is one of that id.
@@ -183,13 +180,9 @@ impl Approvals {
 
     /// The list without what is too old.
     fn fresh(&self, config: &ApprovalConfig) -> MutexGuard<'_, Vec<Waiting>> {
-        let mut waiting = self.waiting();
+        let mut waiting = locked(&self.waiting);
         waiting.retain(|one| one.since.elapsed() < config.expiry);
         waiting
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,8 +4,8 @@
 //! that is named exactly is covered whatever its server says. A tool that may run twice is not enough: to write the same
 //! again after something else was written is a change. Failures and results that ask for more input are never kept.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gateway_config::CacheConfig;
@@ -15,6 +15,7 @@ use gateway_upstream::CatalogueTool;
 use sha2::{Digest as _, Sha256};
 
 use crate::least_recently_used::LeastRecentlyUsed;
+use crate::lock::locked;
 
 /// Most results that are kept, however small they are.
 const ENTRIES: usize = 10_000;
@@ -100,7 +101,7 @@ impl ResultCache {
 
     /// The result of an earlier call and its age.
     pub fn get(&self, call: &Cacheable, now: Instant) -> Option<(RawJson, Duration)> {
-        let found = (self.kept().get(&call.digest))
+        let found = (locked(&self.kept).get(&call.digest))
             .filter(|entry| now < entry.until)
             .map(|entry| (entry.result.clone(), now.saturating_duration_since(entry.since)));
         let count = if found.is_some() { &self.hits } else { &self.misses };
@@ -117,7 +118,7 @@ impl ResultCache {
         }
         // A copy: the result is a slice of all that the server sent at once.
         let Ok(result) = RawJson::parse(result.as_bytes().to_vec()) else { return };
-        let mut kept = self.kept();
+        let mut kept = locked(&self.kept);
         if !kept.has_room(size) {
             kept.retain(|_, entry| now < entry.until);
         }
@@ -126,17 +127,13 @@ impl ResultCache {
 
     /// What the cache has done.
     pub fn figures(&self) -> CacheFigures {
-        let kept = self.kept();
+        let kept = locked(&self.kept);
         CacheFigures {
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
             entries: kept.len(),
             bytes: kept.bytes(),
         }
-    }
-
-    fn kept(&self) -> MutexGuard<'_, LeastRecentlyUsed<Digest, Entry>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

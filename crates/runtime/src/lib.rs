@@ -31,6 +31,7 @@ pub mod context;
 pub mod failure;
 pub mod least_recently_used;
 pub mod lists;
+pub mod lock;
 pub mod lookup;
 pub mod metrics;
 pub mod owner;

@@ -2,10 +2,11 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::seal::secret_id;
+use crate::lock::locked;
 
 /// What waits for answers. Whoever sets it aside knows what it is when it is taken up.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl Parked {
         self.sweep();
         let id = secret_id()?;
         let until = Instant::now().checked_add(life)?;
-        let mut waiting = self.lock();
+        let mut waiting = locked(&self.waiting);
         let taken: usize = waiting.values().map(|(_, what)| what.calls).sum();
         if taken + what.calls > self.most {
             return None;
@@ -64,7 +65,7 @@ impl Parked {
         id: &str,
         check: impl FnOnce(&[String]) -> Result<(), E>,
     ) -> Option<Result<Waiting, E>> {
-        let mut all = self.lock();
+        let mut all = locked(&self.waiting);
         let (until, what) = all.get(id)?;
         if *until > Instant::now()
             && let Err(error) = check(&what.keys)
@@ -79,17 +80,13 @@ impl Parked {
     /// Drops what nobody came back for, outside the lock.
     pub fn sweep(&self) {
         let now = Instant::now();
-        let over: Vec<_> = self.lock().extract_if(|_, (until, _)| *until <= now).collect();
+        let over: Vec<_> = locked(&self.waiting).extract_if(|_, (until, _)| *until <= now).collect();
         drop(over);
     }
 
     /// Drops everything, outside the lock.
     pub fn clear(&self) {
-        let all = std::mem::take(&mut *self.lock());
+        let all = std::mem::take(&mut *locked(&self.waiting));
         drop(all);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, (Instant, Waiting)>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use gateway_runtime::lock::locked;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -119,7 +120,7 @@ impl Connections {
         let permit = if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
             permit
         } else {
-            if self.lock().leaving == 0 {
+            if locked(&self.open).leaving == 0 {
                 // Once is enough: where none can be evicted, all are known, and that they stay.
                 self.evict_unknown();
             }
@@ -132,7 +133,7 @@ impl Connections {
     fn keep_spare(&self) {
         let free = self.room.available_permits();
         if free <= self.spare {
-            let leaving = self.lock().leaving;
+            let leaving = locked(&self.open).leaving;
             self.evict(SILENT, (self.spare + 1).saturating_sub(free + leaving));
         }
     }
@@ -144,7 +145,7 @@ impl Connections {
 
     /// Closes the oldest connections in a state, at most so many. Gives how many there were.
     fn evict(&self, state: u8, most: usize) -> usize {
-        let mut open = self.lock();
+        let mut open = locked(&self.open);
         let fitting = open.links.iter().filter(|(_, link)| link.state.load(Ordering::Relaxed) == state);
         let evicted: Vec<u64> =
             fitting.filter(|(_, link)| link.evict()).map(|(number, _)| *number).take(most).collect();
@@ -153,10 +154,6 @@ impl Connections {
         }
         open.leaving += evicted.len();
         evicted.len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -172,7 +169,7 @@ impl Room {
     pub(crate) fn taken(self) -> Taken {
         let evicted = self.connections.stopping.child_token();
         let link = Arc::new(Link { state: AtomicU8::new(SILENT), evicted });
-        let mut open = self.connections.lock();
+        let mut open = locked(&self.connections.open);
         open.next += 1;
         let number = open.next;
         open.links.insert(number, Arc::clone(&link));
@@ -191,7 +188,7 @@ pub(crate) struct Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        let mut open = self.room.connections.lock();
+        let mut open = locked(&self.room.connections.open);
         if open.links.remove(&self.number).is_none() {
             open.leaving = open.leaving.saturating_sub(1);
         }

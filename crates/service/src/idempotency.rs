@@ -7,7 +7,7 @@
 //! Answers are kept for ten minutes where the tools ran or may have run: all of 2xx, and those of 5xx that are not marked
 //! as [`NotRun`]. Other answers (4xx, 503, [`NotRun`]) are forgotten at once, so that the same key may try again.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum_core::body::Body;
@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::errors::{ApiError, NotRun, code, collected};
 use gateway_runtime::least_recently_used::LeastRecentlyUsed;
+use gateway_runtime::lock::locked;
 use gateway_runtime::owner::Owner;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -70,56 +71,40 @@ impl IdempotencyKey {
 }
 
 /// The answers of requests with a key.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Idempotency {
     entries: Arc<Mutex<Entries>>,
     tasks: TaskTracker,
 }
 
-#[derive(Debug)]
-struct Entries {
-    by_name: LeastRecentlyUsed<Name, Entry>,
-    count: u64,
-}
+type Entries = LeastRecentlyUsed<Name, Entry>;
 
 #[derive(Debug)]
 struct Entry {
     digest: [u8; 32],
-    /// Tells this entry from an earlier one of the same name.
-    number: u64,
     since: Instant,
     state: watch::Receiver<State>,
 }
 
-/// Where a request stands.
+/// How far a request is. One whose sender is gone while it runs gave an answer that is not worth keeping, or broke off.
 #[derive(Clone, Debug)]
 enum State {
     Running,
-    Answered(Arc<Answer>),
+    Answered(Arc<http::Response<Bytes>>),
     /// It ran, but its answer is too long to keep.
     TooLong,
-    /// It gave an answer that is not worth keeping, or broke off.
-    Forgotten,
 }
 
-#[derive(Debug)]
-struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
+/// The bytes that an answer takes, about.
+fn weight(answer: &http::Response<Bytes>) -> usize {
+    let headers: usize = answer.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    answer.body().len() + headers + 256
 }
 
-impl Answer {
-    fn weight(&self) -> usize {
-        let headers: usize = self.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-        self.body.len() + headers + 256
-    }
-
-    fn to_response(&self) -> Response {
-        let mut response = Response::new(Body::from(self.body.clone()));
-        *response.status_mut() = self.status;
-        *response.headers_mut() = self.headers.clone();
-        response
+impl Default for Idempotency {
+    fn default() -> Self {
+        let entries = Arc::new(Mutex::new(LeastRecentlyUsed::new(ENTRIES, BYTES)));
+        Self { entries, tasks: TaskTracker::new() }
     }
 }
 
@@ -132,15 +117,11 @@ impl Idempotency {
         let mut work = Some(work);
         loop {
             match self.enter(&key, Instant::now())? {
-                Entered::First { number, sender } => {
+                Entered::First(sender) => {
                     let Some(work) = work.take() else { return Err(broke_off()) };
-                    let (answer, first) = tokio::sync::oneshot::channel();
-                    let task = Task { shared: self.clone(), name: key.name.clone(), number, sender };
-                    self.tasks.spawn(async move {
-                        let response = task.settle(work.await).await;
-                        // A caller who has gone away comes back for it.
-                        let _ = answer.send(response);
-                    });
+                    let task = Task { shared: self.clone(), name: key.name.clone(), sender };
+                    // A task of its own: a caller who has gone away comes back for its answer.
+                    let first = self.tasks.spawn(async move { task.settle(work.await).await });
                     return first.await.map_err(|_| broke_off());
                 }
                 Entered::Later(mut state) => {
@@ -148,7 +129,7 @@ impl Idempotency {
                     let _ = state.wait_for(|state| !matches!(state, State::Running)).await;
                     let last = state.borrow().clone();
                     match last {
-                        State::Answered(answer) => return Ok(replayed(answer.to_response())),
+                        State::Answered(answer) => return Ok(replayed((*answer).clone().map(Body::from))),
                         State::TooLong => {
                             let message = "this request ran already, but its answer was too long to keep";
                             return Err(ApiError::new(
@@ -158,7 +139,7 @@ impl Idempotency {
                             ));
                         }
                         // The first one ran nothing, so this one may try.
-                        State::Running | State::Forgotten => {}
+                        State::Running => {}
                     }
                 }
             }
@@ -173,12 +154,12 @@ impl Idempotency {
     }
 
     fn enter(&self, key: &IdempotencyKey, now: Instant) -> Result<Entered, ApiError> {
-        let mut entries = self.lock();
-        let too_old = entries.by_name.get(&key.name).is_some_and(|entry| entry.is_too_old(now));
+        let mut entries = locked(&self.entries);
+        let too_old = entries.get(&key.name).is_some_and(|entry| entry.is_too_old(now));
         if too_old {
-            entries.by_name.remove(&key.name);
+            entries.remove(&key.name);
         }
-        if let Some(entry) = entries.by_name.get(&key.name) {
+        if let Some(entry) = entries.get(&key.name) {
             if entry.digest != key.digest {
                 let message = "this Idempotency-Key was used for another request";
                 return Err(ApiError::new(
@@ -189,26 +170,20 @@ impl Idempotency {
             }
             return Ok(Entered::Later(entry.state.clone()));
         }
-        entries.make_room(0, now);
-        if entries.by_name.len() >= ENTRIES {
+        make_room(&mut entries, 0, now);
+        if entries.len() >= ENTRIES {
             let message = "too many requests with an Idempotency-Key are running";
             return Err(ApiError::overloaded(StatusCode::SERVICE_UNAVAILABLE, message, 1));
         }
-        entries.count += 1;
-        let number = entries.count;
         let (sender, state) = watch::channel(State::Running);
-        let entry = Entry { digest: key.digest, number, since: now, state };
-        entries.by_name.insert(key.name.clone(), entry, 0);
-        Ok(Entered::First { number, sender })
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        let entry = Entry { digest: key.digest, since: now, state };
+        entries.insert(key.name.clone(), entry, 0);
+        Ok(Entered::First(sender))
     }
 }
 
 enum Entered {
-    First { number: u64, sender: watch::Sender<State> },
+    First(watch::Sender<State>),
     Later(watch::Receiver<State>),
 }
 
@@ -222,19 +197,11 @@ impl Entry {
     }
 }
 
-impl Default for Entries {
-    fn default() -> Self {
-        Self { by_name: LeastRecentlyUsed::new(ENTRIES, BYTES), count: 0 }
-    }
-}
-
-impl Entries {
-    /// Forgets what is too old, and then the longest unused, until there is room for one more answer.
-    fn make_room(&mut self, bytes: usize, now: Instant) {
-        if !self.by_name.has_room(bytes) {
-            self.by_name.retain(|_, entry| !entry.is_too_old(now));
-            self.by_name.make_room(bytes, |entry| !entry.is_running());
-        }
+/// Forgets what is too old, and then the longest unused, until there is room for one more answer.
+fn make_room(entries: &mut Entries, bytes: usize, now: Instant) {
+    if !entries.has_room(bytes) {
+        entries.retain(|_, entry| !entry.is_too_old(now));
+        entries.make_room(bytes, |entry| !entry.is_running());
     }
 }
 
@@ -242,11 +209,15 @@ impl Entries {
 struct Task {
     shared: Idempotency,
     name: Name,
-    number: u64,
     sender: watch::Sender<State>,
 }
 
 impl Task {
+    /// Whether an entry is this request's, and not a later one's of the same name.
+    fn owns(&self, entry: &Entry) -> bool {
+        entry.state.same_channel(&self.sender.subscribe())
+    }
+
     async fn settle(&self, response: Response) -> Response {
         let not_run = response.extensions().get::<NotRun>().is_some();
         let status = response.status();
@@ -260,16 +231,19 @@ impl Task {
         let Ok(body) = collected(body).await else {
             return Response::from_parts(parts, Body::empty());
         };
-        let answer = Answer { status: parts.status, headers: parts.headers.clone(), body: body.clone() };
-        let weight = answer.weight();
-        let state = if weight > ANSWER_BYTES { State::TooLong } else { State::Answered(Arc::new(answer)) };
-        let bytes = if weight > ANSWER_BYTES { 0 } else { weight };
+        // Without the extensions, which are for whoever answers the first time.
+        let mut answer = http::Response::new(body.clone());
+        (*answer.status_mut(), *answer.headers_mut()) = (parts.status, parts.headers.clone());
+        let (state, bytes) = match weight(&answer) {
+            bytes if bytes > ANSWER_BYTES => (State::TooLong, 0),
+            bytes => (State::Answered(Arc::new(answer)), bytes),
+        };
         {
-            let mut entries = self.shared.lock();
-            entries.make_room(bytes, Instant::now());
-            if let Some(entry) = entries.by_name.get(&self.name).filter(|entry| entry.number == self.number) {
+            let mut entries = locked(&self.shared.entries);
+            make_room(&mut entries, bytes, Instant::now());
+            if let Some(entry) = entries.get(&self.name).filter(|entry| self.owns(entry)) {
                 entry.since = Instant::now();
-                entries.by_name.resize(&self.name, bytes);
+                entries.resize(&self.name, bytes);
             }
         }
         self.sender.send_replace(state);
@@ -279,13 +253,9 @@ impl Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        if matches!(*self.sender.borrow(), State::Running) {
-            let mut entries = self.shared.lock();
-            if entries.by_name.get(&self.name).is_some_and(|entry| entry.number == self.number) {
-                entries.by_name.remove(&self.name);
-            }
-            drop(entries);
-            self.sender.send_replace(State::Forgotten);
+        let mut entries = locked(&self.shared.entries);
+        if entries.get(&self.name).is_some_and(|entry| entry.is_running() && self.owns(entry)) {
+            entries.remove(&self.name);
         }
     }
 }
@@ -402,14 +372,14 @@ mod tests {
             shared.run(key("a", &number.to_string(), ""), async { body.into_response() }).await.unwrap();
         }
         let (bytes, count) = {
-            let entries = shared.lock();
-            (entries.by_name.bytes(), entries.by_name.len())
+            let entries = locked(&shared.entries);
+            (entries.bytes(), entries.len())
         };
         assert!(bytes <= BYTES && count < 20 && count > 5, "{bytes} {count}");
         for number in 0..ENTRIES + 100 {
             shared.run(key("b", &number.to_string(), ""), async { "x".into_response() }).await.unwrap();
         }
-        assert!(shared.lock().by_name.len() <= ENTRIES);
+        assert!(locked(&shared.entries).len() <= ENTRIES);
     }
 
     #[tokio::test]
@@ -436,14 +406,12 @@ mod tests {
     fn old_entries_are_forgotten() {
         let shared = Idempotency::default();
         let start = Instant::now();
-        let Ok(Entered::First { sender, .. }) = shared.enter(&key("a", "k", ""), start) else {
-            panic!("not first")
-        };
+        let Ok(Entered::First(sender)) = shared.enter(&key("a", "k", ""), start) else { panic!("not first") };
         assert!(
             matches!(shared.enter(&key("a", "k", ""), start + KEPT_FOR), Ok(Entered::Later(_))),
             "still running"
         );
         sender.send_replace(State::TooLong);
-        assert!(matches!(shared.enter(&key("a", "k", ""), start + KEPT_FOR), Ok(Entered::First { .. })));
+        assert!(matches!(shared.enter(&key("a", "k", ""), start + KEPT_FOR), Ok(Entered::First(_))));
     }
 }

@@ -5,7 +5,7 @@
 //! the answer was written or the reader went away, whatever way the answer goes: as one body, as an event, or on a pipe.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use gateway_protocol::{RawJson, RpcError, code as rpc};
@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::RequestContext;
 use crate::failure::{ErrorStyle, code};
+use crate::lock::locked;
 use crate::owner::Owner;
 
 /// Bytes that a request holds for its answer. Clones share them.
@@ -35,10 +36,6 @@ impl Held {
 
     fn style(&self) -> ErrorStyle {
         if self.0.is_precise.load(Ordering::Relaxed) { ErrorStyle::Precise } else { ErrorStyle::Plain }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Reservation>> {
-        self.0.reservation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,7 +71,7 @@ impl RequestContext {
         if !reservation.grow_beside(bytes, beside).await {
             return false;
         }
-        let mut held = self.held.lock();
+        let mut held = locked(&self.held.0.reservation);
         match &mut *held {
             Some(held) => held.absorb(reservation),
             None => *held = Some(reservation),
@@ -84,7 +81,7 @@ impl RequestContext {
 
     /// Counts an answer until it is dropped, in place of the results that it is made of.
     pub async fn count(&self, budget: &ResultBudget, text: Bytes) -> Result<Bytes, Dropped> {
-        let reserved = self.held.lock().take();
+        let reserved = locked(&self.held.0.reservation).take();
         let bytes = text.len();
         if bytes <= FREE_BYTES {
             return Ok(text);

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use gateway_dialects::dialect::{Compat, ToolShape};
 use gateway_dialects::{Dialect, DialectError, Dialects, Protocol};
 
 use crate::least_recently_used::LeastRecentlyUsed;
+use crate::lock::locked;
 
 /// How many choices of callers are kept. Models are free text, so there is no end to them.
 const CHOICES: usize = 256;
@@ -70,7 +71,7 @@ impl ReadyDialects {
         let mut digest = DefaultHasher::new();
         (name, model, compat).hash(&mut digest);
         let digest = digest.finish();
-        if let Some((choice, dialect)) = self.choices().get(&digest)
+        if let Some((choice, dialect)) = locked(&self.choices).get(&digest)
             && choice.name.as_deref() == name
             && choice.model.as_deref() == model
             && choice.compat == *compat
@@ -80,12 +81,8 @@ impl ReadyDialects {
         let dialect = Arc::new(self.all.choose(name, model, compat)?);
         let choice =
             Choice { name: name.map(Box::from), model: model.map(Box::from), compat: compat.clone() };
-        self.choices().insert(digest, (choice, Arc::clone(&dialect)), 0);
+        locked(&self.choices).insert(digest, (choice, Arc::clone(&dialect)), 0);
         Ok(dialect)
-    }
-
-    fn choices(&self) -> std::sync::MutexGuard<'_, LeastRecentlyUsed<u64, (Choice, Arc<Dialect>)>> {
-        self.choices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn built(&self) -> &Built {
@@ -140,7 +137,7 @@ mod tests {
         for number in 0..1_000 {
             choose(&format!("model-{number}")).unwrap();
         }
-        assert!(ready.choices().len() <= CHOICES);
+        assert!(locked(&ready.choices).len() <= CHOICES);
         assert!(ready.choose(Some("nobody"), None, &Compat::Auto).is_err());
     }
 }

@@ -5,11 +5,12 @@
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use gateway_upstream::{Catalogue, LeftOut, LeftOutReason};
 
 use super::Rendered;
+use crate::lock::locked;
 
 /// Most tools that are remembered as logged; after that, all are logged once more.
 const REMEMBERED: usize = 16_384;
@@ -54,7 +55,7 @@ impl ListLog {
     fn is_new(&self, what: &impl Hash) -> bool {
         let mut hasher = DefaultHasher::new();
         what.hash(&mut hasher);
-        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = locked(&self.0);
         if logged.len() >= REMEMBERED {
             logged.clear();
         }

@@ -8,7 +8,7 @@ mod render;
 mod rendered;
 mod request;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gateway_dialects::{Dialect, DialectError, Dialects, Options, Translator};
@@ -23,6 +23,7 @@ pub use finder::{Finder, Named, may_be_meant, renamed};
 pub use rendered::Rendered;
 pub use request::{ListForm, ListMode, ListRequest};
 
+use crate::lock::locked;
 use log::ListLog;
 
 /// How many lists are kept, and how many bytes of them.
@@ -99,7 +100,7 @@ impl Lists {
                 Err(_) => return Err(Failure::Internal("rendering the list of tools broke off".to_owned())),
             };
             self.log.rendered(&list);
-            let mut kept = self.kept();
+            let mut kept = locked(&self.kept);
             if kept.version == version {
                 kept.lists.resize(request, list.size());
             }
@@ -137,7 +138,7 @@ impl Lists {
     }
 
     fn slot(&self, request: &ListRequest, version: u64) -> Slot {
-        let mut kept = self.kept();
+        let mut kept = locked(&self.kept);
         if kept.version < version {
             kept.version = version;
             kept.lists.retain(|_, _| false);
@@ -172,9 +173,5 @@ impl Lists {
             other => other.to_string(),
         };
         Failure::UnknownProvider { message, known }
-    }
-
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,13 @@
 //! How many requests a caller may send: one bucket of tokens each.
 
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use gateway_config::RateLimit;
 
 use gateway_runtime::least_recently_used::LeastRecentlyUsed;
+use gateway_runtime::lock::locked;
 use gateway_runtime::owner::Owner;
 
 /// Most buckets that are kept. One that is full again says nothing and is thrown away first.
@@ -49,7 +50,7 @@ impl Rates {
     /// Takes one token; gives the seconds to wait where there is none.
     pub(crate) fn take(&self, payer: &Payer, now: Instant) -> Result<(), u32> {
         let limit = &self.limit;
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = locked(&self.buckets);
         if buckets.get(payer).is_none() {
             if !buckets.has_room(0) {
                 buckets.retain(|_, bucket| bucket.filled(limit, now).tokens < limit.burst);

@@ -1,6 +1,8 @@
 //! The last requests, one by one.
 
-use std::sync::{Mutex, PoisonError};
+use gateway_runtime::lock::locked;
+use std::collections::VecDeque;
+use std::sync::Mutex;
 
 /// How many requests are remembered.
 pub(super) const SIZE: usize = 10_000;
@@ -15,33 +17,25 @@ pub(super) struct Sample {
     pub(super) is_error: bool,
 }
 
-/// A ring of samples that grows until it is full.
+/// The last samples.
 #[derive(Debug, Default)]
 pub(super) struct Window {
-    ring: Mutex<Ring>,
-}
-
-#[derive(Debug, Default)]
-struct Ring {
-    samples: Vec<Sample>,
-    next: usize,
+    samples: Mutex<VecDeque<Sample>>,
 }
 
 impl Window {
     pub(super) fn push(&self, sample: Sample) {
-        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = ring.next;
-        match ring.samples.get_mut(next) {
-            Some(place) => *place = sample,
-            None => ring.samples.push(sample),
+        let mut samples = locked(&self.samples);
+        if samples.len() == SIZE {
+            samples.pop_front();
         }
-        ring.next = (next + 1) % SIZE;
+        samples.push_back(sample);
     }
 
-    /// The samples from `since_ms` on, in no order.
+    /// The samples from `since_ms` on.
     pub(super) fn samples(&self, since_ms: u64) -> Vec<Sample> {
-        let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-        ring.samples.iter().filter(|sample| sample.at_ms >= since_ms).copied().collect()
+        let samples = locked(&self.samples);
+        samples.iter().filter(|sample| sample.at_ms >= since_ms).copied().collect()
     }
 }
 
