@@ -41,14 +41,22 @@ const INTERPRETERS: [&str; 21] = [
 
 /// A program that does the work of a tool.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CommandHandler {
-    command: String,
-    groups: Vec<Vec<Template>>,
-    env: BTreeMap<String, String>,
-    cwd: Option<PathBuf>,
-    withheld: Arc<[String]>,
-    stdin: CommandInput,
-    max_bytes: usize,
+    /// The program.
+    pub command: String,
+    /// The templates of its arguments, in groups that are left out together.
+    pub groups: Vec<Vec<Template>>,
+    /// Its variables, beside ours.
+    pub env: BTreeMap<String, String>,
+    /// Its working directory.
+    pub cwd: Option<PathBuf>,
+    /// Names of variables of ours that it does not inherit; those of its own environment stay.
+    pub hidden_env: Arc<[String]>,
+    /// What it reads on its standard input: JSON if the templates have no placeholders, else nothing.
+    pub stdin: CommandInput,
+    /// Most bytes of its output.
+    pub max_bytes: usize,
 }
 
 /// What a program reads on its standard input.
@@ -81,36 +89,10 @@ impl CommandHandler {
             groups,
             env: BTreeMap::new(),
             cwd: None,
-            withheld: Arc::default(),
+            hidden_env: Arc::default(),
             stdin,
             max_bytes: ANSWER_BYTES,
         })
-    }
-
-    /// With variables beside ours, and a working directory.
-    #[must_use]
-    pub fn in_environment(mut self, env: BTreeMap<String, String>, cwd: Option<PathBuf>) -> Self {
-        (self.env, self.cwd) = (env, cwd);
-        self
-    }
-
-    /// Takes variables of ours away that it would inherit; those of its own environment stay.
-    pub(crate) fn withhold(&mut self, names: Arc<[String]>) {
-        self.withheld = names;
-    }
-
-    /// With another standard input than follows from the template: JSON if it has no placeholders, else nothing.
-    #[must_use]
-    pub fn with_input(mut self, stdin: CommandInput) -> Self {
-        self.stdin = stdin;
-        self
-    }
-
-    /// With another bound on the bytes of its output.
-    #[must_use]
-    pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
-        self.max_bytes = max_bytes;
-        self
     }
 
     /// The parameters that the template names.
@@ -131,41 +113,6 @@ impl CommandHandler {
             let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
             INTERPRETERS.contains(&name)
         })
-    }
-
-    /// The program.
-    pub fn command(&self) -> &str {
-        &self.command
-    }
-
-    /// The templates of its arguments, in groups that are left out together.
-    pub fn groups(&self) -> &[Vec<Template>] {
-        &self.groups
-    }
-
-    /// Its variables, beside ours.
-    pub fn env(&self) -> &BTreeMap<String, String> {
-        &self.env
-    }
-
-    /// Its working directory.
-    pub fn cwd(&self) -> Option<&PathBuf> {
-        self.cwd.as_ref()
-    }
-
-    /// Names of variables of ours that it does not inherit.
-    pub fn withheld(&self) -> &[String] {
-        &self.withheld
-    }
-
-    /// What it reads on its standard input.
-    pub fn input(&self) -> CommandInput {
-        self.stdin
-    }
-
-    /// Most bytes of its output.
-    pub fn max_bytes(&self) -> usize {
-        self.max_bytes
     }
 }
 

@@ -288,13 +288,13 @@ impl Parts {
             problems.errors.extend(self.registry.refused.into_iter().map(|refused| refused.problem));
             return Err(problems);
         }
-        let withheld: Arc<[String]> = self.key_variables.into_iter().collect();
+        let hidden_env: Arc<[String]> = self.key_variables.into_iter().collect();
         for server in &mut self.servers {
-            server.withheld = Arc::clone(&withheld);
+            server.hidden_env = Arc::clone(&hidden_env);
         }
         for tool in &mut self.registry.tools {
             if let ToolHandler::Command(command) = &mut tool.handler {
-                command.withhold(Arc::clone(&withheld));
+                command.hidden_env = Arc::clone(&hidden_env);
             }
         }
         let order: Vec<UpstreamId> = self.servers.iter().map(|server| server.id.clone()).collect();

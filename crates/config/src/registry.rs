@@ -153,10 +153,8 @@ fn read_handler(name: &str, declared: Option<&Value>, at: &mut Fields<'_>) -> Op
             }
             match CommandHandler::new(&command, &groups) {
                 Ok(mut handler) => {
-                    handler = handler.in_environment(env, surroundings.cwd).with_max_bytes(max_bytes);
-                    if let Some(input) = input {
-                        handler = handler.with_input(input);
-                    }
+                    (handler.env, handler.cwd, handler.max_bytes) = (env, surroundings.cwd, max_bytes);
+                    handler.stdin = input.unwrap_or(handler.stdin);
                     check_placeholders(declared, at, &handler);
                     return Some(ToolHandler::Command(handler));
                 }

@@ -73,7 +73,7 @@ pub struct UpstreamSpec {
     /// Files whose change restarts the upstream.
     pub watch_paths: Vec<PathBuf>,
     /// Names of variables that its process does not inherit: those that hold keys of the gateway.
-    pub withheld: Arc<[String]>,
+    pub hidden_env: Arc<[String]>,
 }
 
 impl UpstreamSpec {
@@ -96,7 +96,7 @@ impl UpstreamSpec {
             fallback: None,
             fallback_on: FallbackOn::default(),
             watch_paths: Vec::new(),
-            withheld: Arc::default(),
+            hidden_env: Arc::default(),
         }
     }
 }

@@ -25,15 +25,15 @@ const SHOWN: usize = 2_000;
 pub(super) async fn run(handler: &CommandHandler, arguments: &RawJson) -> Result<RawJson, String> {
     let args = args(handler, &object(arguments)?)?;
     let program = Program {
-        command: handler.command(),
+        command: &handler.command,
         args: &args,
-        env: handler.env(),
-        cwd: handler.cwd(),
-        hidden_env: handler.withheld(),
+        env: &handler.env,
+        cwd: handler.cwd.as_ref(),
+        hidden_env: &handler.hidden_env,
     };
     let (mut process, streams) = Process::spawn(&program).await.map_err(|error| error.to_string())?;
     let mut stdin = streams.stdin;
-    let input = match handler.input() {
+    let input = match handler.stdin {
         CommandInput::Nothing => &[][..],
         CommandInput::Json => arguments.as_bytes(),
     };
@@ -43,7 +43,7 @@ pub(super) async fn run(handler: &CommandHandler, arguments: &RawJson) -> Result
         let _ = stdin.shutdown().await;
         drop(stdin);
     };
-    let too_much = || format!("`{}` wrote more than {} bytes", handler.command(), handler.max_bytes());
+    let too_much = || format!("`{}` wrote more than {} bytes", handler.command, handler.max_bytes);
     let (mut output, mut errors) = (Vec::new(), Vec::new());
     let (how, is_good) = {
         let reading = async {
@@ -53,7 +53,7 @@ pub(super) async fn run(handler: &CommandHandler, arguments: &RawJson) -> Result
                     Ok(())
                 },
                 async {
-                    let is_whole = read_within(streams.stdout, &mut output, handler.max_bytes()).await;
+                    let is_whole = read_within(streams.stdout, &mut output, handler.max_bytes).await;
                     if is_whole { Ok(()) } else { Err(too_much()) }
                 },
                 async {
@@ -84,12 +84,12 @@ pub(super) async fn run(handler: &CommandHandler, arguments: &RawJson) -> Result
     if !is_good {
         let said = [errors.trim(), output.trim()].into_iter().find(|text| !text.is_empty());
         // Before it is cut, because half a secret is not found any more.
-        let secrets = Secrets::of(handler.env().values().map(String::as_str));
+        let secrets = Secrets::of(handler.env.values().map(String::as_str));
         let said = said.map_or_else(String::new, |said| {
             let said = secrets.hide(said.to_owned(), is_cut);
             format!(": {}", said.chars().take(SHOWN).collect::<String>())
         });
-        return Err(format!("`{}`: {how}{said}", handler.command()));
+        return Err(format!("`{}`: {how}{said}", handler.command));
     }
     match RawJson::parse(output.trim().to_owned()) {
         Ok(value) if value.as_str().starts_with('{') => result_of(&value),
@@ -101,7 +101,7 @@ pub(super) async fn run(handler: &CommandHandler, arguments: &RawJson) -> Result
 fn args(handler: &CommandHandler, arguments: &Map<String, Value>) -> Result<Vec<String>, String> {
     let mut args = Vec::new();
     let mut options_are_over = false;
-    for group in handler.groups() {
+    for group in &handler.groups {
         let filled: Option<Vec<String>> = group.iter().map(|template| fill(template, arguments)).collect();
         let Some(filled) = filled else { continue };
         for (template, text) in group.iter().zip(filled) {
@@ -113,7 +113,7 @@ fn args(handler: &CommandHandler, arguments: &Map<String, Value>) -> Result<Vec<
             {
                 return Err(format!(
                     "`{name}` begins with `-` and would be taken for an option of `{}`",
-                    handler.command()
+                    handler.command
                 ));
             }
             options_are_over |= template.pieces() == [Piece::Text("--".to_owned())];

@@ -251,16 +251,16 @@ fn keyed(text: &str) -> Result<GatewayConfig, Problems> {
 }
 
 #[test]
-fn variables_that_keys_are_taken_from_are_withheld_from_servers() {
+fn variables_that_keys_are_taken_from_are_hidden_from_servers() {
     let keys = r#""apiKeys": {"a": "${TOKEN}", "b": "plain", "c": "${env:NEXT:-${OLD:-x}}"},
         "adminKeys": ["${input:api-key-x}", "$${NOT}", "${file:/run/secret}"],"#;
     let text = format!(r#"{{{keys} "servers": {{"x": {{"command": "x"}}, "y": {{"url": "http://h/"}}}}}}"#);
     let config = keyed(&text).unwrap_or_else(|errors| panic!("{errors}"));
     for server in &config.servers {
-        assert_eq!(&*server.withheld, ["API_KEY_X", "MCP_INPUT_API_KEY_X", "NEXT", "OLD", "TOKEN"]);
+        assert_eq!(&*server.hidden_env, ["API_KEY_X", "MCP_INPUT_API_KEY_X", "NEXT", "OLD", "TOKEN"]);
     }
     let other = keyed(r#"{"servers": {"x": {"command": "${TOKEN}"}}, "note": "${HOME}"}"#);
-    assert_eq!(&*other.unwrap().servers[0].withheld, [""; 0], "others are not");
+    assert_eq!(&*other.unwrap().servers[0].hidden_env, [""; 0], "others are not");
     let wrong = keyed(r#"{"servers": {"x": {"command": "x"}}, "apiKeys": ["${TOKEN} ${UNSET}"]}"#);
     let errors = wrong.unwrap_err().to_string();
     assert!(errors.contains("apiKeys.0: variable `UNSET` is not set"), "no server starts with it: {errors}");

@@ -399,7 +399,7 @@ async fn open_endpoint(attempt: &Attempt<'_>, registry: Registry) -> Result<Open
     let Attempt { spec, who, .. } = attempt;
     match &spec.endpoint {
         Endpoint::Stdio { command, args, env, cwd } => {
-            let program = Program { command, args, env, cwd: cwd.as_ref(), hidden_env: &spec.withheld };
+            let program = Program { command, args, env, cwd: cwd.as_ref(), hidden_env: &spec.hidden_env };
             stdio::open(attempt, &program).await
         }
         Endpoint::Http { url, headers, mode } => http::open(attempt, url, headers, *mode).await,

@@ -427,6 +427,6 @@ pub(super) fn standby(upstream: &UpstreamSpec) -> Option<UpstreamSpec> {
     spec.idle_stop = upstream.idle_stop;
     spec.restart.clone_from(&upstream.restart);
     spec.limits.clone_from(&upstream.limits);
-    spec.withheld = Arc::clone(&upstream.withheld);
+    spec.hidden_env = Arc::clone(&upstream.hidden_env);
     Some(spec)
 }

@@ -102,12 +102,13 @@ async fn the_standard_input_is_empty_where_placeholders_take_the_values() {
     let script = groups(&[&["-c", "cat; printf '%s' \"$1\"", "sh"], &["{v}"]]);
     let handler = CommandHandler::new("sh", &script).unwrap();
     assert_eq!(run(&registry(handler.clone()), "x", &json!({"v": "a"})).await, Ok(text("a")));
-    let both = handler.with_input(CommandInput::Json);
+    let mut both = handler;
+    both.stdin = CommandInput::Json;
     assert_eq!(run(&registry(both), "x", &json!({"v": "a"})).await, Ok(text(r#"{"v":"a"}a"#)));
 }
 
 #[tokio::test]
-async fn how_a_program_ends_is_told() {
+async fn how_a_program_ends_is_reported() {
     let shell = |script: &str| CommandHandler::new("sh", &groups(&[&["-c", script]])).unwrap();
     let outcome = |handler: CommandHandler| async move { run(&registry(handler), "x", &json!({})).await };
     assert_eq!(
@@ -119,8 +120,10 @@ async fn how_a_program_ends_is_told() {
         outcome(shell(r#"echo '{{"content":[{{"type":"text","text":"no"}}],"isError":true}}'"#)).await,
         Ok(json!({"content": [{"type": "text", "text": "no"}], "isError": true}))
     );
+    let mut endless = shell("yes");
+    endless.max_bytes = 1_000;
     assert_eq!(
-        outcome(shell("yes").with_max_bytes(1_000)).await,
+        outcome(endless).await,
         Err("Error executing tool 'x': `sh` wrote more than 1000 bytes".to_owned())
     );
     assert!(
@@ -130,10 +133,12 @@ async fn how_a_program_ends_is_told() {
             .contains("not found on PATH")
     );
     let env = BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]);
-    let placed = shell("printf '%s %s' \"$GREETING\" \"$PWD\"").in_environment(env, Some("/".into()));
+    let mut placed = shell("printf '%s %s' \"$GREETING\" \"$PWD\"");
+    (placed.env, placed.cwd) = (env, Some("/".into()));
     assert_eq!(outcome(placed).await, Ok(text("hello /")));
     let env = BTreeMap::from([("API_TOKEN".to_owned(), "toolsecret123".to_owned())]);
-    let failing = shell("echo \"token=$API_TOKEN\" >&2; exit 3").in_environment(env, None);
+    let mut failing = shell("echo \"token=$API_TOKEN\" >&2; exit 3");
+    failing.env = env;
     assert_eq!(
         outcome(failing).await,
         Err("Error executing tool 'x': `sh`: it exited with status 3: token=***".to_owned())

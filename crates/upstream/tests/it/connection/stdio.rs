@@ -314,10 +314,10 @@ if not legacy(message) and method == "tools/call":
     result(message, text(os.environ.get("CARGO_MANIFEST_DIR", "nothing")))
 "#,
     );
-    for (withheld, expected) in
+    for (hidden, expected) in
         [(Vec::new(), env!("CARGO_MANIFEST_DIR")), (vec!["CARGO_MANIFEST_DIR"], "nothing")]
     {
-        spec.withheld = withheld.into_iter().map(str::to_owned).collect();
+        spec.hidden_env = hidden.into_iter().map(str::to_owned).collect();
         let connection = open(&spec).await.expect("the peer answers");
         assert_eq!(text(&call(&connection, "any").await.expect("a result")), expected);
         connection.close().await;
