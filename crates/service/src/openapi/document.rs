@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::route::{Access, Answer, Body, Content, Kind, Parameter, Place, Route};
+use super::route::{Access, Answer, Body, Content, Kind, Location, Parameter, Route};
 use super::table::ROUTES;
 
 /// The schemas that routes refer to.
@@ -65,27 +65,27 @@ fn components() -> Value {
 }
 
 fn operation(route: &Route) -> Value {
-    let mut operation = Map::new();
-    operation.insert("tags".to_owned(), json!([route.tag]));
-    operation.insert("summary".to_owned(), route.summary.into());
-    if !route.description.is_empty() {
-        operation.insert("description".to_owned(), route.description.into());
-    }
-    operation.insert("operationId".to_owned(), operation_id(route).into());
     let security = match route.access {
         Access::Key | Access::Operator => json!([{}, {"bearer": []}, {"apiKey": []}]),
         Access::Admin => json!([{"bearer": []}, {"apiKey": []}]),
         Access::Open => json!([]),
     };
-    operation.insert("security".to_owned(), security);
     let correlation = json!({"$ref": "#/components/parameters/CorrelationId"});
     let parameters = route.parameters.into_iter().flatten().map(parameter).chain([correlation]);
-    operation.insert("parameters".to_owned(), parameters.collect());
-    if let Some(body) = &route.body {
-        operation.insert("requestBody".to_owned(), request_body(body));
+    let mut operation = json!({
+        "tags": [route.tag],
+        "summary": route.summary,
+        "description": Some(route.description).filter(|text| !text.is_empty()),
+        "operationId": operation_id(route),
+        "security": security,
+        "parameters": parameters.collect::<Value>(),
+        "requestBody": route.body.as_ref().map(request_body),
+        "responses": responses(route),
+    });
+    if let Some(members) = operation.as_object_mut() {
+        members.retain(|_, member| !member.is_null());
     }
-    operation.insert("responses".to_owned(), Value::Object(responses(route)));
-    Value::Object(operation)
+    operation
 }
 
 /// `GET /tools/{provider}/context` is `getToolsProviderContext`.
@@ -104,10 +104,10 @@ fn operation_id(route: &Route) -> String {
 }
 
 fn parameter(parameter: &Parameter) -> Value {
-    let place = match parameter.place {
-        Place::Path => "path",
-        Place::Query => "query",
-        Place::Header => "header",
+    let location = match parameter.location {
+        Location::Path => "path",
+        Location::Query => "query",
+        Location::Header => "header",
     };
     let schema = match parameter.kind {
         Kind::Text => json!({"type": "string"}),
@@ -115,8 +115,8 @@ fn parameter(parameter: &Parameter) -> Value {
         Kind::Moment => json!({"type": "string", "format": "date-time"}),
         Kind::Number { least, most, usual } => {
             let mut schema = json!({"type": "integer", "minimum": least, "maximum": most});
-            if let (Some(usual), Value::Object(members)) = (usual, &mut schema) {
-                members.insert("default".to_owned(), usual.into());
+            if let Some(usual) = usual {
+                schema["default"] = usual.into();
             }
             schema
         }
@@ -125,13 +125,13 @@ fn parameter(parameter: &Parameter) -> Value {
     };
     let mut value = json!({
         "name": parameter.name,
-        "in": place,
-        "required": parameter.place == Place::Path,
+        "in": location,
+        "required": parameter.location == Location::Path,
         "description": parameter.description,
         "schema": schema,
     });
-    if let (Kind::Texts, Value::Object(members)) = (parameter.kind, &mut value) {
-        members.insert("explode".to_owned(), true.into());
+    if let Kind::Texts = parameter.kind {
+        value["explode"] = true.into();
     }
     value
 }
@@ -184,8 +184,8 @@ fn response(answer: &Answer) -> Value {
         }
     };
     let mut response = json!({"description": answer.description, "headers": headers()});
-    if let (false, Value::Object(members)) = (content.is_null(), &mut response) {
-        members.insert("content".to_owned(), content);
+    if !content.is_null() {
+        response["content"] = content;
     }
     response
 }

@@ -6,7 +6,7 @@ use super::table::ROUTES;
 /// What the table says about a request.
 #[derive(Debug)]
 pub(crate) enum Found {
-    /// A route and its place in the table.
+    /// A route and its index in the table.
     Route(usize, &'static Route),
     /// The path exists with other methods.
     OtherMethods(String),
@@ -17,10 +17,10 @@ pub(crate) enum Found {
 /// Looks a request up.
 pub(crate) fn find(method: &http::Method, path: &str) -> Found {
     let mut exists = false;
-    for (place, route) in ROUTES.iter().enumerate() {
+    for (index, route) in ROUTES.iter().enumerate() {
         if fits(route.path, path) {
             if route.verb.takes(method) {
-                return Found::Route(place, route);
+                return Found::Route(index, route);
             }
             exists = true;
         }
@@ -76,14 +76,14 @@ mod tests {
 
     use http::Method;
 
-    use super::super::route::{Parameter, Place};
+    use super::super::route::{Location, Parameter};
     use super::*;
 
     #[track_caller]
     fn check(method: &Method, path: &str, expected: &str) {
         let found = match find(method, path) {
-            Found::Route(place, route) => {
-                assert!(std::ptr::eq(route, &raw const ROUTES[place]));
+            Found::Route(index, route) => {
+                assert!(std::ptr::eq(route, &raw const ROUTES[index]));
                 route.path.to_owned()
             }
             Found::OtherMethods(allow) => format!("405 {allow}"),
@@ -130,7 +130,7 @@ mod tests {
             for segment in route.path.split('/').filter(|segment| segment.starts_with('{')) {
                 let name = segment.trim_matches(['{', '}']);
                 let described =
-                    |parameter: &&Parameter| parameter.place == Place::Path && parameter.name == name;
+                    |parameter: &&Parameter| parameter.location == Location::Path && parameter.name == name;
                 assert_eq!(
                     route.parameters.into_iter().flatten().filter(described).count(),
                     1,
@@ -166,7 +166,7 @@ mod tests {
         let described: BTreeSet<&str> = ROUTES
             .iter()
             .flat_map(|route| route.parameters.into_iter().flatten())
-            .filter(|parameter| parameter.place == Place::Query)
+            .filter(|parameter| parameter.location == Location::Query)
             .map(|parameter| parameter.name)
             .collect();
         let readers = readers();

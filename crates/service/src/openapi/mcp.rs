@@ -71,7 +71,7 @@ pub(super) const EVENTS: Route = route(
     "MCP",
     "Speak MCP as it began (HTTP with server-sent events)",
 )
-.described("For clients of 2024-11-05. The first event, `endpoint`, tells where to POST messages.")
+.described("For clients of 2024-11-05. The first event, `endpoint`, says where to POST messages.")
 .exempt()
 .answers(&[STREAM, NOT_KNOWN]);
 

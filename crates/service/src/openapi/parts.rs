@@ -1,17 +1,17 @@
 //! What several routes have in common: parameters, answers, and the short ways to write them.
 
-use super::route::{Answer, Content, Kind, Parameter, Place};
+use super::route::{Answer, Content, Kind, Location, Parameter};
 
 pub(super) const fn path(name: &'static str, description: &'static str) -> Parameter {
-    Parameter { name, place: Place::Path, kind: Kind::Text, description }
+    Parameter { name, location: Location::Path, kind: Kind::Text, description }
 }
 
 pub(super) const fn query(name: &'static str, kind: Kind, description: &'static str) -> Parameter {
-    Parameter { name, place: Place::Query, kind, description }
+    Parameter { name, location: Location::Query, kind, description }
 }
 
 pub(super) const fn header(name: &'static str, description: &'static str) -> Parameter {
-    Parameter { name, place: Place::Header, kind: Kind::Text, description }
+    Parameter { name, location: Location::Header, kind: Kind::Text, description }
 }
 
 pub(super) const fn answer(status: u16, description: &'static str, content: Content) -> Answer {
@@ -70,8 +70,8 @@ pub(super) const CACHE_CONTROL: Parameter = header(
 );
 pub(super) const ACCEPT: Parameter = header(
     "Accept",
-    "`text/event-stream` gives a stream: `progress` and `log` events as the servers tell them, then one `result` event with the \
-     answer, or one `error` event with the error and its `status`. What is wrong before anything was told has its own status.",
+    "`text/event-stream` gives a stream: `progress` and `log` events as the servers report them, then one `result` event with the \
+     answer, or one `error` event with the error and its `status`. What is wrong before anything was reported has its own status.",
 );
 pub(super) const RESULT: Parameter = query(
     "result",
@@ -85,7 +85,7 @@ pub(super) const ERRORS: Parameter = query(
 );
 
 pub(super) const COERCE: Parameter =
-    query("coerceArguments", Kind::Flag, "Mend arguments of the wrong type, such as \"15\" for a number.");
+    query("coerceArguments", Kind::Flag, "Repair arguments of the wrong type, such as \"15\" for a number.");
 pub(super) const TEXT: Parameter = query(
     "text",
     Kind::Words(&["off", "auto", "xml", "json"]),

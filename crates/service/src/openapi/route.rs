@@ -85,7 +85,7 @@ pub(crate) enum Access {
     Admin,
     /// Owners of an admin key where one is configured, else owners of a key.
     Operator,
-    /// Everybody. A caller without a key is told no details.
+    /// Everybody. A caller without a key sees no details.
     Open,
 }
 
@@ -174,9 +174,9 @@ impl Route {
     }
 }
 
-/// Where a parameter stands.
+/// Where a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     Path,
     Query,
     Header,
@@ -186,7 +186,7 @@ pub(crate) enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     pub(crate) kind: Kind,
     pub(crate) description: &'static str,
 }

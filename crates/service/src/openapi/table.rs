@@ -305,7 +305,7 @@ pub(crate) static ROUTES: &[Route] = &[
         .described(
             "`ok` means that a call to each required server would work now; without required servers, to at \
              least one of those that are not disabled. The status is 200 either way; `/ready` answers with \
-             503. Where keys are configured, a caller without one is told `ok`, `status` and `version` \
+             503. Where keys are configured, a caller without one sees `ok`, `status` and `version` \
              only.",
         )
         .open()

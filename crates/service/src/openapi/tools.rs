@@ -35,7 +35,7 @@ pub(super) const LIST: Route =
 pub(super) const RENDER: Route =
     route(Get, "/tools/{provider}", Action::Render, "Tools", "List tools in a provider's format")
         .described(
-            "Schemas are rewritten so that the provider takes them; `report=true` tells what happened to \
+            "Schemas are rewritten so that the provider takes them; `report=true` shows what happened to \
              each keyword, which tools are `withheld` and which servers are `missing`. `X-Servers-Missing` \
              as for `GET /tools`; `X-Model-Unknown` says that no rule knows the model.",
         )
